@@ -47,15 +47,14 @@ Compression ParseCompression(const std::string& text) {
   throw InputError(fmt::format("--compression {}: expected none or zstd", text));
 }
 
-// Row r of walk_length and policy is the state after (r mod max_scramble) + 1 actions of its walk.
 void CheckWholeWalk(const GenerateArgs& args, const Config& config) {
-  const std::int64_t length = config.generate.max_scramble;
-  if (!LabelsWholeWalks(config.generate.target) || args.sharding.examples >= length) return;
+  const std::int64_t rows = config.generate.rows_of_walk();
+  if (!LabelsWholeWalks(config.generate.target) || args.sharding.examples >= rows) return;
   throw InputError(
       fmt::format("--examples {}: no walk would reach the length of generate.max_scramble, {}. "
-                  "Expected at least that many examples. Lower generate.max_scramble, or ask for "
-                  "more examples.",
-                  args.sharding.examples, length));
+                  "Expected at least the {} examples of a walk. Lower generate.rows_per_walk, or "
+                  "ask for more examples.",
+                  args.sharding.examples, config.generate.max_scramble, rows));
 }
 
 void Announce(const ShardSetSpec& set, const GenerateArgs& args) {

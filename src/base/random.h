@@ -30,6 +30,7 @@ enum class Purpose : std::uint64_t {
   kHash = 10,
   kProblem = 11,
   kAction = 12,
+  kDepth = 13,
 };
 
 /// Random is one stream of random numbers. Not thread-safe; cheap to create.

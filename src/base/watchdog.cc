@@ -108,6 +108,7 @@ void Watchdog::Look() {
   const std::string stall = DescribeStall(timeline_.Activity(), limit_s_);
   if (stall.empty()) {
     reported_ = false;
+    gave_up_ = false;
   } else if (!reported_) {
     since_report_ = Stopwatch();
     if (actions_.on_stall) actions_.on_stall(stall);

@@ -27,7 +27,8 @@ class Watchdog {
   struct Actions {
     /// The run has become stuck; called once, until it makes progress again.
     std::function<void(const std::string& description)> on_stall;
-    /// The run is still stuck after another `limit_s` seconds.
+    /// The run is still stuck `limit_s` seconds after on_stall; called once, until it makes
+    /// progress again.
     std::function<void()> on_no_recovery;
   };
 
@@ -49,9 +50,9 @@ class Watchdog {
   bool ends_ = false;  // guarded by mutex_
 
   // Used by the thread only.
-  bool reported_ = false;  // the present stall
+  bool reported_ = false;  // on_stall was called for the current stall
   Stopwatch since_report_;
-  bool gave_up_ = false;
+  bool gave_up_ = false;  // on_no_recovery was called for the current stall
 
   std::thread thread_;  // last, because it uses everything above
 };

@@ -60,10 +60,16 @@ struct GenerateConfig {
   double dead_end_share = 0.25;
   double dead_end_cost = 100;
   std::int64_t max_scramble = 26;
+  AutoInt rows_per_walk;
   Program program = Program::kDomain;
   AutoInt workers;
   std::int64_t chunk_rows = 4096;
 
+  /// Number of consecutive rows that one walk fills, of targets that label walks.
+  std::int64_t rows_of_walk() const {
+    if (target == Target::kOwnSolutions) return max_scramble;
+    return rows_per_walk.value_or(max_scramble);
+  }
   bool searches() const { return search != GenerateSearch::kNone; }
   /// Number of states that one step of a search expands.
   std::int64_t states_per_step() const {

@@ -185,6 +185,12 @@ std::vector<Field> GenerateFields(Config& c) {
        RealField{&c.generate.dead_end_cost, 0, 1e6}},
       {"generate.max_scramble", "Length of the longest random walk from the goal, in actions.",
        IntField{&c.generate.max_scramble, 1, 100'000}, kTryFirst},
+      {"generate.rows_per_walk",
+       "Number of states of a random walk that become rows (targets walk_length and policy), one "
+       "from "
+       "each of as many parts of it. Fewer make the rows of a batch differ more, and take more "
+       "actions for a row. At most generate.max_scramble. auto: all.",
+       AutoIntField{&c.generate.rows_per_walk, 1, 100'000}},
       ChoiceKey(
           "generate.program",
           "What makes the examples of a run. tensor leaves them in the device's memory; "

@@ -18,6 +18,9 @@ struct Use {
   std::string_view otherwise;  // why the key has no effect
 };
 
+bool TakesRowsOfWalks(const Config& c) {
+  return c.generate.target == Target::kWalkLength || c.generate.target == Target::kPolicy;
+}
 bool IsRetrograde(const Config& c) { return c.generate.target == Target::kRetrograde; }
 bool IsAdaptive(const Config& c) { return c.optimizer.name != OptimizerKind::kSgd; }
 bool IsMuon(const Config& c) { return c.optimizer.name == OptimizerKind::kMuon; }
@@ -45,6 +48,8 @@ constexpr auto kUses = std::to_array<Use>({
     {"generate.search_beam_width",
      [](const Config& c) { return c.generate.search == GenerateSearch::kBeam; },
      "only `search: beam` has a width"},
+    {"generate.rows_per_walk", TakesRowsOfWalks,
+     "only the targets walk_length and policy take several rows of a walk"},
     {"generate.problem_rows", IsRetrograde, "only the target retrograde draws problems"},
     {"generate.problem_states", IsRetrograde, "only the target retrograde draws problems"},
     {"generate.dead_end_share", IsRetrograde, "only the target retrograde finds dead ends"},

@@ -94,6 +94,7 @@ ShardSetSpec StreamKind(const Config& config, const DomainSpec& domain) {
   const std::vector<std::string> keys = {"network.head",
                                          "seed",
                                          "generate.max_scramble",
+                                         "generate.rows_per_walk",
                                          "generate.search",
                                          "generate.search_iterations",
                                          "generate.search_epsilon",

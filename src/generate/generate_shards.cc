@@ -149,6 +149,7 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                              "generate.dead_end_share", "generate.dead_end_cost"});
   } else if (config.generate.target != Target::kSupervised) {
     keys.emplace_back("generate.max_scramble");
+    if (config.generate.rows_per_walk) keys.emplace_back("generate.rows_per_walk");
   }
   if (config.generate.ball_radius > 0) {
     keys.insert(keys.end(), {"generate.ball_radius", "generate.anchor_share"});

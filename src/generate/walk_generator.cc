@@ -15,7 +15,7 @@ constexpr std::int64_t kBlockRows = 512;
 
 }  // namespace
 
-// Iterates over the prefixes of all walks, in the order of their rows.
+// Iterates over the prefixes that become rows, in the order of the rows.
 class WalkGenerator::Prefixes {
  public:
   // Starts just before `row`: the walk that contains it is replayed from its start up to there.
@@ -23,18 +23,14 @@ class WalkGenerator::Prefixes {
       : generator_(generator),
         update_(update),
         state_(generator.domain_.spec().state_size),
-        walk_(row / generator.walk_length_) {
+        next_row_(row) {
     StartWalk();
-    for (std::int64_t i = row % generator.walk_length_; i > 0; --i) Next();
   }
 
   void Next() {
-    if (length_ == generator_.walk_length_) {
-      ++walk_;
-      StartWalk();
-    }
-    steps_->Step();
-    ++length_;
+    if (next_row_ % generator_.rows_.rows_per_walk() == 0) StartWalk();
+    const std::int64_t depth = generator_.rows_.Depth(update_, next_row_++);
+    for (; length_ < depth; ++length_) steps_->Step();
   }
 
   std::span<const std::uint8_t> state() const { return state_; }
@@ -43,22 +39,23 @@ class WalkGenerator::Prefixes {
  private:
   void StartWalk() {
     length_ = 0;
-    steps_.emplace(generator_.domain_, Random(generator_.seed_, Purpose::kScramble, update_, walk_),
+    const std::int64_t walk = next_row_ / generator_.rows_.rows_per_walk();
+    steps_.emplace(generator_.domain_, Random(generator_.seed_, Purpose::kScramble, update_, walk),
                    state_, generator_.kind_);
   }
 
   const WalkGenerator& generator_;
   const std::int64_t update_;
   std::vector<std::uint8_t> state_;
-  std::int64_t walk_;
-  std::int64_t length_ = 0;
+  std::int64_t next_row_;
+  std::int64_t length_ = 0;  // actions taken
   std::optional<RandomWalk> steps_;
 };
 
 WalkGenerator::WalkGenerator(const Domain& domain, const Config& config, WalkKind kind,
                              std::shared_ptr<const ExactLabels> exact)
     : domain_(domain),
-      walk_length_(config.generate.max_scramble),
+      rows_(config),
       kind_(kind),
       range_rows_(config.generate.chunk_rows),
       seed_(static_cast<std::uint64_t>(config.seed)),

@@ -12,15 +12,16 @@
 #include "domain/random_walk.h"
 #include "generate/exact_labels.h"
 #include "generate/generator.h"
+#include "generate/walk_rows.h"
 
 namespace tandem {
 
-/// WalkGenerator makes one example of every prefix of a random walk from a goal, without a target
-/// network. A subclass writes the label of each prefix. Training on all prefixes follows Takano,
-/// "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR 2023.
+/// WalkGenerator makes examples of prefixes of random walks from a goal, without a target network.
+/// A subclass writes the label of each prefix. WalkRows says which prefixes become rows. Training
+/// on all of them follows Takano, "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR
+/// 2023.
 ///
-/// Walks have generate.max_scramble actions. Global row r is the prefix of (r mod length) + 1
-/// actions of walk r / length. It does not depend on how the rows are split into ranges.
+/// A row does not depend on how the rows are split into ranges.
 class WalkGenerator : public Generator {
  public:
   bool needs_network() const final { return false; }
@@ -52,7 +53,7 @@ class WalkGenerator : public Generator {
   void PlaceAnchors(const FillRequest& request, Rows states, std::size_t first) const;
 
   const Domain& domain_;
-  const std::int64_t walk_length_;
+  const WalkRows rows_;
   const WalkKind kind_;
   const std::int64_t range_rows_;
   const std::uint64_t seed_;

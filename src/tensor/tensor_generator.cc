@@ -17,6 +17,7 @@
 #include "base/timeline.h"
 #include "data/examples.h"
 #include "domain/random_walk.h"
+#include "generate/walk_rows.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 #include "tensor/device_rows.h"
@@ -130,18 +131,20 @@ class TensorGenerator : public Generator {
 // Does what WalkLengthGenerator does for a V net.
 class TensorWalkLength final : public TensorGenerator {
  public:
-  using TensorGenerator::TensorGenerator;
+  TensorWalkLength(const Domain& domain, const Config& config, Device& device)
+      : TensorGenerator(domain, config, device), rows_(config) {}
 
   bool needs_network() const override { return false; }
 
  private:
   void FillColumns(const FillRequest& request, const at::Tensor& inputs, const at::Tensor& targets,
                    const StopSignal& stop) override {
-    const std::int64_t length = max_scramble();
+    const std::int64_t length = rows_.length();
+    const std::int64_t of_walk = rows_.rows_per_walk();
     const std::int64_t end_row = request.first_row + request.rows;
-    const std::int64_t end_walk = (end_row + length - 1) / length;
+    const std::int64_t end_walk = (end_row + of_walk - 1) / of_walk;
     const std::int64_t at_once = std::max<std::int64_t>(1, chunk_rows() / length);
-    for (std::int64_t walk = request.first_row / length; walk < end_walk; walk += at_once) {
+    for (std::int64_t walk = request.first_row / of_walk; walk < end_walk; walk += at_once) {
       BeginChunk(stop);
       const std::int64_t walks = std::min(at_once, end_walk - walk);
       const at::Tensor actions = DrawWalks(request.update, walk, walks, length,
@@ -150,16 +153,30 @@ class TensorWalkLength final : public TensorGenerator {
       const at::Tensor chunk_targets = at::empty({walks, length}, targets.options());
       Walk(actions, chunk_inputs, chunk_targets);
       // The first and the last walk may lie partly outside the requested rows.
-      const std::int64_t begin = std::max(walk * length, request.first_row);
-      const std::int64_t rows = std::min((walk + walks) * length, end_row) - begin;
+      const std::int64_t begin = std::max(walk * of_walk, request.first_row);
+      const std::int64_t rows = std::min((walk + walks) * of_walk, end_row) - begin;
+      const at::Tensor places = PlacesOfRows(request.update, walk, begin, rows).to(inputs.device());
       const auto copy = [&](const at::Tensor& from, const at::Tensor& to) {
         to.narrow(0, begin - request.first_row, rows)
-            .copy_(from.view({walks * length, to.size(1)}).narrow(0, begin - walk * length, rows));
+            .copy_(from.view({walks * length, to.size(1)}).index_select(0, places));
       };
       const Span span(Phase::kWrite);
       copy(chunk_inputs, inputs);
       copy(chunk_targets, targets);
     }
+  }
+
+  // Where rows `begin`, begin + 1, ... are among all prefixes of walks first_walk, first_walk + 1,
+  // ...
+  at::Tensor PlacesOfRows(std::int64_t update, std::int64_t first_walk, std::int64_t begin,
+                          std::int64_t rows) const {
+    const at::Tensor places = at::empty({rows}, at::TensorOptions().dtype(at::kLong));
+    auto* const data = places.mutable_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::int64_t walk = (begin + i) / rows_.rows_per_walk() - first_walk;
+      data[i] = walk * rows_.length() + rows_.Depth(update, begin + i) - 1;
+    }
+    return places;
   }
 
   // Writes every prefix of the walks. Costs are added in the order in which a RandomWalk adds them,
@@ -176,6 +193,8 @@ class TensorWalkLength final : public TensorGenerator {
       costs.select(1, step).copy_(cost_back);
     }
   }
+
+  const WalkRows rows_;
 };
 
 // Does what ValueIterationGenerator does for a V net without searches.

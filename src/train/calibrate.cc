@@ -126,7 +126,7 @@ std::int64_t FewestIterationsPerUpdate(const Config& config) {
   for (std::int64_t phase = 0; phase <= std::ssize(config.phases); ++phase) {
     const GenerateConfig generate = ConfigOfPhase(config, phase).generate;
     if (generate.searches()) needed = std::max(needed, generate.rows_per_search());
-    if (LabelsWholeWalks(generate.target)) needed = std::max(needed, generate.max_scramble);
+    if (LabelsWholeWalks(generate.target)) needed = std::max(needed, generate.rows_of_walk());
   }
   return (needed + rows - 1) / rows;
 }

@@ -175,6 +175,7 @@ TEST(BackgroundTasks, PostWaitsWhileTwoTasksHaveNotEnded) {
     tasks.Post([] {});
     return ended.load();
   });
+  EXPECT_EQ(third.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   go_on.set_value();
   EXPECT_GE(third.get(), 1);
 }

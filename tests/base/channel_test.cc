@@ -48,6 +48,8 @@ TEST(Channel, CloseWakesBothSidesWithTheFirstReason) {
   full.Push(1);
   auto pops = std::async(std::launch::async, [&] { return MessageOf([&] { empty.Pop(); }); });
   auto pushes = std::async(std::launch::async, [&] { return MessageOf([&] { full.Push(2); }); });
+  EXPECT_EQ(pops.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  EXPECT_EQ(pushes.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   empty.Close(Reason("first"));
   empty.Close(Reason("second"));
   full.Close(Reason("first"));
@@ -134,6 +136,7 @@ TEST(SlotRing, AFailureReachesStagesBeforeAndAfter) {
   ring.Begin(0);
   ring.End(0);
   ring.Begin(1);
+  EXPECT_EQ(last.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   ring.Fail(1, Reason("the device is gone"));
   EXPECT_EQ(last.get(), "the device is gone");
   EXPECT_EQ(MessageOf([&] { ring.Begin(0); }), "the device is gone");

@@ -15,7 +15,7 @@ namespace {
 // Waits longer than two copies of one request are apart.
 void WaitBetweenRequests() { TakeTime(std::chrono::milliseconds(300)); }
 
-TEST(StopOnSignalsDeathTest, ASecondSignalWithinASecondEndsTheProgram) {
+TEST(StopOnSignalsDeathTest, SecondSignalAfterAPauseEndsTheProgram) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
@@ -26,6 +26,18 @@ TEST(StopOnSignalsDeathTest, ASecondSignalWithinASecondEndsTheProgram) {
         _exit(0);
       },
       testing::ExitedWithCode(130), "");
+}
+
+TEST(StopOnSignalsDeathTest, CopyOfASignalAtTheSameTimeDoesNotEndTheProgram) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        const StopOnSignals signals;
+        raise(SIGTERM);
+        raise(SIGTERM);
+        _exit(signals.stop().requested() && signals.caught() == SIGTERM ? 7 : 8);
+      },
+      testing::ExitedWithCode(7), "");
 }
 
 TEST(StopOnSignalsDeathTest, AClosedPipeStopsARunAndNeverEndsIt) {

@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <future>
 #include <new>
 #include <string>
 #include <vector>
+
+#include "support/wait.h"
 
 namespace tandem {
 namespace {
@@ -46,17 +50,47 @@ TEST(DescribeStall, NamesWhatEachThreadOfADeadlockWaitsFor) {
   EXPECT_THAT(stall, testing::Not(HasSubstr("prefetch")));
 }
 
-TEST(Watchdog, ReportsOnceAndThenThatNothingChanged) {
+constexpr double kLimit = 0.02;  // seconds
+
+TEST(Watchdog, ReportsAStallOnceAndOnceThatItDidNotEnd) {
   Timeline timeline;
   const Attach attach(timeline.AddMainTrack("main", Phase::kIdle));
   const Span span(Phase::kEvaluate);
-  std::promise<std::string> reported;
-  std::promise<void> unchanged;  // a second call of set_value would throw
-  const Watchdog watchdog(timeline, 0.02,
-                          {.on_stall = [&](const std::string& stall) { reported.set_value(stall); },
-                           .on_no_recovery = [&] { unchanged.set_value(); }});
-  EXPECT_THAT(reported.get_future().get(), HasSubstr("main: evaluate for"));
-  unchanged.get_future().get();
+  std::vector<std::string> stalls;
+  std::atomic<int> no_recoveries{0};
+  {
+    const Watchdog watchdog(timeline, kLimit,
+                            {.on_stall = [&](const std::string& stall) { stalls.push_back(stall); },
+                             .on_no_recovery = [&] { ++no_recoveries; }});
+    WaitUntil([&] { return no_recoveries > 0; });
+    TakeTime(std::chrono::duration<double>(5 * kLimit));  // enough for more calls
+  }
+  ASSERT_EQ(stalls.size(), 1);
+  EXPECT_THAT(stalls[0], HasSubstr("main: evaluate for"));
+  EXPECT_EQ(no_recoveries, 1);
+}
+
+TEST(Watchdog, ReportsTheNextStallAfterProgress) {
+  Timeline timeline;
+  const Attach attach(timeline.AddMainTrack("main", Phase::kIdle));
+  std::atomic<int> stalls{0}, no_recoveries{0};
+  const Watchdog watchdog(timeline, kLimit,
+                          {.on_stall = [&](const std::string& /*stall*/) { ++stalls; },
+                           .on_no_recovery = [&] { ++no_recoveries; }});
+  {
+    const Span span(Phase::kEvaluate);
+    WaitUntil([&] { return no_recoveries == 1; });
+  }
+  EXPECT_EQ(stalls, 1);
+  // If the watchdog's thread is not scheduled in time, it misses the progress, or the next stall
+  // ends before it calls on_no_recovery. So both are repeated.
+  for (int round = 0; round < 50 && no_recoveries == 1; ++round) {
+    TakeTime(std::chrono::duration<double>(2 * kLimit));
+    const Span span(Phase::kEvaluate);
+    TakeTime(std::chrono::duration<double>(5 * kLimit));
+  }
+  EXPECT_GE(stalls, 2);
+  EXPECT_GE(no_recoveries, 2);
 }
 
 TEST(Watchdog, ReportsAgainIfAReportFails) {
@@ -65,7 +99,7 @@ TEST(Watchdog, ReportsAgainIfAReportFails) {
   const Span span(Phase::kEvaluate);
   std::promise<void> reported;
   int tries = 0;
-  const Watchdog watchdog(timeline, 0.02, {.on_stall = [&](const std::string& /*stall*/) {
+  const Watchdog watchdog(timeline, kLimit, {.on_stall = [&](const std::string& /*stall*/) {
                             if (++tries == 1) throw std::bad_alloc();
                             reported.set_value();
                           }});

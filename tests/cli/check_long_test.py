@@ -1,28 +1,17 @@
 """Tests that scripts/check_long keeps the results of the parts that it does not run."""
 
-import importlib.machinery
-import importlib.util
 import pathlib
 import sys
 import tempfile
 import unittest
 from unittest import mock
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-
-
-def load_script():
-    path = str(SOURCE / "scripts/check_long")
-    loader = importlib.machinery.SourceFileLoader("check_long", path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_long", loader))
-    sys.dont_write_bytecode = True
-    loader.exec_module(module)
-    return module
+from harness import load_script
 
 
 class CheckLong(unittest.TestCase):
     def setUp(self):
-        self.script = load_script()
+        self.script = load_script("check_long")
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.script.PAGE = pathlib.Path(folder.name) / "page.md"

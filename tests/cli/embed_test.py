@@ -69,7 +69,9 @@ target_link_libraries({name} PRIVATE Tandem::{components})
         self.assertNotIn("torch", needed)
 
     def test_an_unknown_component_is_an_error(self):
-        self.configure(self.project("other", PUZZLES, "moon"), code=1)
+        message = self.configure(self.project("other", PUZZLES, "moon"), code=1)
+        self.assertIn("there is no component moon; expected domain or torch",
+                      " ".join(message.split()))
 
     def test_a_missing_library_or_libtorch_is_named(self):
         project = self.project("trains", PUZZLES, "torch")
@@ -115,7 +117,8 @@ target_link_libraries({name} PRIVATE Tandem::{components})
         self.assertGreater(summary["validation"]["solve_rate"], summary["at_start"]["solve_rate"])
         self.assertIn("run", self.run_tool(program, project / "embed.yaml", "run", code=2))
         # The program `tandem` does not have this network.
-        self.run_tandem("train", project / "embed.yaml", "--out", "other", code=2)
+        _, error = self.run_tandem("train", project / "embed.yaml", "--out", "other", code=2)
+        self.assertIn("perceptron", error)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
-"""Shared by the command-line tests: the program, a temporary folder, and a small run."""
+"""Shared by the command-line tests: the program, the scripts, a temporary folder, and a small run."""
 
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import resource
@@ -24,6 +26,16 @@ search: {beam_width: 8192}
 
 SOLVED = "UUUUUUUUURRRRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB"
 AFTER_R = "UUFUUFUUFRRRRRRRRRFFDFFDFFDDDBDDBDDBLLLLLLLLLUBBUBBUBB"
+
+
+def load_script(name):
+    """Returns the script scripts/NAME as a module."""
+    loader = importlib.machinery.SourceFileLoader(name, str(SOURCE / "scripts" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    sys.modules[name] = module  # dataclasses look their module up
+    sys.dont_write_bytecode = True
+    loader.exec_module(module)
+    return module
 
 
 class CliTest(unittest.TestCase):

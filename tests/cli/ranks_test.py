@@ -37,9 +37,13 @@ device: cpu
 
 
 def free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
+    """Returns a port that is free now and that the system gives to no other program, because it is below the
+    ports of outgoing connections."""
+    while True:
+        port = random.randrange(20_000, 32_768)
+        with socket.socket() as listening, contextlib.suppress(OSError):
+            listening.bind(("127.0.0.1", port))
+            return port
 
 
 class RanksTest(CliTest):

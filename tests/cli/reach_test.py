@@ -1,25 +1,14 @@
 """Tests scripts/reach: the benchmarks of docs/results.md, with little training."""
 
 import argparse
-import importlib.machinery
-import importlib.util
 import json
 import subprocess
 import sys
 import unittest
 
-from harness import SOURCE, TANDEM, CliTest
+from harness import SOURCE, TANDEM, CliTest, load_script
 
 SCRIPT = SOURCE / "scripts" / "reach"
-
-
-def load_script():
-    loader = importlib.machinery.SourceFileLoader("reach", str(SCRIPT))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("reach", loader))
-    sys.modules["reach"] = module  # dataclasses look their module up
-    sys.dont_write_bytecode = True
-    loader.exec_module(module)
-    return module
 
 
 def least_moves(pegs, goal=2):
@@ -81,11 +70,11 @@ class Reach(CliTest):
 
     def test_every_benchmark_has_a_config_with_a_time(self):
         listed = self.reach("--list").splitlines()
-        script = load_script()
+        script = load_script("reach")
         self.assertEqual(len(listed), len(script.BENCHMARKS) + len(script.COMPARISONS))
 
     def test_set_changes_the_time_of_a_benchmark(self):
-        script = load_script()
+        script = load_script("reach")
         benchmark = script.BENCHMARKS["hanoi"]
         arguments = argparse.Namespace(tandem=TANDEM, set=[])
         usual = script.seconds_of(benchmark, arguments)
@@ -102,7 +91,7 @@ class Reach(CliTest):
             self.assertEqual(state["optimal"], least_moves([int(p) for p in state["state"].split()]))
 
     def test_a_threshold_that_was_missed_is_said(self):
-        script = load_script()
+        script = load_script("reach")
         benchmark = script.BENCHMARKS["puzzle15"]
         figures = {"states": 100, "solved": 100, "optimal": 97, "mean_s": 0.5}
         self.assertEqual([each.is_met(figures) for each in benchmark.thresholds], [False, True])
@@ -114,7 +103,7 @@ class PlainAStar(unittest.TestCase):
     LEVEL = "#######\n#  .  #\n# $   #\n# @   #\n#######"
 
     def test_weight_1_finds_a_shortest_solution_and_less_weight_expands_fewer_states(self):
-        solve = load_script().solve_sokoban
+        solve = load_script("reach").solve_sokoban
         length, generated = solve(self.LEVEL, 20_000, 1)
         self.assertEqual(length, 4)  # up, around the box, and right
         longer, fewer = solve(self.LEVEL, 20_000, 0.1)
@@ -122,12 +111,12 @@ class PlainAStar(unittest.TestCase):
         self.assertLess(fewer, generated)
 
     def test_a_limit_on_states_ends_the_search(self):
-        self.assertIsNone(load_script().solve_sokoban(self.LEVEL, 3, 1)[0])
+        self.assertIsNone(load_script("reach").solve_sokoban(self.LEVEL, 3, 1)[0])
 
 
 class States(unittest.TestCase):
     def test_optimal_presses_are_those_of_an_exhaustive_search(self):
-        script = load_script()
+        script = load_script("reach")
         size = 4  # has quiet patterns, and few enough states to search them all
         presses = {0: 0}
         level = [0]
@@ -145,7 +134,7 @@ class States(unittest.TestCase):
             self.assertEqual(state["optimal"], presses[lit])
 
     def test_plain_search_solves_a_level_with_the_fewest_moves(self):
-        script = load_script()
+        script = load_script("reach")
         level = "######\n#@   #\n# $  #\n#   .#\n######"
         # By hand: right, push down, then left and down to the other side of the box, and two pushes
         # to the right.

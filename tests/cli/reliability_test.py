@@ -11,6 +11,9 @@ from harness import SMALL, SOURCE, TANDEM, CliTest
 
 OLD = SOURCE / "tests" / "data" / "version_0.1.0"
 
+# A run ends after twice this time. Less could be too short for work on a busy machine.
+STALL = ("--set", "train.watchdog_seconds=6", "--set", "train.on_stall=stop")
+
 LABELLED = SMALL + "validation: {every_updates: 0}\ncheckpoint: {every_updates: 1}\n"
 
 
@@ -55,11 +58,10 @@ class Faults(CliTest):
         self.assertIn("checkpoint.write", lines[-1])
 
     def test_a_thread_that_does_not_return_is_reported_and_the_state_is_saved(self):
-        code, lines = self.train_with_fault("evaluator:hang:3", "--set", "train.watchdog_seconds=3",
-                                            "--set", "train.on_stall=stop")
+        code, lines = self.train_with_fault("evaluator:hang:3", *STALL)
         text = "\n".join(lines)
         self.assertEqual(code, 1, text)
-        self.assertIn("no progress for 3 s in thread generator", text)
+        self.assertIn("no progress for 6 s in thread generator", text)
         self.assertIn("generator: evaluate for ", text)
         self.assertIn("waits for the generator to fill a buffer", text)
         self.assertIn("the process ends now", text)
@@ -72,11 +74,10 @@ class Faults(CliTest):
         # An update takes 5 chunks. The checkpoint can only come from the save after the stall.
         shards = ("--set", "data.source=shards", "--set", "data.path=shards", "--set",
                   "checkpoint.every_updates=1000")
-        code, lines = self.train_with_fault("shard.read:hang:9", *shards, "--set",
-                                            "train.watchdog_seconds=3", "--set", "train.on_stall=stop")
+        code, lines = self.train_with_fault("shard.read:hang:9", *shards, *STALL)
         text = "\n".join(lines)
         self.assertEqual(code, 1, text)
-        self.assertIn("no progress for 3 s in thread disk", text)
+        self.assertIn("no progress for 6 s in thread disk", text)
         self.assertIn("the process ends now", text)
         _, log = self.run_tandem("train", "--resume", "run")
         self.assertIn("continuing after update 1 of 4", log)

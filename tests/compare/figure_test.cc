@@ -20,7 +20,7 @@ TEST(Axis, TicksAreRoundNumbersWithinTheRange) {
 }
 
 // Numbers of a file may be too large or too close together for whole numbers of steps.
-TEST(Axis, ExtremeRangesHaveNoTicks) {
+TEST(Axis, ExtremeRangesHaveFewTicksOrNone) {
   constexpr double kLargest = std::numeric_limits<double>::max();
   constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
   for (const Axis& axis : {Axis(-kLargest, kLargest, 0, 1), Axis(0, kSmallest, 0, 1),

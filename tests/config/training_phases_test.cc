@@ -6,8 +6,8 @@
 #include <string>
 #include <tuple>
 
+#include "config/error_for.h"
 #include "config/load.h"
-#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -24,17 +24,6 @@ constexpr const char* kFineTuned =
     "  - from: 0.9\n"
     "    generate: {target: capped_value_iteration, ball_radius: 3}\n"
     "    optimizer: {schedule: constant, learning_rate: 2e-5}\n";
-
-std::string ErrorFor(const std::string& yaml, const std::vector<std::string>& sets = {}) {
-  try {
-    std::vector<Override> overrides;
-    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
-    ParseConfig(yaml, "my.yaml", overrides);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(Phases, EachChangesOnlyItsOwnKeysOfTheRun) {
   const Config run = ParseConfig(kFineTuned, "my.yaml");

@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/load.h"
-#include "tandem/error.h"
+#include "config/error_for.h"
 
 namespace tandem {
 namespace {
@@ -12,16 +11,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 // Returns the error for a config with these keys and defaults otherwise; "" if the config is valid.
-std::string ErrorOf(const std::vector<std::string>& sets) {
-  std::vector<Override> overrides;
-  for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
-  try {
-    ParseConfig("", "my.yaml", overrides);
-    return "";
-  } catch (const InputError& error) {
-    return error.what();
-  }
-}
+std::string ErrorOf(const std::vector<std::string>& sets) { return ErrorFor("", sets); }
 
 void ExpectContradiction(const std::vector<std::string>& sets, const std::string& key,
                          const std::string& other, const std::string& why) {
@@ -253,12 +243,24 @@ TEST(Validate, ValueAndPolicyNeedsLabelsOfBoth) {
   EXPECT_EQ(ErrorOf({"network.head=vp", "search.method=astar"}), "");
 }
 
+TEST(Validate, AWalkHasNoMoreRowsThanActions) {
+  EXPECT_EQ(ErrorOf({"generate.max_scramble=20", "generate.rows_per_walk=20"}), "");
+  ExpectContradiction({"generate.max_scramble=20", "generate.rows_per_walk=21"},
+                      "generate.rows_per_walk", "generate.max_scramble", "another state of a walk");
+  // A buffer must hold the rows of a walk, but not all its states.
+  const std::vector<std::string> small = {"train.batch_size=5", "train.iterations_per_update=2",
+                                          "generate.max_scramble=20"};
+  ExpectContradiction(small, "generate.max_scramble", "train.iterations_per_update",
+                      "a walk must end within a buffer");
+  EXPECT_EQ(ErrorOf(With(small, {"generate.rows_per_walk=10"})), "");
+}
+
 TEST(Validate, PolicyActionsNeedValueAndPolicyAndASearchThatExpandsStates) {
   for (const std::string method : {"search.method=beam", "search.method=astar"}) {
     EXPECT_EQ(ErrorOf({"network.head=vp", "search.policy_actions=3", method}), "");
   }
-  ExpectContradiction({"network.head=policy", "search.policy_actions=3"}, "search.policy_actions",
-                      "network.head", "only head vp has");
+  ExpectContradiction({"search.policy_actions=3"}, "search.policy_actions", "network.head",
+                      "only head vp has");
   for (const std::string method : {"search.method=ida_star", "search.method=greedy"}) {
     ExpectContradiction({"network.head=vp", "search.policy_actions=3", method},
                         "search.policy_actions", "search.method", "expands all actions");

@@ -103,6 +103,7 @@ TEST(ShardPipeline, InterrupterEndsTheWaitForAChunkThatDoesNotCome) {
   Interrupter interrupter;
   ShardPipeline pipeline(work, config, 0, 1000, &interrupter);
   auto taken = std::async(std::launch::async, [&] { pipeline.Take(); });
+  EXPECT_EQ(taken.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   interrupter.Interrupt(std::make_exception_ptr(Error("no progress")));
   EXPECT_THROW(taken.get(), Error);
   work.hold_transfers = false;  // the thread can end

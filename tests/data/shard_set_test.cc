@@ -315,6 +315,25 @@ TEST(ShardSet, IgnoresOtherFilesInTheFolder) {
   EXPECT_EQ(ReadShardSetSpec(folder.path()), ShardSet(folder.path()).spec());
 }
 
+// ShardWriter does not check how many rows and chunks it gets.
+TEST(ShardWriter, ShardWithAMissingOrHalfChunkIsDamage) {
+  const TempFolder folder;
+  const ShardSetSpec set = MakeShards(folder.path());
+  const std::filesystem::path path = ShardPath(folder.path(), 0);
+  const DataBuffer rows(set.schema, static_cast<std::size_t>(set.chunk_rows));
+  const DataBuffer half(set.schema, static_cast<std::size_t>(set.chunk_rows / 2));
+  const auto error_of = [&](const std::vector<const DataBuffer*>& chunks) {
+    ShardWriter writer(path, set, /*shard=*/0);
+    for (const DataBuffer* chunk : chunks) writer.Add(*chunk);
+    writer.Commit();
+    return MessageOf([&] { ReadHeader(path); });
+  };
+  EXPECT_EQ(error_of({&rows, &rows, &rows}), "nothing was thrown");
+  EXPECT_THAT(error_of({&rows, &rows}), AllOf(HasSubstr("shard-000000.tandem: "),
+                                              HasSubstr("chunk 2 begins at 0, expected")));
+  EXPECT_THAT(error_of({&rows, &half, &rows}), HasSubstr("chunk 1 has 832 bytes, expected 1664"));
+}
+
 TEST(ShardSet, FirstIntactHeaderDescribesTheSet) {
   const TempFolder folder;
   const ShardSetSpec made = MakeShards(folder.path());

@@ -1,9 +1,11 @@
-// Tests which rows of a stream a run uses: claims, the age limit, files that are left out, and the
-// ledger across a kill.
+// Tests which rows of a stream a run uses: claims, the age limit, files that are left out or
+// removed, and the ledger across a kill.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -88,6 +90,18 @@ TEST_F(Stream, OtherNamesAreNotShards) {
   }
 }
 
+TEST_F(Stream, GeneratorNamesHaveOneToSixtyCharacters) {
+  const std::string longest(60, 'a');
+  EXPECT_TRUE(IsGeneratorName("a"));
+  EXPECT_TRUE(IsGeneratorName(longest));
+  EXPECT_FALSE(IsGeneratorName(""));
+  EXPECT_FALSE(IsGeneratorName(longest + "a"));
+  EXPECT_FALSE(IsGeneratorName("a/b"));
+  EXPECT_TRUE(ParseStreamShardName(FormatStreamShardName(Name(0, 0, 1, longest))).has_value());
+  EXPECT_FALSE(
+      ParseStreamShardName(FormatStreamShardName(Name(0, 0, 1, longest + "a"))).has_value());
+}
+
 TEST_F(Stream, ShardsOfOlderWeightsComeFirstAndGeneratorsTakeTurns) {
   const auto second = Write(Name(0, 1, 4));
   const auto first = Write(Name(0, 0, 4));
@@ -133,20 +147,26 @@ TEST_F(Stream, TakesEachShardOnceWithItsRows) {
 TEST_F(Stream, AShardThatAppearsEndsTheWaitForIt) {
   StreamLedger ledger(folder_, {});
   StreamReader reader(folder_, ledger, Options(), never_, nullptr);
-  const std::jthread generator([this] { Write(Name(0, 0, 1)); });
-  EXPECT_EQ(reader.Take(1, /*wait=*/true)->name, Name(0, 0, 1));
+  auto taken = std::async(std::launch::async, [&] { return reader.Take(1, /*wait=*/true); });
+  EXPECT_EQ(taken.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  Write(Name(0, 0, 1));
+  EXPECT_EQ(taken.get()->name, Name(0, 0, 1));
 }
 
 TEST_F(Stream, AStopAndAnInterruptionEndTheWait) {
   StreamLedger ledger(folder_, {});
   StopSignal stop;
-  stop.Request();
   StreamReader stopped(folder_, ledger, Options(), stop, nullptr);
-  EXPECT_THROW(stopped.Take(1, /*wait=*/true), Stopped);
+  auto until_stop = std::async(std::launch::async, [&] { stopped.Take(1, /*wait=*/true); });
+  EXPECT_EQ(until_stop.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  stop.Request();
+  EXPECT_THROW(until_stop.get(), Stopped);
   Interrupter interrupter;
   StreamReader interrupted(folder_, ledger, Options(), never_, &interrupter);
+  auto until_error = std::async(std::launch::async, [&] { interrupted.Take(1, /*wait=*/true); });
+  EXPECT_EQ(until_error.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   interrupter.Interrupt(std::make_exception_ptr(Error("no progress")));
-  EXPECT_THROW(interrupted.Take(1, /*wait=*/true), Error);
+  EXPECT_THROW(until_error.get(), Error);
 }
 
 TEST_F(Stream, TooOldShardsAreDroppedAndCounted) {
@@ -160,6 +180,15 @@ TEST_F(Stream, TooOldShardsAreDroppedAndCounted) {
   EXPECT_EQ(ledger.TakeUse().dropped_rows, kRows);
   EXPECT_EQ(ledger.position().dropped_shards, 1);
   EXPECT_EQ(ledger.position().used_rows, 0);
+}
+
+TEST_F(Stream, RowsAreTooOldOneUpdateBeyondMaxLag) {
+  StreamLedger ledger(folder_, {});
+  StreamReader reader(folder_, ledger, Options(/*max_lag=*/4), never_, nullptr);
+  reader.Published(9);
+  EXPECT_FALSE(reader.IsTooOld(/*version=*/8, /*update=*/12));
+  EXPECT_TRUE(reader.IsTooOld(/*version=*/8, /*update=*/13));
+  EXPECT_FALSE(reader.IsTooOld(/*version=*/9, /*update=*/14));  // the published weights
 }
 
 TEST_F(Stream, RowsOfThePublishedWeightsAreNeverTooOld) {
@@ -192,6 +221,31 @@ TEST_F(Stream, TornAndWrongFilesAreLeftOut) {
   WaitUntil([&] { return reader.rejected() == 6; });
   EXPECT_THAT(folder_.List().waiting, ElementsAre(good));
   EXPECT_EQ(folder_.NumRejected(), 6);
+}
+
+TEST_F(Stream, RejectedFileReplacesAnEarlierOneOfTheSameName) {
+  for (const char* content : {"first", "second"}) {
+    WriteFileAtomically(folder_.path() / "stray.tandem", content);
+    folder_.Reject("stray.tandem");
+  }
+  EXPECT_EQ(folder_.NumRejected(), 1);
+  EXPECT_EQ(ReadFile(folder_.path() / "rejected" / "stray.tandem"), "second");
+}
+
+TEST_F(Stream, LeftoversAreUnfinishedFilesUntouchedForTenMinutes) {
+  const auto write = [this](const std::string& file, std::chrono::minutes age) {
+    const fs::path path = folder_.path() / file;
+    WriteFileAtomically(path, "half");
+    fs::last_write_time(path, fs::file_time_type::clock::now() - age);
+    return path;
+  };
+  const fs::path abandoned = write("a.tandem.12.partial", std::chrono::minutes(11));
+  const fs::path recent = write("b.tandem.12.partial", std::chrono::minutes(9));
+  const fs::path finished = write("c.tandem", std::chrono::minutes(60));
+  folder_.RemoveLeftovers();
+  EXPECT_FALSE(fs::exists(abandoned));
+  EXPECT_TRUE(fs::exists(recent));
+  EXPECT_TRUE(fs::exists(finished));
 }
 
 TEST_F(Stream, AResumedRunUsesExactlyTheRowsThatItsCheckpointDoesNotCount) {

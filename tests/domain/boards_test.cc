@@ -7,33 +7,14 @@
 #include <numeric>
 #include <utility>
 
+#include "domain/states_as_text.h"
 #include "support/breadth_first.h"
 #include "support/published_states.h"
 #include "support/small_puzzles.h"
-#include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 namespace {
-
-std::string After(const std::string& domain_name, const std::string& state,
-                  std::string_view moves) {
-  const auto domain = MakeDomain(domain_name);
-  State bytes(static_cast<std::size_t>(domain->spec().state_size));
-  domain->ParseState(state, bytes);
-  return domain->FormatState(After(*domain, bytes, ParseActions(domain->spec(), moves)));
-}
-
-std::string ErrorFor(const std::string& domain_name, const std::string& text) {
-  const auto domain = MakeDomain(domain_name);
-  State state(static_cast<std::size_t>(domain->spec().state_size));
-  try {
-    domain->ParseState(text, state);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(LightsOut, APressSwitchesItsNeighbours) {
   EXPECT_EQ(After("lights_out:3", "0 0 0 0 0 0 0 0 0", "4"), "0 1 0 1 1 1 0 1 0");

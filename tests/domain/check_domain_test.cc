@@ -89,6 +89,25 @@ TEST(CheckDomain, DetectsWrongListsOfGoals) {
             "AllGoals has all goals of a problem: AllGoals has a state that is no goal: state 5");
 }
 
+TEST(CheckDomain, DetectsWrongPredecessors) {
+  const std::string promise = "actions lead from the states of Predecessors, and only from them: ";
+  EXPECT_EQ(FirstBroken(ForgottenPredecessor()),
+            promise + "action r in state 4: Predecessors does not lead back");
+  EXPECT_EQ(FirstBroken(PredecessorTooMany()),
+            promise + "Predecessors of state 5 has state 8, from which no action leads there");
+}
+
+TEST(CheckDomain, DetectsAnEmptyPicture) {
+  EXPECT_EQ(FirstBroken(EmptyPicture()),
+            "every state has a picture: state 0: the picture has no cells");
+}
+
+TEST(CheckDomain, DetectsAMethodThatOnlyOneThreadMayCall) {
+  const std::string broken = FirstBroken(ApplyForOneThread());
+  EXPECT_TRUE(broken.starts_with("several threads may call it at once: ")) << broken;
+  EXPECT_TRUE(broken.ends_with(" differs if several threads call at once")) << broken;
+}
+
 TEST(CheckDomain, DetectsGoalsThatMoveWrongly) {
   EXPECT_EQ(FirstBroken(GoalsThatMoveTheMarker()),
             "MoveGoals changes only the goal: action r in state 0 leads to another state after "

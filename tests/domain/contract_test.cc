@@ -2,14 +2,48 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "support/published_states.h"
+#include "support/source_folder.h"
 #include "tandem/check_domain.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 namespace {
+
+// The registered names with the arguments to test. "" is the name without an argument.
+const std::map<std::string, std::vector<std::string>> kArguments = {
+    {"cube2", {"", "pieces", "pairs"}},
+    {"cube2_htm", {"", "pieces"}},
+    {"cube3", {"", "pieces", "pairs"}},
+    {"cube3_htm", {"", "pieces"}},
+    {"grid", {"5", "10", "16"}},
+    {"hanoi", {"3", "9"}},
+    {"lights_out", {"2", "5", "7", "9"}},
+    {"npuzzle", {"3", "4", "5", "6", "7"}},
+    {"permutation", {"cube4", "lrx", "megaminx", "pyraminx", "topspin"}},
+    {"sokoban", {"5", "10", "16"}},
+};
+
+// Domains that registry_test.cc registers.
+const std::set<std::string> kTestDomains = {"makes_none",    "other",     "path",
+                                            "registry_test", "throws_42", "throws_out"};
+
+std::vector<std::string> DomainsToTest() {
+  std::vector<std::string> domains;
+  for (const auto& [name, arguments] : kArguments) {
+    for (const std::string& argument : arguments) {
+      domains.push_back(argument.empty() ? name : name + ":" + argument);
+    }
+  }
+  return domains;
+}
 
 class EveryDomain : public testing::TestWithParam<std::string> {};
 
@@ -21,20 +55,27 @@ TEST_P(EveryDomain, PassesTheConformanceSuite) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Puzzles, EveryDomain,
-    testing::Values("cube2", "cube2:pieces", "cube2:pairs", "cube2_htm", "cube2_htm:pieces",
-                    "cube3", "cube3:pieces", "cube3:pairs", "cube3_htm", "cube3_htm:pieces",
-                    "grid:5", "grid:10", "grid:16", "hanoi:3", "hanoi:9", "lights_out:2",
-                    "lights_out:5", "lights_out:7", "lights_out:9", "sokoban:5", "sokoban:10",
-                    "sokoban:16", "permutation:cube4", "permutation:lrx", "permutation:megaminx",
-                    "permutation:pyraminx", "permutation:topspin", "npuzzle:3", "npuzzle:4",
-                    "npuzzle:5", "npuzzle:6", "npuzzle:7"),
-    [](const auto& info) {
-      std::string name = info.param;
-      std::ranges::replace(name, ':', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Puzzles, EveryDomain, testing::ValuesIn(DomainsToTest()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, ':', '_');
+                           return name;
+                         });
+
+TEST(DomainsToTest, HaveEveryRegisteredName) {
+  for (const std::string& name : DomainNames()) {
+    EXPECT_TRUE(kArguments.contains(name) || kTestDomains.contains(name)) << name;
+  }
+}
+
+TEST(DomainsToTest, HaveEveryPuzzleFile) {
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(SourceFolder() / "puzzles")) {
+    if (entry.path().extension() == ".yaml") files.insert(entry.path().stem().string());
+  }
+  const std::vector<std::string>& listed = kArguments.at("permutation");
+  EXPECT_EQ(files, std::set(listed.begin(), listed.end()));
+}
 
 // A domain and a published test set of its states.
 using PublishedSet = std::pair<std::string, std::string>;

@@ -2,33 +2,12 @@
 
 #include <numeric>
 
+#include "domain/states_as_text.h"
 #include "support/breadth_first.h"
-#include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 namespace {
-
-std::string After(const std::string& domain_name, const std::string& text, std::string_view moves) {
-  const auto domain = MakeDomain(domain_name);
-  std::vector<std::uint8_t> state(domain->spec().state_size);
-  domain->ParseState(text, state);
-  for (const Action action : ParseActions(domain->spec(), moves)) {
-    domain->Apply(Rows(std::span(state)), {&action, 1});
-  }
-  return domain->FormatState(state);
-}
-
-std::string ErrorFor(const std::string& domain_name, const std::string& text) {
-  const auto domain = MakeDomain(domain_name);
-  std::vector<std::uint8_t> state(domain->spec().state_size);
-  try {
-    domain->ParseState(text, state);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(NPuzzle, ActionsAreNamedAfterTheMoveOfTheTile) {
   const std::string middle = "1 2 3 4 0 5 7 8 6";

@@ -1,9 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "base/random.h"
 #include "domain/permute.h"
+#include "domain/random_permutations.h"
 #include "support/ring_domain.h"
 #include "tandem/error.h"
 
@@ -49,13 +48,7 @@ TEST(PermutationTable, EveryMethodGivesTheSameRows) {
   for (const std::size_t positions :
        {1, 15, 24, 31, 32, 33, 54, 63, 64, 65, 96, 127, 128, 129, 192, 255, 256}) {
     Random random(positions, Purpose::kShuffle);
-    std::vector<Permutation> permutations(5, Permutation(positions));
-    for (Permutation& permutation : permutations) {
-      std::iota(permutation.begin(), permutation.end(), std::uint8_t{0});
-      for (std::size_t i = positions; i-- > 1;) {
-        std::swap(permutation[i], permutation[random.Below(i + 1)]);
-      }
-    }
+    const std::vector<Permutation> permutations = RandomPermutations(5, positions, random);
     constexpr std::size_t kRows = 7;
     std::vector<std::uint8_t> before(kRows * positions);
     for (std::uint8_t& byte : before) byte = static_cast<std::uint8_t>(random.Next());

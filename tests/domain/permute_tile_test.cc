@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "base/random.h"
 #include "domain/permute.h"
+#include "domain/random_permutations.h"
 #include "support/run_tiles.h"
 
 namespace tandem {
@@ -26,24 +26,13 @@ struct Case {
         rows(rows),
         begin(kMargin + offset),
         random(positions * 1000 + num_actions, Purpose::kShuffle),
-        table(Permutations()),
+        table(RandomPermutations(num_actions, positions, random)),
         memory(begin + rows * positions + kMargin, kMark) {
     for (std::size_t a = 0; a < num_actions; ++a) {
       const auto of_action = table.sources(static_cast<Action>(a));
       sources.insert(sources.end(), of_action.begin(), of_action.end());
     }
     for (std::uint8_t& byte : states().bytes()) byte = static_cast<std::uint8_t>(random.Next());
-  }
-
-  std::vector<Permutation> Permutations() {
-    std::vector<Permutation> permutations(num_actions, Permutation(positions));
-    for (Permutation& permutation : permutations) {
-      std::iota(permutation.begin(), permutation.end(), std::uint8_t{0});
-      for (std::size_t i = positions; i-- > 1;) {
-        std::swap(permutation[i], permutation[random.Below(i + 1)]);
-      }
-    }
-    return permutations;
   }
 
   Rows states() { return {memory.data() + begin, rows, positions}; }

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "domain/identity.h"
 #include "support/path_domain.h"
@@ -11,9 +13,20 @@
 namespace tandem {
 namespace {
 
-// A puzzle without a parameter.
+std::unique_ptr<const Domain> MakePath(const std::string& cells) {
+  return std::make_unique<const PathDomain>(std::stoi(cells));
+}
+
+// Domains stay registered, so they are registered once and not in each repetition of a test. The
+// list in contract_test.cc has their names.
 const bool kRegistered = [] {
-  RegisterDomain("registry_test", [] { return std::make_unique<const PathDomain>(3); });
+  using Made = std::unique_ptr<const Domain>;
+  RegisterDomain("registry_test", [] { return MakePath("3"); });
+  RegisterDomain("path", {.key = "cells", .default_value = "3"}, MakePath);
+  RegisterDomain("other", {.key = "cells", .default_value = "3"}, MakePath);
+  RegisterDomain("makes_none", [] { return Made(); });
+  RegisterDomain("throws_out", []() -> Made { throw std::out_of_range("vector::at"); });
+  RegisterDomain("throws_42", []() -> Made { throw 42; });
   return true;
 }();
 
@@ -55,13 +68,9 @@ TEST(Registry, WrongArgumentErrorSaysWhatIsExpected) {
 }
 
 TEST(Registry, FactoryErrorsNameTheDomain) {
-  using Made = std::unique_ptr<const Domain>;
-  RegisterDomain("makes_none", [] { return Made(); });
   EXPECT_EQ(ErrorFor<Error>("makes_none"),
             "domain 'makes_none': its factory returned null, expected a domain");
-  RegisterDomain("throws_out", []() -> Made { throw std::out_of_range("vector::at"); });
   EXPECT_EQ(ErrorFor<Error>("throws_out"), "domain 'throws_out' cannot be made: vector::at");
-  RegisterDomain("throws_42", []() -> Made { throw 42; });
   EXPECT_EQ(
       ErrorFor<Error>("throws_42"),
       "domain 'throws_42' cannot be made: unknown exception (not derived from std::exception)");
@@ -71,13 +80,7 @@ TEST(Registry, FactoryErrorsNameTheDomain) {
 TEST(Registry, SpecMustHaveTheRegisteredName) {
   EXPECT_EQ(ErrorFor<Error>("registry_test"),
             "domain 'registry_test': its spec has the name 'path', expected 'registry_test'");
-  RegisterDomain("path", {.key = "cells", .default_value = "3"}, [](const std::string& cells) {
-    return std::make_unique<const PathDomain>(std::stoi(cells));
-  });
   EXPECT_EQ(MakeDomain("path:4")->spec().name, "path");
-  RegisterDomain("other", {.key = "cells", .default_value = "3"}, [](const std::string& cells) {
-    return std::make_unique<const PathDomain>(std::stoi(cells));
-  });
   EXPECT_EQ(ErrorFor<Error>("other:4"),
             "domain 'other': its spec has the name 'path', expected 'other:4'");
 }

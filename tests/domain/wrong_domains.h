@@ -4,8 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "tandem/domain.h"
@@ -284,6 +290,26 @@ struct GoalTooMany final : TwoGoals {
   }
 };
 
+/// Predecessors of cell 5 lacks cell 4.
+struct ForgottenPredecessor final : Walker {
+  bool Predecessors(std::span<const std::uint8_t> state,
+                    std::vector<std::uint8_t>& states) const override {
+    Domain::Predecessors(state, states);
+    if (state[0] == 5) std::erase(states, 4);
+    return true;
+  }
+};
+
+/// Predecessors of cell 5 has cell 8.
+struct PredecessorTooMany final : Walker {
+  bool Predecessors(std::span<const std::uint8_t> state,
+                    std::vector<std::uint8_t>& states) const override {
+    Domain::Predecessors(state, states);
+    if (state[0] == 5) states.push_back(8);
+    return true;
+  }
+};
+
 struct DuplicateActionName final : Walker {
   DuplicateActionName()
       : Walker([] {
@@ -314,6 +340,28 @@ struct SaysThatGoalsMove final : Walker {
           spec.moves_goals = true;
           return spec;
         }()) {}
+};
+
+struct EmptyPicture final : Walker {
+  Picture Draw(std::span<const std::uint8_t> /*state*/) const override { return {}; }
+};
+
+/// Apply does nothing while another thread is in Apply. Threads other than the one that made the
+/// domain wait there for each other, so that calls always overlap if there are at least two.
+class ApplyForOneThread final : public Walker {
+ public:
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    const bool is_alone = calls_++ == 0;
+    if (!is_alone) have_met_ = true;
+    while (std::this_thread::get_id() != maker_ && !have_met_) std::this_thread::yield();
+    if (is_alone) Walker::Apply(states, actions);
+    --calls_;
+  }
+
+ private:
+  const std::thread::id maker_ = std::this_thread::get_id();
+  mutable std::atomic<int> calls_ = 0;
+  mutable std::atomic<bool> have_met_ = false;
 };
 
 struct ClaimsPerProblemGoals final : Walker {

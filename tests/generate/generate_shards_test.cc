@@ -291,7 +291,7 @@ TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
       "generate.curriculum",     "generate.backup",         "generate.hindsight",
       "generate.paths",          "generate.program",        "generate.problem_rows",
       "generate.problem_states", "generate.dead_end_share", "generate.dead_end_cost",
-      "inference.first_layer",   "inference.forward"};
+      "generate.rows_per_walk",  "inference.first_layer",   "inference.forward"};
   for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
     EXPECT_EQ(keys.erase(key), 1) << key;
   }
@@ -302,6 +302,18 @@ TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
   }
   EXPECT_TRUE(keys.empty()) << *keys.begin();
   EXPECT_TRUE(others.empty()) << *others.begin();
+}
+
+TEST_F(SpecOfSetTest, SetHoldsTheRowsOfAWalkIfNotAllAreRows) {
+  Config config = Puzzle8Config();
+  config.generate.target = Target::kWalkLength;
+  const auto domain = MakeDomain(config.domain.full_name());
+  const auto provenance = [&] {
+    return SpecOfSet(config, domain->spec(), SmallShards(), "").provenance;
+  };
+  EXPECT_FALSE(provenance().contains("generate.rows_per_walk"));
+  config.generate.rows_per_walk = 2;
+  EXPECT_EQ(provenance().at("generate.rows_per_walk"), "2");
 }
 
 TEST_F(SpecOfSetTest, SetHoldsTheKeysOfSearchesThatMakeADifference) {

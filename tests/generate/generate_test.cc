@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -153,6 +154,45 @@ TEST(WalkLength, EveryPrefixOfAWalkIsARow) {
     EXPECT_EQ(rows.floats(kTargetColumn)[i], length);
     EXPECT_EQ(RingDomain::Distance(rows.column(kInputColumn)[i]), length);
   }
+}
+
+// Ten actions and three rows: the parts have 3, 3 and 4 actions.
+TEST(WalkLength, FewRowsOfAWalkComeFromItsPartsAndFromAllDepths) {
+  const RingDomain ring(100);
+  WalkLengthGenerator generator(
+      ring,
+      GeneratorConfig({.max_scramble = 10, .rows_per_walk = 3, .workers = 2, .chunk_rows = 7}));
+  const DataBuffer rows = Filled(generator, {.update = 3, .first_row = 0, .rows = 3000});
+  std::map<float, int> times;
+  for (std::size_t i = 0; i < 3000; ++i) {
+    const float length = rows.floats(kTargetColumn)[i];
+    EXPECT_EQ(RingDomain::Distance(rows.column(kInputColumn)[i]), length);
+    constexpr float kBegin[] = {1, 4, 7}, kEnd[] = {3, 6, 10};
+    EXPECT_GE(length, kBegin[i % 3]) << i;
+    EXPECT_LE(length, kEnd[i % 3]) << i;
+    ++times[length];
+  }
+  ASSERT_EQ(times.size(), 10U);
+  for (const auto& [length, count] : times) {
+    EXPECT_NEAR(count, length < 7 ? 333 : 250, 100) << length;
+  }
+}
+
+TEST(WalkLength, FewRowsOfAWalkDoNotDependOnHowRowsAreSplit) {
+  const auto cube = MakeDomain("cube3");
+  const auto of_range = [&](std::int64_t chunk_rows, const FillRequest& request) {
+    WalkLengthGenerator generator(
+        *cube,
+        GeneratorConfig(
+            {.max_scramble = 26, .rows_per_walk = 5, .workers = 2, .chunk_rows = chunk_rows}));
+    const DataBuffer rows = Filled(generator, request);
+    const auto inputs = rows.column(kInputColumn).bytes();
+    return std::vector<std::uint8_t>(inputs.begin(), inputs.end());
+  };
+  const auto all = of_range(33, {.update = 5, .first_row = 0, .rows = 1000});
+  EXPECT_EQ(all, of_range(100, {.update = 5, .first_row = 0, .rows = 1000}));
+  const auto part = of_range(4096, {.update = 5, .first_row = 342, .rows = 200});
+  EXPECT_TRUE(std::ranges::equal(part, std::span(all).subspan(342 * 54, 200 * 54)));
 }
 
 TEST(WalkLength, RowsDependOnlyOnSeedUpdateAndRow) {

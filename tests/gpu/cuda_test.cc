@@ -6,13 +6,17 @@
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <c10/core/GradMode.h>
+#include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <future>
+#include <utility>
 
 #include "base/random.h"
-#include "config/load.h"
 #include "data/examples.h"
 #include "data/loader.h"
 #include "data/shard_loader.h"
@@ -21,15 +25,42 @@
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "support/example_sets.h"
+#include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "tensor/tensor_beam_search.h"
-#include "train/resume.h"
 #include "train/train_run.h"
 
 namespace tandem {
 namespace {
+
+// Gate stops the current stream. Work that is enqueued after it begins when the gate is opened or
+// destroyed.
+class Gate {
+ public:
+  Gate() : stream_(c10::cuda::getCurrentCUDAStream()) {
+    C10_CUDA_CHECK(cudaLaunchHostFunc(stream_.stream(), &Wait, &opened_));
+  }
+  ~Gate() {
+    Open();
+    stream_.synchronize();  // the stream uses opened_ until then
+  }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  void Open() {
+    if (!std::exchange(is_open_, true)) open_.set_value();
+  }
+
+ private:
+  static void Wait(void* opened) { static_cast<std::future<void>*>(opened)->wait(); }
+
+  const c10::cuda::CUDAStream stream_;
+  std::promise<void> open_;
+  std::future<void> opened_ = open_.get_future();
+  bool is_open_ = false;
+};
 
 class Cuda : public testing::Test {
  protected:
@@ -42,28 +73,19 @@ class Cuda : public testing::Test {
     scope_ = device_->MainStream()->Enter();
   }
 
-  // Enqueues about 20 ms of matrix products on the current stream, and an event after them.
-  at::cuda::CUDAEvent KeepTheGpuBusy() const {
+  // Enqueues about 20 ms of matrix products on the current stream.
+  void KeepTheGpuBusy() const {
     at::Tensor x = at::randn({4096, 4096}, at::TensorOptions().device(device_->torch()));
     for (int i = 0; i < 10; ++i) x = at::matmul(x, x).mul_(1e-3);
-    at::cuda::CUDAEvent end;
-    end.record(c10::cuda::getCurrentCUDAStream());
-    return end;
   }
 
   RunSummary Run(const std::vector<std::string>& sets) const {
-    std::vector<Override> overrides;
-    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
-    const Config config = ParseConfig(
+    const Config config = ConfigWith(
         "generate: {target: value_iteration, max_scramble: 8, chunk_rows: 300}\n"
         "network: {width: 64, blocks: 1, norm: batch}\n"
         "train: {batch_size: 100, iterations_per_update: 10, max_updates: 6}\n",
-        "small.yaml", overrides);
-    const StopSignal stop;
-    TrainRun run(ResolveAutos(config, *device_), device_, std::nullopt, stop);
-    while (run.RunUpdate()) {
-    }
-    return run.Finish();
+        sets, *device_);
+    return TrainToTheEnd(config, device_);
   }
 
   std::shared_ptr<Device> device_;
@@ -72,17 +94,25 @@ class Cuda : public testing::Test {
 
 TEST_F(Cuda, CopiesRunInParallelWithComputation) {
   const auto slots = device_->MakeSlots(2, {{.type = at::kByte, .sizes = {10'000, 54}}}, {});
-  KeepTheGpuBusy().synchronize();  // warm up
-  // While the GPU computes with batch n...
+  // While the main stream is busy with batch n...
   std::memset(slots[0]->host(0).data(), 1, slots[0]->host(0).size());
   slots[0]->EnqueueCopy();
   slots[0]->AwaitCopy();
-  at::cuda::CUDAEvent computed = KeepTheGpuBusy();
+  std::future<void> copied;
+  Gate gate;
+  at::cuda::CUDAEvent computed;
+  computed.record(c10::cuda::getCurrentCUDAStream());
   // ... the copy of batch n + 1 begins and ends.
   std::memset(slots[1]->host(0).data(), 2, slots[1]->host(0).size());
-  slots[1]->EnqueueCopy();
-  slots[1]->AwaitHost();
-  EXPECT_FALSE(computed.query()) << "the copy waited for the computation";
+  copied = std::async(std::launch::async, [&] {
+    slots[1]->EnqueueCopy();
+    slots[1]->AwaitHost();
+  });
+  EXPECT_EQ(copied.wait_for(std::chrono::minutes(1)), std::future_status::ready)
+      << "the copy waits for the computation";
+  EXPECT_FALSE(computed.query());
+  gate.Open();
+  copied.get();
   slots[1]->AwaitCopy();
   EXPECT_EQ(slots[1]->device(0).min().item<int>(), 2);
 }

@@ -17,7 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "nn/device.h"
 #include "nn/fused_step.h"
+#include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
@@ -228,14 +230,32 @@ TEST(FusedCopy, OfMorePositionsThan16BitsCanAddThrows) {
   EXPECT_THROW(copy->Forward(at::zeros({1, input.positions}, at::kByte)), InputError);
 }
 
+// A network without hidden products can be fused on every CPU, and one with an odd width on none.
 TEST(UsesFusedCopy, FollowsTheConfigAndTheNetwork) {
+  const NetworkSpec without_products = SpecOf({.width = 64, .blocks = 0});
   const NetworkSpec odd = SpecOf({.width = 33});
-  const auto uses = [&](const NetworkSpec& spec, InferenceForward forward, Precision precision) {
-    return UsesFusedCopy(spec, {.precision = precision, .forward = forward}, c10::kCPU);
+  const auto uses = [&](const NetworkSpec& spec, InferenceForward forward) {
+    return UsesFusedCopy(spec, {.precision = Precision::kBf16, .forward = forward}, c10::kCPU);
   };
-  EXPECT_FALSE(uses(odd, InferenceForward::kOperators, Precision::kBf16));
-  EXPECT_FALSE(uses(odd, InferenceForward::kAuto, Precision::kBf16));
-  EXPECT_THROW(uses(odd, InferenceForward::kFused, Precision::kBf16), InputError);
+  EXPECT_FALSE(uses(without_products, InferenceForward::kOperators));
+  EXPECT_TRUE(uses(without_products, InferenceForward::kAuto));
+  EXPECT_TRUE(uses(without_products, InferenceForward::kFused));
+  EXPECT_FALSE(uses(odd, InferenceForward::kOperators));
+  EXPECT_FALSE(uses(odd, InferenceForward::kAuto));
+  EXPECT_THROW(uses(odd, InferenceForward::kFused), InputError);
+}
+
+TEST(UsesFusedCopy, InferenceNetWithAutoHasIndependentRowsIfItsNetworkCanBeFused) {
+  const auto cpu = OpenDevice("cpu");
+  const auto rows_are_independent = [&](const NetworkSpec& spec) {
+    const InferenceConfig config{.batch_size = 8,
+                                 .threads = 1,
+                                 .precision = Precision::kBf16,
+                                 .forward = InferenceForward::kAuto};
+    return InferenceNet(spec, config, *cpu).rows_are_independent();
+  };
+  EXPECT_TRUE(rows_are_independent(SpecOf({.width = 64, .blocks = 0})));
+  EXPECT_FALSE(rows_are_independent(SpecOf({.width = 33})));
 }
 
 }  // namespace

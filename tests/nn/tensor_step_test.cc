@@ -248,7 +248,7 @@ TEST_P(LayerPasses, BatchNormalisationIsThatOfOperators) {
 
 // The deviation would be wrong if squares were added up as they are.
 TEST_P(LayerPasses, BatchNormalisationKeepsDigitsFarFromZero) {
-  if (type() != at::kFloat) return;
+  if (type() != at::kFloat) GTEST_SKIP() << "bf16 has too few digits for values near 1000";
   layer_.z.add_(1000);
   const at::Tensor expected =
       (layer_.z.to(at::kDouble).var(0, /*unbiased=*/false) + kEpsilon).rsqrt().to(at::kFloat);

@@ -116,8 +116,9 @@ class Ending(FolderTest):
         thread.start()
         began.wait()
         run.close()  # while the update runs, or just before it
-        thread.join(60)
+        thread.join()
         self.assertEqual(len(ended), 1)
+        self.assertLess(run.progress.iterations, 100_000)
         self.assertIsNone(run.run_update())
 
     def test_several_threads_may_close_a_run_during_an_update(self):
@@ -130,9 +131,9 @@ class Ending(FolderTest):
         for thread in threads:
             thread.join(60)
             self.assertFalse(thread.is_alive())
+        self.assertLess(run.progress.iterations, 100_000)
         self.assertIsNone(run.run_update())
-        result = run.finish()  # None unless the update ended first, which ends the run
-        self.assertEqual(result is None, run.result is None)
+        run.finish()  # raises nothing
 
     def test_a_handler_of_sigint_is_called_and_stays(self):
         calls = []

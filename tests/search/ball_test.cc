@@ -11,6 +11,7 @@
 #include "search/beam_search.h"
 #include "search/expander.h"
 #include "support/breadth_first.h"
+#include "support/goal_ball.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"
@@ -27,10 +28,6 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 constexpr std::size_t kNoLimit = std::size_t{1} << 40;
-
-std::shared_ptr<const GoalBall> BallOf(const Domain& domain, float radius) {
-  return std::make_shared<const GoalBall>(domain, radius, kNoLimit);
-}
 
 std::string ReasonFor(const Domain& domain) {
   try {
@@ -201,10 +198,8 @@ TEST(BallSearch, StartInTheBallNeedsNoNodes) {
 
 TEST(BallSearch, BeamCountsTheWayHomeTowardsMaxLength) {
   const RingDomain ring(100);
-  StandInEvaluator truth(
-      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
-  State start(100, 0);
-  start[37] = 1;
+  StandInEvaluator truth(&RingDomain::Estimate);
+  const State start = ring.At(37);
   const auto ball = BallOf(ring, 10);
   BeamSearch enough(ring, truth, {.search = {.beam_width = 1, .max_length = 37}}, nullptr, ball);
   EXPECT_EQ(enough.Solve(start, StopSignal()).actions.size(), 37U);

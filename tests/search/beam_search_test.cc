@@ -9,13 +9,13 @@
 #include "domain/random_walk.h"
 #include "search/anytime_beam_search.h"
 #include "search/astar.h"
-#include "search/ball.h"
+#include "support/erratic_evaluator.h"
+#include "support/goal_ball.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
-#include "support/wait.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -34,10 +34,8 @@ std::vector<std::uint8_t> Scramble(const Domain& domain, int moves, std::uint64_
 
 TEST(BeamSearch, WidthOneFollowsExactEstimates) {
   const RingDomain ring(100);
-  StandInEvaluator truth(
-      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
-  std::vector<std::uint8_t> start(100, 0);
-  start[37] = 1;
+  StandInEvaluator truth(&RingDomain::Estimate);
+  const State start = ring.At(37);
   BeamSearch search(ring, truth, {.search = {.beam_width = 1, .max_length = 100}});
   const SearchResult result = search.Solve(start, StopSignal());
   ASSERT_TRUE(result.solved);
@@ -79,10 +77,8 @@ TEST(BeamSearch, GoalStateNeedsNoActions) {
 
 TEST(BeamSearch, GivesUpAtMaxLength) {
   const RingDomain ring(100);
-  StandInEvaluator truth(
-      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
-  std::vector<std::uint8_t> start(100, 0);
-  start[37] = 1;
+  StandInEvaluator truth(&RingDomain::Estimate);
+  const State start = ring.At(37);
   BeamSearch search(ring, truth, {.search = {.beam_width = 4, .max_length = 36}});
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_FALSE(result.solved);
@@ -92,10 +88,8 @@ TEST(BeamSearch, GivesUpAtMaxLength) {
 
 TEST(BeamSearch, AllowedCostBoundsTheSolution) {
   const RingDomain ring(100);
-  StandInEvaluator truth(
-      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
-  std::vector<std::uint8_t> start(100, 0);
-  start[37] = 1;
+  StandInEvaluator truth(&RingDomain::Estimate);
+  const State start = ring.At(37);
   const auto solve = [&](double limit, const std::vector<float>& at_most) {
     BeamSearch search(ring, truth, {.search = {.beam_width = 4, .at_most = limit}});
     SearchResult only;
@@ -116,7 +110,7 @@ TEST(BeamSearch, AllowedCostBoundsTheSolution) {
 TEST(BeamSearch, AllowedCostHoldsForTheWayHomeFromTheBall) {
   const PancakeDomain pancakes(6);
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
-  const auto ball = std::make_shared<const GoalBall>(pancakes, 3.0F, std::size_t{1} << 20);
+  const auto ball = BallOf(pancakes, 3);
   for (const auto& [start, distance] : Distances(pancakes)) {
     for (const int at_most : {distance - 1, distance}) {
       if (distance == 0 || at_most == 0) continue;  // 0 is no limit
@@ -145,12 +139,9 @@ TEST(BeamSearch, EndsWhenNoNewStatesRemain) {
 TEST(BeamSearch, FailedSearchReportsTheLeastEstimate) {
   const CycleDomain cycles(6);
   float least = 1000;
-  const auto number = [](std::span<const std::uint8_t> state) {
-    return float(Random(HashState(state), Purpose::kShuffle).Below(1000));
-  };
   StandInEvaluator anything([&](std::span<const std::uint8_t> state) {
-    least = std::min(least, number(state));
-    return number(state);
+    least = std::min(least, NumberOf(state));
+    return NumberOf(state);
   });
   BeamSearch search(cycles, anything, {.search = {.beam_width = 5, .max_length = 20}});
   const State odd = {1, 0, 2, 3, 4, 5};
@@ -159,7 +150,7 @@ TEST(BeamSearch, FailedSearchReportsTheLeastEstimate) {
   ASSERT_TRUE(result.best.has_value());
   EXPECT_EQ(result.best->estimate, least);
   EXPECT_EQ(result.best->cost, float(result.best->actions.size()));
-  EXPECT_EQ(number(After(cycles, odd, result.best->actions)), least);
+  EXPECT_EQ(NumberOf(After(cycles, odd, result.best->actions)), least);
 }
 
 TEST(BeamSearch, DropsChildrenEqualToTheirParent) {
@@ -186,11 +177,8 @@ TEST(BeamSearch, EndsAtItsTimeLimit) {
 
 TEST(BeamSearch, TheTimeLimitEndsADepthBetweenItsBatches) {
   const PancakeDomain pancakes(7);
-  int calls = 0;
-  StandInEvaluator slow([&](std::span<const std::uint8_t>) {
-    if (++calls == 1) TakeTime(std::chrono::milliseconds(200));
-    return 0.0F;
-  });
+  SlowOnceEvaluator slow(1, std::chrono::milliseconds(200),
+                         [](std::span<const std::uint8_t>) { return 0.0F; });
   Config config;
   config.inference.batch_size = 1;
   config.search.beam_width = 1;
@@ -198,7 +186,7 @@ TEST(BeamSearch, TheTimeLimitEndsADepthBetweenItsBatches) {
   const State start = {6, 3, 5, 1, 4, 2, 0};
   const SearchResult result = BeamSearch(pancakes, slow, config).Solve(start, StopSignal());
   EXPECT_EQ(result.ended, Ended::kTimeLimit);
-  EXPECT_LE(calls, 1);  // of the six children of the first state
+  EXPECT_LE(slow.rows(), 1);  // of the six children of the first state
 }
 
 TEST(BeamSearch, RefusesAWidthWithMoreChildrenThanItCanNumber) {
@@ -208,17 +196,6 @@ TEST(BeamSearch, RefusesAWidthWithMoreChildrenThanItCanNumber) {
   EXPECT_THAT([&] { BeamSearch(*cube, ignorant, config); },
               ThrowsMessage<InputError>(HasSubstr("search.beam_width: 268435456, expected at most "
                                                   "238609294 with 18 actions")));
-}
-
-TEST(BeamSearch, StopSignalEndsTheSearch) {
-  const auto cube = MakeDomain("cube3");
-  StopSignal stop;
-  StandInEvaluator asks_to_stop([&](std::span<const std::uint8_t>) {
-    stop.Request();
-    return 0.0F;
-  });
-  BeamSearch search(*cube, asks_to_stop, {.search = {.beam_width = 8, .max_length = 1000}});
-  EXPECT_THROW(search.Solve(Scramble(*cube, 20), stop), Stopped);
 }
 
 // Returns the exact Q values.

@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <memory>
 
-#include "search/ball.h"
+#include "support/goal_ball.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
@@ -14,20 +13,13 @@
 namespace tandem {
 namespace {
 
-State OnRing(std::size_t at) {
-  State state(20, 0);
-  state[at] = 1;
-  return state;
-}
-
 TEST(GreedySearch, ExactEstimatesGiveShortestSolutions) {
   const RingDomain ring(20);
-  StandInEvaluator truth(
-      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  StandInEvaluator truth(&RingDomain::Estimate);
   GreedySearch search(ring, truth, {.search = {.max_length = 100}});
   State starts;
   for (const std::size_t at : {0, 7, 19}) {
-    const State start = OnRing(at);
+    const State start = ring.At(at);
     starts.insert(starts.end(), start.begin(), start.end());
   }
   std::vector<SearchResult> results(3);
@@ -44,18 +36,17 @@ TEST(GreedySearch, ExactEstimatesGiveShortestSolutions) {
     EXPECT_EQ(results[i].ended, Ended::kSolved);
     EXPECT_FALSE(results[i].best.has_value());
   }
-  EXPECT_TRUE(Solves(ring, OnRing(7), results[1].actions));
+  EXPECT_TRUE(Solves(ring, ring.At(7), results[1].actions));
 }
 
 TEST(GreedySearch, EndsEachOfMoreStartsThanItTakesAtOnceExactlyOnce) {
   constexpr std::size_t kStarts = 5000;
   const RingDomain ring(20);
-  StandInEvaluator truth(
-      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  StandInEvaluator truth(&RingDomain::Estimate);
   GreedySearch search(ring, truth, {.search = {.max_length = 100}});
   State starts;
   for (std::size_t i = 0; i < kStarts; ++i) {
-    const State start = OnRing(i % 20);
+    const State start = ring.At(i % 20);
     starts.insert(starts.end(), start.begin(), start.end());
   }
   std::vector<int> ended(kStarts, 0);
@@ -72,34 +63,32 @@ TEST(GreedySearch, NeverVisitsAStateTwice) {
   // there.
   const RingDomain ring(20);
   StandInEvaluator trap(
-      [](std::span<const std::uint8_t> state) { return 10 - float(RingDomain::Distance(state)); });
+      [](std::span<const std::uint8_t> state) { return 10 - RingDomain::Estimate(state); });
   GreedySearch search(ring, trap, {.search = {.max_length = 100}});
-  const SearchResult result = search.Solve(OnRing(8), StopSignal());
+  const SearchResult result = search.Solve(ring.At(8), StopSignal());
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(result.actions.size(), 12U);  // through cell 10 and round the ring
 }
 
 TEST(GreedySearch, LengthLimitReportsTheBestState) {
   const RingDomain ring(20);
-  StandInEvaluator truth(
-      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  StandInEvaluator truth(&RingDomain::Estimate);
   GreedySearch search(ring, truth, {.search = {.max_length = 5}});
-  const SearchResult result = search.Solve(OnRing(8), StopSignal());
+  const SearchResult result = search.Solve(ring.At(8), StopSignal());
   EXPECT_FALSE(result.solved);
   EXPECT_EQ(result.ended, Ended::kLengthLimit);
   EXPECT_TRUE(result.actions.empty());
   ASSERT_TRUE(result.best.has_value());
   EXPECT_EQ(result.best->estimate, 3.0F);
-  EXPECT_EQ(RingDomain::Distance(After(ring, OnRing(8), result.best->actions)), 3);
+  EXPECT_EQ(RingDomain::Distance(After(ring, ring.At(8), result.best->actions)), 3);
 }
 
 TEST(GreedySearch, AllowedCostBoundsTheSolution) {
   const RingDomain ring(20);
-  StandInEvaluator truth(
-      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  StandInEvaluator truth(&RingDomain::Estimate);
   const auto solve = [&](double at_most) {
     GreedySearch search(ring, truth, {.search = {.at_most = at_most}});
-    return search.Solve(OnRing(8), StopSignal());
+    return search.Solve(ring.At(8), StopSignal());
   };
   EXPECT_TRUE(solve(8).solved);
   EXPECT_EQ(solve(7).ended, Ended::kCostLimit);
@@ -132,10 +121,10 @@ TEST(GreedySearch, QNetIsAskedOncePerStep) {
   const RingDomain ring(20);
   GoLeft network;
   GreedySearch search(ring, network, {.search = {.max_length = 100}}, &network);
-  const SearchResult result = search.Solve(OnRing(6), StopSignal());
+  const SearchResult result = search.Solve(ring.At(6), StopSignal());
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(network.calls, std::ssize(result.actions));
-  EXPECT_TRUE(Solves(ring, OnRing(6), result.actions));
+  EXPECT_TRUE(Solves(ring, ring.At(6), result.actions));
 }
 
 TEST(GreedySearch, PolicyGivesNoEstimates) {
@@ -144,25 +133,25 @@ TEST(GreedySearch, PolicyGivesNoEstimates) {
   Config config{.search = {.max_length = 4}};
   config.network.head = Head::kPolicy;
   GreedySearch search(ring, policy, config, &policy);
-  const SearchResult result = search.Solve(OnRing(6), StopSignal());
+  const SearchResult result = search.Solve(ring.At(6), StopSignal());
   EXPECT_EQ(result.ended, Ended::kLengthLimit);
   EXPECT_FALSE(result.best.has_value());
-  EXPECT_TRUE(search.Solve(OnRing(4), StopSignal()).solved);
+  EXPECT_TRUE(search.Solve(ring.At(4), StopSignal()).solved);
 }
 
 TEST(GreedySearch, WayHomeFromTheBallCompletesTheSolution) {
   const RingDomain ring(20);
-  const auto ball = std::make_shared<const GoalBall>(ring, 3.0F, std::size_t{1} << 20);
+  const auto ball = BallOf(ring, 3);
   GoLeft network;
   const auto solve = [&](std::size_t at, std::int64_t max_length) {
     GreedySearch search(ring, network, {.search = {.max_length = max_length}}, &network, ball);
-    return search.Solve(OnRing(at), StopSignal());
+    return search.Solve(ring.At(at), StopSignal());
   };
   const SearchResult result = solve(6, 100);
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(result.expanded, 3);  // from cells 6, 5 and 4
   EXPECT_EQ(result.actions.size(), 6U);
-  EXPECT_TRUE(Solves(ring, OnRing(6), result.actions));
+  EXPECT_TRUE(Solves(ring, ring.At(6), result.actions));
   EXPECT_EQ(solve(2, 100).nodes, 0);
   EXPECT_EQ(solve(2, 100).actions.size(), 2U);
   EXPECT_EQ(solve(6, 5).ended, Ended::kLengthLimit);

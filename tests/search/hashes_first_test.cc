@@ -15,6 +15,8 @@
 #include "search/beam_search.h"
 #include "search/expander.h"
 #include "support/built_first_domain.h"
+#include "support/erratic_evaluator.h"
+#include "support/goal_ball.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
@@ -44,7 +46,7 @@ TEST_P(HashesFirst, KnowsOfChildrenWhatExpandKnows) {
   const auto state_size = static_cast<std::size_t>(domain->spec().state_size);
   const State states = Walks(*domain);
   const ConstRows rows(states.data(), kMany, state_size);
-  const auto ball = std::make_shared<const GoalBall>(*domain, 2.0F, std::size_t{1} << 24);
+  const auto ball = BallOf(*domain, 2);
   NoNetwork none;
   Expander expanded(*domain, none, 100, ball);
   expanded.Expand(rows);
@@ -97,32 +99,13 @@ TEST(Expander, BuildGivesChosenChildrenInTheirOrder) {
   EXPECT_EQ(expander.is_goal()[0], 1);
 }
 
-// Estimates and values of actions without any pattern.
-class Erratic final : public QEvaluator {
- public:
-  void Evaluate(ConstRows inputs, std::span<float> values) override {
-    for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = Value(inputs[i], 0);
-  }
-  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
-    const std::size_t actions = values.size() / inputs.size();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = Value(inputs[i / actions], 1 + i % actions);
-    }
-  }
-
- private:
-  static float Value(std::span<const std::uint8_t> input, std::uint64_t action) {
-    return float(Random(HashState(input), Purpose::kShuffle, action, 0).Below(100));
-  }
-};
-
 void ExpectSameResults(const Domain& domain, const State& start, Head head,
                        const std::shared_ptr<const GoalBall>& ball) {
   const BuiltFirstDomain built_first(domain);
   Config config{.search = {.beam_width = 700, .max_length = 12}};
   config.network.head = head;
   const auto solve = [&](const Domain& as, int threads) {
-    Erratic network;
+    ErraticEvaluator network;
     BeamSearch search(as, network, config, head == Head::kV ? nullptr : &network, ball);
     return tbb::task_arena(threads).execute([&] { return search.Solve(start, StopSignal()); });
   };
@@ -142,17 +125,15 @@ void ExpectSameResults(const Domain& domain, const State& start, Head head,
 
 TEST(BeamSearch, HashingFirstGivesTheSameResults) {
   const auto cube = MakeDomain("cube3");
-  const auto ball = std::make_shared<const GoalBall>(*cube, 2.0F, std::size_t{1} << 24);
+  const auto ball = BallOf(*cube, 2);
   const RingDomain ring(30, {1, 3});  // with unequal costs
-  State on_ring(30, 0);
-  on_ring[9] = 1;
   const State walks = Walks(*cube);
   for (const Head head : {Head::kV, Head::kQ, Head::kPolicy}) {
     for (const auto& with : {std::shared_ptr<const GoalBall>(), ball}) {
       ExpectSameResults(*cube, {walks.end() - 54, walks.end()}, head, with);
       ExpectSameResults(*cube, {walks.begin() + 3 * 54, walks.begin() + 4 * 54}, head, with);
     }
-    ExpectSameResults(ring, on_ring, head, nullptr);
+    ExpectSameResults(ring, ring.At(9), head, nullptr);
   }
 }
 

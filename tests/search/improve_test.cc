@@ -6,6 +6,8 @@
 #include "domain/random_walk.h"
 #include "search/astar.h"
 #include "search/search.h"
+#include "support/erratic_evaluator.h"
+#include "support/goal_ball.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
@@ -16,10 +18,6 @@ namespace tandem {
 namespace {
 
 constexpr double kSeconds = 60;  // far more than any of these needs
-
-std::shared_ptr<const GoalBall> BallOf(const Domain& domain, float radius) {
-  return std::make_shared<const GoalBall>(domain, radius, std::size_t{1} << 40);
-}
 
 // A random walk away from the goal, and the way back.
 struct Detour {
@@ -79,8 +77,7 @@ TEST(SolutionImprover, ShortensEveryWindowOfCubeSolutions) {
 TEST(SolutionImprover, ComparesCostsAndNotLengths) {
   const RingDomain ring(12, {1, 6});
   SolutionImprover improver(ring, BallOf(ring, 2));
-  State start(12, 0);
-  start[10] = 1;
+  const State start = ring.At(10);
   const auto better = improver.Improve(start, {1, 1}, kSeconds, StopSignal()).actions;
   EXPECT_EQ(better, std::vector<Action>(10, Action{0}));
 }
@@ -101,9 +98,7 @@ TEST(SolutionImprover, BeamsShortenWhatIsTooLongForWindows) {
   const PancakeDomain pancakes(6);
   const StateMap distances = Distances(pancakes);
   constexpr std::int64_t kFewNodes = 20;  // windows of 2 moves, and few longer ones
-  StandInEvaluator misleads([](std::span<const std::uint8_t> state) {
-    return float(Random(HashState(state), Purpose::kShuffle).Below(1000));
-  });
+  StandInEvaluator misleads(NumberOf);
   SolutionImprover windows(pancakes, BallOf(pancakes, 1), nullptr, 1, kFewNodes);
   SolutionImprover both(pancakes, BallOf(pancakes, 1),
                         std::make_unique<PathBeams>(pancakes, misleads, Config()), 1, kFewNodes);

@@ -9,6 +9,8 @@
 
 #include "base/random.h"
 #include "search/beam_search.h"
+#include "support/erratic_evaluator.h"
+#include "support/goal_ball.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
@@ -129,7 +131,7 @@ TEST(InverseFrame, BeamSearchSolvesEveryStateFromBothEnds) {
 
 TEST(InverseFrame, SolutionsOfTheInverseGoOnThroughTheBall) {
   const PancakeDomain pancakes(6);
-  const auto ball = std::make_shared<const GoalBall>(pancakes, 2.0F, std::size_t{1} << 20);
+  const auto ball = BallOf(pancakes, 2);
   StandInEvaluator erratic(
       [](std::span<const std::uint8_t> state) { return float(state[0]) + float(state[3]) / 2; });
   BeamSearch search(pancakes, erratic,
@@ -154,9 +156,7 @@ TEST(InverseFrame, IsMadeOnlyIfAskedFor) {
 
 TEST(InverseFrame, AFailedSearchReportsAPathOfThePosition) {
   const CycleDomain cycles(6);
-  StandInEvaluator number([](std::span<const std::uint8_t> state) {
-    return float(Random(HashState(state), Purpose::kShuffle).Below(1000));
-  });
+  StandInEvaluator number(NumberOf);
   BeamSearch search(cycles, number,
                     {.search = {.beam_width = 6, .max_length = 5, .inverse = UseInverse::kYes}});
   const State start = {1, 0, 3, 4, 2, 5};  // odd, so no moves solve it
@@ -165,7 +165,7 @@ TEST(InverseFrame, AFailedSearchReportsAPathOfThePosition) {
   ASSERT_FALSE(result.solved);
   ASSERT_TRUE(result.best.has_value());
   const State end = After(cycles, start, result.best->actions);
-  EXPECT_EQ(result.best->estimate, float(Random(HashState(end), Purpose::kShuffle).Below(1000)));
+  EXPECT_EQ(result.best->estimate, NumberOf(end));
 }
 
 }  // namespace

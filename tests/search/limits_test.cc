@@ -1,29 +1,36 @@
-// Tests of the limits of nodes and memory, which hold for every search.
+// Tests of stops, errors and limits, which every search promises (search.h).
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "base/random.h"
 #include "base/stopwatch.h"
+#include "config/choices.h"
 #include "search/anytime_beam_search.h"
 #include "search/astar.h"
 #include "search/beam_search.h"
-#include "search/expander.h"
 #include "search/greedy_search.h"
 #include "search/ida_star.h"
+#include "search/search.h"
+#include "support/erratic_evaluator.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
+#include "support/wait.h"
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
+
+using testing::HasSubstr;
 
 constexpr double kByte = 1.0 / (1 << 30);  // in GiB
 constexpr double kAmple = 1000;            // seconds; no search of these tests takes nearly as long
@@ -31,10 +38,6 @@ constexpr double kAmple = 1000;            // seconds; no search of these tests 
 // The first state is odd, so no moves solve it. One move solves the second.
 const State kHardAndEasy = {1, 0, 2, 3, 4, 5, 1, 2, 0, 3, 4, 5};
 const State kHard(kHardAndEasy.begin(), kHardAndEasy.begin() + 6);
-
-float NumberOf(std::span<const std::uint8_t> state) {
-  return float(Random(HashState(state), Purpose::kShuffle).Below(1000));
-}
 
 // The results of the hard and the easy state.
 std::vector<SearchResult> SolveBoth(Search& search) {
@@ -77,10 +80,8 @@ TEST(NodeLimit, BeamSearchEndsBeforeItGeneratesMoreStates) {
 
 TEST(NodeLimit, AllowsExactlyAsManyNodes) {
   const RingDomain ring(20);
-  StandInEvaluator truth(
-      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
-  State start(20, 0);
-  start[7] = 1;
+  StandInEvaluator truth(&RingDomain::Estimate);
+  const State start = ring.At(7);
   for (const bool enough : {false, true}) {
     // 7 steps of 2 children. The beam takes no step back.
     BeamSearch beam(ring, truth, {.search = {.beam_width = 1, .max_nodes = enough ? 8 : 7}});
@@ -191,14 +192,12 @@ TEST(MemoryLimit, AnytimeBeamKeepsTheSolutionOfANarrowBeam) {
 
 TEST(MemoryLimit, GreedySearchEndsOnItsWay) {
   const RingDomain ring(20);
-  StandInEvaluator truth(
-      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  StandInEvaluator truth(&RingDomain::Estimate);
   // A string of 20 bytes for each state on the path, and 60 bytes for the two children of the next
   // step.
   constexpr double kState = 20 + sizeof(std::string);
   GreedySearch search(ring, truth, {.search = {.max_gib = (4.5 * kState + 60) * kByte}});
-  State start(20, 0);
-  start[7] = 1;
+  const State start = ring.At(7);
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_EQ(result.ended, Ended::kMemoryLimit);
   EXPECT_EQ(result.stored, 5);
@@ -240,13 +239,14 @@ TEST(TimeLimit, IsOfEachPuzzleWhichTakesItsShareOfTheTime) {
   constexpr std::size_t kStarts = 50;
   const RingDomain ring(20);
   StandInEvaluator truth([](std::span<const std::uint8_t> state) {
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-    return float(RingDomain::Distance(state));
+    TakeTime(std::chrono::microseconds(500));
+    return RingDomain::Estimate(state);
   });
   std::vector<std::uint8_t> starts(kStarts * 20, 0);
   for (std::size_t i = 0; i < kStarts; ++i) starts[i * 20 + 7] = 1;
   const ConstRows rows(starts.data(), kStarts, 20);
-  // All puzzles together take longer than the limit of one, whose share is far below it.
+  // Every puzzle needs at least 8 estimates, so all together take at least 200 ms. That is longer
+  // than the limit of one puzzle, whose share of the time is far below the limit.
   const Config config{.search = {.instances = kStarts, .max_seconds = 0.1}};
   GreedySearch greedy(ring, truth, config);
   IdaStar ida_star(ring, truth, config);
@@ -259,6 +259,102 @@ TEST(TimeLimit, IsOfEachPuzzleWhichTakesItsShareOfTheTime) {
     EXPECT_GT(watch.Seconds(), config.search.max_seconds);
   }
 }
+
+// A search method, and the head of the network that it searches with.
+struct MethodAndHead {
+  Choice<SearchMethod> method;
+  Head head;
+};
+
+std::vector<MethodAndHead> AllMethods() {
+  std::vector<MethodAndHead> all;
+  for (const Choice<SearchMethod>& method : kSearchMethods) {
+    // Q* needs the values of actions.
+    if (method.value != SearchMethod::kQStar) all.push_back({method, Head::kV});
+    all.push_back({method, Head::kQ});
+  }
+  return all;
+}
+
+// Gives every state and every action the same value, and requests `stop` if there is one.
+class SameValue final : public QEvaluator {
+ public:
+  explicit SameValue(float value, StopSignal* stop = nullptr) : value_(value), stop_(stop) {}
+
+  void Evaluate(ConstRows inputs, std::span<float> values) override { Answer(inputs, values); }
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    Answer(inputs, values);
+  }
+
+  int calls = 0;
+  State first;  // the first state that was evaluated
+
+ private:
+  void Answer(ConstRows inputs, std::span<float> values) {
+    if (calls++ == 0) first.assign(inputs[0].begin(), inputs[0].end());
+    if (stop_ != nullptr) stop_->Request();
+    std::ranges::fill(values, value_);
+  }
+
+  const float value_;
+  StopSignal* const stop_;
+};
+
+class EverySearch : public testing::TestWithParam<MethodAndHead> {
+ protected:
+  // A beam of one state cannot hold both children of the start, so every search evaluates states.
+  std::unique_ptr<Search> Make(QEvaluator& network, double max_seconds = kAmple) const {
+    Config config{
+        .search = {.method = GetParam().method.value, .beam_width = 1, .max_seconds = max_seconds}};
+    config.network.head = GetParam().head;
+    return MakeSearch(ring_, network, config);
+  }
+
+  const RingDomain ring_{20};
+  const State start_ = ring_.At(7);
+};
+
+TEST_P(EverySearch, ThrowsStoppedBeforeItEvaluatesIfAStopWasRequested) {
+  SameValue network(1);
+  StopSignal stop;
+  stop.Request();
+  EXPECT_THROW(Make(network)->Solve(start_, stop), Stopped);
+  EXPECT_EQ(network.calls, 0);
+}
+
+TEST_P(EverySearch, ThrowsStoppedAfterTheEvaluationInWhichAStopIsRequested) {
+  StopSignal stop;
+  SameValue network(1, &stop);
+  EXPECT_THROW(Make(network)->Solve(start_, stop), Stopped);
+  EXPECT_EQ(network.calls, 1);
+}
+
+TEST_P(EverySearch, ThrowsErrorThatNamesTheStateIfAnEstimateIsNan) {
+  SameValue network(std::numeric_limits<float>::quiet_NaN());
+  const std::unique_ptr<Search> search = Make(network);
+  std::string message;
+  try {
+    search->Solve(start_, StopSignal());
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  ASSERT_EQ(network.calls, 1);
+  EXPECT_THAT(message, HasSubstr("estimate of the ring state " + ring_.FormatState(network.first)));
+}
+
+TEST_P(EverySearch, EndsAtATimeLimitThatIsOverAtOnce) {
+  SameValue network(1);
+  const std::unique_ptr<Search> search = Make(network, /*max_seconds=*/1e-9);
+  const SearchResult result = search->Solve(start_, StopSignal());
+  EXPECT_FALSE(result.solved);
+  EXPECT_EQ(result.ended, Ended::kTimeLimit);
+  EXPECT_THAT(search->Failure(result), HasSubstr("raise search.max_seconds"));
+  EXPECT_LE(network.calls, 2);  // A* and Q* look at the time after their first step
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EverySearch, testing::ValuesIn(AllMethods()), [](const auto& info) {
+  return std::string(info.param.method.name) + (info.param.head == Head::kV ? "_v" : "_q");
+});
 
 }  // namespace
 }  // namespace tandem

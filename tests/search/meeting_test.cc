@@ -7,6 +7,7 @@
 
 #include "search/beam_search.h"
 #include "search/search.h"
+#include "support/erratic_evaluator.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
@@ -45,25 +46,6 @@ TEST(Meeting, PathsOfOneSideDoNotMeet) {
   EXPECT_FALSE(meeting.cheapest().has_value());
 }
 
-// Ranks by a hash of the state, so that the order has no pattern.
-class Erratic final : public QEvaluator {
- public:
-  void Evaluate(ConstRows inputs, std::span<float> values) override {
-    for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = Value(inputs[i], 0);
-  }
-  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
-    const std::size_t actions = values.size() / inputs.size();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = Value(inputs[i / actions], i % actions);
-    }
-  }
-
- private:
-  static float Value(std::span<const std::uint8_t> input, std::size_t action) {
-    return static_cast<float>((HashState(input) >> action) % 64);
-  }
-};
-
 Config Bidirectional(std::int64_t width, Head head = Head::kV) {
   Config config{.search = {.method = SearchMethod::kBidirectionalBeam, .beam_width = width}};
   config.network.head = head;
@@ -73,7 +55,7 @@ Config Bidirectional(std::int64_t width, Head head = Head::kV) {
 TEST(BidirectionalBeam, BeamsThatHoldAllStatesMeetOnShortestSolutions) {
   const PancakeDomain pancakes(6);
   const StateMap distances = Distances(pancakes);
-  Erratic network;
+  ErraticEvaluator network;
   for (const Head head : {Head::kV, Head::kQ, Head::kPolicy}) {
     const auto search = MakeSearch(pancakes, network, Bidirectional(2000, head));
     for (const auto& [state, distance] : distances) {
@@ -92,7 +74,7 @@ TEST(BidirectionalBeam, ExpandsFewerStatesThanBeamSearch) {
   const StateMap distances = Distances(pancakes);
   const auto farthest =
       std::ranges::max_element(distances, {}, [](const auto& entry) { return entry.second; });
-  Erratic network;
+  ErraticEvaluator network;
   Config config = Bidirectional(2000);
   const SearchResult both = MakeSearch(pancakes, network, config)->Solve(farthest->first, {});
   config.search.method = SearchMethod::kBeam;
@@ -103,7 +85,7 @@ TEST(BidirectionalBeam, ExpandsFewerStatesThanBeamSearch) {
 
 TEST(BidirectionalBeam, NarrowBeamsGiveValidSolutionsWithinTheLimits) {
   const PancakeDomain pancakes(6);
-  Erratic network;
+  ErraticEvaluator network;
   for (const Head head : {Head::kV, Head::kQ}) {
     Config config = Bidirectional(20, head);
     config.search.max_length = 9;
@@ -123,7 +105,7 @@ TEST(BidirectionalBeam, NarrowBeamsGiveValidSolutionsWithinTheLimits) {
 
 TEST(BidirectionalBeam, BallCompletesSolutionsFromBothEnds) {
   const PancakeDomain pancakes(6);
-  Erratic network;
+  ErraticEvaluator network;
   Config config = Bidirectional(2000);
   config.search.ball_radius = 2;
   const auto search = MakeSearch(pancakes, network, config);
@@ -136,7 +118,7 @@ TEST(BidirectionalBeam, BallCompletesSolutionsFromBothEnds) {
 
 TEST(BidirectionalBeam, PuzzlesWithoutASolutionEndTheSearch) {
   const CycleDomain cycles(5);
-  Erratic network;
+  ErraticEvaluator network;
   const auto search = MakeSearch(cycles, network, Bidirectional(1000));
   const SearchResult result = search->Solve(State{1, 0, 2, 3, 4}, StopSignal());  // odd
   EXPECT_FALSE(result.solved);
@@ -145,7 +127,7 @@ TEST(BidirectionalBeam, PuzzlesWithoutASolutionEndTheSearch) {
 
 TEST(BidirectionalBeam, RefusesPuzzlesWithoutInversePositions) {
   const PathDomain path(4);
-  Erratic network;
+  ErraticEvaluator network;
   try {
     MakeSearch(path, network, Bidirectional(10));
     FAIL() << "expected InputError";

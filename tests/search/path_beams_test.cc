@@ -4,18 +4,17 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "base/random.h"
 #include "domain/random_walk.h"
-#include "search/expander.h"
 #include "search/search.h"
+#include "support/erratic_evaluator.h"
+#include "support/goal_ball.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
-#include "support/wait.h"
 
 namespace tandem {
 namespace {
@@ -24,16 +23,6 @@ constexpr Action kLeft = 0;
 constexpr Action kRight = 1;
 
 const StopSignal kNoStop;
-
-float NumberOf(std::span<const std::uint8_t> state) {
-  return float(Random(HashState(state), Purpose::kShuffle).Below(1000));
-}
-
-State OnRing(std::size_t cells, std::size_t at) {
-  State state(cells, 0);
-  state[at] = 1;
-  return state;
-}
 
 std::vector<Action> Join(const std::vector<std::vector<Action>>& parts) {
   std::vector<Action> all;
@@ -86,7 +75,7 @@ TEST(PathBeams, FindsAPartBetweenTwoStatesOfAPuzzleOfPermutations) {
     return LeadsAwayFromAfar(RingDomain::Distance(state));
   });
   PathBeams beams(ring, network, {});
-  const State start = OnRing(100, 40);
+  const State start = ring.At(40);
   // Every part that ends at the goal and has the four useless moves starts far from the goal.
   std::vector<Action> actions = Join({Left(5), kBackAndForth, Left(35)});
   EXPECT_TRUE(beams.Shorten(start, actions, 1, kNoStop).shortened);
@@ -119,18 +108,18 @@ TEST(PathBeams, ComparesCostsAndNotLengths) {
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
   PathBeams beams(ring, zero, {});
   std::vector<Action> actions = {kRight, kRight};
-  EXPECT_TRUE(beams.Shorten(OnRing(12, 10), actions, 4, kNoStop).shortened);
+  EXPECT_TRUE(beams.Shorten(ring.At(10), actions, 4, kNoStop).shortened);
   EXPECT_EQ(actions, Left(10));
-  EXPECT_FALSE(beams.Shorten(OnRing(12, 10), actions, 4, kNoStop).shortened);
+  EXPECT_FALSE(beams.Shorten(ring.At(10), actions, 4, kNoStop).shortened);
 }
 
 TEST(PathBeams, LeavesOutPartsThatABallSettles) {
   const RingDomain ring(100);
   StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
-  const auto ball = std::make_shared<const GoalBall>(ring, 5.0F, std::size_t{1} << 20);
+  const auto ball = BallOf(ring, 5);
   PathBeams beams(ring, never, {}, nullptr, ball);
   std::vector<Action> actions = Join({kBackAndForth, Left(6)});  // cost 10, twice the radius
-  const PathBeams::Pass pass = beams.Shorten(OnRing(100, 6), actions, 1, kNoStop);
+  const PathBeams::Pass pass = beams.Shorten(ring.At(6), actions, 1, kNoStop);
   EXPECT_FALSE(pass.shortened);
   EXPECT_FALSE(pass.wider_may_help);
 }
@@ -169,7 +158,7 @@ TEST(PathBeams, WithoutTimeOrAfterAStopNothingChanges) {
   stopped.Request();
   const StopSignal no_time(&kNoStop, 0);
   for (const StopSignal* stop : {&no_time, static_cast<const StopSignal*>(&stopped)}) {
-    const PathBeams::Pass pass = beams.Shorten(OnRing(20, 6), actions, 1, *stop);
+    const PathBeams::Pass pass = beams.Shorten(ring.At(6), actions, 1, *stop);
     EXPECT_FALSE(pass.shortened);
     EXPECT_TRUE(pass.wider_may_help);
     EXPECT_EQ(actions, before);
@@ -178,18 +167,15 @@ TEST(PathBeams, WithoutTimeOrAfterAStopNothingChanges) {
 
 TEST(PathBeams, TheTimeLimitEndsABeamBetweenItsBatches) {
   const PancakeDomain pancakes(7);
-  int calls = 0;
-  StandInEvaluator slow([&](std::span<const std::uint8_t>) {
-    if (++calls == 1) TakeTime(std::chrono::milliseconds(200));
-    return 0.0F;
-  });
+  SlowOnceEvaluator slow(1, std::chrono::milliseconds(200),
+                         [](std::span<const std::uint8_t>) { return 0.0F; });
   Config config;
   config.inference.batch_size = 1;
   PathBeams beams(pancakes, slow, config);
   const State start = {6, 3, 5, 1, 4, 2, 0};
   std::vector<Action> actions = Join({{0, 0}, ShortestWay(pancakes, start, 10)});
   EXPECT_TRUE(beams.Shorten(start, actions, 1, StopSignal(&kNoStop, 0.2)).wider_may_help);
-  EXPECT_LE(calls, 1);  // of the six children of the first state
+  EXPECT_LE(slow.rows(), 1);  // of the six children of the first state
 }
 
 TEST(PathBeams, AStopDuringABeamKeepsTheSolution) {

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "search/astar.h"
+#include "support/goal_ball.h"
 #include "support/path_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
@@ -187,7 +188,7 @@ TEST(QStar, AStateOfTheBallEndsTheSearch) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
   StandInQNet exact(pancakes, Exact(whole));
-  const auto ball = std::make_shared<const GoalBall>(pancakes, 3.0F, std::size_t{1} << 24);
+  const auto ball = BallOf(pancakes, 3);
   QStar search(pancakes, exact, {.search = {.weight = 1, .batch = 1}}, ball);
   for (std::size_t i = 0; i < whole.distances.size(); i += 7) {
     const std::span<const std::uint8_t> start = whole.rows()[i];

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,10 +34,22 @@ class RingDomain final : public PermutationDomain {
     return text;
   }
 
+  /// The state with the marker in this cell.
+  std::vector<std::uint8_t> At(std::size_t cell) const {
+    std::vector<std::uint8_t> state(static_cast<std::size_t>(spec().state_size), 0);
+    state[cell] = 1;
+    return state;
+  }
+
   /// The marker's distance from cell 0.
   static int Distance(std::span<const std::uint8_t> state) {
     const auto at = std::ranges::find(state, 1) - state.begin();
     return static_cast<int>(std::min<std::ptrdiff_t>(at, std::ssize(state) - at));
+  }
+
+  /// The distance as an estimate, which is exact if both actions cost 1.
+  static float Estimate(std::span<const std::uint8_t> state) {
+    return static_cast<float>(Distance(state));
   }
 
  private:

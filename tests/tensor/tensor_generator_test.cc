@@ -75,6 +75,16 @@ TEST_F(TensorGeneratorTest, AnyRangeOfRowsIsTheSameAsOfTheDomain) {
   }
 }
 
+TEST_F(TensorGeneratorTest, FewRowsOfAWalkAreThoseOfTheDomain) {
+  const PancakeDomain pancakes(6, /*action_cost=*/0.3F);
+  for (const std::int64_t chunk_rows : {1, 100, 4096}) {
+    Config config = ConfigFor(Target::kWalkLength, chunk_rows);
+    config.generate.rows_per_walk = 4;
+    Compare(pancakes, config, {.update = 1, .first_row = 14, .rows = 333});
+    Compare(pancakes, config, {.update = 1, .first_row = 7, .rows = 1});
+  }
+}
+
 TEST_F(TensorGeneratorTest, ValueIterationLabelsAgreeUpToRounding) {
   const auto cube = MakeDomain("cube3");
   for (const Target target : {Target::kValueIteration, Target::kCappedValueIteration}) {

@@ -16,9 +16,9 @@
 #include "base/fault_point.h"
 #include "base/file.h"
 #include "base/stopwatch.h"
-#include "config/load.h"
 #include "nn/device.h"
 #include "support/example_sets.h"
+#include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "support/wait.h"
 #include "tandem/error.h"
@@ -69,26 +69,12 @@ class InjectedFault : public testing::TestWithParam<Case> {
   ~InjectedFault() override { ArmFault(""); }
 
   Config MakeConfig() {
-    std::vector<Override> overrides;
-    for (const std::string& set : GetParam().sets) overrides.push_back(ParseOverride(set));
-    if (GetParam().sets == kShards) {
+    std::vector<std::string> sets = GetParam().sets;
+    if (sets == kShards) {
       if (!fs::exists(shards_)) MakeShards(shards_);
-      overrides.push_back(ParseOverride("data.path=" + shards_.string()));
+      sets.push_back("data.path=" + shards_.string());
     }
-    return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
-  }
-
-  RunSummary ToTheEnd(TrainRun& run) {
-    while (run.RunUpdate()) {
-    }
-    return run.Finish();
-  }
-
-  RunSummary GoOn() {
-    const RunDirectory directory = RunDirectory::Reopen(folder_);
-    const Checkpoint checkpoint(directory.checkpoint());
-    TrainRun run(LoadConfig(directory.config()), device_, directory, never_, {}, &checkpoint);
-    return ToTheEnd(run);
+    return ConfigWith(kSmall, sets, *device_);
   }
 
   const TempFolder temp_;
@@ -100,7 +86,6 @@ class InjectedFault : public testing::TestWithParam<Case> {
 
 TEST_P(InjectedFault, EndsTheRunWithItsStageAndAResumableCheckpoint) {
   const Config config = MakeConfig();
-  const Stopwatch watch;
   {
     TrainRun run(config, device_, RunDirectory::Create(folder_), never_);
     ArmFault(GetParam().fault);
@@ -111,12 +96,10 @@ TEST_P(InjectedFault, EndsTheRunWithItsStageAndAResumableCheckpoint) {
                           HasSubstr("unknown exception (not derived from std::exception)")))));
     ArmFault("");
   }  // joins all threads; a thread that is left over would end the program
-  EXPECT_LT(watch.Seconds(), 10.0);
-  const RunSummary resumed = GoOn();
+  const RunSummary resumed = ResumeRun(folder_, device_);
   EXPECT_EQ(resumed.updates, 6);
   if (GetParam().sets == kSyncMain) return;  // its weights depend on timing
-  TrainRun whole(config, device_, std::nullopt, never_);
-  EXPECT_EQ(resumed.weights_sha256, ToTheEnd(whole).weights_sha256);
+  EXPECT_EQ(resumed.weights_sha256, TrainToTheEnd(config, device_).weights_sha256);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -178,21 +161,13 @@ class SeveralCheckpoints : public testing::Test {
   Config MakeConfig(std::vector<std::string> sets = {}) {
     sets.insert(sets.end(), {"checkpoint.keep=3", "checkpoint.every_updates=1",
                              "validation.every_updates=1", "replay.updates=1"});
-    std::vector<Override> overrides;
-    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
-    return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
-  }
-
-  // Runs all updates. Each checkpoint is complete before the next one is due.
-  static RunSummary ToTheEnd(TrainRun& run) {
-    while (run.RunUpdate()) run.AwaitCheckpoint();
-    return run.Finish();
+    return ConfigWith(kSmall, sets, *device_);
   }
 
   // Trains, and returns the summary of a run that ends by itself.
   RunSummary Train() {
     TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
-    return ToTheEnd(run);
+    return ToTheEndWithEachCheckpoint(run);
   }
 
   std::vector<std::string> Names(const std::string& prefix) const {
@@ -223,7 +198,7 @@ class SeveralCheckpoints : public testing::Test {
       return std::make_unique<TrainRun>(ConfigToResume(directory, checkpoint, {}), device_,
                                         directory, never_, Stopwatch(), &checkpoint);
     });
-    return {from, ToTheEnd(*run)};
+    return {from, ToTheEndWithEachCheckpoint(*run)};
   }
 
   ~SeveralCheckpoints() override { ArmFault(""); }
@@ -256,8 +231,8 @@ TEST_F(SeveralCheckpoints, TrainingGoesOnWhileACheckpointIsWritten) {
   EXPECT_TRUE(run.RunUpdate());  // starts the checkpoint that became due meanwhile
   run.AwaitCheckpoint();
   EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 4);
-  TrainRun whole(config, device_, std::nullopt, never_);
-  EXPECT_EQ(ToTheEnd(run).weights_sha256, ToTheEnd(whole).weights_sha256);
+  EXPECT_EQ(ToTheEndWithEachCheckpoint(run).weights_sha256,
+            TrainToTheEnd(config, device_).weights_sha256);
 }
 
 TEST_F(SeveralCheckpoints, TrainingWaitsBeforeItReplacesReplayRowsThatAreBeingWritten) {
@@ -275,7 +250,7 @@ TEST_F(SeveralCheckpoints, TrainingWaitsBeforeItReplacesReplayRowsThatAreBeingWr
   EXPECT_TRUE(run.RunUpdate());
   EXPECT_GE(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 2);
   released.wait();
-  EXPECT_EQ(ToTheEnd(run).updates, 6);
+  EXPECT_EQ(ToTheEndWithEachCheckpoint(run).updates, 6);
 }
 
 // A checkpoint that fails must not count as one that exists.
@@ -288,7 +263,7 @@ TEST_F(SeveralCheckpoints, FailureToWriteOneKeepsTheOnesBefore) {
     }
     ArmFault("checkpoint.write:full");
     EXPECT_TRUE(run.RunUpdate());
-    EXPECT_THAT([&] { ToTheEnd(run); },
+    EXPECT_THAT([&] { ToTheEndWithEachCheckpoint(run); },
                 ThrowsMessage<Error>(
                     AllOf(StartsWith("update "), HasSubstr(", writing a checkpoint: injected"))));
     ArmFault("");

@@ -38,6 +38,7 @@ Finished RunAll(StandIns& shared, Config config, std::int64_t updates) {
   StandInGenerator generator(shared);
   StandInTrainer trainer(shared);
   StandInProgress progress;
+  progress.on_iteration = shared.on_iteration;
   const StopSignal stop;
   config.pipeline.refresh = shared.refresh.refresh;
   config.pipeline.loss_thresh = shared.refresh.loss_thresh;
@@ -220,13 +221,18 @@ TEST(CurriculumOfARun, ResumeAfterEachUpdateGivesSameWeights) {
 }
 
 TEST(Async, FillsTheNextBufferWhileItTrains) {
-  StandIns shared{.fill_time = milliseconds(5), .train_time = milliseconds(20)};
-  const Finished finished = RunAll(shared, /*async=*/true, 1, 4);
+  constexpr int kUpdates = 4;
+  StandIns shared;
   const Log& log = shared.log;
+  // No update but the last one ends before the next buffer is full.
+  shared.on_iteration = [&](std::int64_t updates) {
+    if (updates == kUpdates) return;
+    WaitUntil([&] { return log.Count("filled " + std::to_string(updates)) > 0; });
+  };
+  const Finished finished = RunAll(shared, /*async=*/true, 1, kUpdates);
   EXPECT_LT(log.Position("filled 0"), log.Position("train 0"));  // the cold start
-  for (int k = 0; k < 3; ++k) {
+  for (int k = 0; k + 1 < kUpdates; ++k) {
     const std::string now = std::to_string(k), next = std::to_string(k + 1);
-    EXPECT_LT(log.Position("fill " + next), log.Position("trained " + now));
     EXPECT_LT(log.Position("filled " + next), log.Position("trained " + now));
     EXPECT_LT(log.Position("filled " + next), log.Position("train " + next));
   }
@@ -392,16 +398,21 @@ TEST(Modes, RecordsContainFillTimesAndWaits) {
   }
 }
 
-// Simulated delays make this deterministic: a fill takes g, training takes t.
+// Fills and updates sleep, so they overlap even on a single core. Of three runs in async, at least
+// one must hide at least half of the fills behind training: other programs may delay a run.
 TEST(Modes, AsyncTakesTheMaximumAndSequentialTheSumOfBothTimes) {
   constexpr int kUpdates = 10;
-  StandIns async{.fill_time = milliseconds(20), .train_time = milliseconds(40)};
-  StandIns sequential{.fill_time = milliseconds(20), .train_time = milliseconds(40)};
-  const double overlapped = RunAll(async, true, 1, kUpdates).seconds;
-  const double in_turn = RunAll(sequential, false, 1, kUpdates).seconds;
-  EXPECT_GE(overlapped, 0.020 + kUpdates * 0.040);
+  const auto seconds = [](bool async) {
+    StandIns shared{.fill_time = milliseconds(20), .train_time = milliseconds(40)};
+    return RunAll(shared, async, 1, kUpdates).seconds;
+  };
+  const double in_turn = seconds(/*async=*/false);
   EXPECT_GE(in_turn, kUpdates * 0.060);
-  EXPECT_LT(overlapped, in_turn);
+  const double most = in_turn - 0.5 * (kUpdates - 1) * 0.020;
+  double overlapped = seconds(/*async=*/true);
+  for (int i = 1; i < 3 && overlapped >= most; ++i) overlapped = seconds(/*async=*/true);
+  EXPECT_GE(overlapped, 0.020 + kUpdates * 0.040);
+  EXPECT_LT(overlapped, most);
 }
 
 void ExpectFailure(StandIns& shared, bool async, const std::string& message) {

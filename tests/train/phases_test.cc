@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "base/file.h"
 #include "config/load.h"
 #include "nn/device.h"
+#include "support/small_run.h"
 #include "support/source_folder.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
@@ -63,38 +62,16 @@ struct Case {
   std::vector<std::string> sets;  // settings of the run
 };
 
-// Calls `act` after each iteration.
-class EachIteration final : public TrainObserver {
- public:
-  explicit EachIteration(std::function<void(const Progress&)> act) : act_(std::move(act)) {}
-  void OnIteration(const Progress& progress) override { act_(progress); }
-
- private:
-  std::function<void(const Progress&)> act_;
-};
-
 class PhasedRun : public testing::Test {
  protected:
   Config MakeConfig(const std::string& phase, const std::vector<std::string>& sets = {}) const {
-    std::vector<Override> overrides;
-    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
-    return ResolveAutos(ParseConfig(kSmall + phase, "small.yaml", overrides), *device_);
+    return ConfigWith(kSmall + phase, sets, *device_);
   }
 
-  static RunSummary ToTheEnd(TrainRun& run) {
-    while (run.RunUpdate()) {
-    }
-    return run.Finish();
-  }
+  RunSummary Straight(const Config& config) const { return TrainToTheEnd(config, device_); }
 
-  RunSummary Straight(const Config& config) {
-    TrainRun run(config, device_, std::nullopt, never_);
-    return ToTheEnd(run);
-  }
-
-  RunSummary InFolder(const Config& config) {
-    TrainRun run(config, device_, RunDirectory::Create(folder_), never_);
-    return ToTheEnd(run);
+  RunSummary InFolder(const Config& config) const {
+    return TrainToTheEnd(config, device_, RunDirectory::Create(folder_));
   }
 
   RunSummary GoOn() {
@@ -103,15 +80,6 @@ class PhasedRun : public testing::Test {
     TrainRun run(ConfigToResume(directory, checkpoint, {}), device_, directory, never_, {},
                  &checkpoint);
     return ToTheEnd(run);
-  }
-
-  std::vector<nlohmann::json> Metrics() const {
-    std::vector<nlohmann::json> lines;
-    std::ifstream metrics(folder_ / "metrics.jsonl");
-    for (std::string line; std::getline(metrics, line);) {
-      lines.push_back(nlohmann::json::parse(line));
-    }
-    return lines;
   }
 
   const TempFolder temp_;
@@ -135,7 +103,7 @@ TEST_F(PhasedRun, MetricsNameThePhaseAndItsScheduleBeginsAgain) {
   EXPECT_EQ(summary.updates, 7);
   EXPECT_EQ(summary.phase, 1);
   EXPECT_EQ(summary.phase_began, 4);
-  const std::vector<nlohmann::json> lines = Metrics();
+  const std::vector<nlohmann::json> lines = MetricsOf(folder_);
   ASSERT_EQ(lines.size(), 7);
   for (int update = 0; update < 7; ++update) {
     EXPECT_EQ(lines[update]["update"], update);
@@ -151,7 +119,7 @@ TEST_F(PhasedRun, MetricsNameThePhaseAndItsScheduleBeginsAgain) {
 TEST_F(PhasedRun, RowsAfterTheSwitchAreOfTheNewPhase) {
   // The buffer of update 4 is filled after the switch, so the weights at the switch label it.
   InFolder(MakeConfig(kBellman));
-  const std::vector<nlohmann::json> lines = Metrics();
+  const std::vector<nlohmann::json> lines = MetricsOf(folder_);
   ASSERT_EQ(lines.size(), 7);
   EXPECT_EQ(lines[3]["lag_updates"], 0);  // walk lengths need no network
   EXPECT_EQ(lines[4]["lag_updates"], 0);  // labelled by the weights at the switch
@@ -161,7 +129,7 @@ TEST_F(PhasedRun, RowsAfterTheSwitchAreOfTheNewPhase) {
 
 TEST_F(PhasedRun, CurriculumGoesOnFromTheLengthThatItReached) {
   InFolder(MakeConfig("    generate: {max_scramble: 6}\n", kCurriculum));
-  const std::vector<nlohmann::json> lines = Metrics();
+  const std::vector<nlohmann::json> lines = MetricsOf(folder_);
   ASSERT_EQ(lines.size(), 7);
   EXPECT_EQ(lines[0]["longest_scramble"], 1);
   // Scrambles of 0 and 1 action are always solved, so the longest one doubles twice at least.
@@ -214,7 +182,7 @@ class Switch : public PhasedRun, public testing::WithParamInterface<Case> {
     EXPECT_EQ(resumed.final_loss, whole.final_loss);
     EXPECT_EQ(resumed.updates, 7);
     EXPECT_EQ(resumed.phase, 1);
-    EXPECT_EQ(Metrics().size(), 7);
+    EXPECT_EQ(MetricsOf(folder_).size(), 7);
   }
 };
 

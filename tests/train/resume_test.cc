@@ -19,6 +19,7 @@
 #include "nn/device.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
+#include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -64,56 +65,25 @@ constexpr const char* kSmall =
     "validation: {every_updates: 2, states: 16}\n"
     "checkpoint: {every_updates: 3}\n";
 
-// Calls `act` after the given number of iterations.
-class After final : public TrainObserver {
- public:
-  After(std::int64_t iterations, std::function<void()> act)
-      : iterations_(iterations), act_(std::move(act)) {}
-  void OnIteration(const Progress& progress) override {
-    if (progress.iterations_done == iterations_) act_();
-  }
-
- private:
-  std::int64_t iterations_;
-  std::function<void()> act_;
-};
-
 class Resume : public testing::TestWithParam<std::vector<std::string>> {
  protected:
-  Config MakeConfig() const {
-    std::vector<Override> overrides;
-    for (const std::string& set : GetParam()) overrides.push_back(ParseOverride(set));
-    return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
-  }
+  Config MakeConfig() const { return ConfigWith(kSmall, GetParam(), *device_); }
 
   // Runs to the end, and calls `act` after `iterations` iterations, when the last checkpoint that
   // was due is complete. Throws what `act` throws.
   RunSummary RunInterrupted(std::int64_t iterations, const std::function<void(TrainRun&)>& act) {
     TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
-    After after(iterations, [&] { act(run); });
-    run.AddObserver(after);
-    while (run.RunUpdate()) run.AwaitCheckpoint();
-    return run.Finish();
+    EachIteration interrupt([&](const Progress& progress) {
+      if (progress.iterations_done == iterations) act(run);
+    });
+    run.AddObserver(interrupt);
+    return ToTheEndWithEachCheckpoint(run);
   }
 
-  RunSummary GoOn() {
-    const RunDirectory directory = RunDirectory::Reopen(folder_);
-    const Checkpoint checkpoint(directory.checkpoint());
-    TrainRun run(LoadConfig(directory.config()), device_, directory, never_, {}, &checkpoint);
-    while (run.RunUpdate()) {
-    }
-    return run.Finish();
-  }
+  RunSummary GoOn() const { return ResumeRun(folder_, device_); }
 
-  RunSummary NeverStopped() {
-    TrainRun run(MakeConfig(), device_, std::nullopt, never_);
-    while (run.RunUpdate()) {
-    }
-    return run.Finish();
-  }
-
-  void ExpectTheSame(const RunSummary& resumed) {
-    const RunSummary whole = NeverStopped();
+  void ExpectTheSame(const RunSummary& resumed) const {
+    const RunSummary whole = TrainToTheEnd(MakeConfig(), device_);
     EXPECT_EQ(resumed.weights_sha256, whole.weights_sha256);
     EXPECT_EQ(resumed.updates, 7);
     EXPECT_EQ(resumed.iterations, 35);
@@ -124,12 +94,10 @@ class Resume : public testing::TestWithParam<std::vector<std::string>> {
     EXPECT_EQ(resumed.best->value_error, whole.best->value_error);
     EXPECT_EQ(resumed.best_update, whole.best_update);
 
-    std::ifstream metrics(folder_ / "metrics.jsonl");
-    std::string line;
     std::int64_t update = 0;
-    for (; std::getline(metrics, line); ++update) {
-      EXPECT_EQ(nlohmann::json::parse(line)["update"], update);
-      EXPECT_EQ(nlohmann::json::parse(line)["iterations"], 5);
+    for (const nlohmann::json& line : MetricsOf(folder_)) {
+      EXPECT_EQ(line["update"], update++);
+      EXPECT_EQ(line["iterations"], 5);
     }
     EXPECT_EQ(update, 7);
   }

@@ -3,17 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "config/load.h"
 #include "nn/device.h"
 #include "nn/tensor_file.h"
+#include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "train/checkpoint.h"
 #include "train/memory_plan.h"
-#include "train/resume.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"
 
@@ -33,11 +31,10 @@ constexpr const char* kSmall =
 
 class Rewind : public testing::TestWithParam<std::vector<std::string>> {
  protected:
-  Config MakeConfig(std::vector<std::string> more = {}) const {
-    std::vector<Override> overrides;
-    for (const std::string& set : GetParam()) overrides.push_back(ParseOverride(set));
-    for (const std::string& set : more) overrides.push_back(ParseOverride(set));
-    return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
+  Config MakeConfig(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> sets = GetParam();
+    sets.insert(sets.end(), more.begin(), more.end());
+    return ConfigWith(kSmall, sets, *device_);
   }
 
   // Each checkpoint is complete before the next one is due.
@@ -46,17 +43,6 @@ class Rewind : public testing::TestWithParam<std::vector<std::string>> {
       run.RunUpdate();
       run.AwaitCheckpoint();
     }
-  }
-
-  RunSummary ToTheEnd(TrainRun& run) {
-    while (run.RunUpdate()) {
-    }
-    return run.Finish();
-  }
-
-  RunSummary Straight() {
-    TrainRun run(MakeConfig(), device_, std::nullopt, never_);
-    return ToTheEnd(run);
   }
 
   // Copies the files that a later rewind to this point needs, because later checkpoints replace
@@ -97,18 +83,14 @@ TEST_P(Rewind, GivesSameWeightsAsARunWithoutRewind) {
   run.RewindTo(after_two);  // while, in async, rows of update 5 are being made
 
   const RunSummary rewound = ToTheEnd(run);
-  const RunSummary straight = Straight();
+  const RunSummary straight = TrainToTheEnd(MakeConfig(), device_);
   EXPECT_EQ(rewound.weights_sha256, straight.weights_sha256);
   EXPECT_EQ(rewound.final_loss, straight.final_loss);
   EXPECT_EQ(rewound.updates, 7);
   EXPECT_EQ(rewound.examples, straight.examples);
 
-  std::ifstream metrics(directory.metrics());
-  std::string line;
   std::int64_t update = 0;
-  for (; std::getline(metrics, line); ++update) {
-    EXPECT_EQ(nlohmann::json::parse(line)["update"], update);
-  }
+  for (const nlohmann::json& line : MetricsOf(folder_)) EXPECT_EQ(line["update"], update++);
   EXPECT_EQ(update, 7);
 }
 
@@ -167,27 +149,22 @@ TEST(RewindSyncMain, StopsASearchThatWaitsForTheInferenceQueue) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const RunDirectory directory = RunDirectory::Create(temp.path() / "run");
   const StopSignal never;
-  std::vector<Override> overrides;
-  for (const char* set : {"pipeline.mode=sync_main", "generate.search=greedy",
-                          "generate.search_iterations=10", "replay.updates=2"}) {
-    overrides.push_back(ParseOverride(set));
-  }
-  TrainRun run(ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device), device,
-               directory, never);
+  const Config config = ConfigWith(kSmall,
+                                   {"pipeline.mode=sync_main", "generate.search=greedy",
+                                    "generate.search_iterations=10", "replay.updates=2"},
+                                   *device);
+  TrainRun run(config, device, directory, never);
   for (int update = 0; update < 3; ++update) run.RunUpdate();
   run.AwaitCheckpoint();
   run.RewindTo(Checkpoint(directory.checkpoint()));
-  while (run.RunUpdate()) {
-  }
-  EXPECT_EQ(run.Finish().updates, 7);
+  EXPECT_EQ(ToTheEnd(run).updates, 7);
 }
 
 TEST(RewindWithoutFolder, RejectsRewindWithReplay) {
   const TempFolder temp;
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
-  const Config config =
-      ResolveAutos(ParseConfig(kSmall, "small.yaml", {ParseOverride("replay.updates=2")}), *device);
+  const Config config = ConfigWith(kSmall, {"replay.updates=2"}, *device);
   const RunDirectory directory = RunDirectory::Create(temp.path() / "run");
   TrainRun kept(config, device, directory, never);
   kept.RunUpdate();
@@ -201,10 +178,8 @@ TEST(RewindWithoutFolder, RejectsRewindWithReplay) {
 class BatchSchedule : public testing::Test {
  protected:
   Config MakeConfig(std::vector<std::string> sets) const {
-    sets.push_back("train.batch_doubles_every=3");
-    std::vector<Override> overrides;
-    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
-    return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
+    sets.emplace_back("train.batch_doubles_every=3");
+    return ConfigWith(kSmall, sets, *device_);
   }
 
   const std::shared_ptr<Device> device_ = OpenDevice("cpu");
@@ -231,12 +206,10 @@ TEST_F(BatchSchedule, DoublesBatchesAndTrainsOnEveryRow) {
                  std::nullopt, never_);
     CountExamples count;
     run.AddObserver(count);
-    while (run.RunUpdate()) {
-    }
+    const RunSummary summary = ToTheEnd(run);
     EXPECT_EQ(count.of_updates, (std::vector<std::int64_t>{200, 200, 200, 400, 400, 400, 800}));
     EXPECT_EQ(count.lags, (std::vector<std::int64_t>{0, 1, 1, 1, 1, 1, 1}));
     EXPECT_EQ(count.examples, 2600);
-    const RunSummary summary = run.Finish();
     EXPECT_EQ(summary.examples, 2600);
     if (async) sha256 = summary.weights_sha256;
     EXPECT_EQ(summary.weights_sha256, sha256) << mode;
@@ -244,8 +217,7 @@ TEST_F(BatchSchedule, DoublesBatchesAndTrainsOnEveryRow) {
 }
 
 TEST_F(BatchSchedule, PlansMemoryForTheLargestBatches) {
-  Config large = ParseConfig(kSmall, "small.yaml", {ParseOverride("train.batch_size=160")});
-  large = ResolveAutos(large, *device_);
+  const Config large = ConfigWith(kSmall, {"train.batch_size=160"}, *device_);
   EXPECT_EQ(PlanMemory(MakeConfig({})).buffers, PlanMemory(large).buffers);
   EXPECT_EQ(PlanMemory(MakeConfig({})).batches, PlanMemory(large).batches);
 }

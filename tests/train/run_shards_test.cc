@@ -2,19 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "config/load.h"
 #include "nn/device.h"
 #include "support/example_sets.h"
-#include "support/stop_after.h"
+#include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
-#include "train/checkpoint.h"
 #include "train/memory_plan.h"
-#include "train/resume.h"
 #include "train/train_run.h"
 
 namespace tandem {
@@ -37,34 +33,19 @@ class FromShards : public testing::Test {
   FromShards() { MakeShards(shards_); }
 
   Config MakeConfig(const std::vector<std::string>& sets = {}) const {
-    std::vector<Override> overrides = {ParseOverride("data.source=shards"),
-                                       ParseOverride("data.path=" + shards_.string())};
-    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
-    return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
+    std::vector<std::string> all = {"data.source=shards", "data.path=" + shards_.string()};
+    all.insert(all.end(), sets.begin(), sets.end());
+    return ConfigWith(kSmall, all, *device_);
   }
 
   RunSummary Run(const std::vector<std::string>& sets = {}) const {
-    TrainRun run(MakeConfig(sets), device_, std::nullopt, never_);
-    while (run.RunUpdate()) {
-    }
-    return run.Finish();
+    return TrainToTheEnd(MakeConfig(sets), device_);
   }
 
   RunSummary RunStopped(std::int64_t iterations, const std::vector<std::string>& sets) const {
     TrainRun run(MakeConfig(sets), device_, RunDirectory::Create(folder_), never_);
     const StopAfter stop(run, iterations);
-    while (run.RunUpdate()) {
-    }
-    return run.Finish();
-  }
-
-  RunSummary GoOn() const {
-    const RunDirectory directory = RunDirectory::Reopen(folder_);
-    const Checkpoint checkpoint(directory.checkpoint());
-    TrainRun run(LoadConfig(directory.config()), device_, directory, never_, {}, &checkpoint);
-    while (run.RunUpdate()) {
-    }
-    return run.Finish();
+    return ToTheEnd(run);
   }
 
   const TempFolder temp_;
@@ -97,7 +78,7 @@ TEST_F(FromShards, ResumeInTheMiddleOfAnEpochGivesSameWeights) {
     for (const std::int64_t at : {1, 13, 15, 34}) {  // in and between updates
       fs::remove_all(folder_);
       EXPECT_EQ(RunStopped(at, sets).end, RunEnd::kStopped);
-      const RunSummary resumed = GoOn();
+      const RunSummary resumed = ResumeRun(folder_, device_);
       EXPECT_EQ(resumed.weights_sha256, whole) << at;
       EXPECT_EQ(resumed.updates, 8);
     }

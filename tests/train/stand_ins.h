@@ -68,6 +68,7 @@ struct StandIns {
   std::int64_t first_update = 0;  // where the run resumes, and with which state
   PipelineState from;
   ReplayBuffer* replay = nullptr;
+  std::function<void(std::int64_t)> on_iteration;  // of the run's StandInProgress
   Log log;
 };
 

@@ -1,15 +1,20 @@
 // Streams order the work on a GPU, so every operator of a run must be on one of the run's streams.
 #include <gtest/gtest.h>
 
-#include "config/load.h"
 #include "nn/device.h"
 #include "support/recorded_ops.h"
+#include "support/small_run.h"
 #include "support/temp_folder.h"
-#include "train/resume.h"
 #include "train/train_run.h"
 
 namespace tandem {
 namespace {
+
+constexpr const char* kSmall =
+    "generate: {target: value_iteration, max_scramble: 8}\n"
+    "network: {width: 16, blocks: 1, norm: batch}\n"
+    "train: {batch_size: 20, iterations_per_update: 3, max_updates: 3}\n"
+    "validation: {every_updates: 1, states: 20}\n";
 
 thread_local int scopes = 0;  // that the thread is in
 
@@ -47,23 +52,13 @@ class StreamCountingDevice final : public Device {
 std::vector<std::string> OpsOutsideStreams(const std::vector<std::string>& sets) {
   const TempFolder folder;
   const auto device = std::make_shared<StreamCountingDevice>();
-  std::vector<Override> overrides;
-  for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
-  const Config config =
-      ResolveAutos(ParseConfig("generate: {target: value_iteration, max_scramble: 8}\n"
-                               "network: {width: 16, blocks: 1, norm: batch}\n"
-                               "train: {batch_size: 20, iterations_per_update: 3, max_updates: 3}\n"
-                               "validation: {every_updates: 1, states: 20}\n",
-                               "small.yaml", overrides),
-                   *device);
+  const Config config = ConfigWith(kSmall, sets, *device);
   const StopSignal stop;
   const RecordedOps outside([](const at::RecordFunction& op) {
     return scopes == 0 ? std::string(op.name()) : std::string();
   });
   TrainRun run(config, device, RunDirectory::Create(folder.path() / "run"), stop);
-  while (run.RunUpdate()) {
-  }
-  run.Finish();
+  ToTheEnd(run);
   return outside.all();
 }
 

@@ -1,18 +1,21 @@
 // Tests the accounting of a run's time: phases, reports, traces.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <thread>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/worker.h"
-#include "config/load.h"
 #include "nn/device.h"
+#include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "support/wait.h"
 #include "tandem/error.h"
-#include "train/resume.h"
 #include "train/run_profile.h"
 #include "train/timing_breakdown.h"
 #include "train/trace.h"
@@ -21,34 +24,49 @@
 namespace tandem {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* kSmall =
     "network: {width: 64, blocks: 1}\n"
     "generate: {max_scramble: 8, chunk_rows: 500, workers: 2}\n"
     "train: {batch_size: 500, iterations_per_update: 10, max_updates: 8, threads: 2}\n"
     "validation: {every_updates: 4, states: 20}\n";
 
-struct Finished {
-  RunSummary summary;
-  Config config;
-};
-
-Finished RunToTheEnd(const std::vector<std::string>& sets,
-                     std::optional<RunDirectory> directory = std::nullopt) {
-  std::vector<Override> overrides;
-  for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+RunSummary RunToTheEnd(const std::vector<std::string>& sets,
+                       std::optional<RunDirectory> directory = std::nullopt) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
-  const StopSignal stop;
-  const Config config = ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device);
-  TrainRun run(config, device, std::move(directory), stop);
-  while (run.RunUpdate()) {
-  }
-  return {.summary = run.Finish(), .config = config};
+  return TrainToTheEnd(ConfigWith(kSmall, sets, *device), device, std::move(directory));
 }
 
-void ExpectCovered(const std::string& thread, const PhaseTimes& times) {
-  EXPECT_GT(times.wall_s, 0.0) << thread;
-  EXPECT_GE(times.Sum(), 0.98 * times.wall_s) << thread << ": too much time is in no phase";
-  EXPECT_LE(times.Sum(), 1.0001 * times.wall_s) << thread;
+// Runs up to three times, until `errors_of(summary, folder)` is empty, and returns the last
+// summary. Another program may take a core from one run between two spans, but a span that is
+// missing is missing in every run. Each run has a folder in `folder`, if that is not empty.
+template <class ErrorsOf>
+RunSummary BestOfThree(const std::vector<std::string>& sets, const fs::path& folder,
+                       const ErrorsOf& errors_of) {
+  for (int attempt = 1;; ++attempt) {
+    const fs::path of_run = folder / std::to_string(attempt);
+    RunSummary summary =
+        folder.empty() ? RunToTheEnd(sets) : RunToTheEnd(sets, RunDirectory::Create(of_run));
+    const std::string errors = errors_of(summary, of_run);
+    if (errors.empty()) return summary;
+    if (attempt < 3) continue;
+    ADD_FAILURE() << errors;
+    return summary;
+  }
+}
+
+// Returns what is wrong if `seconds` is not between `least` and `most`.
+std::string ErrorUnless(const std::string& what, double least, double seconds, double most) {
+  if (least <= seconds && seconds <= most) return "";
+  return fmt::format("{}: {:.6f} s, expected {:.6f} to {:.6f}\n", what, seconds, least, most);
+}
+
+// Returns what is wrong if too much of a thread's time is in no phase.
+std::string ErrorUnlessCovered(const std::string& thread, const PhaseTimes& times) {
+  if (times.wall_s <= 0) return thread + ": no time passed\n";
+  return ErrorUnless("phases of " + thread, 0.98 * times.wall_s, times.Sum(),
+                     1.0001 * times.wall_s);
 }
 
 class Accounts : public testing::TestWithParam<const char*> {
@@ -58,17 +76,21 @@ class Accounts : public testing::TestWithParam<const char*> {
 
 TEST_P(Accounts, PhasesOfEachThreadAddUpToItsWallTime) {
   for (const char* mode : {"async", "sequential"}) {
-    const auto [summary, config] =
-        RunToTheEnd({std::string("generate.target=") + GetParam(),
-                     std::string("pipeline.mode=") + mode, "optimizer.max_grad_norm=1"},
-                    RunDirectory::Create(temp_.path() / mode));
+    const std::vector<std::string> sets = {std::string("generate.target=") + GetParam(),
+                                           std::string("pipeline.mode=") + mode,
+                                           "optimizer.max_grad_norm=1"};
+    const auto errors_of = [](const RunSummary& summary, const fs::path& /*folder*/) {
+      const ThreadTimes& threads = summary.time.threads;
+      std::string errors = ErrorUnlessCovered("main", threads.main) +
+                           ErrorUnlessCovered("generator", threads.generator) +
+                           ErrorUnlessCovered("prefetch", threads.prefetch) +
+                           ErrorUnlessCovered("val_prefetch", threads.validation_prefetch);
+      if (threads.worker_count > 0) errors += ErrorUnlessCovered("workers", threads.workers);
+      return errors + ErrorUnless("main thread", 0.98 * summary.wall_s, threads.main.wall_s,
+                                  1.02 * summary.wall_s);
+    };
+    const RunSummary summary = BestOfThree(sets, temp_.path() / mode, errors_of);
     const ThreadTimes& threads = summary.time.threads;
-    ExpectCovered("main", threads.main);
-    ExpectCovered("generator", threads.generator);
-    ExpectCovered("prefetch", threads.prefetch);
-    ExpectCovered("val_prefetch", threads.validation_prefetch);
-    if (threads.worker_count > 0) ExpectCovered("workers", threads.workers);
-    EXPECT_NEAR(threads.main.wall_s, summary.wall_s, 0.02 * summary.wall_s);
     for (const Phase phase : {Phase::kSetUp, Phase::kForward, Phase::kBackward,
                               Phase::kClipGradients, Phase::kOptimizer, Phase::kValidation,
                               Phase::kCheckpoint, Phase::kReport, Phase::kKeepState}) {
@@ -86,39 +108,47 @@ TEST_P(Accounts, PhasesOfEachThreadAddUpToItsWallTime) {
 }
 
 TEST_P(Accounts, CriticalTimesLeaveOutTheColdStartAndWaits) {
-  const RunSummary summary = RunToTheEnd({std::string("generate.target=") + GetParam()}).summary;
-  const TimeReport& time = summary.time;
-  const PhaseTimes& main = time.threads.main;
-  EXPECT_GT(time.cold_start_s, 0.0);
-  EXPECT_GT(time.generate_critical_s, 0.0);
-  EXPECT_NEAR(time.wait_for_rows_s + time.cold_start_s, main[Phase::kWaitForRows],
-              0.02 * main.wall_s);
-  const double after_set_up = time.cold_start_s + time.train_critical_s + time.wait_for_rows_s;
-  EXPECT_LE(after_set_up, main.wall_s);
-  EXPECT_GE(after_set_up, 0.98 * (main.wall_s - main[Phase::kSetUp]));
+  const auto errors_of = [](const RunSummary& summary, const fs::path& /*folder*/) {
+    const TimeReport& time = summary.time;
+    const PhaseTimes& main = time.threads.main;
+    const double waits = main[Phase::kWaitForRows];
+    const double margin = 0.02 * main.wall_s;
+    const double after_set_up = time.cold_start_s + time.train_critical_s + time.wait_for_rows_s;
+    return ErrorUnless("waits for rows", waits - margin, time.wait_for_rows_s + time.cold_start_s,
+                       waits + margin) +
+           ErrorUnless("after set-up", 0.98 * (main.wall_s - main[Phase::kSetUp]), after_set_up,
+                       main.wall_s);
+  };
+  const RunSummary summary =
+      BestOfThree({std::string("generate.target=") + GetParam()}, /*folder=*/{}, errors_of);
+  EXPECT_GT(summary.time.cold_start_s, 0.0);
+  EXPECT_GT(summary.time.generate_critical_s, 0.0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Accounts, testing::Values("walk_length", "value_iteration"));
 
 TEST(Accounts, AreWrittenToTheFilesOfTheRun) {
   const TempFolder temp;
-  RunToTheEnd({}, RunDirectory::Create(temp.path() / "run"));
-  const auto summary = nlohmann::json::parse(ReadFile(temp.path() / "run/summary.json"));
-  for (const char* thread : {"main", "generator", "prefetch"}) {
-    const auto& times = summary["time"][thread];
-    double sum = 0;
-    for (const auto& [phase, seconds] : times["phases"].items()) sum += double(seconds);
-    EXPECT_NEAR(sum, double(times["wall_s"]), 0.02 * double(times["wall_s"])) << thread;
-  }
+  nlohmann::json summary;
+  std::vector<nlohmann::json> metrics;
+  BestOfThree({}, temp.path(), [&](const RunSummary& /*summary*/, const fs::path& folder) {
+    summary = nlohmann::json::parse(ReadFile(folder / "summary.json"));
+    metrics = MetricsOf(folder);
+    std::string errors;
+    for (const char* thread : {"main", "generator", "prefetch"}) {
+      const nlohmann::json& times = summary["time"][thread];
+      double sum = 0;
+      for (const auto& [phase, seconds] : times["phases"].items()) sum += double(seconds);
+      const auto wall_s = times["wall_s"].get<double>();
+      errors += ErrorUnless(thread, 0.98 * wall_s, sum, 1.02 * wall_s);
+    }
+    return errors;
+  });
   EXPECT_TRUE(summary["time"]["workers"].contains("busy_s"));
   EXPECT_GT(summary["train_critical_s"], 0.0);
 
-  std::istringstream metrics(ReadFile(temp.path() / "run/metrics.jsonl"));
-  std::string line;
   double forward = 0;
-  while (std::getline(metrics, line)) {
-    forward += nlohmann::json::parse(line).value("main_forward_s", 0.0);
-  }
+  for (const nlohmann::json& line : metrics) forward += line.value("main_forward_s", 0.0);
   EXPECT_NEAR(forward, double(summary["time"]["main"]["phases"]["forward"]), 8 * 0.0005);
 }
 
@@ -128,7 +158,7 @@ TEST(Trace, FailureToWriteItDoesNotEndTheRun) {
   std::filesystem::create_directories(directory.trace() / "in the way");
   testing::internal::CaptureStderr();
   const RunSummary summary =
-      RunToTheEnd({"profile.trace=true", "profile.trace_updates=2"}, directory).summary;
+      RunToTheEnd({"profile.trace=true", "profile.trace_updates=2"}, directory);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("trace.json: cannot record a trace: "),
             std::string::npos);
   EXPECT_EQ(summary.updates, 8);
@@ -167,8 +197,8 @@ TEST(RunProfile, ReportLeavesOutWorkAfterTheLastUpdate) {
 
 TEST(ProductRate, IsMeasuredOnlyIfTheConfigAsksForIt) {
   const std::string short_run = "train.max_updates=1";
-  EXPECT_FALSE(RunToTheEnd({short_run}).summary.products.has_value());
-  const RunSummary measured = RunToTheEnd({short_run, "profile.product_rate=true"}).summary;
+  EXPECT_FALSE(RunToTheEnd({short_run}).products.has_value());
+  const RunSummary measured = RunToTheEnd({short_run, "profile.product_rate=true"});
   ASSERT_TRUE(measured.products.has_value());
   EXPECT_GT(measured.products->flop, 0.0);
   EXPECT_GT(measured.products->machine_flop_per_s, 1e8);
@@ -177,10 +207,13 @@ TEST(ProductRate, IsMeasuredOnlyIfTheConfigAsksForIt) {
 TEST(TimingBreakdown, DoesNotChangeTheWeights) {
   for (const char* target : {"walk_length", "value_iteration"}) {
     const std::string generate = std::string("generate.target=") + target;
-    const Finished exact = RunToTheEnd({generate, "profile.timing_breakdown=true"});
-    EXPECT_EQ(exact.summary.weights_sha256, RunToTheEnd({generate}).summary.weights_sha256);
-    const ThreadTimes& threads = exact.summary.time.threads;
-    ExpectCovered("main", threads.main);
+    const RunSummary exact =
+        BestOfThree({generate, "profile.timing_breakdown=true"}, /*folder=*/{},
+                    [](const RunSummary& summary, const fs::path& /*folder*/) {
+                      return ErrorUnlessCovered("main", summary.time.threads.main);
+                    });
+    EXPECT_EQ(exact.weights_sha256, RunToTheEnd({generate}).weights_sha256);
+    const ThreadTimes& threads = exact.time.threads;
     EXPECT_EQ(threads.prefetch.wall_s, 0.0);  // no such thread exists
     EXPECT_EQ(threads.validation_prefetch.wall_s, 0.0);
     EXPECT_GT(threads.main[Phase::kGather], 0.0);
@@ -209,9 +242,7 @@ TimeReport Report(double generate, double train, double wait) {
 }
 
 Config Resolved(const std::vector<std::string>& sets) {
-  std::vector<Override> overrides;
-  for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
-  return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *OpenDevice("cpu"));
+  return ConfigWith(kSmall, sets, *OpenDevice("cpu"));
 }
 
 TEST(Bottleneck, NamesTheSlowerSideTheIdealTimeAndTheSetting) {

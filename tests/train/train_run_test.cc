@@ -4,21 +4,28 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/hashed_line.h"
 #include "config/load.h"
+#include "config/update_plan.h"
 #include "nn/device.h"
+#include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
 #include "support/recording_device.h"
-#include "support/stop_after.h"
+#include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -40,19 +47,13 @@ constexpr const char* kSmall =
     "train: {batch_size: 100, iterations_per_update: 5, max_updates: 6, threads: 2}\n";
 
 Config MakeConfig(const std::vector<std::string>& sets, const Device& device) {
-  std::vector<Override> overrides;
-  for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
-  return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), device);
+  return ConfigWith(kSmall, sets, device);
 }
 
 RunSummary RunToTheEnd(const std::vector<std::string>& sets,
                        std::optional<RunDirectory> directory = std::nullopt) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
-  const StopSignal stop;
-  TrainRun run(MakeConfig(sets, *device), device, directory, stop);
-  while (run.RunUpdate()) {
-  }
-  return run.Finish();
+  return TrainToTheEnd(MakeConfig(sets, *device), device, std::move(directory));
 }
 
 // The config keys that select how examples are generated.
@@ -188,16 +189,14 @@ TEST_F(InFolder, WritesEveryFileOfTheRun) {
   EXPECT_GT(json["peak_rss_bytes"], 1 << 20);
   EXPECT_EQ(json["final_loss"], summary.final_loss);
 
-  std::ifstream metrics(folder_ / "metrics.jsonl");
-  std::string line;
   std::int64_t update = 0;
-  for (; std::getline(metrics, line); ++update) {
-    const auto record = nlohmann::json::parse(line);
+  for (const nlohmann::json& record : MetricsOf(folder_)) {
     EXPECT_EQ(record["update"], update);
     EXPECT_EQ(record["lag_updates"], update == 0 ? 0 : 1);
     EXPECT_GT(record["generate_s"], 0.0);
     EXPECT_GT(record["train_s"], 0.0);
     EXPECT_GE(record["update_s"], record["train_s"]);
+    ++update;
   }
   EXPECT_EQ(update, 6);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 6);  // the last one: events
@@ -217,9 +216,7 @@ TEST_F(InFolder, MetricsLinesAreShortAndFlat) {
 
 TEST_F(InFolder, MetricsHaveTheRangeOfTheLabels) {
   RunToTheEnd({}, RunDirectory::Create(folder_));
-  std::ifstream metrics(folder_ / "metrics.jsonl");
-  for (std::string line; std::getline(metrics, line);) {
-    const auto record = nlohmann::json::parse(line);
+  for (const nlohmann::json& record : MetricsOf(folder_)) {
     EXPECT_EQ(record["label_min"], 1);  // every prefix of walks of 8 steps
     EXPECT_EQ(record["label_max"], 8);
     EXPECT_NEAR(record["label_mean"], 4.5, 0.05);
@@ -234,10 +231,8 @@ TEST_F(InFolder, EachPublishAfterTheFirstStepMeasuresTheRoundingOfTheCopy) {
     with_precision.push_back("inference.precision=" + precision);
     const fs::path folder = folder_.string() + precision;
     RunToTheEnd(with_precision, RunDirectory::Create(folder));
-    std::ifstream metrics(folder / "metrics.jsonl");
     std::vector<std::optional<double>> errors;
-    for (std::string line; std::getline(metrics, line);) {
-      const auto record = nlohmann::json::parse(line);
+    for (const nlohmann::json& record : MetricsOf(folder)) {
       errors.push_back(record.contains("inference_error")
                            ? std::optional(record["inference_error"].get<double>())
                            : std::nullopt);
@@ -285,9 +280,7 @@ TEST_F(InFolder, NewEventsFollowOlderOnesAlsoIfTheClockHasGoneBack) {
 TEST_F(InFolder, LastMetricsLineHasTheLastValidation) {
   const RunSummary summary = RunToTheEnd({"validation.every_updates=4", "validation.states=20"},
                                          RunDirectory::Create(folder_));
-  std::ifstream metrics(folder_ / "metrics.jsonl");
-  std::vector<nlohmann::json> lines;
-  for (std::string line; std::getline(metrics, line);) lines.push_back(nlohmann::json::parse(line));
+  const std::vector<nlohmann::json> lines = MetricsOf(folder_);
   ASSERT_EQ(lines.size(), 6);
   EXPECT_EQ(lines[5]["update"], 5);
   EXPECT_EQ(lines[5]["solve_rate"], summary.validation->solve_rate);
@@ -443,12 +436,8 @@ TEST_F(InFolder, TakesOverTheClaimOfAKilledProgram) {
 
 TEST_F(InFolder, SavedConfigRepeatsTheRun) {
   const RunSummary first = RunToTheEnd({"seed=9"}, RunDirectory::Create(folder_));
-  const std::shared_ptr<Device> device = OpenDevice("cpu");
-  const StopSignal stop;
-  TrainRun again(LoadConfig(folder_ / "config.yaml"), device, std::nullopt, stop);
-  while (again.RunUpdate()) {
-  }
-  EXPECT_EQ(again.Finish().weights_sha256, first.weights_sha256);
+  const Config saved = LoadConfig(folder_ / "config.yaml");
+  EXPECT_EQ(TrainToTheEnd(saved, OpenDevice("cpu")).weights_sha256, first.weights_sha256);
 }
 
 TEST_F(InFolder, RejectsAFolderThatIsNotEmpty) {
@@ -496,11 +485,23 @@ TEST_F(InFolder, ModelEvaluatesLikeTheNetworkOfTheCheckpoint) {
   Config config = LoadConfig(run.config());
   LoadedModel model(run.checkpoint(), config, OpenDevice("cpu"));
   EXPECT_EQ(model.iterations(), 30);
+  const DomainSpec& puzzle = model.domain().spec();
   std::vector<std::uint8_t> goal(54);
   model.domain().WriteGoals(Rows(std::span(goal)));
-  float value = 0;
-  model.net().Evaluate(ConstRows(Rows(std::span(goal))), {&value, 1});
-  EXPECT_TRUE(std::isfinite(value));
+  const auto value_of = [&](QEvaluator& net) {
+    float value = NAN;
+    net.Evaluate(ConstRows(Rows(std::span(goal))), {&value, 1});
+    return value;
+  };
+  const NetworkSpec spec = NetworkFor(config.network, puzzle);
+  ResNetFC saved(spec, /*seed=*/0);
+  Checkpoint(run.checkpoint()).LoadModel(saved, puzzle.identity());
+  const std::unique_ptr<Device> device = OpenDevice("cpu");
+  InferenceNet copy(spec, config.inference, *device);
+  copy.Load(saved);
+  EXPECT_EQ(value_of(model.net()), value_of(copy));
+  copy.Load(*MakeInitialNet(config, puzzle));
+  EXPECT_NE(value_of(model.net()), value_of(copy));
 
   config.network.width = 33;
   EXPECT_THROW(LoadedModel(run.checkpoint(), config, OpenDevice("cpu")), InputError);
@@ -531,12 +532,7 @@ TEST_F(InFolder, FailedValidationLosesNoTraining) {
     const RunDirectory directory = RunDirectory::Create(folder_);
     fs::create_directories(directory.best() / "in the way");
     TrainRun run(MakeConfig({every}, *device), device, directory, never);
-    const auto to_the_end = [&] {
-      while (run.RunUpdate()) {
-      }
-      run.Finish();
-    };
-    EXPECT_THROW(to_the_end(), Error);
+    EXPECT_THROW(ToTheEnd(run), Error);
     EXPECT_EQ(Checkpoint(directory.checkpoint()).Counters().updates, kept) << every;
     fs::remove_all(folder_);
   }
@@ -578,9 +574,7 @@ TEST(TrainRun, IncompleteUpdateIsNotCounted) {
   const StopSignal never;
   TrainRun run(MakeConfig({}, *device), device, std::nullopt, never);
   const StopAfter stop(run, 13);
-  while (run.RunUpdate()) {
-  }
-  const RunSummary summary = run.Finish();
+  const RunSummary summary = ToTheEnd(run);
   EXPECT_EQ(summary.end, RunEnd::kStopped);
   EXPECT_EQ(summary.updates, 2);
   EXPECT_EQ(summary.iterations, 13);
@@ -646,34 +640,45 @@ TEST_F(Calibrate, MakesTheRunFollowTheClock) {
   EXPECT_EQ(config.train.plan, "");  // not yet revised
 }
 
-TEST(TrainRun, SavedConfigRepeatsARunThatRevisedItsPlan) {
-  const auto device = std::shared_ptr(OpenDevice("cpu"));
-  const TempFolder temp;
-  const StopSignal stop;
-  Config config = MakeConfig({"train.max_updates=100000000", "train.max_seconds=3",
-                              "optimizer.schedule=linear", "train.threads=1"},
-                             *device);
+TEST_F(InFolder, RunThatFollowsTheClockSavesEachRevisionOfItsPlan) {
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  constexpr std::int64_t kTooMany = 100'000'000;
+  Config config =
+      MakeConfig({"train.max_seconds=3", "optimizer.schedule=linear", "train.threads=1"}, *device);
+  config.train.max_updates = kTooMany;
   config.train.follows_clock = true;
-  const auto run_to_the_end = [&](const Config& resolved, const char* name) {
-    TrainRun run(resolved, device, RunDirectory::Create(temp.path() / name), stop);
-    while (run.RunUpdate()) {
-    }
-    return run.Finish();
-  };
-  const RunSummary first = run_to_the_end(config, "first");
-  Config saved = LoadConfig(temp.path() / "first" / "config.yaml");
-  EXPECT_NE(saved.train.plan, "");
-  EXPECT_EQ(UpdatePlan(saved.train).revisions().front().updates, 100000000);
-  if (first.end != RunEnd::kAllUpdates) GTEST_SKIP() << "the last update took too long";
-  EXPECT_EQ(saved.train.max_updates, first.updates);
-  saved.train.max_seconds = 0;
-  EXPECT_EQ(run_to_the_end(saved, "second").weights_sha256, first.weights_sha256);
+  const RunSummary summary = TrainToTheEnd(config, device, RunDirectory::Create(folder_));
+  const Config saved = LoadConfig(folder_ / "config.yaml");
+  const UpdatePlan plan(saved.train);
+  EXPECT_EQ(plan.revisions().front().updates, kTooMany);
+  EXPECT_GE(plan.revisions().size(), 2U);
+  EXPECT_GE(plan.updates(), summary.updates);  // more if the time ran out in the last update
+  EXPECT_EQ(saved.train.max_updates, plan.updates());
 }
 
-TEST_F(Calibrate, PlansUpdatesFromTheMeasuredRate) {
-  const std::int64_t updates = *Resolve({"train.max_seconds=2"}, stop_).train.max_updates;
-  EXPECT_GE(updates, 1);
-  EXPECT_LT(updates, 1'000'000);
+// From update 2 on, the learning rate falls faster than in a run that always planned 6 updates.
+TEST_F(InFolder, SavedConfigRepeatsARunThatRevisedItsPlan) {
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  Config config = MakeConfig({"optimizer.schedule=linear"}, *device);
+  ASSERT_EQ(config.train.max_updates, 6);
+  const RunSummary without_plan = TrainToTheEnd(config, device);
+  config.train.plan = "0:9 2:6";
+  const RunSummary first = TrainToTheEnd(config, device, RunDirectory::Create(folder_));
+  EXPECT_NE(first.weights_sha256, without_plan.weights_sha256);
+  EXPECT_NEAR(MetricsOf(folder_).back()["learning_rate"], config.optimizer.final_learning_rate,
+              1e-9);
+  const Config saved = LoadConfig(folder_ / "config.yaml");
+  EXPECT_EQ(saved.train.plan, "0:9 2:6");
+  EXPECT_EQ(TrainToTheEnd(saved, device).weights_sha256, first.weights_sha256);
+}
+
+// The rates of two measurements may differ by several times on a machine that is busy.
+TEST_F(Calibrate, PlansMoreIterationsForMoreTime) {
+  const auto iterations = [&](const std::string& seconds) {
+    const TrainingConfig train = Resolve({"train.max_seconds=" + seconds}, stop_).train;
+    return *train.max_updates * train.iterations_per_update;
+  };
+  EXPECT_GT(iterations("200"), 5 * iterations("1"));
 }
 
 TEST_F(Calibrate, PlansOneUpdateIfNoIterationFits) {

@@ -8,13 +8,12 @@
 #include <cmath>
 #include <fstream>
 
-#include "config/load.h"
 #include "nn/device.h"
 #include "nn/resnet_fc.h"
+#include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
-#include "train/resume.h"
 
 namespace tandem {
 namespace {
@@ -27,15 +26,13 @@ using testing::ThrowsMessage;
 class Validation : public testing::Test {
  protected:
   Config MakeConfig(const std::vector<std::string>& sets) const {
-    std::vector<Override> overrides;
-    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
-    return ResolveAutos(ParseConfig("domain: {name: npuzzle, size: 3}\n"
-                                    "network: {width: 32, blocks: 1}\n"
-                                    "generate: {max_scramble: 7}\n"
-                                    "inference: {precision: fp32}\n"
-                                    "validation: {states: 50, batch_size: 8}\n",
-                                    "small.yaml", overrides),
-                        *device_);
+    return ConfigWith(
+        "domain: {name: npuzzle, size: 3}\n"
+        "network: {width: 32, blocks: 1}\n"
+        "generate: {max_scramble: 7}\n"
+        "inference: {precision: fp32}\n"
+        "validation: {states: 50, batch_size: 8}\n",
+        sets, *device_);
   }
 
   ValidationReport Validate(const std::vector<std::string>& sets) const {
