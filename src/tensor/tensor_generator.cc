@@ -170,7 +170,7 @@ class TensorWalkLength final : public TensorGenerator {
   // ...
   at::Tensor PlacesOfRows(std::int64_t update, std::int64_t first_walk, std::int64_t begin,
                           std::int64_t rows) const {
-    const at::Tensor places = at::empty({rows}, at::TensorOptions().dtype(at::kLong));
+    at::Tensor places = at::empty({rows}, at::TensorOptions().dtype(at::kLong));
     auto* const data = places.mutable_data_ptr<std::int64_t>();
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::int64_t walk = (begin + i) / rows_.rows_per_walk() - first_walk;
