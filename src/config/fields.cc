@@ -187,9 +187,8 @@ std::vector<Field> GenerateFields(Config& c) {
        IntField{&c.generate.max_scramble, 1, 100'000}, kTryFirst},
       {"generate.rows_per_walk",
        "Number of states of a random walk that become rows (targets walk_length and policy), one "
-       "from "
-       "each of as many parts of it. Fewer make the rows of a batch differ more, and take more "
-       "actions for a row. At most generate.max_scramble. auto: all.",
+       "from each of as many parts of it. Fewer make the rows of a batch differ more, and take "
+       "more actions for a row. At most generate.max_scramble. auto: all.",
        AutoIntField{&c.generate.rows_per_walk, 1, 100'000}},
       ChoiceKey(
           "generate.program",
@@ -479,9 +478,8 @@ std::vector<Field> SearchFields(Config& c) {
        RealField{&c.search.policy_weight, 0, 1000}},
       {"search.policy_actions",
        "For head vp, how many actions of a state beam search and A* expand: the most probable "
-       "ones, "
-       "by one evaluation of the policy per state, and those that end in the goal or in the ball. "
-       "0: all actions.",
+       "ones, by one evaluation of the policy per state, and those that end in the goal or in the "
+       "ball. 0: all actions.",
        IntField{&c.search.policy_actions, 0, 1 << 16}},
       {"search.batch",
        "Largest number of states of one puzzle that A* expands at a time, and of actions that Q* "
