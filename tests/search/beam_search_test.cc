@@ -263,7 +263,12 @@ class SameValue final : public QEvaluator {
   int calls = 0, calls_of_actions = 0;
 };
 
-// A policy on the cities of a RoadsDomain with two actions.
+// Eight cities with two roads each, which cost 1 and 9.
+RoadsDomain Cities() {
+  return {{{0, 0}, {2, 3}, {4, 5}, {6, 7}, {4, 4}, {0, 5}, {6, 6}, {7, 7}}, {1, 9}};
+}
+
+// A policy on these cities.
 class CityPolicy final : public QEvaluator {
  public:
   void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
@@ -279,7 +284,7 @@ class CityPolicy final : public QEvaluator {
 // Each action of city 3 is more probable than those of city 2, but the paths through city 3 are
 // less probable. The way to the goal is also more expensive.
 TEST(BeamSearch, PolicyRanksByTheProbabilityOfTheWholePathAndNotByCost) {
-  const RoadsDomain map({{0, 0}, {2, 3}, {4, 5}, {6, 7}, {4, 4}, {0, 5}, {6, 6}, {7, 7}}, {1, 9});
+  const RoadsDomain map = Cities();
   CityPolicy policy;
   Config config{.search = {.beam_width = 2, .max_length = 5}};
   config.network.head = Head::kPolicy;
@@ -291,7 +296,7 @@ TEST(BeamSearch, PolicyRanksByTheProbabilityOfTheWholePathAndNotByCost) {
 }
 
 TEST(BeamSearch, PolicyWithoutASolutionHasNoBestPath) {
-  const RoadsDomain map({{0, 0}, {2, 3}, {4, 5}, {6, 7}, {4, 4}, {0, 5}, {6, 6}, {7, 7}}, {1, 9});
+  const RoadsDomain map = Cities();
   CityPolicy policy;
   Config config{.search = {.beam_width = 1, .max_length = 9}};
   config.network.head = Head::kPolicy;
@@ -321,7 +326,7 @@ class CityValueAndPolicy final : public QEvaluator {
 // From city 1, action a costs 1 and action b costs 9. The policy gives them the surprisals 9 and
 // 0.1, so with equal estimates b ranks first if the policy's weight exceeds 8 / 8.9.
 TEST(BeamSearch, PolicyWeightAddsTheSurprisalOfThePathToTheRank) {
-  const RoadsDomain map({{0, 0}, {2, 3}, {4, 5}, {6, 7}, {4, 4}, {0, 5}, {6, 6}, {7, 7}}, {1, 9});
+  const RoadsDomain map = Cities();
   class Policy final : public QEvaluator {
    public:
     void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
@@ -354,7 +359,7 @@ TEST(BeamSearch, PolicyWeightAddsTheSurprisalOfThePathToTheRank) {
 // With equal estimates and a large weight, the beam follows the policy alone: the expected solution
 // is that of PolicyRanksByTheProbabilityOfTheWholePathAndNotByCost.
 TEST(BeamSearch, LargePolicyWeightRanksByTheProbabilityOfTheWholePath) {
-  const RoadsDomain map({{0, 0}, {2, 3}, {4, 5}, {6, 7}, {4, 4}, {0, 5}, {6, 6}, {7, 7}}, {1, 9});
+  const RoadsDomain map = Cities();
   const std::uint8_t start[] = {1};
   CityValueAndPolicy network;
   Config config{.search = {.beam_width = 2, .max_length = 5, .policy_weight = 1000}};
@@ -368,7 +373,7 @@ TEST(BeamSearch, LargePolicyWeightRanksByTheProbabilityOfTheWholePath) {
 // The most probable action of city 1 leads to city 2, and that of city 2 to city 4, from which no
 // road leads on.
 TEST(BeamSearch, PolicyActionsLimitsTheActionsOfAState) {
-  const RoadsDomain map({{0, 0}, {2, 3}, {4, 5}, {6, 7}, {4, 4}, {0, 5}, {6, 6}, {7, 7}}, {1, 9});
+  const RoadsDomain map = Cities();
   const std::uint8_t start[] = {1};
   CityValueAndPolicy network;
   Config config{.search = {.beam_width = 10, .max_length = 5, .policy_actions = 1}};
