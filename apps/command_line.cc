@@ -8,6 +8,7 @@
 #include "compare/runs.h"
 #include "config/choices.h"
 #include "domain/random_walk.h"
+#include "search/search.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
 
@@ -161,9 +162,7 @@ std::vector<std::uint8_t> RandomState(const Domain& domain, std::int64_t steps, 
 }
 
 void MakeMoves(const Domain& domain, const std::string& moves, std::vector<std::uint8_t>& state) {
-  for (const Action action : ParseActions(domain.spec(), moves)) {
-    domain.Apply(Rows(std::span(state)), {&action, 1});
-  }
+  ApplyAll(domain, ParseActions(domain.spec(), moves), state);
 }
 
 std::vector<std::uint8_t> StartState(const Domain& domain, const StartArgs& args) {

@@ -17,7 +17,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "compare/comparison.h"
-#include "compare/figure.h"
+#include "compare/comparison_figure.h"
 #include "compare/runs.h"
 #include "config/check_ranks.h"
 #include "tandem/error.h"

@@ -14,6 +14,7 @@
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/training_phases.h"
+#include "config/write.h"
 #include "tandem/error.h"
 
 namespace tandem {

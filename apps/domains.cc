@@ -145,11 +145,9 @@ int RunDomains(const DomainsArgs& args) {
 
 // Prints a state as an object: the puzzle, the state in its notation, and whether it is solved.
 void PrintStateAsJson(const Domain& domain, const std::vector<std::uint8_t>& state) {
-  std::uint8_t is_goal = 0;
-  domain.IsGoal({state.data(), 1, state.size()}, {&is_goal, 1});
   const nlohmann::ordered_json json = {{"domain", domain.spec().name},
                                        {"state", domain.FormatState(state)},
-                                       {"solved", is_goal != 0}};
+                                       {"solved", IsGoal(domain, state)}};
   fmt::print("{}\n", DumpJson(json, 2));
 }
 

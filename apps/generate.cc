@@ -40,10 +40,8 @@ struct GenerateArgs {
 
 constexpr double kReportInterval = 10;  // seconds
 
-Compression ParseCompression(const std::string& text) {
-  for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
-    if (text == NameOf(compression)) return compression;
-  }
+Compression CompressionOption(const std::string& text) {
+  if (const auto compression = ParseCompression(text)) return *compression;
   throw InputError(fmt::format("--compression {}: expected none or zstd", text));
 }
 
@@ -373,7 +371,7 @@ void AddShardingOptions(CLI::App& generate, ShardingOptions& sharding) {
   generate
       .add_option_function<std::string>(
           "--compression",
-          [&sharding](const std::string& text) { sharding.compression = ParseCompression(text); },
+          [&sharding](const std::string& text) { sharding.compression = CompressionOption(text); },
           "none or zstd (default: none)")
       ->type_name("HOW");
   generate.add_option("--chunk-rows", sharding.chunk_rows, "Rows per chunk, the unit of reading")

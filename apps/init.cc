@@ -12,6 +12,7 @@
 #include "apps/output.h"
 #include "base/log.h"
 #include "config/load.h"
+#include "config/write.h"
 #include "starting_configs.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"

@@ -33,7 +33,7 @@ struct MetricsArgs {
 };
 
 // Quotes a text if CSV (RFC 4180) requires it.
-std::string Quoted(const std::string& text) {
+std::string CsvField(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -42,7 +42,7 @@ std::string Quoted(const std::string& text) {
 
 std::string CellOf(const Json& value) {
   if (value.is_null()) return "";
-  return Quoted(value.is_string() ? value.get<std::string>() : DumpJson(value));
+  return CsvField(value.is_string() ? value.get<std::string>() : DumpJson(value));
 }
 
 // `Table` has a row per line of metrics.jsonl and a column per key, in the order in which the keys
@@ -99,7 +99,7 @@ class Table {
 
   std::size_t ColumnOf(const std::string& key) {
     const auto [column, is_new] = columns_.try_emplace(key, header_.size());
-    if (is_new) header_.push_back(Quoted(key));
+    if (is_new) header_.push_back(CsvField(key));
     return column->second;
   }
 

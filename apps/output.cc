@@ -40,6 +40,11 @@ void OpenOutput(std::optional<AtomicFile>& file, const fs::path& path) {
   }
 }
 
+void CheckCanWrite(const fs::path& path) {
+  std::optional<AtomicFile> attempt;  // removed without Commit
+  OpenOutput(attempt, path);
+}
+
 void WriteOutput(const fs::path& path, std::string_view content) {
   std::optional<AtomicFile> file;
   OpenOutput(file, path);

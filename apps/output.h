@@ -25,6 +25,10 @@ void CheckIsNotStatesFile(const char* option, const std::filesystem::path& path,
 /// name is wrong.
 void OpenOutput(std::optional<AtomicFile>& file, const std::filesystem::path& path);
 
+/// Throws InputError if a file that the user named cannot be created. Leaves no file. Call it
+/// before hours of work.
+void CheckCanWrite(const std::filesystem::path& path);
+
 /// Writes `content` to a file that the user named. Throws InputError if the file cannot be created,
 /// and Error if the content cannot be written.
 void WriteOutput(const std::filesystem::path& path, std::string_view content);

@@ -234,10 +234,7 @@ ReportPage PageOf(const RunFiles& files) {
 int RunReport(const ReportArgs& args) {
   RunFiles files = ReadFiles(args.evaluate.run);
   const fs::path out = args.out.empty() ? files.folder / "report.html" : fs::path(args.out);
-  {
-    std::optional<AtomicFile> attempt;  // fails before the work if the page cannot be written
-    OpenOutput(attempt, out);
-  }
+  CheckCanWrite(out);
   if (!args.evaluate.states.empty()) {
     CheckIsNotStatesFile("--out", out, args.evaluate.states);
     EvaluateArgs evaluate = args.evaluate;

@@ -218,9 +218,9 @@ void HashesFirst(benchmark::State& state) {
   CheapQ network;
   const Config config{
       .search = {.beam_width = state.range(0), .max_length = 1'000'000 / 12 / 1024}};
-  QEvaluator* const q_net = state.range(1) != 0 ? &network : nullptr;
-  BeamSearch plain(built_first, network, config, q_net);
-  BeamSearch changed(*cube, network, config, q_net);
+  QEvaluator* const q_or_policy = state.range(1) != 0 ? &network : nullptr;
+  BeamSearch plain(built_first, network, config, q_or_policy);
+  BeamSearch changed(*cube, network, config, q_or_policy);
   CompareNodeRates(state, plain, changed, *cube);
 }
 BENCHMARK(HashesFirst)
@@ -235,10 +235,10 @@ void FromTheInverseToo(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
   CheapQ network;
   Config config{.search = {.beam_width = state.range(0), .max_length = 1'000'000 / 12 / 1024}};
-  QEvaluator* const q_net = state.range(1) != 0 ? &network : nullptr;
-  BeamSearch plain(*cube, network, config, q_net);
+  QEvaluator* const q_or_policy = state.range(1) != 0 ? &network : nullptr;
+  BeamSearch plain(*cube, network, config, q_or_policy);
   config.search.inverse = UseInverse::kYes;
-  BeamSearch changed(*cube, network, config, q_net);
+  BeamSearch changed(*cube, network, config, q_or_policy);
   CompareNodeRates(state, plain, changed, *cube);
 }
 BENCHMARK(FromTheInverseToo)

@@ -181,11 +181,9 @@ class Evaluation {
       states.insert(states.end(), problem.state.begin(), problem.state.end());
     }
     const ConstRows rows(states.data(), problems_.size(), model_.domain().spec().state_size);
-    std::vector<std::uint32_t> every(problems_.size());
-    std::iota(every.begin(), every.end(), 0U);
     Expander expander(model_.domain(), model_.net(),
                       static_cast<std::size_t>(model_.config().inference.rows_at_once()));
-    const std::span<const float> estimates = expander.Estimate(rows, every, stop);
+    const std::span<const float> estimates = expander.Estimate(rows, stop);
     return {estimates.begin(), estimates.end()};
   }
 
@@ -282,19 +280,17 @@ std::string FigureFile(const EvaluateArgs& args, const RunDirectory& run) {
   return (run.path() / "evaluation.svg").string();
 }
 
-// Checks before hours of work that a result can be written.
-void CheckCanWrite(const char* option, const std::string& file, const EvaluateArgs& args) {
+void CheckResultFile(const char* option, const std::string& file, const EvaluateArgs& args) {
   if (file.empty()) return;
   CheckIsNotStatesFile(option, file, args.states);
-  std::optional<AtomicFile> attempt;  // removed again without Commit
-  OpenOutput(attempt, file);
+  CheckCanWrite(file);
 }
 
 int Evaluate(const EvaluateArgs& args) {
   const RunDirectory run = RunDirectory::Open(args.run);
   const std::string figure = FigureFile(args, run);
-  CheckCanWrite("--json", args.json, args);
-  CheckCanWrite("--figure", figure, args);
+  CheckResultFile("--json", args.json, args);
+  CheckResultFile("--figure", figure, args);
   std::vector<EvaluatedNetwork> networks = NetworksOf(args, run);
   LoadedModel model({.run = args.run,
                      .checkpoint = networks.back().file.empty() ? run.checkpoint().string()

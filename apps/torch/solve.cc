@@ -80,7 +80,7 @@ std::string NotSolved(const std::vector<SolveResult>& results) {
     if (count == 0) continue;
     unsolved += static_cast<std::size_t>(count);
     reasons += fmt::format("{}{} {}{}", reasons.empty() ? "" : ", ", count,
-                           why == Ended::kExhausted ? "" : "at the ", Name(why));
+                           why == Ended::kExhausted ? "" : "at the ", NameOf(why));
   }
   return reasons.empty() ? "" : fmt::format("not solved    {}: {}\n", unsolved, reasons);
 }
@@ -144,7 +144,7 @@ ordered_json ToJson(const SolveResult& result, const Domain& domain) {
   if (search.found_length) json["found_length"] = *search.found_length;
   if (result.line.optimal) json["optimal"] = *result.line.optimal;
   json["cost"] = search.solved ? ordered_json(search.cost) : ordered_json();
-  json["ended"] = result.line.error.empty() ? ordered_json(Name(search.ended)) : ordered_json();
+  json["ended"] = result.line.error.empty() ? ordered_json(NameOf(search.ended)) : ordered_json();
   json["best"] = search.best ? PartialToJson(*search.best, domain) : ordered_json();
   json["nodes"] = search.nodes;
   json["expanded"] = search.expanded;

@@ -37,6 +37,7 @@
 #include "train/rank_plan.h"
 #include "train/rank_times.h"
 #include "train/report.h"
+#include "train/resolve.h"
 #include "train/resume.h"
 #include "train/run_directory.h"
 #include "train/run_profile.h"
@@ -194,7 +195,9 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
   LogInfo("  " + DescribeCores(summary.time, NumCores()));
   if (summary.ranks) LogInfo("  " + DescribeRanks(*summary.ranks));
   if (summary.data) {
-    for (const std::string& line : DescribeData(*summary.data, config.device)) LogInfo("  " + line);
+    for (const std::string& line : DescribeShardReport(*summary.data, config.device)) {
+      LogInfo("  " + line);
+    }
   }
   if (summary.stream) {
     for (const std::string& line : DescribeStream(*summary.stream, summary.time.wall_s)) {

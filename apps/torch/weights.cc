@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/load.h"
+#include "config/write.h"
 #include "nn/deepxube_weights.h"
 #include "nn/tensor_file.h"
 #include "nn/torch_message.h"
@@ -84,10 +85,7 @@ int Export(const ExportArgs& args) {
   const Checkpoint file(checkpoint);
   file.LoadModel(*net, domain->spec().identity());
   const StateDict state = CloneOf(net->State());
-  {
-    std::optional<AtomicFile> attempt;  // fails if the name is wrong; removed without Commit
-    OpenOutput(attempt, out);
-  }
+  CheckCanWrite(out);
   if (args.format == "deepxube") {
     ExportToDeepXube(out, state, spec, domain->spec());
   } else if (args.format == "safetensors") {
@@ -137,10 +135,17 @@ int Import(const ImportArgs& args) {
                                          {"file", args.file},
                                          {"program", IsDeepXube(weights) ? "deepxube" : "tandem"},
                                          {"weights_sha256", WeightsSha256(state)}};
-  WriteFileAtomically(run.import_record(), DumpJson(record, 2) + "\n");
-  WriteCheckpoint(run.checkpoint(), domain->spec().identity(), config.network, RunCounters(), state,
-                  /*resume=*/nullptr);
-  WriteFileAtomically(run.config(), ToYaml(config));
+  try {
+    WriteFileAtomically(run.import_record(), DumpJson(record, 2) + "\n");
+    WriteCheckpoint(run.checkpoint(), domain->spec().identity(), config.network, RunCounters(),
+                    state, /*resume=*/nullptr);
+    WriteFileAtomically(run.config(), ToYaml(config));
+  } catch (...) {
+    std::error_code ignored;
+    for (const fs::path& file : {run.import_record(), run.checkpoint()}) fs::remove(file, ignored);
+    run.Abandon();
+    throw;
+  }
   LogInfo(fmt::format("{}: {}, {}", args.out, domain->spec().name, Describe(config.network)));
   LogInfo(fmt::format("next: tandem solve --model {} --states FILE", args.out));
   return kDone;

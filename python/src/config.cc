@@ -9,6 +9,7 @@
 
 #include "bindings.h"
 #include "config/fields.h"
+#include "config/write.h"
 #include "tandem/error.h"
 
 namespace tandem::python {

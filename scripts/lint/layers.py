@@ -18,6 +18,7 @@ WITHOUT_LIBTORCH = LAYERS[:LAYERS.index("nn")]
 PART_OF_FOLDER = {
     "data/loader": "loaders",
     "data/shard_loader": "loaders",
+    "data/shuffled_rows": "loaders",
     "data/stream_loader": "loaders",
     "train/generator_thread": "modes",
     "train/inference_queue": "modes",

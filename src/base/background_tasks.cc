@@ -21,6 +21,7 @@ void BackgroundTasks::Run(const std::function<void()>& task) {
   } catch (...) {
     failure = std::current_exception();
   }
+  if (failure && interrupter_ != nullptr) interrupter_->Interrupt(failure);
   {
     const std::lock_guard lock(mutex_);
     ++ended_;

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/interrupter.h"
 #include "base/worker.h"
 
 namespace tandem {
@@ -26,8 +27,11 @@ namespace tandem {
 ///     writer.ThrowFailure();
 class BackgroundTasks {
  public:
-  /// The name of the thread, as that of a Worker.
-  explicit BackgroundTasks(std::string name) : worker_(std::move(name)) {}
+  /// `name` is that of the thread, as that of a Worker. With `interrupter`, which must outlive this
+  /// object, a failure also ends the waits that it knows, because the posting thread cannot ask for
+  /// the failure while it waits.
+  explicit BackgroundTasks(std::string name, Interrupter* interrupter = nullptr)
+      : interrupter_(interrupter), worker_(std::move(name)) {}
 
   /// Waits for all tasks. A failure that ThrowFailure has not thrown is lost.
   ~BackgroundTasks() { Wait(); }
@@ -54,6 +58,7 @@ class BackgroundTasks {
  private:
   void Run(const std::function<void()>& task);
 
+  Interrupter* const interrupter_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::int64_t posted_ = 0;     // only the posting thread uses it

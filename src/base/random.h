@@ -72,7 +72,7 @@ class Random {
 /// `first` have been drawn (Fisher and Yates). Drawing all positions, in one call or in several
 /// consecutive ones, shuffles `items`.
 template <class T>
-void DrawPlaces(std::span<T> items, std::size_t first, std::size_t end, Random& random) {
+void PartialShuffle(std::span<T> items, std::size_t first, std::size_t end, Random& random) {
   for (std::size_t i = first; i < end; ++i) {
     std::swap(items[i], items[i + random.Below(items.size() - i)]);
   }

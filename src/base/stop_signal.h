@@ -36,14 +36,12 @@ class StopSignal {
     return requested_.load(std::memory_order_relaxed) || (outer_ != nullptr && outer_->requested());
   }
 
-  /// Also stops the work at this time. Must be called before the work starts.
-  void SetDeadline(Clock::time_point deadline) { deadline_ = deadline; }
-
-  /// Also stops the work this many seconds from now. Must be called before the work starts.
-  void SetDeadlineIn(double seconds) {
+  /// Also stops the work this many seconds after `start`. Must be called before the work starts.
+  void SetDeadline(Clock::time_point start, double seconds) {
     const std::chrono::duration<double> time(seconds);
-    SetDeadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(time));
+    deadline_ = start + std::chrono::duration_cast<Clock::duration>(time);
   }
+  void SetDeadlineIn(double seconds) { SetDeadline(Clock::now(), seconds); }
 
   /// Whether the work should stop: a stop was requested, or the deadline has passed.
   bool Reached() const noexcept {

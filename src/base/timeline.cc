@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <memory>
@@ -69,6 +70,12 @@ bool UsesDevice(Phase phase) {
 }  // namespace
 
 std::string_view PhaseName(Phase phase) { return kNames[static_cast<std::size_t>(phase)]; }
+
+std::optional<Phase> PhaseNamed(std::string_view name) {
+  const auto* const found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<Phase>(found - kNames.begin());
+}
 
 bool IsWait(Phase phase) {
   return phase == Phase::kIdle || phase == Phase::kGpuQueueWait ||

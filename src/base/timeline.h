@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -76,8 +77,14 @@ inline constexpr auto kNumPhases = static_cast<std::size_t>(Phase::kCount);
 /// The name of a phase in files, such as "wait_for_rows".
 std::string_view PhaseName(Phase phase);
 
+/// The phase of this name, or nothing.
+std::optional<Phase> PhaseNamed(std::string_view name);
+
 /// Whether the thread does no work in this phase.
 bool IsWait(Phase phase);
+
+/// The process number of GPU 0 in a trace; GPU i has the i-th number after it.
+inline constexpr int kFirstGpuProcess = 1000;
 
 /// TraceEvent is a scope of a thread, or one end of an arrow between two threads.
 struct TraceEvent {

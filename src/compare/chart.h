@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/figure.h"
+#include "compare/svg.h"
 
 namespace tandem {
 

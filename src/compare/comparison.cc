@@ -179,18 +179,6 @@ Row RowOf(std::span<const VariantRuns> variants, const VariantRuns& variant) {
   return row;
 }
 
-// Returns the longest of the demands that `run` measured, and its name.
-Ideal Longest(const RunRecord& run) {
-  Ideal longest{.seconds = run.generate_critical_s, .bound_by = "generator"};
-  const auto consider = [&](double seconds, const char* what) {
-    if (seconds > longest.seconds) longest = {.seconds = seconds, .bound_by = what};
-  };
-  consider(run.train_critical_s, "training");
-  consider(run.core_s / run.cores, "cores");
-  consider(run.gpu_s.value_or(0), "GPU");
-  return longest;
-}
-
 // One measure of a row: an entry of the JSON and, if it has a name, a line of the table.
 struct Entry {
   std::string name;  // "": not in the table
@@ -337,11 +325,20 @@ double ChanceOf(std::span<const double> differences) {
   return static_cast<double>(as_far) / static_cast<double>(patterns);
 }
 
-Ideal IdealOf(const RunRecord& sequential) { return Longest(sequential); }
+Ideal IdealOf(const RunRecord& run) {
+  Ideal ideal{.seconds = run.generate_critical_s, .bound_by = "generator"};
+  const auto consider = [&](double seconds, const char* what) {
+    if (seconds > ideal.seconds) ideal = {.seconds = seconds, .bound_by = what};
+  };
+  consider(run.train_critical_s, "training");
+  consider(run.core_s / run.cores, "cores");
+  consider(run.gpu_s.value_or(0), "GPU");
+  return ideal;
+}
 
 Busy BusyOf(const RunRecord& run) {
-  const Ideal longest = Longest(run);
-  return {.share = std::min(longest.seconds / run.seconds, 1.0), .side = longest.bound_by};
+  const Ideal ideal = IdealOf(run);
+  return {.share = std::min(ideal.seconds / run.seconds, 1.0), .side = ideal.bound_by};
 }
 
 std::vector<Row> Compare(std::span<const VariantRuns> variants) {

@@ -36,15 +36,15 @@ double ChanceOf(std::span<const double> differences);
 
 inline constexpr std::size_t kExactPairs = 20;
 
-/// `Ideal` is the shortest time in which perfect overlap could do the work of a sequential run,
-/// without the cold start. It is the largest of the generator's critical path, the main thread's
+/// `Ideal` is the shortest time in which perfect overlap could do the work of a run, without the
+/// cold start. It is the largest of the generator's critical path, the main thread's
 /// critical path, and the demand for each resource (core-seconds over cores; seconds that the GPU
 /// is busy).
 struct Ideal {
   double seconds = 0;
   std::string bound_by;  ///< "generator", "training", "cores" or "GPU"
 };
-Ideal IdealOf(const RunRecord& sequential);
+Ideal IdealOf(const RunRecord& run);
 
 /// `Busy` is the share of a run's wall time in which its busiest side worked: the generator, the
 /// main thread, the cores or the GPU. All times are from that run, so the share is at most 1. A

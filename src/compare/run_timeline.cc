@@ -6,12 +6,12 @@
 #include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <tuple>
 #include <utility>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/timeline.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -19,25 +19,62 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kFirstGpu = 1000;  // process number of GPU 0 in a trace (src/train/trace.cc)
 constexpr double kPixels = 1000;
 constexpr double kRounding = 1e-9;  // seconds; a trace is in microseconds
 
-// Phases are named in src/base/timeline.h.
-WorkKind KindOf(std::string_view phase) {
-  static const std::set<std::string_view> generating = {
-      "generate", "scramble", "expand", "evaluate", "back_up", "write", "fill"};
-  static const std::set<std::string_view> batching = {"shuffle", "gather", "host_to_device",
-                                                      "disk_load", "gpu_transfer"};
-  static const std::set<std::string_view> training = {
-      "replay", "forward", "backward", "clip_gradients", "optimizer", "iteration", "train"};
-  if (phase.starts_with("wait_") || phase == "gpu_queue_wait" || phase == "idle") {
-    return WorkKind::kWait;
+WorkKind KindOf(Phase phase) {
+  switch (phase) {
+    case Phase::kGenerate:
+    case Phase::kScramble:
+    case Phase::kExpand:
+    case Phase::kEvaluate:
+    case Phase::kBackUp:
+    case Phase::kWrite:
+      return WorkKind::kGenerate;
+    case Phase::kShuffle:
+    case Phase::kGather:
+    case Phase::kHostToDevice:
+    case Phase::kDiskLoad:
+    case Phase::kGpuTransfer:
+      return WorkKind::kBatches;
+    case Phase::kReplay:
+    case Phase::kForward:
+    case Phase::kBackward:
+    case Phase::kClipGradients:
+    case Phase::kOptimizer:
+      return WorkKind::kTrain;
+    case Phase::kUnnamed:
+    case Phase::kSetUp:
+    case Phase::kServe:
+    case Phase::kReduce:
+    case Phase::kPublish:
+    case Phase::kKeepState:
+    case Phase::kValidation:
+    case Phase::kCheckpoint:
+    case Phase::kReport:
+    case Phase::kCount:
+      return WorkKind::kOther;
+    case Phase::kIdle:
+    case Phase::kWaitForWorkers:
+    case Phase::kWaitForInference:
+    case Phase::kWaitForFreeSlot:
+    case Phase::kWaitForRoom:
+    case Phase::kWaitForChunk:
+    case Phase::kGpuQueueWait:
+    case Phase::kWaitForRows:
+    case Phase::kWaitForBatch:
+    case Phase::kWaitForDevice:
+    case Phase::kWaitForRanks:
+      return WorkKind::kWait;
   }
-  if (generating.contains(phase)) return WorkKind::kGenerate;
-  if (batching.contains(phase)) return WorkKind::kBatches;
-  if (training.contains(phase)) return WorkKind::kTrain;
-  return WorkKind::kOther;
+  return WorkKind::kOther;  // not reached: the compiler warns of a missing case
+}
+
+// The kind of a span of a trace: a phase, or one of the sections that contain phases.
+WorkKind KindOf(std::string_view span) {
+  if (const auto phase = PhaseNamed(span)) return KindOf(*phase);
+  if (span == "fill") return WorkKind::kGenerate;
+  return span == "iteration" || span == "train" ? WorkKind::kTrain : WorkKind::kOther;
 }
 
 // Leaves only spans that have no span inside them, sorted by their begin.
@@ -82,8 +119,9 @@ std::map<std::pair<int, std::int64_t>, Lane> LanesOf(const Json& trace) {
       const double begin = 1e-6 * event.at("ts").get<double>();
       const double seconds = 1e-6 * event.at("dur").get<double>();
       const std::string name = event.at("name");
-      lanes[id].work.push_back({.when = {.begin = begin, .end = begin + seconds},
-                                .kind = process >= kFirstGpu ? WorkKind::kTrain : KindOf(name)});
+      lanes[id].work.push_back(
+          {.when = {.begin = begin, .end = begin + seconds},
+           .kind = process >= kFirstGpuProcess ? WorkKind::kTrain : KindOf(name)});
     }
   }
   return lanes;
@@ -116,7 +154,7 @@ RunTimeline ReadTrace(const std::filesystem::path& file) {
   for (auto& [id, lane] : lanes) {
     if (lane.work.empty()) continue;
     const std::string gpu =
-        id.first >= kFirstGpu ? fmt::format("GPU {}, ", id.first - kFirstGpu) : "";
+        id.first >= kFirstGpuProcess ? fmt::format("GPU {}, ", id.first - kFirstGpuProcess) : "";
     timeline.lanes.push_back(
         {.name = gpu + lane.name, .work = Joined(Innermost(std::move(lane.work)), pixel)});
   }

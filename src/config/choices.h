@@ -130,11 +130,15 @@ constexpr bool NeedsNetwork(Target target) {
   return BacksUpEstimates(target) || target == Target::kOwnSolutions;
 }
 
+/// Returns whether rows are states of random walks, as many of each as generate.rows_per_walk says.
+constexpr bool TakesRowsOfWalks(Target target) {
+  return target == Target::kWalkLength || target == Target::kPolicy;
+}
+
 /// Returns whether consecutive rows are the states of a random walk, which the walk itself labels
 /// unless a search knows better.
 constexpr bool LabelsWholeWalks(Target target) {
-  return target == Target::kWalkLength || target == Target::kPolicy ||
-         target == Target::kOwnSolutions;
+  return TakesRowsOfWalks(target) || target == Target::kOwnSolutions;
 }
 
 /// generate.search

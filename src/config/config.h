@@ -67,8 +67,9 @@ struct GenerateConfig {
 
   /// Number of consecutive rows that one walk fills, of targets that label walks.
   std::int64_t rows_of_walk() const {
+    constexpr std::int64_t kLongestWhole = 50;  // rows_per_walk: auto takes all states up to here
     if (target == Target::kOwnSolutions) return max_scramble;
-    return rows_per_walk.value_or(max_scramble);
+    return rows_per_walk.value_or(max_scramble <= kLongestWhole ? max_scramble : max_scramble / 10);
   }
   bool searches() const { return search != GenerateSearch::kNone; }
   /// Number of states that one step of a search expands.
@@ -105,6 +106,11 @@ struct MemoryConfig {
   double mapped_limit_gib = 0;
   double pinned_limit_gib = 0;
   double ball_limit_gib = 1;
+
+  /// The limit on a ball around the goal, in bytes.
+  std::size_t ball_limit_bytes() const {
+    return static_cast<std::size_t>(std::llround(ball_limit_gib * 1024 * 1024 * 1024));
+  }
 };
 
 struct NetworkConfig {
@@ -297,7 +303,8 @@ struct Config {
     return batch_size_of(update) * train.iterations_per_update;
   }
 
-  /// Returns how many rows of a batch are generated during the run. The rest comes from shards.
+  /// Returns how many rows of a batch are generated during the run. The rest comes from
+  /// shards or a stream.
   std::int64_t live_part_of(std::int64_t batch) const {
     if (data.source == DataSource::kLive) return batch;
     return std::llround(data.live_share * static_cast<double>(batch));

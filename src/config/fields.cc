@@ -188,7 +188,8 @@ std::vector<Field> GenerateFields(Config& c) {
       {"generate.rows_per_walk",
        "Number of states of a random walk that become rows (targets walk_length and policy), one "
        "from each of as many parts of it. Fewer make the rows of a batch differ more, and take "
-       "more actions for a row. At most generate.max_scramble. auto: all.",
+       "more actions for a row. At most generate.max_scramble. auto: all of a walk of up to 50 "
+       "actions, and one for every ten actions of a longer one.",
        AutoIntField{&c.generate.rows_per_walk, 1, 100'000}},
       ChoiceKey(
           "generate.program",
@@ -477,9 +478,9 @@ std::vector<Field> SearchFields(Config& c) {
        "without evaluating the policy.",
        RealField{&c.search.policy_weight, 0, 1000}},
       {"search.policy_actions",
-       "For head vp, how many actions of a state beam search and A* expand: the most probable "
-       "ones, by one evaluation of the policy per state, and those that end in the goal or in the "
-       "ball. 0: all actions.",
+       "For heads policy and vp, how many actions of a state beam search and, with vp, A* expand: "
+       "the most probable ones, by one evaluation of the policy per state, and those that end in "
+       "the goal or in the ball. 0: all actions.",
        IntField{&c.search.policy_actions, 0, 1 << 16}},
       {"search.batch",
        "Largest number of states of one puzzle that A* expands at a time, and of actions that Q* "

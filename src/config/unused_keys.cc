@@ -18,16 +18,13 @@ struct Use {
   std::string_view otherwise;  // why the key has no effect
 };
 
-bool TakesRowsOfWalks(const Config& c) {
-  return c.generate.target == Target::kWalkLength || c.generate.target == Target::kPolicy;
-}
 bool IsRetrograde(const Config& c) { return c.generate.target == Target::kRetrograde; }
-bool IsAdaptive(const Config& c) { return c.optimizer.name != OptimizerKind::kSgd; }
-bool IsMuon(const Config& c) { return c.optimizer.name == OptimizerKind::kMuon; }
-bool HasMomentum(const Config& c) { return !IsAdaptive(c) || IsMuon(c); }
 bool IsSgd(const Config& c) { return c.optimizer.name == OptimizerKind::kSgd; }
+bool IsAdaptive(const Config& c) { return !IsSgd(c); }
+bool IsMuon(const Config& c) { return c.optimizer.name == OptimizerKind::kMuon; }
+bool HasMomentum(const Config& c) { return IsSgd(c) || IsMuon(c); }
 bool IsStep(const Config& c) { return c.optimizer.schedule == Schedule::kStep; }
-bool IsStream(const Config& c) { return c.data.source == DataSource::kStream; }
+bool IsStream(const Config& c) { return c.streams(); }
 
 // To a target network or, with a stream, to generators, whose lag is counted even if they label
 // without a network.
@@ -48,7 +45,7 @@ constexpr auto kUses = std::to_array<Use>({
     {"generate.search_beam_width",
      [](const Config& c) { return c.generate.search == GenerateSearch::kBeam; },
      "only `search: beam` has a width"},
-    {"generate.rows_per_walk", TakesRowsOfWalks,
+    {"generate.rows_per_walk", [](const Config& c) { return TakesRowsOfWalks(c.generate.target); },
      "only the targets walk_length and policy take several rows of a walk"},
     {"generate.problem_rows", IsRetrograde, "only the target retrograde draws problems"},
     {"generate.problem_states", IsRetrograde, "only the target retrograde draws problems"},

@@ -176,9 +176,10 @@ void CheckHead(const Config& c, const Reject& reject) {
          "network.head to vp.");
 }
 
-// Checks the keys that let the policy of head vp guide searches.
+// Checks the keys that let a policy guide searches.
 void CheckGuidance(const Config& c, const Reject& reject) {
   const bool has_both = c.network.head == Head::kVp;
+  const bool has_policy = has_both || c.network.head == Head::kPolicy;
   const SearchMethod method = c.search.method;
   reject(
       c.search.policy_weight > 0 && !has_both, "search.policy_weight", "network.head",
@@ -188,9 +189,9 @@ void CheckGuidance(const Config& c, const Reject& reject) {
          "search.method",
          "this search ranks states by cost and estimate alone. Set search.policy_weight to 0, or "
          "search.method to beam.");
-  reject(c.search.policy_actions > 0 && !has_both, "search.policy_actions", "network.head",
-         "only head vp has a policy beside the cost. Set search.policy_actions to 0, or "
-         "network.head to vp.");
+  reject(c.search.policy_actions > 0 && !has_policy, "search.policy_actions", "network.head",
+         "this network does not say how probable actions are. Set search.policy_actions to 0, or "
+         "network.head to policy or vp.");
   reject(c.search.policy_actions > 0 && !IsBeamSearch(method) && method != SearchMethod::kAStar,
          "search.policy_actions", "search.method",
          "this search expands all actions. Set search.policy_actions to 0, or search.method to "
@@ -252,8 +253,10 @@ void CheckBalls(const Config& c, const Reject& reject) {
 // Checks where rows come from: shards, generation, or both.
 void CheckData(const Config& c, const Reject& reject) {
   if (c.data.source == DataSource::kLive) {
-    reject(!c.data.path.empty(), "data.path", "data.source",
-           "only shards are read from a folder. Set data.source to shards, or remove data.path.");
+    reject(
+        !c.data.path.empty(), "data.path", "data.source",
+        "only shards and streams are read from a folder. Set data.source to shards or stream, or "
+        "remove data.path.");
     return;
   }
   reject(c.data.path.empty() && !c.streams(), "data.source", "data.path",
@@ -300,6 +303,10 @@ void CheckStream(const Config& c, const Reject& reject) {
          "data.source",
          "a batch has fewer rows while no shard is there, so it cannot always be split into equal "
          "parts. Set train.accumulation_steps to 1, or data.live_share to 0.");
+  reject(c.network.norm == Norm::kBatch && c.live_part_of(c.train.batch_size) == 1, "network.norm",
+         "data.live_share",
+         "a batch has a single example while no shard is there, and batch normalisation needs at "
+         "least 2. Raise data.live_share, or set network.norm to layer.");
   const bool takes_walks = LabelsWholeWalks(c.generate.target);
   reject(c.generate.rows_per_search() > c.data.stream_rows, "data.stream_rows",
          takes_walks ? "generate.max_scramble" : "generate.search_iterations",

@@ -105,6 +105,12 @@ class DataBuffer {
   std::span<float> floats(std::size_t index);
   std::span<const float> floats(std::size_t index) const;
 
+  /// The floats of one row of column `index`.
+  std::span<float> floats(std::size_t index, std::size_t row) {
+    const std::size_t width = schema_.columns[index].width;
+    return {reinterpret_cast<float*>(starts_[index]) + row * width, width};
+  }
+
  private:
   Schema schema_;
   std::size_t rows_;

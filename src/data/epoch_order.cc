@@ -10,7 +10,7 @@ namespace {
 template <class Number>
 void Shuffle(std::span<Number> numbers, Random random) {
   std::iota(numbers.begin(), numbers.end(), Number{0});
-  DrawPlaces(numbers, 0, numbers.size(), random);
+  PartialShuffle(numbers, 0, numbers.size(), random);
 }
 
 }  // namespace

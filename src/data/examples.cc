@@ -91,6 +91,11 @@ Action ActionIn(const DomainSpec& spec, const DataBuffer& examples, std::size_t 
       examples.column(kInputColumn)[row].subspan(static_cast<std::size_t>(spec.input.positions)));
 }
 
+void LabelAllOutputs(DataBuffer& examples, std::size_t row) {
+  if (!HasWeights(examples.schema())) return;
+  std::ranges::fill(examples.floats(kWeightColumn, row), 1.0F);
+}
+
 bool HasTargets(const Schema& schema) {
   return schema.columns.size() > kTargetColumn && schema.columns[kTargetColumn].name == "target";
 }
@@ -123,7 +128,7 @@ void CheckInputs(ConstRows inputs, int depth, std::string_view where) {
       std::ranges::find_if(bytes, [depth](std::uint8_t byte) { return byte >= depth; });
   throw Error(fmt::format(
       "{}: row {} of the network's input has a byte {}; expected values below {}. The examples are "
-      "damaged or belong to another puzzle, or the puzzle's EncodeInput is wrong.",
+      "damaged or belong to another puzzle, or the puzzle's Encode is wrong.",
       where, static_cast<std::size_t>(wrong - bytes.begin()) / inputs.row_size(), *wrong, depth));
 }
 

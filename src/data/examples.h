@@ -54,6 +54,9 @@ Action ActionIn(const DomainSpec& spec, const DataBuffer& examples, std::size_t 
 /// Whether examples of this schema have weights.
 inline bool HasWeights(const Schema& schema) { return schema.columns.size() > kWeightColumn; }
 
+/// Makes every output of row `row` count in the loss: sets its weights, if there are any, to 1.
+void LabelAllOutputs(DataBuffer& examples, std::size_t row);
+
 /// Whether rows of this schema are labelled.
 bool HasTargets(const Schema& schema);
 

@@ -38,7 +38,7 @@ class RowOrder {
   std::span<const std::uint32_t> Next(std::size_t count) {
     const std::size_t first = drawn_;
     drawn_ = std::min(first + count, order_.size());
-    DrawPlaces(std::span(order_), first, drawn_, random_);
+    PartialShuffle(std::span(order_), first, drawn_, random_);
     return std::span(order_).subspan(first, drawn_ - first);
   }
 

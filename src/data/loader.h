@@ -20,8 +20,8 @@ namespace tandem {
 struct Batch {
   at::Tensor inputs;   ///< (batch_size, positions) uint8
   at::Tensor targets;  ///< (batch_size, outputs) float
-  at::Tensor
-      weights;  ///< of each output in the loss, shaped like `targets`; undefined if all are 1
+  /// Of each output in the loss, shaped like `targets`. Undefined if all are 1.
+  at::Tensor weights;
 };
 
 /// Joins the rows of batches, in order. If only some have weights, the weights of the others are 1.
@@ -116,8 +116,8 @@ class DataLoader {
   /// size changes; no iterator may exist. Frees the old slots before it allocates new ones.
   void UseBatchSize(std::int64_t batch_size);
 
-  /// Returns an iterator over the batches of update `update`. `rows` must outlive it; null if all
-  /// rows come from shards. Each generated row occurs once, in an order that is a function of the
+  /// Returns an iterator over the batches of update `update`. `rows` must outlive it; null if no
+  /// rows are generated. Each generated row occurs once, in an order that is a function of the
   /// seed and `update`. The previous iterator must have been destroyed.
   std::unique_ptr<BatchIterator> Open(const DataBuffer* rows, std::int64_t update);
 

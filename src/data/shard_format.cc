@@ -137,9 +137,7 @@ std::int64_t NumberIn(const ReadJson& json, const char* key, std::int64_t least,
 
 Compression CompressionIn(const ReadJson& json) {
   const auto name = json.at("compression").get<std::string>();
-  for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
-    if (name == NameOf(compression)) return compression;
-  }
+  if (const auto compression = ParseCompression(name)) return *compression;
   throw Error(fmt::format("the header has `compression: {}`, expected none or zstd", name));
 }
 
@@ -279,6 +277,13 @@ void CheckChunks(const ShardHeader& header, std::int64_t header_bytes) {
 
 }  // namespace
 
+std::optional<Compression> ParseCompression(std::string_view name) {
+  for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
+    if (name == NameOf(compression)) return compression;
+  }
+  return std::nullopt;
+}
+
 std::string_view NameOf(Compression compression) {
   return compression == Compression::kZstd ? "zstd" : "none";
 }
@@ -369,6 +374,8 @@ ShardHeader ReadHeader(const std::filesystem::path& path) {
     read(0, kPage);
     read(kPage, std::max(kPage, StatedHeaderBytes(text)));
     return ParseHeader(text);
+  } catch (const SystemError& error) {  // says nothing about the shard
+    throw SystemError(fmt::format("cannot read {}: {}", path.string(), error.what()));
   } catch (const Error& error) {
     throw DamagedShard(fmt::format("{}: {}", path.string(), error.what()));
   }

@@ -57,6 +57,9 @@ enum class Compression : std::uint8_t { kNone, kZstd };
 /// "none" or "zstd".
 std::string_view NameOf(Compression compression);
 
+/// The compression of this name, or nothing.
+std::optional<Compression> ParseCompression(std::string_view name);
+
 /// ShardSetSpec describes a set of shards; all its shards store the same description. Row r of the
 /// set is row (r mod chunk_rows) of chunk r / chunk_rows, in shard r / rows_per_shard(). Only the
 /// last chunk of the set may have fewer rows.

@@ -1,6 +1,5 @@
 #include "data/shard_loader.h"
 
-#include <ATen/ops/index_select.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "base/stopwatch.h"
 #include "base/timeline.h"
 #include "data/examples.h"
+#include "tensor/device_rows.h"
 
 namespace tandem {
 namespace {
@@ -24,10 +24,6 @@ std::vector<TensorSpec> SlotTensors(const ShardSetSpec& set) {
           {.type = at::kInt, .sizes = {set.RowsOfChunk(0)}}};
 }
 
-at::ScalarType TypeOf(ElementType type) {
-  return type == ElementType::kUint8 ? at::kByte : at::kFloat;
-}
-
 // Column `index` of the chunk in `memory`.
 at::Tensor ColumnIn(const at::Tensor& memory, const Schema& schema, std::size_t index,
                     std::int64_t rows) {
@@ -35,7 +31,7 @@ at::Tensor ColumnIn(const at::Tensor& memory, const Schema& schema, std::size_t 
   const auto first = static_cast<std::int64_t>(
       DataBuffer::OffsetOf(index, schema, static_cast<std::size_t>(rows)));
   return memory.narrow(0, first, rows * static_cast<std::int64_t>(column.row_bytes()))
-      .view(TypeOf(column.type))
+      .view(ScalarTypeOf(column.type))
       .view({rows, static_cast<std::int64_t>(column.width)});
 }
 
@@ -105,16 +101,10 @@ std::unique_ptr<BatchIterator> ShardLoader::Open() {
 Batch ShardLoader::Gather(std::int64_t most) {
   if (!current_) TakeChunk();
   const Span span(Phase::kGather);
-  Current& chunk = *current_;
-  const std::int64_t count = std::min(most, chunk.rows - chunk.next);
-  const at::Tensor picked = chunk.order.narrow(0, chunk.next, count);
-  Batch batch{.inputs = chunk.inputs.index_select(0, picked),
-              .targets = chunk.targets.index_select(0, picked)};
-  if (chunk.weights.defined()) batch.weights = chunk.weights.index_select(0, picked);
-  chunk.next += count;
-  position_.rows += count;
-  if (chunk.next == chunk.rows) {
-    slots_[chunk.slot]->Release();
+  Batch batch = current_->rows.Take(most);
+  position_.rows += batch.targets.size(0);
+  if (current_->rows.left() == 0) {
+    slots_[current_->slot]->Release();
     current_.reset();
     stages_->Release();
   }
@@ -128,15 +118,16 @@ void ShardLoader::TakeChunk() {
   const std::int64_t rows = spec.RowsOfChunk(order_.ChunkOf(taken.step));
   TransferSlot& slot = *slots_[taken.slot];
   slot.AwaitCopy();
-  current_ = Current{.slot = taken.slot,
-                     .rows = rows,
-                     .next = std::exchange(first_row_, 0),
-                     .inputs = ColumnIn(slot.device(kChunk), spec.schema, kInputColumn, rows),
-                     .targets = ColumnIn(slot.device(kChunk), spec.schema, kTargetColumn, rows),
-                     .weights = HasWeights(spec.schema) ? ColumnIn(slot.device(kChunk), spec.schema,
-                                                                   kWeightColumn, rows)
-                                                        : at::Tensor(),
-                     .order = slot.device(kOrder)};
+  const auto column = [&](std::size_t index) {
+    return ColumnIn(slot.device(kChunk), spec.schema, index, rows);
+  };
+  current_ =
+      Current{.slot = taken.slot,
+              .rows = {.inputs = column(kInputColumn),
+                       .targets = column(kTargetColumn),
+                       .weights = HasWeights(spec.schema) ? column(kWeightColumn) : at::Tensor(),
+                       .order = slot.device(kOrder).narrow(0, 0, rows),
+                       .next = std::exchange(first_row_, 0)}};
   next_step_ = taken.step + 1;
 }
 

@@ -17,6 +17,7 @@
 #include "data/loader.h"
 #include "data/shard_pipeline.h"
 #include "data/shard_set.h"
+#include "data/shuffled_rows.h"
 #include "nn/device.h"
 
 namespace tandem {
@@ -70,11 +71,7 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
   // The chunk that batches are being gathered from.
   struct Current {
     std::size_t slot = 0;
-    std::int64_t rows = 0;
-    std::int64_t next = 0;  // next row, as an index into `order`
-    at::Tensor inputs, targets;
-    at::Tensor weights;  // undefined if the examples have none
-    at::Tensor order;
+    ShuffledRows rows;
   };
 
   bool Load(std::int64_t step, std::size_t slot) override;

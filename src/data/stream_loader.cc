@@ -1,8 +1,6 @@
 #include "data/stream_loader.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
-#include <ATen/ops/index_select.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,19 +11,10 @@
 #include "base/timeline.h"
 #include "data/epoch_order.h"
 #include "data/examples.h"
+#include "tensor/device_rows.h"
 
 namespace tandem {
 namespace {
-
-// A copy of column `index` on `device`.
-at::Tensor ColumnOn(c10::Device device, DataBuffer& rows, std::size_t index) {
-  const Column& column = rows.schema().columns[index];
-  const at::ScalarType type = column.type == ElementType::kUint8 ? at::kByte : at::kFloat;
-  const at::Tensor host = at::from_blob(
-      rows.column(index).data(),
-      {static_cast<std::int64_t>(rows.rows()), static_cast<std::int64_t>(column.width)}, type);
-  return host.to(device, /*non_blocking=*/false, /*copy=*/true);
-}
 
 const StreamFolder& Created(const StreamFolder& folder, bool is_new) {
   folder.Create();
@@ -87,32 +76,28 @@ bool StreamLoader::TakeShard(std::int64_t update) {
   std::optional<StreamShard> shard = reader_.Take(update, waits_);
   if (!shard) return false;
   const Span span(Phase::kHostToDevice);
-  DataBuffer& rows = shard->rows;
+  const DataBuffer& rows = shard->rows;
+  const auto column = [&](std::size_t index) {
+    return ColumnTensor(rows, index, at::kCPU).to(device_, /*non_blocking=*/false, /*copy=*/true);
+  };
   at::Tensor order = at::empty({shard->name.rows}, at::kInt);
   ShuffleRows({order.data_ptr<std::int32_t>(), static_cast<std::size_t>(shard->name.rows)}, seed_,
               /*epoch=*/0, shard->name.first_row);
-  current_ = Current{
-      .name = shard->name,
-      .next = shard->first,
-      .inputs = ColumnOn(device_, rows, kInputColumn),
-      .targets = ColumnOn(device_, rows, kTargetColumn),
-      .weights = HasWeights(rows.schema()) ? ColumnOn(device_, rows, kWeightColumn) : at::Tensor(),
-      .order = order.to(device_)};
+  current_ =
+      ShuffledRows{.inputs = column(kInputColumn),
+                   .targets = column(kTargetColumn),
+                   .weights = HasWeights(rows.schema()) ? column(kWeightColumn) : at::Tensor(),
+                   .order = order.to(device_),
+                   .next = shard->first};
   return true;
 }
 
 // Gathers the next rows of the current shard: at least 1 and at most `most`.
 Batch StreamLoader::Gather(std::int64_t most, std::int64_t update) {
   const Span span(Phase::kGather);
-  Current& shard = *current_;
-  const std::int64_t count = std::min(most, shard.name.rows - shard.next);
-  const at::Tensor picked = shard.order.narrow(0, shard.next, count);
-  Batch batch{.inputs = at::index_select(shard.inputs, 0, picked),
-              .targets = at::index_select(shard.targets, 0, picked)};
-  if (shard.weights.defined()) batch.weights = at::index_select(shard.weights, 0, picked);
-  shard.next += count;
-  ledger_.Use(count, update);
-  if (shard.next == shard.name.rows) {
+  Batch batch = current_->Take(most);
+  ledger_.Use(batch.targets.size(0), update);
+  if (current_->left() == 0) {
     ledger_.End();
     current_.reset();
   }

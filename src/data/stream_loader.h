@@ -11,6 +11,7 @@
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/loader.h"
+#include "data/shuffled_rows.h"
 #include "data/stream_folder.h"
 #include "data/stream_ledger.h"
 #include "data/stream_reader.h"
@@ -57,15 +58,6 @@ class StreamLoader final : public StoredExamples {
  private:
   class Iterator;
 
-  // The shard that batches are being gathered from.
-  struct Current {
-    StreamShardName name;
-    std::int64_t next = 0;  // next row, as an index into `order`
-    at::Tensor inputs, targets;
-    at::Tensor weights;  // undefined if the examples have none
-    at::Tensor order;
-  };
-
   Batch Next(std::int64_t update);
   bool TakeShard(std::int64_t update);
   Batch Gather(std::int64_t most, std::int64_t update);
@@ -77,8 +69,8 @@ class StreamLoader final : public StoredExamples {
   StreamLedger ledger_;
   std::int64_t batch_size_ = 1;
   std::int64_t reported_rejected_ = 0;
-  std::optional<Current> current_;
-  StreamReader reader_;  // last, because its thread uses the members above
+  std::optional<ShuffledRows> current_;  // of the shard that batches are being gathered from
+  StreamReader reader_;                  // last, because its thread uses the members above
 };
 
 }  // namespace tandem

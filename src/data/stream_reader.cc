@@ -7,6 +7,7 @@
 
 #include "base/fault_point.h"
 #include "base/log.h"
+#include "base/mapped_file.h"
 #include "base/timeline.h"
 
 namespace tandem {
@@ -146,7 +147,11 @@ void StreamReader::ReadOne(const StreamShardName& name) {
   std::optional<DataBuffer> rows;
   try {
     rows.emplace(ReadStreamShard(folder_.path(), options_.kind, name, options_.input_depth));
-  } catch (const Error& error) {  // also if this user may not read it: generators may be wrong
+  } catch (const SystemError& error) {  // says nothing about the shard
+    LogWarning(fmt::format("{}; it stays there until the run is resumed", error.what()));
+    seen_.insert(file);
+    return;
+  } catch (const Error& error) {
     return Reject(file, error.what());
   }
   seen_.insert(file);

@@ -40,7 +40,7 @@ struct StreamOptions {
 
 /// StreamReader looks for shards on its own thread, reads and checks each one, and keeps a few in
 /// memory. A file that is damaged or belongs to something else is named in a warning and moved to
-/// rejected/. All other methods are for the thread that trains.
+/// rejected/. Methods are for the thread that trains, unless they say otherwise.
 class StreamReader {
  public:
   /// `folder`, `ledger`, `stop` and `interrupter` must outlive this object. `interrupter` may be
@@ -70,6 +70,7 @@ class StreamReader {
   std::int64_t rejected() const;
 
   /// The number of shards that waited when the folder was last listed, including those in memory.
+  /// Any thread may call it.
   std::int64_t waiting() const;
 
  private:

@@ -76,7 +76,7 @@ std::optional<Action> RandomWalk::Draw() {
 
 std::optional<Action> RandomWalk::DrawFromRemaining() {
   if (num_taken_ == actions_.size()) return std::nullopt;
-  DrawPlaces(std::span(actions_), num_taken_, num_taken_ + 1, random_);
+  PartialShuffle(std::span(actions_), num_taken_, num_taken_ + 1, random_);
   return actions_[num_taken_];
 }
 

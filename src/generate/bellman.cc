@@ -68,11 +68,8 @@ void BellmanTargets::WriteTarget(std::span<const std::uint8_t> state, bool is_go
   const DomainSpec& spec = domain_.spec();
   const std::size_t num_actions = spec.num_actions();
   if (exact_ != nullptr && exact_->Write(state, examples, row)) return;
-  const std::size_t width = TargetWidth(spec, head_);
-  const std::span<float> target = examples.floats(kTargetColumn).subspan(row * width, width);
-  if (HasWeights(examples.schema())) {
-    std::ranges::fill(examples.floats(kWeightColumn).subspan(row * width, width), 1.0F);
-  }
+  const std::span<float> target = examples.floats(kTargetColumn, row);
+  LabelAllOutputs(examples, row);
   const auto capped = [&](std::size_t action) {
     const float undo_cost = UndoCost(spec, static_cast<Action>(action));
     return std::min(backup_of(action), bound + spec.action_costs[action] + undo_cost);

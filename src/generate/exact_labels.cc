@@ -37,11 +37,8 @@ bool ExactLabels::Write(std::span<const std::uint8_t> state, DataBuffer& example
                         std::size_t row) const {
   const std::optional<float> cost = ball_->CostOf(state);
   if (!cost) return false;
-  const std::size_t width = examples.schema().columns[kTargetColumn].width;
-  const std::span<float> label = examples.floats(kTargetColumn).subspan(row * width, width);
-  if (HasWeights(examples.schema())) {
-    std::ranges::fill(examples.floats(kWeightColumn).subspan(row * width, width), 1.0F);
-  }
+  const std::span<float> label = examples.floats(kTargetColumn, row);
+  LabelAllOutputs(examples, row);
   switch (head_) {
     case Head::kV:
       label[0] = *cost;

@@ -63,7 +63,7 @@ class OwnRows {
 // Loads the published weights into the network.
 class PublishedNetwork {
  public:
-  explicit PublishedNetwork(const Follower& follower) : follower_(follower) {}
+  explicit PublishedNetwork(const FollowOptions& options) : options_(options) {}
 
   // Loads the weights that `manifest` names, unless they are loaded. If the run has published newer
   // ones meanwhile and removed these, `manifest` becomes the newer one. Returns false if the run
@@ -71,14 +71,14 @@ class PublishedNetwork {
   bool Load(StreamManifest& manifest) {
     while (loaded_ != manifest.weights_sha256) {
       try {
-        loaded_ = follower_.load(PublishedWeights(follower_.run, manifest.version));
+        loaded_ = options_.load(PublishedWeights(options_.run, manifest.version));
         if (loaded_ == manifest.weights_sha256) break;
         throw InputError(fmt::format("{}: not the weights that {} names",
-                                     PublishedWeights(follower_.run, manifest.version).string(),
-                                     ManifestOf(follower_.run).string()));
+                                     PublishedWeights(options_.run, manifest.version).string(),
+                                     ManifestOf(options_.run).string()));
       } catch (const InputError&) {
         loaded_.clear();
-        auto newer = ReadManifest(follower_.run);
+        auto newer = ReadManifest(options_.run);
         if (!newer || *newer == manifest) throw;
         const bool same_config = newer->config == manifest.config;
         manifest = std::move(*newer);
@@ -89,17 +89,17 @@ class PublishedNetwork {
   }
 
  private:
-  const Follower& follower_;
+  const FollowOptions& options_;
   std::string loaded_;
 };
 
-void WriteShard(const Follower& follower, const StreamShardName& name, DataBuffer& rows,
+void WriteShard(const FollowOptions& options, const StreamShardName& name, DataBuffer& rows,
                 const StopSignal& stop, FollowProgress& progress) {
   const ScopedTimer timer(progress.generate_s);
-  follower.generator.Fill({.update = kStreamUpdate, .first_row = name.first_row, .rows = name.rows},
-                          rows, stop);
+  options.generator.Fill({.update = kStreamUpdate, .first_row = name.first_row, .rows = name.rows},
+                         rows, stop);
   CheckTargets(rows, FormatStreamShardName(name));
-  progress.bytes += WriteStreamShard(follower.folder.path(), follower.kind, name, rows);
+  progress.bytes += WriteStreamShard(options.folder.path(), options.kind, name, rows);
   progress.rows += name.rows;
   ++progress.shards;
   progress.version = name.version;
@@ -116,26 +116,26 @@ StreamManifest AwaitManifest(const fs::path& run, const StopSignal& stop,
   }
 }
 
-FollowEnd FollowRun(const Follower& follower, StreamManifest manifest, const StopSignal& stop,
+FollowEnd FollowRun(const FollowOptions& options, StreamManifest manifest, const StopSignal& stop,
                     FollowProgress& progress) {
   const std::string config = manifest.config;
-  OwnRows own(follower.folder, follower.name, follower.config);
-  PublishedNetwork network(follower);
-  DataBuffer rows(follower.generator.schema(), static_cast<std::size_t>(own.rows_of_shard()));
+  OwnRows own(options.folder, options.name, options.config);
+  PublishedNetwork network(options);
+  DataBuffer rows(options.generator.schema(), static_cast<std::size_t>(own.rows_of_shard()));
   while (true) {
     if (stop.Reached()) throw Stopped();
-    if (auto now = ReadManifest(follower.run)) manifest = std::move(*now);
+    if (auto now = ReadManifest(options.run)) manifest = std::move(*now);
     if (manifest.config != config && !manifest.ended) return FollowEnd::kConfigChanged;
     if (manifest.ended) return FollowEnd::kRunEnded;
-    if (std::ssize(follower.folder.List().waiting) >= follower.config.data.stream_shards) {
+    if (std::ssize(options.folder.List().waiting) >= options.config.data.stream_shards) {
       const ScopedTimer timer(progress.paused_s);
       Pause(stop);
       continue;
     }
     if (!network.Load(manifest)) continue;
     const StreamShardName name = own.Next(manifest.version);
-    WriteShard(follower, name, rows, stop, progress);
-    follower.wrote(FormatStreamShardName(name), progress);
+    WriteShard(options, name, rows, stop, progress);
+    options.wrote(FormatStreamShardName(name), progress);
   }
 }
 

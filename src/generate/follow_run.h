@@ -31,8 +31,8 @@ enum class FollowEnd {
   kConfigChanged,  ///< the run was resumed with another config; follow it with a new Generator
 };
 
-/// Follower is what FollowRun works with.
-struct Follower {
+/// FollowOptions says which run FollowRun generates rows for, and with what.
+struct FollowOptions {
   std::filesystem::path run;
   std::string name;      ///< IsGeneratorName
   StreamFolder folder;   ///< of the run's shards
@@ -52,11 +52,11 @@ StreamManifest AwaitManifest(const std::filesystem::path& run, const StopSignal&
                              const std::function<void()>& waits);
 
 /// Writes shards until the run ends or its config changes. `manifest` is the one from which
-/// `follower.config` comes. Looks for newer weights before each shard, and pauses while
+/// `options.config` comes. Looks for newer weights before each shard, and pauses while
 /// data.stream_shards shards wait. Each call owns rows that no other call on any machine makes, so
 /// a killed generator loses only the shard that it was making. Adds to `progress`. Throws Stopped
 /// once `stop` is reached, InputError if weights cannot be loaded, and what the generator throws.
-FollowEnd FollowRun(const Follower& follower, StreamManifest manifest, const StopSignal& stop,
+FollowEnd FollowRun(const FollowOptions& options, StreamManifest manifest, const StopSignal& stop,
                     FollowProgress& progress);
 
 }  // namespace tandem

@@ -149,7 +149,6 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                              "generate.dead_end_share", "generate.dead_end_cost"});
   } else if (config.generate.target != Target::kSupervised) {
     keys.emplace_back("generate.max_scramble");
-    if (config.generate.rows_per_walk) keys.emplace_back("generate.rows_per_walk");
   }
   if (config.generate.ball_radius > 0) {
     keys.insert(keys.end(), {"generate.ball_radius", "generate.anchor_share"});
@@ -161,6 +160,10 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                    .chunk_rows = options.chunk_rows,
                    .chunks_per_shard = options.chunks_per_shard,
                    .compression = options.compression};
+  const std::int64_t rows_of_walk = config.generate.rows_of_walk();
+  if (LabelsWholeWalks(config.generate.target) && rows_of_walk < config.generate.max_scramble) {
+    set.provenance["generate.rows_per_walk"] = std::to_string(rows_of_walk);
+  }
   if (config.generate.target == Target::kSupervised) {
     Hash paths;  // of the contents, because processes may read the file from different places
     paths.Add(ReadText(config.generate.paths));
@@ -227,9 +230,14 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
       if (filling == nullptr || std::cmp_not_equal(filling->rows(), rows)) {
         filling = std::make_unique<DataBuffer>(set.schema, static_cast<std::size_t>(rows));
       }
-      generator.Fill({.update = kNoUpdate, .first_row = c * set.chunk_rows, .rows = rows}, *filling,
-                     stop);
-      if (HasTargets(set.schema)) CheckTargets(*filling, fmt::format("chunk {} of the set", c));
+      try {
+        generator.Fill({.update = kNoUpdate, .first_row = c * set.chunk_rows, .rows = rows},
+                       *filling, stop);
+        if (HasTargets(set.schema)) CheckTargets(*filling, fmt::format("chunk {} of the set", c));
+      } catch (...) {
+        finish_write();  // throws if the previous chunk could not be written
+        throw;
+      }
       finish_write();
       std::swap(filling, writing);
       written = thread.Post([&, shard, c, rows] {

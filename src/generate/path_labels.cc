@@ -25,8 +25,7 @@ void PathLabels::Write(std::span<const std::uint8_t> state, std::span<const Acti
 }
 
 void PathLabels::WriteLabel(std::span<const Action> rest, DataBuffer& out, std::size_t row) const {
-  const std::size_t width = out.schema().columns[kTargetColumn].width;
-  std::span<float> label = out.floats(kTargetColumn).subspan(row * width, width);
+  std::span<float> label = out.floats(kTargetColumn, row);
   std::ranges::fill(label, 0.0F);
   const float cost = CostOf(domain_.spec(), rest);
   switch (head_) {
@@ -37,7 +36,7 @@ void PathLabels::WriteLabel(std::span<const Action> rest, DataBuffer& out, std::
       label[0] = rest.empty() ? domain_.spec().action_costs[0] : cost;
       return;
     case Head::kQ: {
-      const std::span<float> weight = out.floats(kWeightColumn).subspan(row * width, width);
+      const std::span<float> weight = out.floats(kWeightColumn, row);
       std::ranges::fill(weight, 0.0F);
       if (rest.empty()) return;
       label[rest.front()] = cost;

@@ -145,16 +145,14 @@ void QLearningGenerator::WriteLabels(RowRange range, Batch& batch, DataBuffer& o
   const Span span(Phase::kBackUp);
   const auto first = static_cast<std::size_t>(range.first);
   const bool labels_one_output = !HasWeights(schema_);  // the action is part of the input
-  const auto width = static_cast<std::size_t>(domain_.spec().num_actions());
   for (std::size_t i = 0; i < batch.actions.size(); ++i) {
     if (exact_ != nullptr && exact_->Write(StatesOf(batch.states)[i], out, first + i)) continue;
     if (labels_one_output) {
-      out.floats(kTargetColumn)[first + i] = LabelOf(batch, i);
+      out.floats(kTargetColumn, first + i)[0] = LabelOf(batch, i);
       continue;
     }
-    const std::size_t at = (first + i) * width;
-    const std::span<float> label = out.floats(kTargetColumn).subspan(at, width);
-    const std::span<float> weight = out.floats(kWeightColumn).subspan(at, width);
+    const std::span<float> label = out.floats(kTargetColumn, first + i);
+    const std::span<float> weight = out.floats(kWeightColumn, first + i);
     std::ranges::fill(label, 0.0F);
     std::ranges::fill(weight, 0.0F);
     label[batch.actions[i]] = LabelOf(batch, i);

@@ -23,8 +23,7 @@ constexpr std::uint64_t kMostFurther = 7;    // random actions
 
 RetrogradeTable::RetrogradeTable(const Domain& domain)
     : domain_(domain), nodes_(static_cast<std::size_t>(domain.spec().state_size)) {
-  const std::vector<float>& costs = domain.spec().action_costs;
-  if (std::ranges::adjacent_find(costs, std::not_equal_to()) != costs.end()) {
+  if (CostsDiffer(domain.spec())) {
     throw InputError(fmt::format(
         "`generate.target: retrograde`: the actions of {} have different costs, expected equal "
         "ones. Choose another target.",

@@ -93,17 +93,14 @@ void WalkGenerator::FillRange(const FillRequest& request, RowRange range, DataBu
 void WalkGenerator::Walk(Prefixes& prefixes, const FillRequest& request, Rows states,
                          std::span<Action> actions, std::size_t first, DataBuffer& out) const {
   const Span span(Phase::kScramble);
-  const std::span<float> targets = out.floats(kTargetColumn);
-  const std::size_t width = schema_.columns[kTargetColumn].width;
   const bool weighted = HasWeights(schema_);
-  const std::span<float> weights = weighted ? out.floats(kWeightColumn) : std::span<float>();
   for (std::size_t i = 0; i < states.size(); ++i) {
     prefixes.Next();
     std::ranges::copy(prefixes.state(), states[i].begin());
-    const std::size_t row = (first + i) * width;
-    const Random random(seed_, Purpose::kRollout, request.update, request.first_row + first + i);
-    actions[i] = WriteLabel(prefixes.walk(), random, targets.subspan(row, width),
-                            weighted ? weights.subspan(row, width) : std::span<float>());
+    const std::size_t row = first + i;
+    const Random random(seed_, Purpose::kRollout, request.update, request.first_row + row);
+    actions[i] = WriteLabel(prefixes.walk(), random, out.floats(kTargetColumn, row),
+                            weighted ? out.floats(kWeightColumn, row) : std::span<float>());
   }
 }
 

@@ -203,13 +203,11 @@ void FusedCopy<T, Weight>::AddLayers(const NetworkSpec& spec) {
   std::size_t next = 0;  // tensors are in the order weight, bias, norm_weight, norm_bias
   const auto take = [&] { return state_.at(next++).second; };
   const std::vector<LayerShape> shapes = LayerShapes(spec);
-  const std::size_t first_of_blocks = spec.layers.stem_width > 0 ? 2 : 1;
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) widest_ = std::max(widest_, shapes[i].out);
   ones_.assign(Size(widest_), 1);
   zeros_.assign(Size(widest_), 0);
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
     const LayerShape& shape = shapes[i];
-    const bool is_linear = spec.layers.input_layer == InputLayer::kLinear && i == 0;
     const Norm norm = shape.norm == Norm::kBatch ? Norm::kNone : shape.norm;  // it is folded
     const at::Tensor weight = take();
     const auto* bias = take().template const_data_ptr<float>();
@@ -220,12 +218,12 @@ void FusedCopy<T, Weight>::AddLayers(const NetworkSpec& spec) {
     layers_.push_back({.shape = {.width = shape.out,
                                  .norm = norm,
                                  .activation = spec.layers.activation,
-                                 .linear = is_linear,
+                                 .linear = shape.linear,
                                  .bias = bias,
                                  .scale = scale,
                                  .shift = shift},
                        .in = shape.in,
-                       .adds_skip = i >= first_of_blocks && (i - first_of_blocks) % 2 == 1,
+                       .adds_skip = shape.adds_skip,
                        .weight = weight});
   }
   if (HiddenLayer& first = layers_.front().shape; kAddsIntegers && first.norm == Norm::kLayer) {

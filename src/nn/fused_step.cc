@@ -226,9 +226,7 @@ void ResNetStep<T>::AddLayers() {
     return std::pair(parameters_.at(i).template const_data_ptr<float>(),
                      gradients_[i].template mutable_data_ptr<float>());
   };
-  const NetworkConfig& config = net_.spec().layers;
   const std::vector<LayerShape> shapes = LayerShapes(net_.spec());
-  const std::size_t first_of_blocks = config.stem_width > 0 ? 2 : 1;
   widest_ = std::ranges::max(shapes, {}, &LayerShape::out).out;
   ones_.assign(static_cast<std::size_t>(widest_), 1);
   zeros_.assign(static_cast<std::size_t>(widest_), 0);
@@ -236,12 +234,12 @@ void ResNetStep<T>::AddLayers() {
     const LayerShape& shape = shapes[i];
     Layer layer{.shape = {.width = shape.out,
                           .norm = shape.norm == Norm::kBatch ? Norm::kNone : shape.norm,
-                          .activation = config.activation,
-                          .linear = config.input_layer == InputLayer::kLinear && i == 0,
+                          .activation = net_.spec().layers.activation,
+                          .linear = shape.linear,
                           .scale = ones_.data(),
                           .shift = zeros_.data()},
                 .in = shape.in,
-                .adds_skip = i >= first_of_blocks && (i - first_of_blocks) % 2 == 1,
+                .adds_skip = shape.adds_skip,
                 .kept = {shape.out, shape.in}};
     std::tie(layer.weight, layer.weight_gradient) = take();
     std::tie(layer.shape.bias, layer.bias_gradient) = take();

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "base/text.h"
 #include "nn/openmp_team.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
@@ -82,11 +83,11 @@ void CompareWithReference(const LinearFunction& linear, c10::Device device, int 
     const double difference = Difference(product, reference);
     if (difference <= tolerance) continue;
     throw Error(fmt::format(
-        "LibTorch's matrix products are wrong on {} with {} CPU thread{}: a product in {} differs "
+        "LibTorch's matrix products are wrong on {} with {}: a product in {} differs "
         "from the reference by {:.3g}, expected at most {}. OMP_THREAD_LIMIT and other OpenMP "
         "variables can cause this: unset every OMP_* and MKL_* variable, or set train.threads and "
         "inference.threads to 1",
-        device.str(), threads, threads == 1 ? "" : "s", type == at::kFloat ? "fp32" : "bf16",
+        device.str(), Counted(threads, "CPU thread"), type == at::kFloat ? "fp32" : "bf16",
         difference, tolerance));
   }
 }

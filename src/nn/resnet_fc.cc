@@ -22,22 +22,23 @@ std::vector<LayerShape> LayerShapes(const NetworkSpec& spec) {
   const NetworkConfig& config = spec.layers;
   std::vector<LayerShape> shapes;
   std::int64_t width = spec.features();
-  const auto add = [&](const std::string& name, std::int64_t out, Norm norm) {
+  const auto add = [&](const std::string& name, std::int64_t out, Norm norm) -> LayerShape& {
     shapes.push_back({.name = name, .in = width, .out = out, .norm = norm});
     width = out;
+    return shapes.back();
   };
   if (config.stem_width > 0) add("hidden0", config.stem_width, config.norm);
   if (config.input_layer == InputLayer::kLinear) {
-    add("input", config.width, Norm::kNone);
+    add("input", config.width, Norm::kNone).linear = true;
   } else {
     add("hidden" + std::to_string(shapes.size()), config.width, config.norm);
   }
   for (std::int64_t b = 0; b < config.blocks; ++b) {
     const std::string name = "block" + std::to_string(b);
     add(name + "_first", config.width, config.norm);
-    add(name + "_second", config.width, config.norm);
+    add(name + "_second", config.width, config.norm).adds_skip = true;
   }
-  add("output", spec.outputs, Norm::kNone);
+  add("output", spec.outputs, Norm::kNone).linear = true;
   return shapes;
 }
 

@@ -15,11 +15,13 @@
 
 namespace tandem {
 
-/// LayerShape is the name and size of a linear layer, and its normalisation.
+/// LayerShape is the name and size of a linear layer, and what follows it.
 struct LayerShape {
   std::string name;
   std::int64_t in, out;
   Norm norm;
+  bool adds_skip = false;  ///< the second layer of a block: the block's input is added
+  bool linear = false;     ///< no activation: the linear input layer, and the output layer
 };
 
 /// All layers in the order in which a row passes them: hidden layers (the stem first), both layers

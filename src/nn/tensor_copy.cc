@@ -49,13 +49,12 @@ class TensorCopy final : public NetworkCopy {
         offsets_(at::arange(padding_, padding_ + spec.features(), spec.input.depth, at::kLong)
                      .to(device.torch())) {
     const std::vector<LayerShape> shapes = LayerShapes(spec);
-    const std::size_t first_of_blocks = config_.stem_width > 0 ? 2 : 1;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       const bool is_output = i + 1 == shapes.size();
       Layer& layer = layers_.emplace_back(shapes[i], is_output ? at::kFloat : type_, device.torch(),
                                           i == 0 ? padding_ : 0);
-      layer.linear = is_output || (config_.input_layer == InputLayer::kLinear && i == 0);
-      layer.adds_skip = !is_output && i >= first_of_blocks && (i - first_of_blocks) % 2 == 1;
+      layer.linear = shapes[i].linear;
+      layer.adds_skip = shapes[i].adds_skip;
       layer.fp8 = fp8_ && i > 0 && !is_output;
       if (!layer.fp8) continue;
       layer.quantised = at::empty_like(layer.weight, at::kFloat8_e4m3fn);

@@ -301,18 +301,16 @@ void ResNetTensorStep<T>::MoveParameters() {
 
 template <class T>
 void ResNetTensorStep<T>::AddLayers() {
-  const NetworkConfig& config = net_.spec().layers;
   const std::vector<LayerShape> shapes = LayerShapes(net_.spec());
   const std::vector<at::Tensor> in_products =
       kIsBf16<T> ? ViewsOf(copies_, of_net_) : ViewsOf(flat_, of_net_);
-  const std::size_t first_of_blocks = config.stem_width > 0 ? 2 : 1;
   std::size_t next = 0;
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
     const LayerShape& shape = shapes[i];
     Layer layer{.norm = shape.norm,
-                .activation = config.activation,
-                .linear = config.input_layer == InputLayer::kLinear && i == 0,
-                .adds_skip = i >= first_of_blocks && (i - first_of_blocks) % 2 == 1,
+                .activation = net_.spec().layers.activation,
+                .linear = shape.linear,
+                .adds_skip = shape.adds_skip,
                 .in = shape.in,
                 .width = shape.out};
     layer.weight = in_products[next];

@@ -57,10 +57,10 @@ std::optional<std::int64_t> NextWidth(std::int64_t width, double spent, double r
 }
 
 AnytimeBeamSearch::AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
-                                     QEvaluator* q_net, std::shared_ptr<const GoalBall> ball)
+                                     QEvaluator* q_or_policy, std::shared_ptr<const GoalBall> ball)
     : spec_(domain.spec()),
       config_(config.search),
-      beam_(domain, network, config, q_net, std::move(ball)) {}
+      beam_(domain, network, config, q_or_policy, std::move(ball)) {}
 
 void AnytimeBeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -75,12 +75,11 @@ SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start, fl
                                          const StopSignal& stop) {
   const Stopwatch watch;
   const std::int64_t widest = config_.beam_width;
-  BeamSearch::Limits limits{
-      .width = std::min(kFirstWidth, widest),
-      .max_length = config_.max_length,
-      .max_seconds = config_.max_seconds,
-      .at_most = at_most,
-      .work = {.max_nodes = config_.max_nodes.value_or(0), .max_bytes = config_.max_bytes()}};
+  BeamSearch::Limits limits{.width = std::min(kFirstWidth, widest),
+                            .max_length = config_.max_length,
+                            .max_seconds = config_.max_seconds,
+                            .at_most = at_most,
+                            .work = WorkLimitsOf(config_)};
   SearchResult all;
   for (;;) {
     SearchResult next = beam_.SolveWithin(limits, start, stop);

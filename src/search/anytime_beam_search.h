@@ -43,7 +43,8 @@ class AnytimeBeamSearch final : public Search {
   /// Follows config.search, whose max_seconds must be above 0. The other parameters are those of
   /// BeamSearch.
   AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
-                    QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
+                    QEvaluator* q_or_policy = nullptr,
+                    std::shared_ptr<const GoalBall> ball = nullptr);
 
   void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
 

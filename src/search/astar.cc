@@ -34,7 +34,7 @@ void AStarTree::Pop() {
     nodes()[node].closed = 1;
     popped_.push_back(node);
   }
-  expanded() += std::ssize(popped_);
+  CountExpanded(popped_.size());
   if (popped_.empty()) EndWithoutOpenEntries();
 }
 
@@ -50,7 +50,7 @@ void AStarTree::Receive(const Expander& step, std::size_t first) {
   const std::size_t num_actions = spec().num_actions();
   const std::size_t num_children = popped_.size() * num_actions;
   const std::span<const std::uint64_t> hashes = step.hashes().subspan(first, num_children);
-  fresh_children().clear();
+  ClearFresh();
   first_fresh_ = static_cast<std::uint32_t>(nodes().size());
   for (std::size_t i = 0; i < num_children; ++i) {
     if (i + kPrefetchDistance < num_children) nodes().Prefetch(hashes[i + kPrefetchDistance]);
@@ -59,7 +59,7 @@ void AStarTree::Receive(const Expander& step, std::size_t first) {
         Reach(step, first + i, popped_[i / num_actions], static_cast<Action>(i % num_actions));
     if (!reached) continue;
     if (reached->is_new) {
-      fresh_children().push_back(static_cast<std::uint32_t>(first + i));
+      AddFresh(first + i);
     } else if (reached->node < first_fresh_ && uses_costs()) {
       nodes()[reached->node].closed = 0;
       Open(reached->node);

@@ -70,8 +70,8 @@ class AStarTree final : public BestFirstTree {
 /// batches.
 ///
 /// With a ball around the goal, a state of the ball counts as a goal whose solution goes on with
-/// the way home. Such states are neither stored nor expanded. Their costs are exact, so the bounds
-/// below hold with a ball too.
+/// the path to the goal. Such states are neither stored nor expanded. Their costs are exact, so the
+/// bounds below hold with a ball too.
 ///
 /// A search keeps the cheapest solution found so far. It ends when no open state has a value below
 /// weight * cost of that solution. If a cheaper path to a closed state is found, the state is

@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::size_t kStatesAtOnce = 8192;
 constexpr std::size_t kPrefetchDistance = 12;
-constexpr std::size_t kGib = std::size_t{1} << 30;
 
 [[noreturn]] void Refuse(const DomainSpec& spec, const std::string& why) {
   throw InputError(fmt::format(
@@ -114,11 +113,8 @@ class GoalBall::Builder {
     const std::uint64_t hash = expander_.hashes()[child];
     const std::uint32_t known = ball_.nodes_.Find(state, hash);
     if (known != NodeTable::kNone) {
-      NodeTable::Node& node = ball_.nodes_[known];
-      if (cost >= node.cost) return true;
-      node.cost = cost;
-      node.parent = parent & 0x7FFFFFFFU;
-      ball_.nodes_.action(known) = back;
+      if (cost >= ball_.nodes_[known].cost) return true;
+      ball_.nodes_.SetPath(known, cost, parent, back);
       open_[cost].push_back(known);
       return true;
     }
@@ -128,8 +124,7 @@ class GoalBall::Builder {
     }
     if (ball_.has_all_goals_ && expander_.is_goal()[child] != 0) RefuseSecondGoal(domain_, state);
     if (NodeTable::BytesFor(ball_.size() + 1, state.size()) > most_bytes_) return false;
-    Add(state, hash, {.cost = cost, .estimate = 0, .parent = parent & 0x7FFFFFFFU, .closed = 0},
-        back);
+    Add(state, hash, {.cost = cost, .estimate = 0, .parent = parent, .closed = 0}, back);
     return true;
   }
 
@@ -203,7 +198,7 @@ std::optional<float> GoalBall::CostOf(std::span<const std::uint8_t> state) const
   return CostOf(state, HashState(state));
 }
 
-std::vector<Action> GoalBall::WayHome(std::span<const std::uint8_t> state) const {
+std::vector<Action> GoalBall::PathToGoal(std::span<const std::uint8_t> state) const {
   std::vector<Action> actions;
   for (std::uint32_t node = nodes_.Find(state, HashState(state)); node != 0;
        node = nodes_[node].parent) {
@@ -237,7 +232,7 @@ std::optional<std::vector<Action>> KnownSolution(const Domain& domain, const Goa
   if (IsGoal(domain, state)) return std::vector<Action>();
   const std::optional<float> cost = ball != nullptr ? ball->CostOf(state) : std::nullopt;
   if (!cost || bound.Excludes(*cost)) return std::nullopt;
-  std::vector<Action> way = ball->WayHome(state);
+  std::vector<Action> way = ball->PathToGoal(state);
   if (std::cmp_greater(way.size(), max_length)) return std::nullopt;
   return way;
 }
@@ -246,9 +241,8 @@ std::shared_ptr<const GoalBall> MakeGoalBall(const Domain& domain, double radius
                                              const MemoryConfig& memory) {
   if (radius == 0) return nullptr;
   const Stopwatch watch;
-  auto ball = std::make_shared<const GoalBall>(
-      domain, static_cast<float>(radius),
-      static_cast<std::size_t>(memory.ball_limit_gib * static_cast<double>(kGib)));
+  auto ball = std::make_shared<const GoalBall>(domain, static_cast<float>(radius),
+                                               memory.ball_limit_bytes());
   LogInfo(
       fmt::format("ball around the goal: {} states with a cost-to-go of at most {:g}{}, {}, "
                   "built in {}",

@@ -1,4 +1,4 @@
-// The states around the goal, each with its exact cost-to-go and a cheapest way home.
+// The states around the goal, each with its exact cost-to-go and a cheapest path to the goal.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@
 namespace tandem {
 
 /// GoalBall holds every state whose cost-to-go is at most radius(), with that cost and the first
-/// action of a cheapest way home. If all actions cost 1, these are the states at most radius()
-/// moves from the goal. A uniform-cost search from the goal over the inverses of the actions builds
-/// it, on the TBB threads of the caller's arena.
+/// action of a cheapest path to the goal. If all actions cost 1, these are the states at most
+/// radius() moves from the goal. A uniform-cost search from the goal over the inverses of the
+/// actions builds it, on the TBB threads of the caller's arena.
 ///
 /// A ball serves as the goal set of searches, as a source of exact labels, and to shorten
 /// solutions. States are compared by all their bytes, never by their hashes alone.
@@ -61,7 +61,7 @@ class GoalBall {
 
   /// The actions of a cheapest way from `state` to the goal. Requires that the state is in the
   /// ball.
-  std::vector<Action> WayHome(std::span<const std::uint8_t> state) const;
+  std::vector<Action> PathToGoal(std::span<const std::uint8_t> state) const;
 
   /// State i and its cost-to-go. Requires i < size().
   std::span<const std::uint8_t> state(std::size_t i) const {
@@ -78,7 +78,7 @@ class GoalBall {
   void Build(const Domain& domain, std::span<const std::uint8_t> center, std::size_t most_bytes);
 
   const bool has_all_goals_;
-  NodeTable nodes_;  // a node's parent and action are the first step of its way home
+  NodeTable nodes_;  // a node's parent and action are the first step of its path to the goal
   float radius_;
   bool limited_ = false;
   float least_cost_outside_ = std::numeric_limits<float>::infinity();
@@ -88,9 +88,9 @@ class GoalBall {
 /// therefore not those to the nearest goal.
 [[noreturn]] void RefuseSecondGoal(const Domain& domain, std::span<const std::uint8_t> goal);
 
-/// Returns a solution of `state` that needs no search: no actions if the state is a goal, or its
-/// way home if it is in `ball`, which may be null. Nothing if there is no such solution, if it
-/// costs more than `bound` allows, or if it has more than `max_length` actions.
+/// Returns a solution of `state` that needs no search: no actions if the state is a goal, or the
+/// ball's path to the goal if it is in `ball`, which may be null. Nothing if there is no such
+/// solution, if it costs more than `bound` allows, or if it has more than `max_length` actions.
 std::optional<std::vector<Action>> KnownSolution(const Domain& domain, const GoalBall* ball,
                                                  const CostBound& bound, std::int64_t max_length,
                                                  std::span<const std::uint8_t> state);

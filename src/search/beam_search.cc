@@ -31,26 +31,26 @@ constexpr std::size_t kOfEntry = 2 * (sizeof(std::uint64_t) + 1);
 // Distinguishes the states of the inverse position's beam among the kept ones.
 constexpr std::uint64_t kOfInverse = 0x9E3779B97F4A7C15U;
 
-// Whether the policy of head vp has a part in the search.
-bool IsGuided(const Config& config) {
-  return config.network.head == Head::kVp &&
-         (config.search.policy_weight > 0 || config.search.policy_actions > 0);
+// Whether a policy is evaluated before children are chosen: to leave some out, or as a part of
+// their rank beside their estimates (head vp).
+bool FollowsPolicy(const Config& config) {
+  const bool has_policy = config.network.head == Head::kVp || config.network.head == Head::kPolicy;
+  return has_policy && (config.search.policy_weight > 0 || config.search.policy_actions > 0);
 }
 
 }  // namespace
 
 BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
-                       QEvaluator* q_net, std::shared_ptr<const GoalBall> ball)
+                       QEvaluator* q_or_policy, std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
-      q_net_(config.network.head == Head::kVp ? nullptr : q_net),
-      is_policy_(q_net_ != nullptr && config.network.head == Head::kPolicy),
-      policy_(IsGuided(config) ? q_net : nullptr),
+      q_or_policy_(config.network.head == Head::kVp ? nullptr : q_or_policy),
+      is_policy_(q_or_policy_ != nullptr && config.network.head == Head::kPolicy),
+      policy_(FollowsPolicy(config) ? q_or_policy : nullptr),
       ball_(std::move(ball)),
       inverse_(MakeInverseFrame(domain, config.search)),
       meets_(config.search.method == SearchMethod::kBidirectionalBeam),
-      costs_differ_(std::ranges::adjacent_find(domain.spec().action_costs, std::not_equal_to()) !=
-                    domain.spec().action_costs.end()),
+      costs_differ_(CostsDiffer(domain.spec())),
       bound_(0),
       expander_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once()), ball_) {
   if (config_.beam_width <= MostStates(domain.spec())) return;
@@ -61,12 +61,11 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
 
 void BeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    const Limits limits{
-        .width = config_.beam_width,
-        .max_length = config_.max_length,
-        .max_seconds = config_.max_seconds,
-        .at_most = starts.AtMost(i, config_.at_most),
-        .work = {.max_nodes = config_.max_nodes.value_or(0), .max_bytes = config_.max_bytes()}};
+    const Limits limits{.width = config_.beam_width,
+                        .max_length = config_.max_length,
+                        .max_seconds = config_.max_seconds,
+                        .at_most = starts.AtMost(i, config_.at_most),
+                        .work = WorkLimitsOf(config_)};
     done(i, SolveWithin(limits, starts.states[i], stop));
   }
 }
@@ -118,7 +117,7 @@ std::optional<Ended> BeamSearch::GoDeeper(std::span<const std::uint8_t> start,
   result.expanded += static_cast<std::int64_t>(frontier().size());
   solution = CheapestSolution();
   if (solution) return std::nullopt;
-  Keep(q_net_ != nullptr ? ChooseByActions(within) : ChooseByStates(within));
+  Keep(q_or_policy_ != nullptr ? ChooseByActions(within) : ChooseByStates(within));
   if (meets_) solution = SolutionByMeeting(start);
   return std::nullopt;
 }
@@ -193,7 +192,7 @@ std::int64_t BeamSearch::BytesOfChildren(const DomainSpec& spec, std::int64_t pa
 
 // About the greatest memory while the children of the frontier are made and chosen from.
 std::int64_t BeamSearch::BytesOfNextDepth() const {
-  const bool copies = q_net_ == nullptr && expander_.keeps_children();
+  const bool copies = q_or_policy_ == nullptr && expander_.keeps_children();
   return BytesStored() + BytesOfChildren(domain_.spec(),
                                          static_cast<std::int64_t>(frontier().size()),
                                          limits_.width, copies);
@@ -209,24 +208,15 @@ ConstRows BeamSearch::frontier() const {
   return {frontier_.data(), frontier_.size() / state_size, state_size};
 }
 
-// The cheapest solution that leads through a child whose cost-to-go is known. Ties go to the lower
-// index. A way home from the ball may make a solution longer than search.max_length; such a
-// solution does not count.
+// The cheapest solution of at most search.max_length actions that leads through a child whose
+// cost-to-go is known.
 std::optional<std::vector<Action>> BeamSearch::CheapestSolution() const {
-  std::optional<std::size_t> cheapest;
-  float least = std::numeric_limits<float>::infinity();
-  for (std::size_t i = 0; i < expander_.size(); ++i) {
-    const float rest = expander_.KnownCost(i);
-    if (std::isinf(rest) || CostTo(i) + rest >= least) continue;
-    if (bound_.Excludes(CostTo(i) + rest)) continue;
-    const std::size_t length = steps_.size() + 1 + (rest > 0 ? expander_.WayHome(i).size() : 0);
-    if (std::cmp_greater(length, limits_.max_length)) continue;
-    cheapest = i;
-    least = CostTo(i) + rest;
-  }
+  const std::int64_t most_actions = limits_.max_length - std::ssize(steps_) - 1;
+  const std::optional<std::size_t> cheapest = expander_.CheapestKnown(
+      0, expander_.size(), [&](std::size_t child) { return CostTo(child); }, bound_, most_actions);
   if (!cheapest) return std::nullopt;
   std::vector<Action> actions = PathTo(steps_.size(), StepTo(*cheapest));
-  std::ranges::copy(expander_.WayHome(*cheapest), std::back_inserter(actions));
+  std::ranges::copy(expander_.PathToGoal(*cheapest), std::back_inserter(actions));
   return InInverse(StepTo(*cheapest).parent) ? inverse_->Translate(actions) : actions;
 }
 
@@ -243,7 +233,7 @@ bool BeamSearch::IsExcluded(std::size_t child) {
   return true;
 }
 
-// Evaluates the policy of head vp, and leaves out the children of improbable actions.
+// Evaluates the policy, and leaves out the children of improbable actions.
 void BeamSearch::FollowPolicy(const StopSignal& stop) {
   if (policy_ == nullptr) return;
   const std::span<const float> values = expander_.EstimateActions(*policy_, frontier(), stop);
@@ -324,7 +314,9 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
 // probable paths. Their states are then in next_.
 std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
   const auto width = static_cast<std::size_t>(limits_.width);
-  const std::span<const float> values = expander_.EstimateActions(*q_net_, frontier(), stop);
+  const std::span<const float> values =
+      policy_ != nullptr ? step_surprisals_  // FollowPolicy has evaluated it
+                         : expander_.EstimateActions(*q_or_policy_, frontier(), stop);
   std::vector<Ranked> ranked(values.size());
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
   for (std::uint32_t i = 0, parent = 0; i < ranked.size(); ++parent) {

@@ -27,12 +27,11 @@ namespace tandem {
 /// BeamSearch expands all kept states of one depth and keeps the search.beam_width children with
 /// the least sum of path cost and estimated cost-to-go. It drops duplicates and states kept at an
 /// earlier depth. It does not generate children equal to their parent (the result of an action that
-/// does not apply), nor those of the action that undoes the last one.
-/// It ends at the first depth that has a goal and returns the cheapest goal of that depth. With a
-/// ball around the goal, each state of the ball counts as a goal: the search ends about as many
-/// depths earlier as the ball has, and the way home from the ball completes the solution. States
-/// are compared by 64-bit hashes: with a million states kept, the chance that any two collide is
-/// about 3e-8.
+/// does not apply), nor those of the action that undoes the last one. It ends at the first depth
+/// that has a goal and returns the cheapest goal of that depth. With a ball around the goal, each
+/// state of the ball counts as a goal: the search ends about as many depths earlier as the ball
+/// has, and the path from the ball to the goal completes the solution. States are compared by
+/// 64-bit hashes: with a million states kept, the chance that any two collide is about 3e-8.
 ///
 /// With a Q net, it ranks the children by the Q values of the actions that lead to them. It then
 /// evaluates once per kept state instead of once per child, so at the same cost the beam can be
@@ -42,13 +41,13 @@ namespace tandem {
 /// probabilities of its actions, and takes no account of costs, as EfficientCube does (Takano,
 /// "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR 2023). Unlike EfficientCube,
 /// it also drops duplicates. A policy has no estimates, so a search without a solution reports no
-/// best path.
+/// best path. With search.policy_actions, it expands only that many of the most probable actions of
+/// a state, and those that complete a solution.
 ///
 /// With head vp, it ranks the children by cost and estimate. With search.policy_weight, it adds
 /// that weight times minus the log probability of the path. Policy-guided heuristic search combines
-/// the two as well (Orseau and Lelis, AAAI 2021). With search.policy_actions, it expands only that
-/// many of the most probable actions of a state, and those that complete a solution (as in
-/// DeepXube's beam_v_p). Each of the two keys takes the same one more evaluation per kept state.
+/// the two as well (Orseau and Lelis, AAAI 2021). search.policy_actions works as with a policy (as
+/// in DeepXube's beam_v_p). Each of the two keys takes the same one more evaluation per kept state.
 ///
 /// Hashes come first: of a permutation puzzle, only children that are new are built, encoded and
 /// evaluated. With a Q net or a policy, only kept children are built (Expander::ExpandHashes).
@@ -77,12 +76,12 @@ class BeamSearch final : public Search {
   };
 
   /// Follows config.search; passes at most inference.batch_size states per call to the network.
-  /// Ranks by the action values of `q_net` or, if that is null, by the estimates of `network`.
-  /// network.head says whether `q_net` is a Q net, a policy or, as head vp, both networks in one;
-  /// the estimates of `network` then rank. `domain` and the networks must outlive this. `ball` may
-  /// be null. Throws InputError if search.inverse is true and the puzzle has no inverse positions.
+  /// Ranks by the action values of `q_or_policy` or, if that is null, by the estimates of
+  /// `network`. With head vp both are the same network, and its estimates rank. `domain` and the
+  /// networks must outlive this. `ball` may be null. Throws InputError if search.inverse is true
+  /// and the puzzle has no inverse positions.
   BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
-             QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
+             QEvaluator* q_or_policy = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// About the greatest memory, in bytes, of a search of `depths` depths with beams of `width`.
   static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t width, std::int64_t depths);
@@ -167,9 +166,9 @@ class BeamSearch final : public Search {
 
   const Domain& domain_;
   const SearchConfig config_;
-  QEvaluator* const q_net_;
-  const bool is_policy_;                        // whether q_net_ is a policy
-  QEvaluator* const policy_;                    // of head vp, if it has a part in the search
+  QEvaluator* const q_or_policy_;
+  const bool is_policy_;                        // whether q_or_policy_ is a policy
+  QEvaluator* const policy_;                    // evaluated before children are chosen, or null
   const std::shared_ptr<const GoalBall> ball_;  // may be null
   const std::optional<InverseFrame> inverse_;   // only with search.inverse or if it meets
   const bool meets_;                            // whether it is bidirectional
@@ -187,7 +186,7 @@ class BeamSearch final : public Search {
   // With a policy, also that of head vp: minus the log probability of the path to each frontier
   // state, relative to the most probable one.
   std::vector<float> surprisals_;
-  std::vector<float> step_surprisals_;    // of the step to each child, by head vp's policy
+  std::vector<float> step_surprisals_;    // of the step to each child, by policy_
   std::vector<std::vector<Step>> steps_;  // steps_[d] belongs to depth d + 1
   HashSet kept_;
   std::optional<Nearest> nearest_;

@@ -104,7 +104,7 @@ std::optional<BestFirstTree::Reached> BestFirstTree::Reach(const Expander& step,
   }
   if (const float rest = step.KnownCost(child); !std::isinf(rest)) {
     if (goal_ && cost + rest >= goal_->cost) return std::nullopt;
-    goal_ = {.parent = parent, .rest = step.WayHome(child), .cost = cost + rest};
+    goal_ = {.parent = parent, .rest = step.PathToGoal(child), .cost = cost + rest};
     goal_->rest.insert(goal_->rest.begin(), action);
     return std::nullopt;
   }
@@ -121,11 +121,8 @@ std::optional<BestFirstTree::Reached> BestFirstTree::Reach(const Expander& step,
     nodes_.Add(state, hash, {.cost = cost, .estimate = 0, .parent = parent, .closed = 0}, action);
     return Reached{.node = node, .is_new = true};
   }
-  NodeTable::Node& node = nodes_[known];
-  if (cost >= node.cost) return std::nullopt;
-  node.cost = cost;
-  node.parent = parent & 0x7FFFFFFFU;
-  nodes_.action(known) = action;
+  if (cost >= nodes_[known].cost) return std::nullopt;
+  nodes_.SetPath(known, cost, parent, action);
   return Reached{.node = known, .is_new = false};
 }
 

@@ -98,8 +98,11 @@ class BestFirstTree {
   NodeTable& nodes() { return nodes_; }
   const NodeTable& nodes() const { return nodes_; }
   OpenList& open() { return open_; }
-  std::vector<std::uint32_t>& fresh_children() { return fresh_; }  // see fresh()
-  std::int64_t& expanded() { return expanded_; }
+
+  // Call these in each step: the states that it expands, and its fresh() children.
+  void CountExpanded(std::size_t states) { expanded_ += static_cast<std::int64_t>(states); }
+  void ClearFresh() { fresh_.clear(); }
+  void AddFresh(std::size_t child) { fresh_.push_back(static_cast<std::uint32_t>(child)); }
 
  private:
   struct Goal {

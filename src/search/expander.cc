@@ -218,11 +218,11 @@ void Expander::Step(ConstRows states, std::span<const Action> actions) {
   });
 }
 
-std::vector<Action> Expander::WayHome(std::size_t child) const {
+std::vector<Action> Expander::PathToGoal(std::size_t child) const {
   if (ball_ == nullptr) return {};
   const auto chosen = static_cast<std::uint32_t>(child);
   std::vector<std::uint8_t> state;
-  return ball_->WayHome(Build({&chosen, 1}, state)[0]);
+  return ball_->PathToGoal(Build({&chosen, 1}, state)[0]);
 }
 
 // Every comparison with NaN is false, so min and max would drop it silently.
@@ -286,7 +286,7 @@ std::span<const float> Expander::Estimate(ConstRows states, const StopSignal& st
       [&](ConstRows inputs, std::span<float> values) { evaluator_.Evaluate(inputs, values); });
 }
 
-std::span<const float> Expander::EstimateActions(QEvaluator& q_net, ConstRows states,
+std::span<const float> Expander::EstimateActions(QEvaluator& q_or_policy, ConstRows states,
                                                  const StopSignal& stop) {
   return InSlices(
       states.size(), static_cast<std::size_t>(domain_.spec().num_actions()), stop,
@@ -294,7 +294,9 @@ std::span<const float> Expander::EstimateActions(QEvaluator& q_net, ConstRows st
       [&](std::size_t first, Rows inputs) {
         domain_.Encode(states.Slice(first, inputs.size()), inputs);
       },
-      [&](ConstRows inputs, std::span<float> values) { q_net.EvaluateActions(inputs, values); });
+      [&](ConstRows inputs, std::span<float> values) {
+        q_or_policy.EvaluateActions(inputs, values);
+      });
 }
 
 void Expander::EstimateAll() {
@@ -358,6 +360,10 @@ void NoNetwork::Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) {
 }
 
 float LeastCost(const DomainSpec& spec) { return *std::ranges::min_element(spec.action_costs); }
+
+bool CostsDiffer(const DomainSpec& spec) {
+  return LeastCost(spec) < std::ranges::max(spec.action_costs);
+}
 
 std::optional<Action> GreedyAction(const DomainSpec& spec, std::span<const Action> actions,
                                    std::span<const float> estimates) {

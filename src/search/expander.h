@@ -2,15 +2,18 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/stop_signal.h"
+#include "search/cost_bound.h"
 #include "tandem/domain.h"
 #include "tandem/error.h"
 #include "tandem/evaluator.h"
@@ -58,7 +61,7 @@ class Expander {
   void Expand(ConstRows states);
 
   /// Like Expand, but need not keep the children's states: only Build gives them, and children()
-  /// is unspecified. `states` must not change while Build or WayHome is called.
+  /// is unspecified. `states` must not change while Build or PathToGoal is called.
   ///
   /// `undoing` is empty, or has for each state the action that leads back to the state from which
   /// it was reached. Its child is left out: is_left_out() is 1, and nothing else about it is
@@ -89,9 +92,9 @@ class Expander {
   /// children that are left out already count. Call it after Expand or ExpandHashes.
   void KeepBest(std::span<const float> values, std::size_t most);
 
-  /// The Q values from `q_net` for every action in every state: num_actions values per state.
+  /// The values of every action in every state: num_actions values per state.
   /// Throws Stopped once `stop` is reached.
-  std::span<const float> EstimateActions(QEvaluator& q_net, ConstRows states,
+  std::span<const float> EstimateActions(QEvaluator& q_or_policy, ConstRows states,
                                          const StopSignal& stop);
 
   // Methods for generators.
@@ -150,7 +153,29 @@ class Expander {
   }
 
   /// A cheapest way from a child to the goal. Requires that its cost is known.
-  std::vector<Action> WayHome(std::size_t child) const;
+  std::vector<Action> PathToGoal(std::size_t child) const;
+
+  /// Of children [first, end) with a known cost-to-go, the one through which the cheapest solution
+  /// leads, if `bound` allows its cost and the way from the child to the goal has at most
+  /// `most_actions` actions. cost_to(i) is the cost of the path to child i. Ties go to the lower
+  /// index.
+  template <class CostTo>
+  std::optional<std::size_t> CheapestKnown(std::size_t first, std::size_t end,
+                                           const CostTo& cost_to, const CostBound& bound,
+                                           std::int64_t most_actions) const {
+    std::optional<std::size_t> cheapest;
+    float least = std::numeric_limits<float>::infinity();
+    for (std::size_t i = first; i < end; ++i) {
+      const float rest = KnownCost(i);
+      if (std::isinf(rest)) continue;
+      const float total = cost_to(i) + rest;
+      if (total >= least || bound.Excludes(total)) continue;
+      if (std::cmp_greater(rest > 0 ? PathToGoal(i).size() : 0, most_actions)) continue;
+      cheapest = i;
+      least = total;
+    }
+    return cheapest;
+  }
 
   /// 1 where the child equals its parent, for example because the action does not apply, where the
   /// action undoes the last one (ExpandHashes), and where KeepBest left it out.
@@ -233,6 +258,9 @@ inline float BackedUpCost(const DomainSpec& spec, std::size_t action, bool is_go
 /// estimates. If all actions cost the same, they add 0, and the order is exactly that of the
 /// estimates, which adding a cost would round.
 float LeastCost(const DomainSpec& spec);
+
+/// Whether some actions cost more than others.
+bool CostsDiffer(const DomainSpec& spec);
 
 /// The action with the least value_of(action); ties go to the first. Nothing if `actions` is empty.
 template <class ValueOf>

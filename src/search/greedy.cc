@@ -136,8 +136,7 @@ Hint BestOf(const DomainSpec& spec, const Expander& expander, std::span<const fl
 Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::uint8_t> state) {
   if (IsGoal(domain, state)) return {};
   Expander expander(domain, v_net);
-  const std::uint32_t first = 0;
-  const float estimate = expander.Estimate(ConstRows(state), {&first, 1}, StopSignal())[0];
+  const float estimate = expander.Estimate(ConstRows(state), StopSignal())[0];
   expander.Resize(1);
   expander.ExpandRange(ConstRows(state), 0);
   expander.EstimateAll();

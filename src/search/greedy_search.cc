@@ -34,11 +34,11 @@ std::string Key(std::span<const std::uint8_t> state) { return {state.begin(), st
 }  // namespace
 
 GreedySearch::GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
-                           QEvaluator* q_net, std::shared_ptr<const GoalBall> ball)
+                           QEvaluator* q_or_policy, std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
-      q_net_(config.network.head == Head::kVp ? nullptr : q_net),
-      is_policy_(q_net_ != nullptr && config.network.head == Head::kPolicy),
+      q_or_policy_(config.network.head == Head::kVp ? nullptr : q_or_policy),
+      is_policy_(q_or_policy_ != nullptr && config.network.head == Head::kPolicy),
       ball_(std::move(ball)),
       expander_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once()), ball_) {
 }
@@ -104,10 +104,8 @@ void GreedySearch::CheckLimits(Path& path) const {
     path.ended = Ended::kTimeLimit;
   } else {
     const DomainSpec& spec = domain_.spec();
-    const WorkLimits limits{.max_nodes = config_.max_nodes.value_or(0),
-                            .max_bytes = config_.max_bytes()};
-    path.ended = limits.ExceededBy(path.result.nodes + spec.num_actions(),
-                                   BytesOf(path) + Expander::BytesFor(spec, 1));
+    path.ended = WorkLimitsOf(config_).ExceededBy(path.result.nodes + spec.num_actions(),
+                                                  BytesOf(path) + Expander::BytesFor(spec, 1));
   }
 }
 
@@ -120,8 +118,8 @@ std::int64_t GreedySearch::BytesOf(const Path& path) const {
 // For each child, the value that it is ranked by: the cost of its action plus its estimate or, with
 // a policy, minus the log probability of the action.
 std::vector<float> GreedySearch::ValuesOfActions(ConstRows states, const StopSignal& stop) {
-  if (q_net_ != nullptr) {
-    const std::span<const float> values = expander_.EstimateActions(*q_net_, states, stop);
+  if (q_or_policy_ != nullptr) {
+    const std::span<const float> values = expander_.EstimateActions(*q_or_policy_, states, stop);
     return {values.begin(), values.end()};
   }
   const std::span<const float> estimates = expander_.Estimate(expander_.children(), stop);
@@ -137,22 +135,14 @@ std::vector<float> GreedySearch::ValuesOfActions(ConstRows states, const StopSig
 // false if there is none within the limits. The children of the path's state are those of expander_
 // from `first` on.
 bool GreedySearch::FinishThroughKnown(Path& path, std::size_t first) const {
-  std::optional<Action> cheapest;
-  float least = std::numeric_limits<float>::infinity();
-  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
-  for (std::size_t a = 0; a < num_actions; ++a) {
-    const float rest = expander_.KnownCost(first + a);
-    const float total = path.cost + domain_.spec().action_costs[a] + rest;
-    if (std::isinf(rest) || total >= least || path.bound.Excludes(total)) continue;
-    const std::size_t length =
-        path.result.actions.size() + 1 + (rest > 0 ? expander_.WayHome(first + a).size() : 0);
-    if (std::cmp_greater(length, config_.max_length)) continue;
-    cheapest = static_cast<Action>(a);
-    least = total;
-  }
+  const std::vector<float>& costs = domain_.spec().action_costs;
+  const std::optional<std::size_t> cheapest = expander_.CheapestKnown(
+      first, first + costs.size(),
+      [&](std::size_t child) { return path.cost + costs[child - first]; }, path.bound,
+      config_.max_length - std::ssize(path.result.actions) - 1);
   if (!cheapest) return false;
-  path.result.actions.push_back(*cheapest);
-  std::ranges::copy(expander_.WayHome(first + *cheapest), std::back_inserter(path.result.actions));
+  path.result.actions.push_back(static_cast<Action>(*cheapest - first));
+  std::ranges::copy(expander_.PathToGoal(*cheapest), std::back_inserter(path.result.actions));
   path.ended = Ended::kSolved;
   return true;
 }

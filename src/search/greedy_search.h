@@ -19,7 +19,7 @@
 namespace tandem {
 
 /// GreedySearch follows one path from each start. If a child of the current state is a goal, or in
-/// the ball around the goal, it takes the cheapest such child, whose way home completes the
+/// the ball around the goal, it takes the cheapest such child, whose path to the goal completes the
 /// solution. Otherwise it steps to the child with the least sum of the action's cost and the
 /// estimate. It never steps to a state that is already on the path. It ends if no other child is
 /// left, after search.max_length actions, or before it would exceed search.max_nodes or
@@ -33,12 +33,11 @@ namespace tandem {
 class GreedySearch final : public Search {
  public:
   /// Follows the limits of config.search; passes at most inference.batch_size states per call to
-  /// the network. Ranks by the action values of `q_net` or, if that is null, by the estimates of
-  /// `network`. network.head says whether `q_net` is a Q net, a policy or, as head vp, both
-  /// networks in one; the estimates of `network` then rank. `domain` and the networks must outlive
-  /// this. `ball` may be null.
+  /// the network. Ranks by the action values of `q_or_policy` or, if that is null, by the estimates
+  /// of `network`. With head vp both are the same network, and its estimates rank. `domain` and the
+  /// networks must outlive this. `ball` may be null.
   GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
-               QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
+               QEvaluator* q_or_policy = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// Searches from a few thousand starts at a time.
   void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
@@ -61,8 +60,8 @@ class GreedySearch final : public Search {
 
   const Domain& domain_;
   const SearchConfig config_;
-  QEvaluator* const q_net_;
-  const bool is_policy_;                        // whether q_net_ is a policy
+  QEvaluator* const q_or_policy_;
+  const bool is_policy_;                        // whether q_or_policy_ is a policy
   const std::shared_ptr<const GoalBall> ball_;  // may be null
   Expander expander_;
 };

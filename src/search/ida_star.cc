@@ -166,10 +166,8 @@ void IdaStar::CheckLimits(Puzzle& puzzle) const {
     return;
   }
   const DomainSpec& spec = domain_.spec();
-  const WorkLimits limits{.max_nodes = config_.max_nodes.value_or(0),
-                          .max_bytes = config_.max_bytes()};
-  puzzle.ended = limits.ExceededBy(puzzle.result.nodes + spec.num_actions(),
-                                   BytesOf(puzzle) + Expander::BytesFor(spec, 1));
+  puzzle.ended = WorkLimitsOf(config_).ExceededBy(puzzle.result.nodes + spec.num_actions(),
+                                                  BytesOf(puzzle) + Expander::BytesFor(spec, 1));
 }
 
 // The memory of the states on the path, and of the actions that remain to be taken from them.
@@ -241,7 +239,7 @@ void IdaStar::ReachKnown(Puzzle& puzzle, std::size_t child, Action action) const
   }
   std::vector<Action> actions = puzzle.Actions();
   actions.push_back(action);
-  const std::vector<Action> rest = expander_.WayHome(child);
+  const std::vector<Action> rest = expander_.PathToGoal(child);
   actions.insert(actions.end(), rest.begin(), rest.end());
   if (std::cmp_greater(actions.size(), config_.max_length)) {
     puzzle.too_long = true;

@@ -41,7 +41,8 @@ namespace tandem {
 /// and no bound for weight 0, which ends with the first solution. They hold among the solutions of
 /// at most search.max_length actions.
 ///
-/// A state in the ball around the goal counts as a goal whose solution goes on with the way home.
+/// A state in the ball around the goal counts as a goal whose solution goes on with the path to the
+/// goal.
 ///
 /// All starts advance in lock step: each step expands one state of each and evaluates all their
 /// children together. The time of a step is divided evenly among them, and each may take

@@ -180,7 +180,7 @@ SolutionImprover::Found SolutionImprover::Search(const State& from, std::span<co
   const float cost = CostOf(domain_.spec(), window);
   if (const std::optional<float> known = ball.CostOf(from)) {
     if (*known >= cost) return {};
-    std::vector<Action> way = ball.WayHome(from);
+    std::vector<Action> way = ball.PathToGoal(from);
     if (CostOf(domain_.spec(), way) >= cost) return {};  // equal up to rounding
     return {.cheaper = std::move(way)};
   }
@@ -249,6 +249,14 @@ void ImprovingSearch::SolveAll(const Starts& starts, const StopSignal& stop, con
         result.best.reset();
       }
       if (result.solved) Shorten(starts.states[number], result, stop);
+      const CostBound bound(starts.AtMost(number, config_.at_most));
+      if (result.solved && bound.Excludes(result.cost)) {  // the given solution costs too much
+        result.solved = false;
+        result.ended = Ended::kCostLimit;
+        result.actions.clear();
+        result.cost = 0;
+        result.found_length.reset();
+      }
       done(number, std::move(result));
     }
     if (failure) std::rethrow_exception(failure);

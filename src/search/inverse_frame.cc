@@ -92,7 +92,7 @@ InverseFrame::InverseFrame(const Domain& domain)
   }
   for (std::size_t i = 0; i < size; ++i) {
     const auto [known, is_new] =
-        places_.try_emplace(LookOf(goal_, i), static_cast<std::uint8_t>(i));
+        places_.try_emplace(SignatureOf(goal_, i), static_cast<std::uint8_t>(i));
     if (is_new) continue;
     Refuse(spec,
            fmt::format("the goal looks the same at positions {} and {}, and moves lead from one to "
@@ -101,11 +101,11 @@ InverseFrame::InverseFrame(const Domain& domain)
   }
 }
 
-InverseFrame::Look InverseFrame::LookOf(std::span<const std::uint8_t> state,
-                                        std::size_t place) const {
-  Look look = {orbits_[place]};
-  for (const std::uint8_t companion : companions_[place]) look.push_back(state[companion]);
-  return look;
+InverseFrame::Signature InverseFrame::SignatureOf(std::span<const std::uint8_t> state,
+                                                  std::size_t place) const {
+  Signature signature = {orbits_[place]};
+  for (const std::uint8_t companion : companions_[place]) signature.push_back(state[companion]);
+  return signature;
 }
 
 std::optional<std::vector<std::uint8_t>> InverseFrame::Invert(
@@ -113,7 +113,7 @@ std::optional<std::vector<std::uint8_t>> InverseFrame::Invert(
   std::vector<std::uint8_t> inverse(goal_.size());
   std::vector<bool> taken(goal_.size(), false);
   for (std::size_t i = 0; i < goal_.size(); ++i) {
-    const auto from = places_.find(LookOf(state, i));
+    const auto from = places_.find(SignatureOf(state, i));
     if (from == places_.end() || taken[from->second]) return std::nullopt;
     taken[from->second] = true;
     inverse[from->second] = goal_[i];

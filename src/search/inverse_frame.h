@@ -40,15 +40,15 @@ class InverseFrame {
 
  private:
   // The orbit of a place, and the bytes at the place and its companions.
-  using Look = std::vector<std::uint16_t>;
+  using Signature = std::vector<std::uint16_t>;
 
-  Look LookOf(std::span<const std::uint8_t> state, std::size_t place) const;
+  Signature SignatureOf(std::span<const std::uint8_t> state, std::size_t place) const;
 
   std::vector<Action> inverse_actions_;
   std::vector<std::uint8_t> goal_;
   std::vector<std::uint16_t> orbits_;                  // by place
   std::vector<std::vector<std::uint8_t>> companions_;  // by place, in an order that moves keep
-  std::map<Look, std::uint8_t> places_;                // the place of the goal with each look
+  std::map<Signature, std::uint8_t> places_;           // the place of the goal with each signature
 };
 
 /// The InverseFrame that search.inverse or search.method asks for, or nothing. Throws InputError if

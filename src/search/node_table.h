@@ -29,8 +29,8 @@ class NodeTable {
     float cost;                 ///< cost of the cheapest path found so far
     float estimate;             ///< estimated cost-to-go
     std::uint32_t parent : 31;  ///< previous node on that path
-    std::uint32_t
-        closed : 1;  ///< of A*: expanded since `cost` last changed; of Q*: waits for values
+    /// A*: expanded since `cost` last changed. Q*: waits for values.
+    std::uint32_t closed : 1;
   };
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -55,6 +55,14 @@ class NodeTable {
   /// Adds a state as node size(). Requires that the state is not in the table. Throws Error if the
   /// table already holds kMostNodes nodes.
   void Add(std::span<const std::uint8_t> state, std::uint64_t hash, Node node, Action action);
+
+  /// Replaces the path to `node` by a cheaper one, through `parent` by `action`.
+  void SetPath(std::uint32_t node, float cost, std::uint32_t parent, Action action) {
+    constexpr std::uint32_t kParentBits = kMostNodes - 1;
+    (*this)[node].cost = cost;
+    (*this)[node].parent = parent & kParentBits;
+    this->action(node) = action;
+  }
 
   /// Prefetches the index slot that Find and Add will read. Call it a few states ahead.
   void Prefetch(std::uint64_t hash) const { __builtin_prefetch(&index_[Home(Tag(hash))]); }

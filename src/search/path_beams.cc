@@ -21,12 +21,12 @@ Config ForParts(Config config) {
 }  // namespace
 
 PathBeams::PathBeams(const Domain& domain, Evaluator& network, const Config& config,
-                     QEvaluator* q_net, std::shared_ptr<const GoalBall> ball)
+                     QEvaluator* q_or_policy, std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
       permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr),
       least_part_cost_(ball != nullptr ? 2 * ball->radius() : 0),
-      beam_(domain, network, ForParts(config), q_net, std::move(ball)) {}
+      beam_(domain, network, ForParts(config), q_or_policy, std::move(ball)) {}
 
 PathBeams::Pass PathBeams::Shorten(std::span<const std::uint8_t> start,
                                    std::vector<Action>& actions, std::int64_t width,
@@ -113,10 +113,7 @@ std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::ui
 // The largest cost that counts as less than `cost`.
 float PathBeams::CostBelow(float cost) const {
   constexpr float kLess = 1 - 1e-4F;  // more than the rounding that CostBound allows for
-  const std::vector<float>& costs = domain_.spec().action_costs;
-  const float least = LeastCost(domain_.spec());
-  const bool all_equal = std::ranges::all_of(costs, [&](float each) { return each == least; });
-  return all_equal ? cost - least : cost * kLess;
+  return CostsDiffer(domain_.spec()) ? cost * kLess : cost - LeastCost(domain_.spec());
 }
 
 }  // namespace tandem

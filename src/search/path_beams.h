@@ -41,12 +41,12 @@ class PathBeams {
   /// The parameters are those of BeamSearch. Of config.search it follows max_length, max_gib,
   /// policy_weight, policy_actions, inverse and, if it is bidirectional_beam, method.
   PathBeams(const Domain& domain, Evaluator& network, const Config& config,
-            QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
+            QEvaluator* q_or_policy = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// Searches parts of a solution of `start` with beams of `width` states, long parts first, until
   /// a part becomes cheaper, all were searched, `stop` is reached, or about `max_nodes` states were
-  /// generated (0: no limit). Parts that cost at most
-  /// twice the ball's radius are left out, because SolutionImprover settles them.
+  /// generated (0: no limit). Parts that cost at most twice the ball's radius are left out, because
+  /// SolutionImprover settles them.
   Pass Shorten(std::span<const std::uint8_t> start, std::vector<Action>& actions,
                std::int64_t width, const StopSignal& stop, std::int64_t max_nodes = 0);
 

@@ -29,7 +29,7 @@ void QStarTree::Pop() {
   while (popped_.size() < batch && !open().empty() && CanImprove(open().least())) {
     popped_.push_back(open().Pop());
   }
-  expanded() += std::ssize(popped_);
+  CountExpanded(popped_.size());
   if (popped_.empty()) EndWithoutOpenEntries();
 }
 
@@ -41,7 +41,7 @@ void QStarTree::CopyPopped(Rows states, std::span<Action> actions) const {
 }
 
 void QStarTree::Receive(const Expander& step, std::size_t first) {
-  fresh_children().clear();
+  ClearFresh();
   fresh_nodes_.clear();
   for (std::size_t i = 0; i < popped_.size(); ++i) {
     const std::size_t child = first + i;
@@ -51,7 +51,7 @@ void QStarTree::Receive(const Expander& step, std::size_t first) {
     if (!reached || (!reached->is_new && !uses_costs())) continue;
     if (nodes()[reached->node].closed != 0) continue;  // waits for its values already
     nodes()[reached->node].closed = 1;
-    fresh_children().push_back(static_cast<std::uint32_t>(child));
+    AddFresh(child);
     fresh_nodes_.push_back(reached->node);
   }
 }

@@ -19,7 +19,7 @@
 
 namespace tandem {
 
-const char* Name(Ended ended) {
+const char* NameOf(Ended ended) {
   switch (ended) {
     case Ended::kSolved:
       return "solved";
@@ -37,6 +37,10 @@ const char* Name(Ended ended) {
       return "cost limit";
   }
   return "";  // not reached: the compiler warns of a missing case
+}
+
+WorkLimits WorkLimitsOf(const SearchConfig& config) {
+  return {.max_nodes = config.max_nodes.value_or(0), .max_bytes = config.max_bytes()};
 }
 
 std::optional<Ended> WorkLimits::ExceededBy(std::int64_t nodes, std::int64_t bytes) const {
@@ -79,9 +83,14 @@ std::string Search::AllowedCost() {
 
 namespace {
 
+// The network that ranks actions, if its head can.
+QEvaluator* QOrPolicy(QEvaluator& network, Head head) {
+  return head == Head::kV ? nullptr : &network;
+}
+
 std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, const Config& config,
                                    const std::shared_ptr<const GoalBall>& ball) {
-  QEvaluator* const q_net = config.network.head == Head::kV ? nullptr : &network;
+  QEvaluator* const q_or_policy = QOrPolicy(network, config.network.head);
   QEvaluator* const policy = config.network.head == Head::kVp ? &network : nullptr;
   switch (config.search.method) {
     case SearchMethod::kAStar:
@@ -94,11 +103,11 @@ std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, co
       return std::make_unique<IdaStar>(domain, network, config, ball);
     case SearchMethod::kBeam:
     case SearchMethod::kBidirectionalBeam:
-      return std::make_unique<BeamSearch>(domain, network, config, q_net, ball);
+      return std::make_unique<BeamSearch>(domain, network, config, q_or_policy, ball);
     case SearchMethod::kAnytimeBeam:
-      return std::make_unique<AnytimeBeamSearch>(domain, network, config, q_net, ball);
+      return std::make_unique<AnytimeBeamSearch>(domain, network, config, q_or_policy, ball);
     case SearchMethod::kGreedy:
-      return std::make_unique<GreedySearch>(domain, network, config, q_net, ball);
+      return std::make_unique<GreedySearch>(domain, network, config, q_or_policy, ball);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }
@@ -110,8 +119,8 @@ std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network,
   const auto ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
   std::unique_ptr<Search> search = MakeMethod(domain, network, config, ball);
   if (config.search.improve_seconds == 0) return search;
-  QEvaluator* const q_net = config.network.head == Head::kV ? nullptr : &network;
-  auto beams = std::make_unique<PathBeams>(domain, network, config, q_net, ball);
+  QEvaluator* const q_or_policy = QOrPolicy(network, config.network.head);
+  auto beams = std::make_unique<PathBeams>(domain, network, config, q_or_policy, ball);
   return std::make_unique<ImprovingSearch>(domain, std::move(search), ball, config.search,
                                            std::move(beams));
 }

@@ -31,7 +31,7 @@ enum class Ended {
 
 /// The name used in messages and files: "solved", "exhausted", "length limit", "node limit",
 /// "memory limit", "time limit" or "cost limit".
-const char* Name(Ended ended);
+const char* NameOf(Ended ended);
 
 /// WorkLimits limit the states that the search for one puzzle generates, and its memory. 0: no
 /// limit.
@@ -42,6 +42,9 @@ struct WorkLimits {
   /// The limit that `nodes` generated states or `bytes` bytes exceed, or nothing.
   std::optional<Ended> ExceededBy(std::int64_t nodes, std::int64_t bytes) const;
 };
+
+/// The limits search.max_nodes and search.max_gib.
+WorkLimits WorkLimitsOf(const SearchConfig& config);
 
 /// Partial is the best path of a search that found no solution. It leads to the state with the
 /// least estimate.

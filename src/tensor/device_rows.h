@@ -11,6 +11,9 @@
 
 namespace tandem {
 
+/// The type of the elements of a column's tensor.
+at::ScalarType ScalarTypeOf(ElementType type);
+
 /// Makes a buffer of zeros in the memory of `device` (Memory::kDevice). Waits until they are there,
 /// so that any stream may write to the buffer.
 DataBuffer MakeDeviceBuffer(const Schema& schema, std::size_t rows, Device& device);

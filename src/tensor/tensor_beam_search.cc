@@ -59,8 +59,7 @@ TensorBeamSearch::TensorBeamSearch(const Domain& domain, InferenceNet& network,
       stream_(device.MakeStream()),
       puzzle_(domain, device, "search.program"),
       hasher_(dynamic_cast<const PermutationDomain&>(domain), device.torch()),
-      costs_differ_(std::ranges::adjacent_find(domain.spec().action_costs, std::not_equal_to()) !=
-                    domain.spec().action_costs.end()),
+      costs_differ_(CostsDiffer(domain.spec())),
       least_rest_(
           std::max(ball_ != nullptr ? ball_->least_cost_outside() : 0, LeastCost(domain.spec()))),
       bound_(0) {
@@ -115,7 +114,7 @@ SearchResult TensorBeamSearch::SolveOne(std::span<const std::uint8_t> start, flo
     }
     const Children children = Expand();
     const auto generated = children.useful.sum().item<std::int64_t>();
-    if (limits().ExceededBy(result.nodes + generated, 0)) {
+    if (WorkLimitsOf(config_).ExceededBy(result.nodes + generated, 0)) {
       result.ended = Ended::kNodeLimit;
       break;
     }
@@ -149,17 +148,13 @@ bool TensorBeamSearch::Begin(std::span<const std::uint8_t> start) {
   return true;
 }
 
-WorkLimits TensorBeamSearch::limits() const {
-  return {.max_nodes = config_.max_nodes.value_or(0), .max_bytes = config_.max_bytes()};
-}
-
 std::optional<Ended> TensorBeamSearch::LimitReached(const SearchResult& so_far,
                                                     double seconds) const {
   const std::int64_t states = frontier_.hashes.size(0);
   if (states == 0) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
   if (std::cmp_greater_equal(history_.size(), config_.max_length)) return Ended::kLengthLimit;
   if (config_.max_seconds > 0 && seconds >= config_.max_seconds) return Ended::kTimeLimit;
-  return limits().ExceededBy(so_far.nodes, BytesOfNextDepth());
+  return WorkLimitsOf(config_).ExceededBy(so_far.nodes, BytesOfNextDepth());
 }
 
 // The memory of the states kept so far: their hashes, their places in the history, and the
@@ -200,7 +195,7 @@ TensorBeamSearch::Children TensorBeamSearch::Expand() const {
 }
 
 // The cheapest solution that leads through a child whose cost-to-go is known. Ties go to the lower
-// index. A way home from the ball may make a solution longer than search.max_length; such a
+// index. A path from the ball to the goal may make a solution longer than search.max_length; such a
 // solution does not count. Nor does a child whose hash only collides with a known one.
 std::optional<std::vector<Action>> TensorBeamSearch::CheapestSolution(
     const Children& children, std::span<const std::uint8_t> start) const {

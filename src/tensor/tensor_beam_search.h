@@ -32,8 +32,8 @@ namespace tandem {
 ///
 /// All children are hashed without being made (StateHasher), and those that are new are made a
 /// batch of the network at a time. The hashes of kept states are a sorted tensor, and so are those
-/// of the goal or of the ball around it; both are searched by halving. A child whose hash is there
-/// counts as a solution only if its path, replayed on the host, leads to such a state.
+/// of the goal or of the ball around it; both are searched by bisection. A child whose hash is
+/// there counts as a solution only if its path, replayed on the host, leads to such a state.
 ///
 /// The host learns three things about each depth: how many children are known, how many are new,
 /// and the least estimate. The bytes that search.max_gib limits are those of the tensors.
@@ -81,7 +81,6 @@ class TensorBeamSearch final : public Search {
   void MakeKnown();
   SearchResult SolveOne(std::span<const std::uint8_t> start, float at_most, const StopSignal& stop);
   bool Begin(std::span<const std::uint8_t> start);
-  WorkLimits limits() const;
   std::optional<Ended> LimitReached(const SearchResult& so_far, double seconds) const;
   std::int64_t BytesStored() const;
   std::int64_t BytesOfNextDepth() const;

@@ -1,6 +1,7 @@
 #include "tensor/tensor_generator.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/index_select.h>
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
@@ -157,8 +158,8 @@ class TensorWalkLength final : public TensorGenerator {
       const std::int64_t rows = std::min((walk + walks) * of_walk, end_row) - begin;
       const at::Tensor places = PlacesOfRows(request.update, walk, begin, rows).to(inputs.device());
       const auto copy = [&](const at::Tensor& from, const at::Tensor& to) {
-        to.narrow(0, begin - request.first_row, rows)
-            .copy_(from.view({walks * length, to.size(1)}).index_select(0, places));
+        at::Tensor part = to.narrow(0, begin - request.first_row, rows);
+        at::index_select_out(part, from.view({walks * length, to.size(1)}), 0, places);
       };
       const Span span(Phase::kWrite);
       copy(chunk_inputs, inputs);

@@ -17,9 +17,9 @@ namespace tandem {
 
 /// TensorPuzzle does what a PermutationDomain does, on states that are tensors. A state is a row of
 /// origins (OriginEncoding), one byte for each position. All results are integers and equal those
-/// of the domain exactly. Rows are permuted by
-/// the device's own kernel if it has one (RowPermuter), else by tensor operations. Work is enqueued
-/// in the calling thread's current stream. Immutable; any number of threads may use it.
+/// of the domain exactly. Rows are permuted by the device's own kernel if it has one (RowPermuter),
+/// else by tensor operations. Work is enqueued in the calling thread's current stream. Immutable;
+/// any number of threads may use it.
 ///
 /// Actions are int32 or int64 tensors. no_action() stands for a step that changes nothing, so that
 /// walks of different lengths fit into one tensor.

@@ -15,7 +15,7 @@
 #include "config/training_phases.h"
 #include "config/update_plan.h"
 #include "train/memory_plan.h"
-#include "train/resume.h"
+#include "train/resolve.h"
 #include "train/train_run.h"
 
 namespace tandem {

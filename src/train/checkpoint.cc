@@ -190,10 +190,6 @@ TensorDict ToDict(const RunState& state) {
   return dict;
 }
 
-std::string NameOf(Activation activation) {
-  return std::string(std::ranges::find(kActivations, activation, &Choice<Activation>::value)->name);
-}
-
 std::optional<ValidationResult> ResultIn(const Entries& entries, const char* name) {
   if (!entries.Has(name)) return std::nullopt;
   const Entries result = entries.Dict(name);
@@ -222,7 +218,7 @@ void WriteCheckpoint(const std::filesystem::path& path, const std::string& domai
   checkpoint.insert("schema", kCheckpointSchema);
   checkpoint.insert("domain", domain);
   checkpoint.insert("network", network.kind);
-  checkpoint.insert("activation", NameOf(network.activation));
+  checkpoint.insert("activation", std::string(NameOf(kActivations, network.activation)));
   checkpoint.insert("updates", counters.updates);
   checkpoint.insert("iterations", counters.iterations);
   checkpoint.insert("weights_sha256", WeightsSha256(model));
@@ -265,8 +261,8 @@ void Checkpoint::LoadModel(Network& net, const std::string& domain) const {
                     file_, key, trained_with, expected, key, trained_with));
   };
   check("network", "network.kind", std::string(kResNetFc), net.spec().layers.kind);
-  check("activation", "network.activation", NameOf(Activation::kRelu),
-        NameOf(net.spec().layers.activation));
+  check("activation", "network.activation", std::string(NameOf(kActivations, Activation::kRelu)),
+        std::string(NameOf(kActivations, net.spec().layers.activation)));
   LoadStateDict(entries.Dict("model").dict(), net.State(), file_);
   if (WeightsSha256(net.State()) != entries.Text("weights_sha256")) {
     throw InputError(fmt::format(
@@ -300,7 +296,7 @@ RunCounters Checkpoint::Counters() const {
 
 std::string Checkpoint::ConfigYaml() const { return RunStateIn(content_, file_).Text("config"); }
 
-std::optional<ShardPosition> Checkpoint::Position() const {
+std::optional<ShardPosition> Checkpoint::PositionInShards() const {
   const Entries state = RunStateIn(content_, file_);
   if (!state.Has("position")) return std::nullopt;
   const Entries position = state.Dict("position");
@@ -323,7 +319,7 @@ std::optional<StreamPosition> Checkpoint::PositionInStream() const {
                         .dropped_shards = stream.Count("dropped_shards")};
 }
 
-PipelineState Checkpoint::StateOfPipeline() const {
+PipelineState Checkpoint::Pipeline() const {
   const Entries state = RunStateIn(content_, file_);
   const Entries target = state.Dict("target");
   const auto rate = [&](const char* name) { return target.Has(name) ? target.Real(name) : 0; };

@@ -72,9 +72,9 @@ class Checkpoint {
   /// best.pt has none.
   RunCounters Counters() const;
   std::string ConfigYaml() const;
-  std::optional<ShardPosition> Position() const;
+  std::optional<ShardPosition> PositionInShards() const;
   std::optional<StreamPosition> PositionInStream() const;
-  PipelineState StateOfPipeline() const;
+  PipelineState Pipeline() const;
 
   /// Copies the state before the next update into these tensors. Throws InputError if the state
   /// does not match them in names, shapes or types, and DamagedFile if it is damaged.

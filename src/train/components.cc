@@ -52,6 +52,21 @@ PipelineState PipelineStateAfter(const RunState& ended) {
           .longest_scramble = ended.pipeline.longest_scramble};
 }
 
+// `from` and `ended` are those of Components.
+StartPoint StartOf(const PhasePlan& plan, const Checkpoint* from, const RunState* ended) {
+  if (from != nullptr) {
+    return {.update = from->Counters().updates,
+            .shards = from->PositionInShards(),
+            .stream = from->PositionInStream(),
+            .pipeline = from->Pipeline()};
+  }
+  if (ended == nullptr) return {.update = plan.first_update};
+  return {.update = plan.first_update,
+          .shards = ended->position,
+          .stream = ended->stream,
+          .pipeline = PipelineStateAfter(*ended)};
+}
+
 std::optional<GradientReducer> MakeReducer(const std::optional<RankLinks>& links) {
   if (!links) return std::nullopt;
   return std::optional<GradientReducer>(std::in_place, links->ranks, links->stop);
@@ -102,6 +117,7 @@ Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Devic
                        const std::optional<RankLinks>& links, const std::filesystem::path& folder)
     : config(ConfigOfPhase(run, phase.phase)),
       plan(std::move(phase)),
+      start(StartOf(plan, from, ended)),
       stop(stop_signal),
       device(std::move(device_used)),
       tbb_limit(tbb::global_control::max_allowed_parallelism, MaxThreads(config)),
@@ -109,14 +125,8 @@ Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Devic
       network(NetworkFor(config.network, domain->spec())),
       net(MakeNet(from, ended)),
       target(MakeTarget()),
-      shards(MakeShards(from != nullptr    ? from->Position()
-                        : ended != nullptr ? ended->position
-                                           : std::nullopt,
-                        interrupter)),
-      stream(MakeStream(from != nullptr    ? from->PositionInStream()
-                        : ended != nullptr ? ended->stream
-                                           : std::nullopt,
-                        interrupter, folder)),
+      shards(MakeShards(interrupter)),
+      stream(MakeStream(interrupter, folder)),
       loader(*device, ExampleSchema(domain->spec(), config), config, stored(),
              links ? links->ranks.rank() : 0),
       reducer(MakeReducer(links)),
@@ -138,19 +148,16 @@ Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Devic
     from->LoadState(state.model, state.optimizer, state.target_network, state.average);
     device->Synchronize();  // the target network is read on another stream
   }
-  const std::int64_t update = from != nullptr ? from->Counters().updates : plan.first_update;
-  const PipelineState state = from != nullptr    ? from->StateOfPipeline()
-                              : ended != nullptr ? PipelineStateAfter(*ended)
-                                                 : PipelineState{};
   if (stream != nullptr) {
     const Network& labels = config.train.labels_with_average() ? trainer.average()->net() : *net;
     publisher = std::make_unique<StreamPublisher>(folder, run, domain->spec().identity(), labels,
-                                                  *device, *stream, update, state.target.published);
+                                                  *device, *stream, interrupter, start.update,
+                                                  start.pipeline.target.published);
     parts.publisher = publisher.get();
   }
-  batch_size = config.batch_size_of(update);
+  batch_size = config.batch_size_of(start.update);
   loader.UseBatchSize(batch_size);
-  MakePipeline(update, state);
+  MakePipeline(start.update, start.pipeline);
 }
 
 std::unique_ptr<Network> Components::MakeNet(const Checkpoint* from, const RunState* ended) const {
@@ -167,18 +174,15 @@ std::unique_ptr<InferenceNet> Components::MakeTarget() const {
   return std::make_unique<InferenceNet>(network, config.inference, *device);
 }
 
-std::unique_ptr<ShardLoader> Components::MakeShards(const std::optional<ShardPosition>& position,
-                                                    Interrupter& interrupter) const {
+std::unique_ptr<ShardLoader> Components::MakeShards(Interrupter& interrupter) const {
   if (config.data.source != DataSource::kShards) return nullptr;
   ShardSet set(config.data.path);
   set.CheckFits(domain->spec(), config.network.head);
-  const int depth = InputFor(domain->spec(), config.network.head).depth;
-  return std::make_unique<ShardLoader>(*device, std::move(set), depth, config, position,
-                                       &interrupter);
+  return std::make_unique<ShardLoader>(*device, std::move(set), network.input.depth, config,
+                                       start.shards, &interrupter);
 }
 
-std::unique_ptr<StreamLoader> Components::MakeStream(const std::optional<StreamPosition>& position,
-                                                     Interrupter& interrupter,
+std::unique_ptr<StreamLoader> Components::MakeStream(Interrupter& interrupter,
                                                      const std::filesystem::path& folder) const {
   if (!config.streams()) return nullptr;
   if (folder.empty()) {
@@ -186,10 +190,9 @@ std::unique_ptr<StreamLoader> Components::MakeStream(const std::optional<StreamP
         "`data.source: stream`: the run has no folder into which it could publish its weights. "
         "Give the run a folder, or set data.source to live.");
   }
-  const int depth = InputFor(domain->spec(), config.network.head).depth;
   return std::make_unique<StreamLoader>(*device, StreamPathOf(folder, config),
-                                        StreamKind(config, domain->spec()), depth, config, position,
-                                        stop, &interrupter);
+                                        StreamKind(config, domain->spec()), network.input.depth,
+                                        config, start.stream, stop, &interrupter);
 }
 
 StoredExamples* Components::stored() const {

@@ -39,6 +39,14 @@ struct RankLinks {
   AgreedStop& stop;
 };
 
+/// `StartPoint` says where a run or a phase of it begins.
+struct StartPoint {
+  std::int64_t update = 0;               ///< the next one to do
+  std::optional<ShardPosition> shards;   ///< nothing: their beginning, or no rows from shards
+  std::optional<StreamPosition> stream;  ///< nothing: a new stream, or none
+  PipelineState pipeline;
+};
+
 /// `Components` holds the objects of a run, or of a phase of it, in the order of construction. Each
 /// member uses only members above it.
 struct Components {
@@ -71,6 +79,7 @@ struct Components {
 
   const Config config;  // of the phase
   PhasePlan plan;
+  const StartPoint start;
   const StopSignal& stop;
   std::shared_ptr<Device> device;
   tbb::global_control tbb_limit;
@@ -87,7 +96,7 @@ struct Components {
   std::unique_ptr<OnlineEvaluator> online;     // this and the next two: only in sync_main
   std::unique_ptr<InferenceQueue> queue;       // requests for `online`
   std::unique_ptr<BellmanTargets> bellman;
-  std::unique_ptr<Generator> generator;  // null if all rows come from shards
+  std::unique_ptr<Generator> generator;  // null if no rows are generated
   std::unique_ptr<ReplayBuffer> replay;  // null without replay
   std::unique_ptr<Validator> validator;  // null without validation
   PipelineParts parts;
@@ -98,10 +107,8 @@ struct Components {
   bool generates() const { return config.live_rows_of(0) > 0; }
   std::unique_ptr<Network> MakeNet(const Checkpoint* from, const RunState* ended) const;
   std::unique_ptr<InferenceNet> MakeTarget() const;
-  std::unique_ptr<ShardLoader> MakeShards(const std::optional<ShardPosition>& position,
-                                          Interrupter& interrupter) const;
-  std::unique_ptr<StreamLoader> MakeStream(const std::optional<StreamPosition>& position,
-                                           Interrupter& interrupter,
+  std::unique_ptr<ShardLoader> MakeShards(Interrupter& interrupter) const;
+  std::unique_ptr<StreamLoader> MakeStream(Interrupter& interrupter,
                                            const std::filesystem::path& folder) const;
   StoredExamples* stored() const;
   void MakeGenerator();

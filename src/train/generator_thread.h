@@ -40,9 +40,9 @@ class GeneratorThread {
   };
 
   /// Fills buffers of `rows` rows, the part of rank `rank` if several processes fill the rows of an
-  /// update together. `queue` learns of the end of each fill; it is null except in
-  /// sync_main. `stop` ends fills early. `interrupter`, if there is one, ends the waits for buffers
-  /// and for the queue. All must outlive this object.
+  /// update together. `queue` learns of the end of each fill; it is null except in sync_main.
+  /// `stop` ends fills early. `interrupter`, if there is one, ends the waits for buffers and for
+  /// the queue. All must outlive this object.
   GeneratorThread(Generator& generator, std::int64_t rows, InferenceQueue* queue,
                   const StopSignal& stop, Interrupter* interrupter = nullptr,
                   std::int64_t rank = 0);

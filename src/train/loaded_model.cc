@@ -16,7 +16,7 @@
 #include "tensor/tensor_beam_search.h"
 #include "train/checkpoint.h"
 #include "train/components.h"
-#include "train/resume.h"
+#include "train/resolve.h"
 
 namespace tandem {
 namespace {

@@ -68,7 +68,8 @@ class Planner {
   void PlanNetworks();
   void PlanPlaces();
 
-  bool needs_network() const { return NeedsNetwork(config_.generate.target); }
+  // Whether rows are labelled by a network.
+  bool needs_network() const { return rows_ > 0 && NeedsNetwork(config_.generate.target); }
   bool validates() const { return config_.validation.every_updates > 0; }
 
   // Returns the number of inference copies of the network.
@@ -108,9 +109,8 @@ void Planner::PlanBuffers() {
 void Planner::PlanGeneration() {
   const GenerateConfig& generate = config_.generate;
   if (generate.ball_radius > 0 && rows_ > 0) {
-    plan_.generation += static_cast<std::int64_t>(
-        GoalBall::BytesFor(spec_, static_cast<float>(generate.ball_radius),
-                           static_cast<std::size_t>(config_.memory.ball_limit_gib * kGib)));
+    plan_.generation += static_cast<std::int64_t>(GoalBall::BytesFor(
+        spec_, static_cast<float>(generate.ball_radius), config_.memory.ball_limit_bytes()));
   }
   if (generate.target == Target::kSupervised && rows_ > 0) {
     // The text of the file, which is held twice while it is read, and the paths, which take less.
@@ -202,6 +202,10 @@ void Planner::PlanNetworks() {
   constexpr std::int64_t kGradients = 1;
   // The state before the current update, and the state of a checkpoint that is being written.
   constexpr std::int64_t kCopies = 2;
+  // Files with weights alone: two wait to be written while the next one is copied.
+  constexpr std::int64_t kWaiting = 3;
+  const std::int64_t waiting =
+      (config_.checkpoint.keep_every > 0 ? kWaiting : 0) + (config_.streams() ? kWaiting : 0);
   const std::int64_t copied_targets = needs_network() ? kCopies : 0;
   const std::int64_t bytes_per_number = config_.inference.precision == Precision::kBf16 ? 2 : 4;
   const NetworkSpec spec = NetworkFor(config_.network, spec_);
@@ -214,7 +218,7 @@ void Planner::PlanNetworks() {
         config_.train.step == TrainStep::kFused && config_.train.precision == Precision::kFp32;
     plan_.network += plan_.parameters * (two_in_fp32 ? 8 : 4);
   }
-  plan_.network += plan_.parameters * ((kept + kGradients + kCopies * kept) * 4 +
+  plan_.network += plan_.parameters * ((kept + kGradients + kCopies * kept + waiting) * 4 +
                                        (num_inference_nets() + copied_targets) *
                                            CopiedBytesPerParameter(spec, config_.inference));
   plan_.activations =

@@ -37,7 +37,7 @@ struct PipelineState {
 struct PipelineParts {
   Trainer& trainer;
   ProgressListener& progress;
-  Generator* generator = nullptr;     ///< null if all rows come from shards
+  Generator* generator = nullptr;     ///< null if no rows are generated
   ReplayBuffer* replay = nullptr;     ///< null without replay
   InferenceQueue* queue = nullptr;    ///< sync_main: the generator's requests, of one pipeline at a
                                       ///< time
@@ -104,7 +104,7 @@ class Pipeline {
   std::int64_t next_;
   TargetNetworkSchedule target_;
   Curriculum curriculum_;
-  std::optional<GeneratorThread> fills_;  // nothing if all rows come from shards
+  std::optional<GeneratorThread> fills_;  // nothing if no rows are generated
   std::unique_ptr<Modes> modes_;          // after fills_, because it may hold a buffer
 };
 

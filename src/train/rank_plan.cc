@@ -5,8 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "config/load.h"
+#include "config/write.h"
 #include "nn/device.h"
-#include "train/resume.h"
+#include "train/resolve.h"
 
 namespace tandem {
 

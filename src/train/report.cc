@@ -13,61 +13,8 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "data/shard_loader.h"
 
 namespace tandem {
-namespace {
-
-nlohmann::ordered_json ToJson(const StageTotals& stage) {
-  return {{"bytes", stage.bytes}, {"seconds", stage.seconds}, {"gb_per_s", stage.GbPerSecond()}};
-}
-
-double EpochsOf(const DataReport& report) {
-  return static_cast<double>(report.position.rows) / static_cast<double>(report.examples);
-}
-
-}  // namespace
-
-DataReport ReportOf(const ShardLoader& shards, const TrainingMark& begin, const TrainingMark& end) {
-  const ShardSetSpec& set = shards.set().spec();
-  DataReport report{.position = shards.position(),
-                    .examples = set.examples,
-                    .disk = shards.disk(),
-                    .transfer = shards.transfer()};
-  const double seconds = (end.train_s - begin.train_s) - (end.wait_s - begin.wait_s);
-  report.training = {
-      .bytes = (end.rows - begin.rows) * static_cast<std::int64_t>(set.schema.row_bytes()),
-      .seconds = std::max(0.0, seconds)};
-  return report;
-}
-
-nlohmann::ordered_json ToJson(const DataReport& report) {
-  return {{"rows", report.position.rows},
-          {"epochs", EpochsOf(report)},
-          {"skipped_chunks", report.position.skipped_chunks},
-          {"skipped_rows", report.position.skipped_rows},
-          {"disk", ToJson(report.disk)},
-          {"transfer", ToJson(report.transfer)},
-          {"training", ToJson(report.training)}};
-}
-
-std::vector<std::string> DescribeData(const DataReport& report, const std::string& device) {
-  const ShardPosition& position = report.position;
-  const std::string transfer =
-      device == "cpu" ? "" : fmt::format(", transfer {:.3f}", report.transfer.GbPerSecond());
-  std::vector<std::string> lines = {fmt::format(
-      "shards: {:.2f} epochs; at work, disk reads {:.3f} GB/s{}, training {:.3f}", EpochsOf(report),
-      report.disk.GbPerSecond(), transfer, report.training.GbPerSecond())};
-  if (position.skipped_chunks > 0) {
-    lines.push_back(fmt::format(
-        "shards: damaged chunks were left out {}, {:.3g} % of the rows ({})",
-        position.skipped_chunks == 1 ? "once" : Counted(position.skipped_chunks, "time"),
-        100 * static_cast<double>(position.skipped_rows) / static_cast<double>(position.rows),
-        WithThousands(position.skipped_rows)));
-  }
-  return lines;
-}
-
 namespace {
 
 nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result, const Config& config) {
@@ -112,7 +59,7 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
   const TrainStats& train = record.train;
   const auto seconds_at = [&](Stopwatch::Clock::time_point time) {
     return RoundedSeconds(counters.wall_s -
-                          std::chrono::duration<double>(Stopwatch().start() - time).count());
+                          std::chrono::duration<double>(Stopwatch::Clock::now() - time).count());
   };
   nlohmann::ordered_json line = {
       {"update", record.update},

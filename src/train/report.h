@@ -9,42 +9,14 @@
 #include <vector>
 
 #include "config/config.h"
-#include "data/epoch_order.h"
-#include "data/shard_pipeline.h"
 #include "train/rank_times.h"
 #include "train/run_counters.h"
 #include "train/run_profile.h"
+#include "train/shard_report.h"
 #include "train/stream_report.h"
 #include "train/update_record.h"
 
 namespace tandem {
-
-class ShardLoader;
-
-/// `DataReport` says how much a run read from shards and how fast. The position counts from the
-/// start of the run; everything else counts from the last --resume.
-struct DataReport {
-  ShardPosition position;
-  std::int64_t examples = 0;  ///< number of examples in the set
-  StageTotals disk, transfer;
-  StageTotals training;  ///< bytes trained on, and seconds of the updates without their waits
-};
-
-/// `TrainingMark` records the progress of the main thread at one moment.
-struct TrainingMark {
-  std::int64_t rows = 0;  ///< ShardPosition::rows
-  double train_s = 0;     ///< seconds of training
-  double wait_s = 0;      ///< seconds of that spent waiting for chunks
-};
-
-/// Reports what `shards` did between two marks.
-DataReport ReportOf(const ShardLoader& shards, const TrainingMark& begin, const TrainingMark& end);
-
-nlohmann::ordered_json ToJson(const DataReport& report);
-
-/// Returns a line of text, and a second one if chunks were skipped. `device` is a device name as in
-/// a config. The rate of transfers is left out for the CPU, where nothing is transferred.
-std::vector<std::string> DescribeData(const DataReport& report, const std::string& device);
 
 enum class RunEnd { kAllUpdates, kTimeLimit, kStopped };
 
@@ -65,7 +37,7 @@ struct RunSummary : RunCounters {
   std::string bottleneck;                 ///< a sentence (DescribeBottleneck)
   std::string learning;                   ///< a sentence (DescribeLearning)
   FillStats last_fill;                    ///< of the rows of the last update
-  std::optional<DataReport> data;         ///< only with shards
+  std::optional<ShardReport> data;        ///< only with shards
   std::optional<StreamReport> stream;     ///< nothing without a stream
   std::optional<ProductReport> products;  ///< only with profile.product_rate, unless stopped
   std::optional<RankReport> ranks;        ///< only if ranks trained together; since --resume

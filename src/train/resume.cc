@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/text.h"
@@ -18,100 +20,9 @@
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
+#include "train/resolve.h"
 
 namespace tandem {
-namespace {
-
-// Without a product of hidden layers, all that the fused step and the fused copy do in bf16 is fast
-// on any processor. `may_be_fused`: the config allows them.
-Precision Resolved(Precision precision, bool may_be_fused, const NetworkConfig& network,
-                   const Device& device) {
-  if (precision != Precision::kAuto) return precision;
-  const bool is_fast = may_be_fused && !HasHiddenProducts(network) &&
-                       WhyNotFused(network, Precision::kBf16, device.torch()).empty();
-  return is_fast || device.has_fast_bf16() ? Precision::kBf16 : Precision::kFp32;
-}
-
-Precision TrainingPrecision(const Config& config, const Device& device) {
-  const bool may_be_fused =
-      config.train.step == TrainStep::kAuto || config.train.step == TrainStep::kFused;
-  return Resolved(config.train.precision, may_be_fused, config.network, device);
-}
-
-Precision InferencePrecision(const Config& config, const Device& device) {
-  const bool may_be_fused = config.inference.forward == InferenceForward::kAuto ||
-                            config.inference.forward == InferenceForward::kFused;
-  return Resolved(config.inference.precision, may_be_fused, config.network, device);
-}
-
-void MakeAbsolute(std::string& path) {
-  if (!path.empty()) path = std::filesystem::absolute(path).lexically_normal().string();
-}
-
-// Returns whether the argument of the puzzle is a path. Names of the puzzles that come with Tandem
-// are not paths, even if a file has the same name.
-bool IsPath(const DomainConfig& domain) {
-  const DomainParameter* parameter = ParameterOf(domain.name);
-  return parameter != nullptr && parameter->key == "file" &&
-         domain.argument.find_first_of("./") != std::string::npos;
-}
-
-// Only resnet_fc can gather its first layer, and decides that by the shape of its input.
-void ResolveFirstLayer(FirstLayer& first_layer, const NetworkConfig& network) {
-  if (first_layer == FirstLayer::kAuto && network.kind != kResNetFc) {
-    first_layer = FirstLayer::kProduct;
-  }
-}
-
-// Each of int8 and fp8 has one way to be computed.
-InferenceForward ForwardFor(const Config& config, const Device& device) {
-  const Precision precision = config.inference.precision;
-  if (precision == Precision::kFp8) return InferenceForward::kTensors;
-  const bool fused = precision == Precision::kInt8 ||
-                     WhyNotFused(config.network, precision, device.torch()).empty();
-  return fused ? InferenceForward::kFused : InferenceForward::kOperators;
-}
-
-}  // namespace
-
-Config WithAbsolutePaths(Config config) {
-  if (IsPath(config.domain)) MakeAbsolute(config.domain.argument);
-  for (std::string* path : {&config.data.path, &config.generate.paths, &config.validation.file,
-                            &config.replay.map_to, &config.network.init_from}) {
-    MakeAbsolute(*path);
-  }
-  for (PhaseConfig& phase : config.phases) {
-    for (auto& [key, value] : phase.settings) {
-      if (key == "generate.paths" && value != "null") MakeAbsolute(value);
-    }
-  }
-  return config;
-}
-
-Config ResolveAutos(Config config, const Device& device, std::int64_t processes) {
-  const std::int64_t cores = std::max<std::int64_t>(1, NumCores() / processes);
-  config.device = device.torch().str();
-  config.pipeline.policy_lag =
-      config.pipeline.policy_lag.value_or(DefaultLag(config.pipeline.mode));
-  config.generate.workers = config.generate.workers.value_or(cores);
-  config.train.threads = config.train.threads.value_or(cores);
-  config.inference.threads = config.inference.threads.value_or(*config.train.threads);
-  config.inference.batch_size = config.inference.batch_size.value_or(
-      device.torch().is_cpu() ? InferenceConfig::kCpuRows : InferenceConfig::kGpuRows);
-  ResolveFirstLayer(config.train.first_layer, config.network);
-  ResolveFirstLayer(config.inference.first_layer, config.network);
-  config.train.precision = TrainingPrecision(config, device);
-  config.inference.precision = InferencePrecision(config, device);
-  if (config.train.step == TrainStep::kAuto) {
-    const bool fused = WhyNotFused(config.network, config.train.precision, device.torch()).empty();
-    config.train.step = fused ? TrainStep::kFused : TrainStep::kAutograd;
-  }
-  if (config.inference.forward == InferenceForward::kAuto) {
-    config.inference.forward = ForwardFor(config, device);
-  }
-  return config;
-}
-
 namespace {
 
 // Keys, or prefixes of keys, that affect at most the last bits of the weights.
@@ -136,6 +47,9 @@ bool MayChange(std::string_view key) {
 void CheckConfigStays(const Config& began, const Config& requested,
                       const std::filesystem::path& folder) {
   Config before = began;
+  // A plan belongs to a number of updates.
+  if (requested.train.max_updates != began.train.max_updates)
+    before.train.plan = requested.train.plan;
   std::vector<std::string> differences;
   for (const Field& field : FieldsOf(before)) {
     const std::string value = FieldText(field);
@@ -198,12 +112,17 @@ Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoin
   // A run that was killed right after its first checkpoint leaves an empty config.yaml.
   const bool written = !std::filesystem::is_empty(directory.config());
   const auto load = [&](const std::vector<Override>& with) {
-    return written ? LoadConfig(directory.config(), with)
-                   : ParseConfig(checkpoint.ConfigYaml(), file, with);
+    return WithAllRowsOfWalks(written ? LoadConfig(directory.config(), with)
+                                      : ParseConfig(checkpoint.ConfigYaml(), file, with));
   };
-  const Config began = ParseConfig(checkpoint.ConfigYaml(), file);
+  const Config began = WithAllRowsOfWalks(ParseConfig(checkpoint.ConfigYaml(), file));
   const Config saved = load({});
-  Config requested = load(overrides);
+  std::vector<Override> changes = overrides;
+  if (std::ranges::find(overrides, "train.max_updates", &Override::key) != overrides.end()) {
+    changes.push_back(
+        {.key = "train.plan", .value = "null", .origin = "another number of updates"});
+  }
+  Config requested = load(changes);
   if (!requested.train.max_updates) {
     throw InputError(
         "train.max_updates: expected a number, because --resume continues a run that has a plan");
@@ -224,13 +143,21 @@ namespace {
 
 enum class Limit { kNone, kUpdates, kTime };
 
+// Returns the time that a run has used, in seconds. A time limit may end a run inside an update.
+// Its checkpoint is then the state before that update, so `summary` says more.
+double SecondsUsed(const RunCounters& done, const std::filesystem::path& summary) {
+  const auto json = ParseJsonOrDiscard(ReadFile(summary));
+  return json.is_object() ? std::max(done.wall_s, json.value("wall_s", 0.0)) : done.wall_s;
+}
+
 // Returns the limit that a complete run has reached, or kNone if the run can be continued.
 Limit LimitReached(const Config& config, const RunCounters& done,
                    const std::filesystem::path& folder) {
-  if (!std::filesystem::exists(folder / "summary.json")) return Limit::kNone;
+  const std::filesystem::path summary = folder / "summary.json";
+  if (!std::filesystem::exists(summary)) return Limit::kNone;
   if (done.updates >= *config.train.max_updates) return Limit::kUpdates;
   const double seconds = config.train.max_seconds;
-  return seconds > 0 && done.wall_s >= seconds ? Limit::kTime : Limit::kNone;
+  return seconds > 0 && SecondsUsed(done, summary) >= seconds ? Limit::kTime : Limit::kNone;
 }
 
 }  // namespace

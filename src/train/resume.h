@@ -1,4 +1,4 @@
-// Completes the config of a run, and decides which keys may change when a run is resumed.
+// Which checkpoint a resumed run continues from, and which keys of its config may change.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,9 @@
 namespace tandem {
 
 class Checkpoint;
-class Device;
 
 /// Says that a checkpoint is damaged and that the run continues from `next` instead.
 void WarnOfDamage(const DamagedFile& error, const std::filesystem::path& next);
-
-/// Replaces every `auto` except that of train.max_updates, which needs a measurement (calibrate.h).
-/// `processes` share the cores of this machine.
-Config ResolveAutos(Config config, const Device& device, std::int64_t processes = 1);
 
 /// Throws InputError if `requested` differs, in a key that must not change, from `began`, the
 /// config with which the run in `folder` began.
@@ -32,9 +27,6 @@ void CheckConfigStays(const Config& began, const Config& requested,
 /// Returns whether the run has done all updates, or used all the time, of `config`, and has written
 /// its summary.json.
 bool IsComplete(const Config& config, const RunCounters& done, const std::filesystem::path& folder);
-
-/// Makes every path absolute, so that a saved config can be used from any folder.
-Config WithAbsolutePaths(Config config);
 
 /// Throws InputError for a key that must not change when a run is resumed. Most keys determine the
 /// weights. Threads and the device change at most the last bits of the weights, and may change

@@ -13,7 +13,7 @@ struct ValidationResult {
   /// Root mean square of estimate minus length, in units of cost. A scramble's length is an upper
   /// bound of the true cost-to-go, so even a perfect network has an error. Nothing with a policy,
   /// which estimates no costs.
-  std::optional<double> value_error = 0;
+  std::optional<double> value_error;
 };
 
 /// `LengthError` is the value error of the states of one length.

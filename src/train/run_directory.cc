@@ -32,6 +32,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// What a run with a stream makes before its first checkpoint.
+constexpr std::array<std::string_view, 2> kStreamFolders = {"stream", "published"};
+
 // Returns N if `name` is `prefix`, the number N and `suffix`.
 std::optional<std::int64_t> NumberIn(std::string_view name, std::string_view prefix,
                                      std::string_view suffix) {
@@ -101,7 +104,8 @@ bool RunDirectory::IsAbandonedClaim() const {
   for (const fs::directory_entry& entry : fs::directory_iterator(path_, failed)) {
     const std::string name = entry.path().filename().string();
     const std::string_view whole = NameOfPartial(name);
-    const bool begun = whole == "checkpoint.pt" || whole == "config.yaml" || IsReplay(whole);
+    const bool begun = whole == "checkpoint.pt" || whole == "config.yaml" || IsReplay(whole) ||
+                       std::ranges::find(kStreamFolders, name) != kStreamFolders.end();
     if (name != "config.yaml" && entry.path() != replay(0) && !begun) return false;
   }
   return !failed;
@@ -113,6 +117,7 @@ RunDirectory RunDirectory::Create(const fs::path& path) {
     if (left.IsAbandonedClaim()) {  // check again, now that this program holds the lock
       left.RemovePartialFiles();
       fs::remove(left.replay(0));
+      left.RemoveStream();
       return left;
     }
   }
@@ -130,8 +135,16 @@ RunDirectory RunDirectory::Create(const fs::path& path) {
 
 void RunDirectory::Abandon() const {
   std::error_code ignored;
-  if (fs::is_empty(config(), ignored)) fs::remove(config(), ignored);
+  if (fs::is_empty(config(), ignored)) {
+    RemoveStream();
+    fs::remove(config(), ignored);
+  }
   fs::remove(path_, ignored);  // removes only an empty folder
+}
+
+void RunDirectory::RemoveStream() const {
+  std::error_code ignored;
+  for (const std::string_view folder : kStreamFolders) fs::remove_all(path_ / folder, ignored);
 }
 
 RunDirectory RunDirectory::Open(const fs::path& path) {

@@ -43,7 +43,8 @@ class RunDirectory {
   /// if the path exists and is not an empty folder.
   static RunDirectory Create(const std::filesystem::path& path);
 
-  /// Gives up a claim. Removes the folder if it has nothing but the empty config.yaml.
+  /// Gives up a claim. Removes the folder if it has nothing but the empty config.yaml and the
+  /// folders of a stream.
   void Abandon() const;
 
   /// Opens the folder of an existing run for reading. Throws InputError that names a missing file.
@@ -110,9 +111,9 @@ class RunDirectory {
 
   /// Goes back to the files of a checkpoint after `updates` updates. Removes the lines of
   /// metrics.jsonl and shards.jsonl of later updates and, with a warning, lines that are not JSON
-  /// or do not match their hash.
-  /// Removes the kept networks and the previous checkpoints of later updates, and summary.json.
-  /// Restores best.pt to the network after `best` updates, or removes it.
+  /// or do not match their hash. Removes the kept networks and the previous checkpoints of later
+  /// updates, and summary.json. Restores best.pt to the network after `best` updates, or removes
+  /// it.
   void GoBackTo(std::int64_t updates, std::optional<std::int64_t> best) const;
 
  private:
@@ -128,6 +129,7 @@ class RunDirectory {
   void RemoveKeptAfter(std::int64_t updates) const;
   void KeepBestOf(std::optional<std::int64_t> update, std::int64_t newest) const;
   bool IsAbandonedClaim() const;
+  void RemoveStream() const;
   void Lock();
   void RemovePartialFiles() const;
 

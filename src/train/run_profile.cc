@@ -238,8 +238,7 @@ std::string AdviceForSharedCores(const TimeReport& report, const Config& c, std:
       *c.train.threads > 1 ? fmt::format("lower train.threads (now {})", *c.train.threads)
                            : fmt::format("lower generate.workers (now {})", *c.generate.workers);
   if (used > kAllCores * static_cast<double>(cores)) {
-    return fmt::format("the run's own threads compete for {} core{}: {}", cores,
-                       cores == 1 ? "" : "s", lower);
+    return fmt::format("the run's own threads compete for {}: {}", Counted(cores, "core"), lower);
   }
   return fmt::format(
       "threads waited for each other or for cores that other programs use (the run got {:.1f} of "
@@ -355,7 +354,7 @@ std::vector<std::string> DescribeTimes(const ThreadTimes& times) {
   }
   if (times.worker_count > 0) {
     lines.push_back(DescribeThread(
-        fmt::format("+{} worker{}", times.worker_count, times.worker_count > 1 ? "s" : ""),
+        fmt::format("+{}", Counted(static_cast<long long>(times.worker_count), "worker")),
         times.workers));
   }
   return lines;

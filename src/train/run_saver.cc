@@ -23,13 +23,13 @@ RunState CopyOf(const RunState& state) {
 }  // namespace
 
 RunSaver::RunSaver(const RunDirectory& directory, Device& device, Config config,
-                   std::string domain_identity)
+                   std::string domain_identity, Interrupter* interrupter)
     : directory_(directory),
       device_(device),
       config_(std::move(config)),
       domain_identity_(std::move(domain_identity)),
       stream_(device.MakeStream()),
-      writer_(kWriterThread) {}
+      writer_(kWriterThread, interrupter) {}
 
 void RunSaver::Use(const Components* components) { components_ = components; }
 

@@ -29,12 +29,13 @@ struct Components;
 /// what the writing thread threw. Errors of the disk are Errors that name the file.
 class RunSaver {
  public:
-  /// `directory` and `device` must outlive this object. `domain_identity` is that of the puzzle.
+  /// `directory`, `device` and `interrupter` must outlive this object. `domain_identity` is that of
+  /// the puzzle. A failure to write ends the waits that `interrupter` knows; it may be null.
   RunSaver(const RunDirectory& directory, Device& device, Config config,
-           std::string domain_identity);
+           std::string domain_identity, Interrupter* interrupter);
 
-  /// Saves the replay rows of `components` from now on. Before they end, call WaitOnly, and this
-  /// with null.
+  /// Saves the replay rows of `components` from now on. Before they end, call WaitWithoutThrowing,
+  /// and this with null.
   void Use(const Components* components);
 
   /// Says that the run goes on from the checkpoint in the folder, which continues with update
@@ -76,7 +77,7 @@ class RunSaver {
   void Wait();
 
   /// Waits like Wait, but leaves it to a later call to throw what the writing thread threw.
-  void WaitOnly() const { writer_.Wait(); }
+  void WaitWithoutThrowing() const { writer_.Wait(); }
 
   /// Waits until the replay rows of the last checkpoint are written, if update `update` may replace
   /// some of them.

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "search/search.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
 
@@ -72,7 +73,7 @@ std::string ReadJson(std::string_view text, Problem& line) {
 std::vector<Action> ReadSolution(const std::string& text, std::vector<std::uint8_t> state,
                                  const Domain& domain) {
   std::vector<Action> actions = ParseActions(domain.spec(), text);
-  for (const Action& action : actions) domain.Apply(Rows(std::span(state)), {&action, 1});
+  ApplyAll(domain, actions, state);
   if (!IsGoal(domain, state)) {
     throw InputError("expected `solution` to lead from the state to the goal, and it does not");
   }

@@ -5,11 +5,11 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/timeline.h"
-#include "config/load.h"
+#include "config/write.h"
 #include "nn/tensor_file.h"
 #include "nn/threads.h"
 #include "train/checkpoint.h"
-#include "train/resume.h"
+#include "train/resolve.h"
 #include "train/run_profile.h"
 
 namespace tandem {
@@ -31,7 +31,8 @@ std::optional<StreamManifest> LastManifest(const fs::path& run) {
 
 StreamPublisher::StreamPublisher(fs::path run, const Config& config, std::string domain,
                                  const Network& net, Device& device, StreamLoader& stream,
-                                 std::int64_t updates, std::int64_t published)
+                                 Interrupter& interrupter, std::int64_t updates,
+                                 std::int64_t published)
     : run_(std::move(run)),
       config_(config),
       net_(net),
@@ -39,7 +40,7 @@ StreamPublisher::StreamPublisher(fs::path run, const Config& config, std::string
       stream_(stream),
       device_stream_(device.MakeStream()),
       manifest_{.domain = std::move(domain), .config = ToYaml(WithAbsolutePaths(config))},
-      writer_(kPublisherThread) {
+      writer_(kPublisherThread, &interrupter) {
   fs::create_directories(PublishedFolder(run_));
   const std::optional<StreamManifest> last = LastManifest(run_);
   if (!last || last->version != published || !fs::exists(PublishedWeights(run_, published))) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/background_tasks.h"
+#include "base/interrupter.h"
 #include "config/config.h"
 #include "data/stream_loader.h"
 #include "data/stream_manifest.h"
@@ -22,13 +23,13 @@ namespace tandem {
 /// generator may be about to read them.
 class StreamPublisher final : public WeightsPublisher {
  public:
-  /// `net`, `device` and `stream`, the run's stream, must outlive this object. `config` is the
-  /// run's. If the last published weights are those after `published` updates, they stay.
-  /// Otherwise, publishes those of `net` as the ones after `updates` updates: the run is new, or
-  /// goes back to a checkpoint.
+  /// `net`, `device`, `stream`, the run's stream, and `interrupter` must outlive this object. A
+  /// failure to write ends the waits that `interrupter` knows. `config` is the run's. If the last
+  /// published weights are those after `published` updates, they stay. Otherwise, publishes those
+  /// of `net` as the ones after `updates` updates: the run is new, or goes back to a checkpoint.
   StreamPublisher(std::filesystem::path run, const Config& config, std::string domain,
-                  const Network& net, Device& device, StreamLoader& stream, std::int64_t updates,
-                  std::int64_t published);
+                  const Network& net, Device& device, StreamLoader& stream,
+                  Interrupter& interrupter, std::int64_t updates, std::int64_t published);
 
   /// Throws Error if earlier weights could not be written.
   void Publish(std::int64_t updates) override;

@@ -23,7 +23,6 @@ using Json = nlohmann::ordered_json;
 using Clock = Track::Clock;
 
 constexpr int kThreads = 1;  // process number of the run in the trace
-constexpr int kGpus = 1000;  // GPU i is process kGpus + i
 
 Json NameOf(const char* what, int process, std::int64_t thread, const std::string& name) {
   return {
@@ -112,7 +111,7 @@ void AddKernels(const nlohmann::json& kineto, std::chrono::system_clock::time_po
   for (const nlohmann::json& event : kineto.at("traceEvents")) {
     if (!IsOnGpu(event)) continue;
     const int gpu = event.at("pid").get<int>();
-    const int process = kGpus + gpu;
+    const int process = kFirstGpuProcess + gpu;
     const auto stream = event.at("tid").get<std::int64_t>();
     if (!std::exchange(named[{gpu, stream}], true)) {
       trace["traceEvents"].push_back(

@@ -54,7 +54,7 @@ class Trainer {
   virtual void RefreshTarget() = 0;
 
   /// Begins to train on each of `rows`, the rows of update `update`, once. `rows` must outlive the
-  /// result. It is null if all rows come from shards.
+  /// result. It is null if no rows are generated.
   virtual std::unique_ptr<TrainPass> Begin(std::int64_t update, const DataBuffer* rows) = 0;
 };
 

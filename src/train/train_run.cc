@@ -13,8 +13,8 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "base/timeline.h"
-#include "config/load.h"
 #include "config/training_phases.h"
+#include "config/write.h"
 #include "data/examples.h"
 #include "data/replay_buffer.h"
 #include "nn/device.h"
@@ -25,7 +25,7 @@
 #include "train/checkpoint.h"
 #include "train/components.h"
 #include "train/failure.h"
-#include "train/resume.h"
+#include "train/resolve.h"
 
 namespace tandem {
 
@@ -62,17 +62,16 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
     tracer_.emplace(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates);
   }
   if (config_.train.max_seconds > 0) {
-    local_stop_.SetDeadline(
-        began_.start() +
-        std::chrono::duration_cast<StopSignal::Clock::duration>(
-            std::chrono::duration<double>(config_.train.max_seconds - earlier_s_)));
+    local_stop_.SetDeadline(began_.start(), config_.train.max_seconds - earlier_s_);
   }
   CheckLaterPhases(config_, so_far_.phase, *device_);
   MakeComponents(from, /*ended=*/nullptr);
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (config_.train.watchdog_seconds > 0) Watch();
   if (!directory_) return;
-  saver_.emplace(*directory_, *device_, config_, domain_identity());
+  // Only the wait for a stream's rows may never end by itself.
+  Interrupter* const interrupter = config_.streams() ? &interrupter_ : nullptr;
+  saver_.emplace(*directory_, *device_, config_, domain_identity(), interrupter);
   saver_->Use(components_.get());
   if (from != nullptr) {
     saver_->ContinueFrom(so_far_.updates);
@@ -123,7 +122,7 @@ Config TrainRun::phase_config() const { return ConfigOfPhase(config_, so_far_.ph
 void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
   if (from != nullptr) CheckReplayCanBeRead();
   if (saver_) {
-    saver_->WaitOnly();
+    saver_->WaitWithoutThrowing();
     saver_->Use(nullptr);
   }
   if (components_) evaluated_rows_ += components_->NumEvaluated();
@@ -139,8 +138,8 @@ void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
     const std::filesystem::path file = directory_->replay(so_far_.updates);
     ReadReplay(file, replay, so_far_.updates, so_far_.phase_began);
     for (std::int64_t k = replay.first(); HasTargets(replay.schema()) && k < replay.end(); ++k) {
-      CheckInputs(replay.BufferOf(k).column(kInputColumn),
-                  InputFor(components_->domain->spec(), config_.network.head).depth, file.string());
+      CheckInputs(replay.BufferOf(k).column(kInputColumn), components_->network.input.depth,
+                  file.string());
     }
   }
   if (components_->shards != nullptr) began_training_ = Mark();
@@ -191,7 +190,7 @@ void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   const Attach attach(time_.main());
   const Span span(Phase::kSetUp);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  if (saver_) saver_->WaitOnly();  // so that no file of a later update appears
+  if (saver_) saver_->WaitWithoutThrowing();  // so that no file of a later update appears
   so_far_ = checkpoint.Counters();
   ForgetPlanFrom(so_far_.updates);
   if (saver_) saver_->ContinueFrom(so_far_.updates);
@@ -356,6 +355,7 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
                     ranks ? &*ranks : nullptr);
     if (components_->stream != nullptr) ReportStream(record.update, line);
     directory_->AppendMetrics(line);
+    last_line_ = record.update;
     if (tensorboard_) tensorboard_->Add(line, so_far_.iterations);
     if (whole) SaveWhatIsDue(record.seconds);
   }
@@ -555,7 +555,7 @@ void TrainRun::ValidateAtEnd() {
   }
   if (!directory_ || !report_) return;
   const nlohmann::ordered_json validation = ValidationJson(*report_, config_);
-  directory_->AddToLastMetrics(so_far_.updates - 1, validation);
+  directory_->AddToLastMetrics(last_line_.value_or(so_far_.updates - 1), validation);
   if (tensorboard_) tensorboard_->Add(validation, so_far_.iterations);
 }
 
@@ -585,7 +585,7 @@ RunSummary TrainRun::Finish() {
   if (directory_ || ranks_ == nullptr) summary.products = MeasureProducts();
   if (ranks_ != nullptr && !rank_times_.names.empty()) summary.ranks = rank_times_;
   if (components_->shards != nullptr) {
-    summary.data = ReportOf(*components_->shards, began_training_, Mark());
+    summary.data = ReportOfShards(*components_->shards, began_training_, Mark());
   }
   if (components_->stream != nullptr) {
     summary.stream = stream_report_;

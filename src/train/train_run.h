@@ -188,6 +188,7 @@ class TrainRun final : private ProgressListener {
   StreamReport stream_report_;              // since this object was made
   FillStats last_fill_;                     // of the last update's rows
   std::optional<ValidationReport> report_;  // validation not yet written to the metrics
+  std::optional<std::int64_t> last_line_;   // update of the last line that this object wrote there
   double earlier_s_ = 0;                    // wall time before this run was resumed
   TrainingMark began_training_;             // when the current components were built
   std::int64_t trained_rows_ = 0;           // rows that this object trained on

@@ -8,6 +8,7 @@
 #include "nn/torch_message.h"
 #include "train/calibrate.h"
 #include "train/checkpoint.h"
+#include "train/resolve.h"
 #include "train/resume.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"

@@ -228,11 +228,7 @@ ValidationReport Validator::Validate(const Network& net, const StopSignal& stop)
     report.solve_rate_by_length.push_back(
         {.length = length, .solve_rate = of_length / static_cast<double>(are_solved.size())});
   }
-  if (head_ == Head::kPolicy) {
-    report.value_error.reset();
-  } else {
-    MeasureValueErrors(report);
-  }
+  if (head_ != Head::kPolicy) MeasureValueErrors(report);
   return report;
 }
 

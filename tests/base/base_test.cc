@@ -106,7 +106,7 @@ TEST(StopSignal, FollowsItsOuterSignalAndItsDeadline) {
   StopSignal outer;
   StopSignal inner(&outer);
   EXPECT_FALSE(inner.Reached());
-  inner.SetDeadline(StopSignal::Clock::now() - std::chrono::seconds(1));
+  inner.SetDeadlineIn(-1);
   EXPECT_TRUE(inner.Reached());
   EXPECT_FALSE(inner.requested());
   EXPECT_FALSE(outer.Reached());
@@ -126,7 +126,7 @@ TEST(StopSignal, IsReachedAfterItsTime) {
 TEST(StopSignal, IsReachedAtTheDeadlineOfItsOuterSignal) {
   StopSignal outer;
   const StopSignal inner(&outer);
-  outer.SetDeadline(StopSignal::Clock::now() - std::chrono::seconds(1));
+  outer.SetDeadlineIn(-1);
   EXPECT_TRUE(inner.Reached());
   EXPECT_FALSE(inner.requested());
 }
@@ -193,6 +193,18 @@ TEST(BackgroundTasks, ThrowTheirFirstFailureOnce) {
   EXPECT_THROW(tasks.ThrowFailure(), Error);
   EXPECT_FALSE(tasks.failed());
   EXPECT_NO_THROW(tasks.ThrowFailure());
+}
+
+TEST(BackgroundTasks, FailureEndsWaitsOfThePostingThread) {
+  Interrupter interrupter;
+  std::promise<void> closed;
+  const Interrupter::Registration wait(
+      interrupter, [&](const std::exception_ptr& reason) { closed.set_exception(reason); });
+  BackgroundTasks tasks("test", &interrupter);
+  tasks.Post([] { throw Error("the disk is full"); });
+  EXPECT_THROW(closed.get_future().get(), Error);
+  tasks.Wait();
+  EXPECT_THROW(tasks.ThrowFailure(), Error);
 }
 
 TEST(BackgroundTasks, DestructorWaitsForAllTasks) {

@@ -186,6 +186,11 @@ class Refusing(Streams):
         error = self.run_tandem("train", self.config, "--set", "generate.target=walk_length", code=2)[1]
         self.assertIn("the run can make them itself", error)
 
+    def test_a_run_that_cannot_begin_leaves_no_folder(self):
+        self.run_tandem("train", self.config, "--out", self.run_folder, "--set", "validation.every_updates=1",
+                        "--set", "validation.file=missing.jsonl", code=2)
+        self.assertFalse(self.run_folder.exists())
+
     def test_a_run_without_a_stream_cannot_be_followed(self):
         self.finish(self.start_trainer("data.source=live", "train.max_updates=1"))
         error = self.run_tandem("generate", "--follow", self.run_folder, code=2)[1]

@@ -262,6 +262,23 @@ class Auto(CliTest):
         self.assertIsNotNone(chosen, log)
         self.assertEqual(self.saved("threads"), chosen.group(1))
 
+    def test_a_run_that_followed_the_clock_can_be_extended(self):
+        config = self.write("small.yaml", SMALL)
+        run = self.folder / "run"
+        self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=auto", "--set",
+                        "train.max_seconds=2")
+        done = json.loads((run / "summary.json").read_text())["updates"]
+        self.run_tandem("train", "--resume", run, "--set", f"train.max_updates={done + 3}", "--set",
+                        "train.max_seconds=0")
+        self.assertEqual(json.loads((run / "summary.json").read_text())["updates"], done + 3)
+        self.assertEqual(self.saved("plan"), "null")
+
+    def test_few_rows_of_long_walks_are_saved_as_a_number(self):
+        config = self.write("small.yaml", SMALL + "phases:\n  - {from: 0.5, generate: {max_scramble: 20}}\n")
+        self.run_tandem("train", config, "--out", "run", "--set", "generate.max_scramble=80")
+        saved = (self.folder / "run" / "config.yaml").read_text()
+        self.assertEqual(re.findall(r"rows_per_walk: (.*)", saved), ["8", "20"])
+
     def test_the_saved_config_repeats_a_run_that_follows_the_clock(self):
         config = self.write("small.yaml", SMALL + "optimizer: {schedule: linear}\n")
         run = self.folder / "run"
@@ -414,12 +431,19 @@ class Signals(CliTest):
     def test_an_interrupted_last_update_is_not_a_finished_run(self):
         config = self.write("long.yaml", SMALL)
         run = self.folder / "run"
-        self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=1", "--set",
-                        "train.batch_size=10", "--set", "train.iterations_per_update=50000", "--set",
-                        "train.max_seconds=2")
+        _, log = self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=1", "--set",
+                                 "train.batch_size=10", "--set", "train.iterations_per_update=50000",
+                                 "--set", "train.max_seconds=2", "--set", "validation.every_updates=1")
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual((summary["ended_by"], summary["updates"]), ("max_seconds", 0))
         self.assertGreater(summary["iterations"], 0)
+        self.assertNotIn("warning", log)
+        last = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+        self.assertEqual(last["solve_rate"], summary["solve_rate"])
+        # Its time is used, although the checkpoint is the state before the update.
+        _, error = self.run_tandem("train", "--resume", run, code=2)
+        self.assertIn("the run has used its", error)
+        self.run_tandem("train", "--resume", run, "--set", "train.max_seconds=3")
 
     def test_a_closed_pipe_keeps_a_checkpoint(self):
         config = self.write("long.yaml", SMALL)

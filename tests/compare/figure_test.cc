@@ -1,9 +1,10 @@
-#include "compare/figure.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "compare/comparison_figure.h"
+#include "compare/svg.h"
 
 namespace tandem {
 namespace {

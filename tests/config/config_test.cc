@@ -9,6 +9,7 @@
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/network_kinds.h"
+#include "config/write.h"
 #include "support/source_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"

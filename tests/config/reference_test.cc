@@ -7,6 +7,7 @@
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/training_phases.h"
+#include "config/write.h"
 #include "tandem/registry.h"
 
 namespace tandem {

@@ -8,6 +8,7 @@
 
 #include "config/error_for.h"
 #include "config/load.h"
+#include "config/write.h"
 
 namespace tandem {
 namespace {

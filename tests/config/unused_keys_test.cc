@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "config/write.h"
 #include "support/source_folder.h"
 
 namespace tandem {

@@ -78,7 +78,8 @@ TEST(Validate, MuonNeedsHiddenMatricesAndALearningRate) {
 
 TEST(Validate, ShardsNeedAFolderAndAFolderNeedsShards) {
   EXPECT_EQ(ErrorOf(kShards), "");
-  ExpectContradiction({"data.path=set"}, "data.path", "data.source", "only shards are read");
+  ExpectContradiction({"data.path=set"}, "data.path", "data.source",
+                      "only shards and streams are read");
   ExpectContradiction({"data.source=shards"}, "data.source", "data.path", "read from a folder");
 }
 
@@ -243,6 +244,16 @@ TEST(Validate, ValueAndPolicyNeedsLabelsOfBoth) {
   EXPECT_EQ(ErrorOf({"network.head=vp", "search.method=astar"}), "");
 }
 
+TEST(Validate, BatchNormalisationNeedsTwoExamplesWithoutTheStream) {
+  const std::vector<std::string> stream = {"data.source=stream", "train.max_updates=9",
+                                           "network.norm=batch", "train.batch_size=100"};
+  ExpectContradiction(With(stream, {"data.live_share=0.01"}), "network.norm", "data.live_share",
+                      "a single example");
+  for (const char* share : {"data.live_share=0", "data.live_share=0.02"}) {
+    EXPECT_EQ(ErrorOf(With(stream, {share})), "");
+  }
+}
+
 TEST(Validate, AWalkHasNoMoreRowsThanActions) {
   EXPECT_EQ(ErrorOf({"generate.max_scramble=20", "generate.rows_per_walk=20"}), "");
   ExpectContradiction({"generate.max_scramble=20", "generate.rows_per_walk=21"},
@@ -255,12 +266,16 @@ TEST(Validate, AWalkHasNoMoreRowsThanActions) {
   EXPECT_EQ(ErrorOf(With(small, {"generate.rows_per_walk=10"})), "");
 }
 
-TEST(Validate, PolicyActionsNeedValueAndPolicyAndASearchThatExpandsStates) {
+TEST(Validate, PolicyActionsNeedAPolicyAndASearchThatExpandsStates) {
   for (const std::string method : {"search.method=beam", "search.method=astar"}) {
     EXPECT_EQ(ErrorOf({"network.head=vp", "search.policy_actions=3", method}), "");
   }
-  ExpectContradiction({"search.policy_actions=3"}, "search.policy_actions", "network.head",
-                      "only head vp has");
+  EXPECT_EQ(ErrorOf({"network.head=policy", "generate.target=policy", "search.policy_actions=3"}),
+            "");
+  for (const std::string head : {"network.head=v", "network.head=q"}) {
+    ExpectContradiction({head, "search.policy_actions=3"}, "search.policy_actions", "network.head",
+                        "does not say how probable actions are");
+  }
   for (const std::string method : {"search.method=ida_star", "search.method=greedy"}) {
     ExpectContradiction({"network.head=vp", "search.policy_actions=3", method},
                         "search.policy_actions", "search.method", "expands all actions");
@@ -408,19 +423,32 @@ TEST(Validate, SearchMustEndWithinABuffer) {
       "");
 }
 
-TEST(Validate, WalkMustEndWithinABufferIfAllItsStatesAreExamples) {
-  const std::vector<std::string> small = {"train.batch_size=10", "train.iterations_per_update=10"};
-  EXPECT_EQ(ErrorOf(With(small, {"generate.max_scramble=100"})), "");
-  ExpectContradiction(With(small, {"generate.max_scramble=101"}), "generate.max_scramble",
-                      "train.iterations_per_update", "a buffer, which has 100 rows");
+TEST(Validate, RowsOfAWalkLieWithinABuffer) {
+  const std::vector<std::string> small = {"train.batch_size=10", "train.iterations_per_update=4"};
+  EXPECT_EQ(ErrorOf(With(small, {"generate.max_scramble=40"})), "");
+  ExpectContradiction(With(small, {"generate.max_scramble=41"}), "generate.max_scramble",
+                      "train.iterations_per_update", "a buffer, which has 40 rows");
+  // By default, a tenth of the states of a long walk are rows.
+  EXPECT_EQ(ErrorOf(With(small, {"generate.max_scramble=409"})), "");
+  ExpectContradiction(With(small, {"generate.max_scramble=410"}), "generate.max_scramble",
+                      "train.iterations_per_update", "a walk must end within a buffer");
   // With value iteration only the end of a walk is an example.
-  EXPECT_EQ(ErrorOf(With(small, {"generate.max_scramble=101", "generate.target=value_iteration"})),
+  EXPECT_EQ(ErrorOf(With(small, {"generate.max_scramble=41", "generate.target=value_iteration"})),
             "");
   // Rows from shards do not come from walks of this run.
-  EXPECT_EQ(ErrorOf(With(With(kShards, small), {"generate.max_scramble=101"})), "");
+  EXPECT_EQ(ErrorOf(With(With(kShards, small), {"generate.max_scramble=41"})), "");
   EXPECT_THAT(
-      ErrorOf(With(With(kShards, small), {"generate.max_scramble=51", "data.live_share=0.5"})),
-      HasSubstr("a buffer, which has 50 rows"));
+      ErrorOf(With(With(kShards, small), {"generate.max_scramble=21", "data.live_share=0.5"})),
+      HasSubstr("a buffer, which has 20 rows"));
+}
+
+TEST(Config, RowsOfAWalkAreAllOfAShortWalkAndATenthOfALongOne) {
+  EXPECT_EQ((GenerateConfig{.max_scramble = 50}).rows_of_walk(), 50);
+  EXPECT_EQ((GenerateConfig{.max_scramble = 51}).rows_of_walk(), 5);
+  EXPECT_EQ((GenerateConfig{.max_scramble = 51, .rows_per_walk = 51}).rows_of_walk(), 51);
+  // All states of the searches that own_solutions starts from walks are rows.
+  EXPECT_EQ((GenerateConfig{.target = Target::kOwnSolutions, .max_scramble = 51}).rows_of_walk(),
+            51);
 }
 
 TEST(Validate, DecreasingScheduleMustNotEndAboveItsStart) {

@@ -226,6 +226,8 @@ TEST(ShardSet, SystemErrorIsNotDamage) {
       EXPECT_THAT(error.what(), HasSubstr("cannot read " + path.string()));
     }
   }
+  EXPECT_THAT(MessageOf([&] { ShardSet(folder.path()); }),
+              HasSubstr("cannot read " + path.string()));
 }
 
 TEST(ShardSet, RejectsAFolderWithoutShards) {

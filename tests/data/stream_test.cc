@@ -223,6 +223,17 @@ TEST_F(Stream, TornAndWrongFilesAreLeftOut) {
   EXPECT_EQ(folder_.NumRejected(), 6);
 }
 
+TEST_F(Stream, FileThatTheSystemRefusesToReadStays) {
+  const fs::path loop = PathOf(Name(0, 0, 1));
+  fs::create_symlink(loop, loop);
+  const auto good = Write(Name(0, 1, 1));
+  StreamLedger ledger(folder_, {});
+  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
+  EXPECT_EQ(reader.Take(1, /*wait=*/true)->name, good);
+  EXPECT_TRUE(fs::is_symlink(loop));
+  EXPECT_EQ(reader.rejected(), 0);
+}
+
 TEST_F(Stream, RejectedFileReplacesAnEarlierOneOfTheSameName) {
   for (const char* content : {"first", "second"}) {
     WriteFileAtomically(folder_.path() / "stray.tandem", content);

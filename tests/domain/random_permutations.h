@@ -18,7 +18,7 @@ inline std::vector<Permutation> RandomPermutations(std::size_t count, std::size_
   std::vector<Permutation> permutations(count, Permutation(positions));
   for (Permutation& permutation : permutations) {
     std::iota(permutation.begin(), permutation.end(), std::uint8_t{0});
-    DrawPlaces(std::span(permutation), 0, positions, random);
+    PartialShuffle(std::span(permutation), 0, positions, random);
   }
   return permutations;
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "config/load.h"
+#include "config/write.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -202,6 +202,20 @@ TEST_F(GenerateShardsTest, NamesTheShardThatCannotBeCreated) {
   }
 }
 
+TEST_F(GenerateShardsTest, FailureToWriteIsReportedIfTheNextChunkIsStopped) {
+  const Config config = Puzzle8Config();
+  const auto domain = MakeDomain(config.domain.full_name());
+  const auto generator = MakeGenerator(*domain, config, nullptr);
+  Watched stopped(*generator, [](const FillRequest& request) {
+    if (request.first_row > 0) throw Stopped();
+  });
+  std::filesystem::create_directory(
+      fmt::format("{}.{}.partial", ShardPath(folder_.path(), 0).string(), ::getpid()));
+  EXPECT_THROW(GenerateShards(stopped, SpecOfSet(config, domain->spec(), SmallShards(), ""),
+                              folder_.path(), {}, StopSignal(), [](const GenerateProgress&) {}),
+               Error);
+}
+
 TEST_F(GenerateShardsTest, RejectsSetsLargerThanTheFreeDiskSpace) {
   try {
     MakeShards(
@@ -314,6 +328,11 @@ TEST_F(SpecOfSetTest, SetHoldsTheRowsOfAWalkIfNotAllAreRows) {
   EXPECT_FALSE(provenance().contains("generate.rows_per_walk"));
   config.generate.rows_per_walk = 2;
   EXPECT_EQ(provenance().at("generate.rows_per_walk"), "2");
+  config.generate.rows_per_walk.reset();
+  config.generate.max_scramble = 70;
+  EXPECT_EQ(provenance().at("generate.rows_per_walk"), "7");
+  config.generate.target = Target::kValueIteration;  // takes the end of each walk
+  EXPECT_FALSE(provenance().contains("generate.rows_per_walk"));
 }
 
 TEST_F(SpecOfSetTest, SetHoldsTheKeysOfSearchesThatMakeADifference) {

@@ -18,7 +18,7 @@
 #include "tandem/registry.h"
 #include "train/calibrate.h"
 #include "train/loaded_model.h"
-#include "train/resume.h"
+#include "train/resolve.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"
 

@@ -49,7 +49,7 @@ TEST(GoalBall, HoldsExactlyTheStatesWithinItsRadius) {
     if (!cost) continue;
     ++within;
     EXPECT_EQ(*cost, static_cast<float>(distance));
-    const std::vector<Action> way = ball.WayHome(state);
+    const std::vector<Action> way = ball.PathToGoal(state);
     EXPECT_EQ(way.size(), static_cast<std::size_t>(distance));
     EXPECT_TRUE(Solves(pancakes, state, way));
   }
@@ -99,7 +99,7 @@ TEST(GoalBall, UnequalCostsGiveTheCheapestWays) {
     ASSERT_EQ(ball.CostOf(state).has_value(), least <= 6) << cell;
     if (least > 6) continue;
     EXPECT_EQ(*ball.CostOf(state), least);
-    EXPECT_EQ(CostOf(ring.spec(), ball.WayHome(state)), least);
+    EXPECT_EQ(CostOf(ring.spec(), ball.PathToGoal(state)), least);
   }
   EXPECT_EQ(ball.least_cost_outside(), 7.0F);
 }
@@ -120,7 +120,7 @@ TEST(GoalBall, ActionsThatDoNotApplyLeadNowhere) {
   const GoalBall ball(path, 5, kNoLimit);
   EXPECT_EQ(ball.size(), 6U);
   const State state = {5};
-  EXPECT_EQ(ball.WayHome(state), std::vector<Action>(5, Action{0}));
+  EXPECT_EQ(ball.PathToGoal(state), std::vector<Action>(5, Action{0}));
 }
 
 TEST(GoalBall, RefusesPuzzlesWithoutABallAndSaysWhy) {

@@ -377,17 +377,20 @@ TEST(BeamSearch, PolicyActionsLimitsTheActionsOfAState) {
   const std::uint8_t start[] = {1};
   CityValueAndPolicy network;
   Config config{.search = {.beam_width = 10, .max_length = 5, .policy_actions = 1}};
-  config.network.head = Head::kVp;
-  auto search = MakeSearch(map, network, config);
-  const SearchResult one = search->Solve(start, StopSignal());
-  EXPECT_EQ(one.ended, Ended::kExhausted);
-  EXPECT_EQ(one.nodes, 2);
-  EXPECT_THAT(search->Failure(one), HasSubstr("search.policy_actions"));
+  for (const Head head : {Head::kVp, Head::kPolicy}) {
+    config.network.head = head;
+    config.search.policy_actions = 1;
+    const auto search = MakeSearch(map, network, config);
+    const SearchResult one = search->Solve(start, StopSignal());
+    EXPECT_EQ(one.ended, Ended::kExhausted);
+    EXPECT_EQ(one.nodes, 2);
+    EXPECT_THAT(search->Failure(one), HasSubstr("search.policy_actions"));
 
-  config.search.policy_actions = 2;
-  const SearchResult both = MakeSearch(map, network, config)->Solve(start, StopSignal());
-  ASSERT_TRUE(both.solved);
-  EXPECT_EQ(FormatActions(map.spec(), both.actions), "a b a");
+    config.search.policy_actions = 2;
+    const SearchResult both = MakeSearch(map, network, config)->Solve(start, StopSignal());
+    ASSERT_TRUE(both.solved);
+    EXPECT_EQ(FormatActions(map.spec(), both.actions), "a b a");
+  }
 }
 
 TEST(MakeSearch, SearchesDescribeThemselvesAndTheirMainKey) {

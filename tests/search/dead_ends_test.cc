@@ -50,9 +50,10 @@ std::vector<SearchResult> SolveByAll(QEvaluator& net, const PitsDomain& pits, co
   config.search.weight = 1;
   const StopSignal stop;
   std::vector<SearchResult> results;
-  for (QEvaluator* q_net : {static_cast<QEvaluator*>(nullptr), &net}) {
-    results.push_back(BeamSearch(pits, net, config, q_net, nullptr).Solve(start, stop));
-    results.push_back(AnytimeBeamSearch(pits, net, config, q_net, nullptr).Solve(start, stop));
+  for (QEvaluator* q_or_policy : {static_cast<QEvaluator*>(nullptr), &net}) {
+    results.push_back(BeamSearch(pits, net, config, q_or_policy, nullptr).Solve(start, stop));
+    results.push_back(
+        AnytimeBeamSearch(pits, net, config, q_or_policy, nullptr).Solve(start, stop));
   }
   results.push_back(AStar(pits, net, config).Solve(start, stop));
   results.push_back(QStar(pits, net, config).Solve(start, stop));

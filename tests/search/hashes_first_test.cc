@@ -70,7 +70,7 @@ TEST_P(HashesFirst, KnowsOfChildrenWhatExpandKnows) {
     ASSERT_EQ(hashed.hashes()[i], HashState(expanded.children()[i]));
     if (std::isinf(hashed.KnownCost(i))) continue;
     ++known;
-    EXPECT_TRUE(Solves(*domain, {rebuilt[i].begin(), rebuilt[i].end()}, hashed.WayHome(i)));
+    EXPECT_TRUE(Solves(*domain, {rebuilt[i].begin(), rebuilt[i].end()}, hashed.PathToGoal(i)));
   }
   EXPECT_GT(known, 0U);
   EXPECT_LT(known, all.size());

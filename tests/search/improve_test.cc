@@ -191,6 +191,23 @@ TEST(ImprovingSearch, ReportsTheLengthBeforeAndLeavesUnsolvedPuzzlesAlone) {
   EXPECT_EQ(numbers, (std::vector<std::size_t>{0, 1, 2}));
 }
 
+TEST(ImprovingSearch, ReportsNoSolutionThatCostsMoreThanAllowed) {
+  const PancakeDomain pancakes(6);
+  const Detour detour(pancakes, 30, 3);
+  const std::vector<std::vector<Action>> solutions = {detour.solution};
+  for (const double at_most : {0.5, 8.0}) {
+    ImprovingSearch search(pancakes, std::make_unique<LongWay>(detour.solution),
+                           BallOf(pancakes, 3), {.improve_seconds = kSeconds, .at_most = at_most});
+    search.SolveAll({ConstRows(detour.start), {}, solutions}, StopSignal(),
+                    [&](std::size_t /*i*/, const SearchResult& result) {
+                      EXPECT_EQ(result.solved, at_most == 8);
+                      if (result.solved) return;
+                      EXPECT_EQ(result.ended, Ended::kCostLimit);
+                      EXPECT_TRUE(result.actions.empty());
+                    });
+  }
+}
+
 TEST(ImprovingSearch, ShortensTheGivenSolutionIfTheSearchFindsNone) {
   const PancakeDomain pancakes(6);
   const Detour detour(pancakes, 30, 3);

@@ -15,7 +15,7 @@
 #include "config/load.h"
 #include "nn/device.h"
 #include "train/checkpoint.h"
-#include "train/resume.h"
+#include "train/resolve.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"
 

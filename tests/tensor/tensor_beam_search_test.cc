@@ -65,7 +65,8 @@ class TensorBeamSearchTest : public testing::Test {
     const SearchResult expected = beam.Solve(start, StopSignal());
     const SearchResult result = tensors.Solve(start, StopSignal());
     EXPECT_EQ(result.solved, expected.solved);
-    EXPECT_EQ(result.ended, expected.ended) << Name(result.ended) << ", " << Name(expected.ended);
+    EXPECT_EQ(result.ended, expected.ended)
+        << NameOf(result.ended) << ", " << NameOf(expected.ended);
     EXPECT_EQ(result.actions, expected.actions);
     EXPECT_EQ(result.cost, expected.cost);
     EXPECT_EQ(result.nodes, expected.nodes);

@@ -7,7 +7,7 @@
 #include "nn/resnet_fc.h"
 #include "search/ball.h"
 #include "tandem/registry.h"
-#include "train/resume.h"
+#include "train/resolve.h"
 
 namespace tandem {
 namespace {
@@ -44,6 +44,19 @@ TEST(MemoryPlan, CountsTheOptimizersMeansAndTheAverageOfTheWeights) {
   const std::int64_t one = 3 * 4 * adam.parameters;
   EXPECT_EQ(PlanFor("optimizer: {name: sgd}").network, adam.network - one);
   EXPECT_EQ(PlanFor("train: {ema_decay: 0.99}").network, adam.network + one);
+}
+
+TEST(MemoryPlan, CountsTheCopiesOfWeightsThatWaitToBeWritten) {
+  const MemoryPlan plan = PlanFor("");
+  EXPECT_EQ(PlanFor("checkpoint: {keep_every: 5}").network, plan.network + 3 * 4 * plan.parameters);
+}
+
+TEST(MemoryPlan, CountsNoTargetNetworkIfNoRowsAreGenerated) {
+  const std::string stream = "data: {source: stream}\n";
+  EXPECT_EQ(PlanFor(stream + "generate: {target: value_iteration}").network,
+            PlanFor(stream + "generate: {target: walk_length}").network);
+  EXPECT_GT(PlanFor("generate: {target: value_iteration}").network,
+            PlanFor("generate: {target: walk_length}").network);
 }
 
 TEST(MemoryPlan, CountsBothCopiesOfTheWeightsOfAFusedStep) {

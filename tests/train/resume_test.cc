@@ -1,5 +1,4 @@
 // Tests that runs which are stopped, are killed or fail can be resumed.
-#include "train/resume.h"
 
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
@@ -308,14 +307,14 @@ TEST_P(WithCurriculum, ResumeAfterEachUpdateGivesSameWeights) {
     RunInterrupted(at, [](TrainRun& run) { run.RequestStop(); });
     const Checkpoint checkpoint(folder_ / "checkpoint.pt");
     EXPECT_EQ(checkpoint.Counters().updates, at / 5);
-    EXPECT_GE(checkpoint.StateOfPipeline().longest_scramble, at == 5 ? 2 : 4);
+    EXPECT_GE(checkpoint.Pipeline().longest_scramble, at == 5 ? 2 : 4);
     ExpectTheSame(GoOn());
   }
 }
 
 TEST_P(WithCurriculum, ResumeWithinAnUpdateStartsFromTheLengthOfItsRows) {
   RunInterrupted(8, [](TrainRun& run) { run.RequestStop(); });  // in update 1
-  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").StateOfPipeline().longest_scramble, 2);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Pipeline().longest_scramble, 2);
   ExpectTheSame(GoOn());
 }
 
@@ -336,7 +335,7 @@ TEST_P(InFolder, CheckpointWithoutALongestScrambleBeginsWithOne) {
   const TensorDict old = ReadTensorFile(file);
   EXPECT_EQ(Inside(old, {"resume"}).erase("longest_scramble"), 1U);
   WriteTensorFile(file, old);
-  EXPECT_EQ(Checkpoint(file).StateOfPipeline().longest_scramble, 1);
+  EXPECT_EQ(Checkpoint(file).Pipeline().longest_scramble, 1);
 }
 
 TEST_P(InFolder, BestCannotBeResumed) {
@@ -383,8 +382,8 @@ void ReadAll(const fs::path& file, const Config& config) {
   checkpoint.LoadModel(net, domain->spec().name);
   checkpoint.Counters();
   checkpoint.ConfigYaml();
-  checkpoint.Position();
-  checkpoint.StateOfPipeline();
+  checkpoint.PositionInShards();
+  checkpoint.Pipeline();
   checkpoint.LoadState({}, {}, {});
 }
 

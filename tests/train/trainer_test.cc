@@ -19,7 +19,7 @@
 #include "support/recording_device.h"
 #include "support/ring_domain.h"
 #include "tandem/error.h"
-#include "train/resume.h"
+#include "train/resolve.h"
 
 namespace tandem {
 namespace {

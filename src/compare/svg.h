@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "compare/comparison.h"
-
 namespace tandem {
 
 struct Point {
@@ -99,11 +97,5 @@ struct Panel {
 
 /// Draws the grid of a panel, with numbers below and to the left of it.
 void DrawGrid(Svg& svg, const Panel& panel, const Axis& to_x, const Axis& to_y);
-
-/// Returns an SVG with four parts: the solve rate over iterations; the solve rate over seconds; a
-/// legend, which names curves that coincide; and a timeline of the generator and the main thread in
-/// the first updates of the first seed. If no run was validated, shows the loss instead of the
-/// solve rate. Requires at least one variant with runs, and the same number of runs of each.
-std::string Figure(std::span<const VariantRuns> variants, const std::string& title);
 
 }  // namespace tandem

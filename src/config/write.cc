@@ -1,0 +1,214 @@
+#include "config/write.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "config/fields.h"
+#include "config/load.h"
+#include "config/training_phases.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+// Writes `values`, the texts of `fields`, into the map that is open in `out`.
+void EmitFields(YAML::Emitter& out, const std::vector<Field>& fields,
+                const std::vector<std::string>& values) {
+  std::string open;  // the section being written
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::string section = fields[i].section();
+    if (section != open) {
+      if (!open.empty()) out << YAML::EndMap;
+      if (!section.empty()) out << YAML::Key << section << YAML::Value << YAML::BeginMap;
+      open = section;
+    }
+    out << YAML::Key << fields[i].name() << YAML::Value;
+    if (values[i] == "null") {
+      out << YAML::LowerNull << YAML::Null;  // as a string it would be quoted
+    } else {
+      out << values[i];
+    }
+  }
+  if (!open.empty()) out << YAML::EndMap;
+}
+
+void EmitPhase(YAML::Emitter& out, const PhaseConfig& phase, std::vector<Field> fields) {
+  std::vector<std::string> values;
+  std::erase_if(fields, [&](const Field& field) {
+    return std::ranges::none_of(phase.settings,
+                                [&](const auto& setting) { return setting.first == field.key; });
+  });
+  for (const auto& [key, value] : phase.settings) values.push_back(value);
+  out << YAML::BeginMap << YAML::Key << "from" << YAML::Value << fmt::format("{}", phase.from);
+  EmitFields(out, fields, values);
+  out << YAML::EndMap;
+}
+
+}  // namespace
+
+std::string ToYaml(const Config& config) {
+  Config copy = config;
+  const std::vector<Field> fields = FieldsOf(copy);
+  std::vector<std::string> values;
+  values.reserve(fields.size());
+  for (const Field& field : fields) values.push_back(FieldText(field));
+  YAML::Emitter out;
+  out << YAML::BeginMap;
+  EmitFields(out, fields, values);
+  if (!config.phases.empty()) {
+    out << YAML::Key << "phases" << YAML::Value << YAML::BeginSeq;
+    for (const PhaseConfig& phase : config.phases) EmitPhase(out, phase, fields);
+    out << YAML::EndSeq;
+  }
+  out << YAML::EndMap;
+  return std::string(out.c_str()) + "\n";
+}
+
+namespace {
+
+constexpr std::size_t kColumns = 80;
+
+constexpr std::string_view kPreamble =
+    "Every key of a config, with its meaning, its default and the values that it accepts. A config "
+    "needs only the keys that differ from the defaults. The keys marked [try first] are the ones "
+    "to start with.";
+
+constexpr std::string_view kTryFirstMark = "[try first] ";
+
+// Formats `text` as comment lines, broken between words.
+std::string Comment(std::string_view text, std::string_view indent) {
+  std::string lines;
+  std::string line;
+  const auto end_line = [&] {
+    lines += fmt::format("{}#{}\n", indent, line);
+    line.clear();
+  };
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (!line.empty() && indent.size() + 2 + line.size() + word.size() > kColumns) end_line();
+    line += fmt::format(" {}", word);
+  }
+  end_line();
+  return lines;
+}
+
+std::string Scalar(const std::string& text) {
+  if (text == "null") return text;  // the emitter would quote it as a string
+  YAML::Emitter out;
+  out << text;
+  return out.c_str();
+}
+
+// A key as the reference prints it.
+struct Entry {
+  std::string meaning;
+  std::string setting;  // "batch_size: 1000"
+  std::string expected;
+
+  bool operator==(const Entry&) const = default;
+};
+
+Entry EntryOf(const Field& field) {
+  return {.meaning = fmt::format("{}{}", field.try_first ? kTryFirstMark : "", field.meaning),
+          .setting = fmt::format("{}: {}", field.name(), Scalar(FieldText(field))),
+          .expected = Expected(field)};
+}
+
+// Returns the keys that only some puzzles have, commented out, because a config of the defaults
+// must not set them. Puzzles whose keys have the same description share an entry.
+std::vector<Entry> ParametersOfDomains() {
+  std::vector<Entry> entries;
+  std::vector<std::string> names;  // names[i]: the puzzles that share entries[i]
+  for (const std::string& name : DomainNames()) {
+    const DomainParameter* parameter = ParameterOf(name);
+    if (parameter == nullptr) continue;
+    Entry entry{
+        .meaning = parameter->meaning,
+        .setting = fmt::format("# {}: {}", parameter->key, Scalar(parameter->default_value)),
+        .expected = parameter->expected};
+    const auto same = std::ranges::find(entries, entry);
+    if (same != entries.end()) {
+      std::string& all = names[same - entries.begin()];
+      all = fmt::format("{}, {}", all, name);
+    } else {
+      entries.push_back(std::move(entry));
+      names.push_back(name);
+    }
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i].meaning = fmt::format("Only for {}: {}.", names[i], entries[i].meaning);
+  }
+  return entries;
+}
+
+std::string SectionText(std::string_view section, const std::vector<Entry>& entries) {
+  const std::string_view indent = section.empty() ? "" : "  ";
+  std::size_t width = 0;
+  for (const Entry& entry : entries) width = std::max(width, entry.setting.size());
+  std::string text = section.empty() ? "\n" : fmt::format("\n{}:\n", section);
+  for (const Entry& entry : entries) {
+    text += Comment(entry.meaning, indent);
+    if (indent.size() + width + 4 + entry.expected.size() <= kColumns) {
+      text += fmt::format("{}{:<{}}  # {}\n", indent, entry.setting, width, entry.expected);
+    } else {
+      text += Comment(entry.expected, indent) + fmt::format("{}{}\n", indent, entry.setting);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ConfigReference() {
+  Config defaults;
+  const std::vector<Field> fields = FieldsOf(defaults);
+  std::string text = Comment(kPreamble, "");
+  for (auto begin = fields.begin(); begin != fields.end();) {
+    const std::string section = begin->section();
+    std::vector<Entry> entries;
+    for (; begin != fields.end() && begin->section() == section; ++begin) {
+      if (!std::holds_alternative<ArgumentField>(begin->value)) entries.push_back(EntryOf(*begin));
+    }
+    if (section == "domain") {
+      for (Entry& entry : ParametersOfDomains()) entries.push_back(std::move(entry));
+    }
+    text += SectionText(section, entries);
+  }
+  text += "\n" + Comment(fmt::format("{} {}.", kPhasesMeaning, kPhaseKeys), "");
+  std::istringstream example{std::string(kPhasesExample)};
+  for (std::string line; std::getline(example, line);) text += "# " + line + "\n";
+  return text;
+}
+
+std::string StarterConfig(Config config, std::string_view introduction) {
+  Config defaults;
+  defaults.domain = config.domain;  // the keys under `domain` depend on the puzzle
+  const std::vector<Field> fields = FieldsOf(config);
+  const std::vector<Field> default_fields = FieldsOf(defaults);
+  std::vector<std::pair<std::string, std::vector<Entry>>> sections;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const Field& field = fields[i];
+    const bool is_argument = std::holds_alternative<ArgumentField>(field.value);
+    const bool differs = FieldText(field) != FieldText(default_fields[i]);
+    if (!field.try_first && !is_argument && !differs) continue;
+    if (sections.empty() || sections.back().first != field.section()) {
+      sections.push_back({field.section(), {}});
+    }
+    Entry& entry = sections.back().second.emplace_back(EntryOf(field));
+    entry.meaning = field.meaning;  // without a mark, because most keys here are to be tried first
+  }
+  std::string text = Comment(introduction, "");
+  for (const auto& [section, entries] : sections) text += SectionText(section, entries);
+  return text;
+}
+
+}  // namespace tandem

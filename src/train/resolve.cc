@@ -1,0 +1,139 @@
+#include "train/resolve.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/machine.h"
+#include "config/fields.h"
+#include "config/training_phases.h"
+#include "nn/device.h"
+#include "nn/fused_step.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+// Without a product of hidden layers, all that the fused step and the fused copy do in bf16 is fast
+// on any processor. `may_be_fused`: the config allows them.
+Precision Resolved(Precision precision, bool may_be_fused, const NetworkConfig& network,
+                   const Device& device) {
+  if (precision != Precision::kAuto) return precision;
+  const bool is_fast = may_be_fused && !HasHiddenProducts(network) &&
+                       WhyNotFused(network, Precision::kBf16, device.torch()).empty();
+  return is_fast || device.has_fast_bf16() ? Precision::kBf16 : Precision::kFp32;
+}
+
+Precision TrainingPrecision(const Config& config, const Device& device) {
+  const bool may_be_fused =
+      config.train.step == TrainStep::kAuto || config.train.step == TrainStep::kFused;
+  return Resolved(config.train.precision, may_be_fused, config.network, device);
+}
+
+Precision InferencePrecision(const Config& config, const Device& device) {
+  const bool may_be_fused = config.inference.forward == InferenceForward::kAuto ||
+                            config.inference.forward == InferenceForward::kFused;
+  return Resolved(config.inference.precision, may_be_fused, config.network, device);
+}
+
+void MakeAbsolute(std::string& path) {
+  if (!path.empty()) path = std::filesystem::absolute(path).lexically_normal().string();
+}
+
+// Returns whether the argument of the puzzle is a path. Names of the puzzles that come with Tandem
+// are not paths, even if a file has the same name.
+bool IsPath(const DomainConfig& domain) {
+  const DomainParameter* parameter = ParameterOf(domain.name);
+  return parameter != nullptr && parameter->key == "file" &&
+         domain.argument.find_first_of("./") != std::string::npos;
+}
+
+// Only resnet_fc can gather its first layer, and decides that by the shape of its input.
+void ResolveFirstLayer(FirstLayer& first_layer, const NetworkConfig& network) {
+  if (first_layer == FirstLayer::kAuto && network.kind != kResNetFc) {
+    first_layer = FirstLayer::kProduct;
+  }
+}
+
+// Each of int8 and fp8 has one way to be computed.
+InferenceForward ForwardFor(const Config& config, const Device& device) {
+  const Precision precision = config.inference.precision;
+  if (precision == Precision::kFp8) return InferenceForward::kTensors;
+  const bool fused = precision == Precision::kInt8 ||
+                     WhyNotFused(config.network, precision, device.torch()).empty();
+  return fused ? InferenceForward::kFused : InferenceForward::kOperators;
+}
+
+// Replaces `generate.rows_per_walk: auto` by rows(config of the phase), in the run and in its later
+// phases, so that the run stays the same if another version chooses another number.
+template <class RowsOfWalk>
+void ResolveRowsPerWalk(Config& config, const RowsOfWalk& rows) {
+  Config asked = config;
+  const std::vector<Field> fields = FieldsOf(asked);
+  const auto resolved = [&](std::int64_t phase) -> std::optional<std::int64_t> {
+    const GenerateConfig generate = ConfigOfPhase(asked, phase).generate;
+    if (generate.rows_per_walk || !TakesRowsOfWalks(generate.target)) return std::nullopt;
+    return rows(generate);
+  };
+  if (const auto of_run = resolved(0)) config.generate.rows_per_walk = of_run;
+  for (std::size_t i = 0; i < config.phases.size(); ++i) {
+    const auto of_phase = resolved(static_cast<std::int64_t>(i) + 1);
+    if (!of_phase) continue;
+    auto& settings = config.phases[i].settings;
+    settings.emplace_back("generate.rows_per_walk", std::to_string(*of_phase));
+    std::ranges::sort(settings, {}, [&](const auto& setting) {
+      return std::ranges::find(fields, setting.first, &Field::key) - fields.begin();
+    });
+  }
+}
+
+}  // namespace
+
+Config WithAllRowsOfWalks(Config config) {
+  ResolveRowsPerWalk(config, [](const GenerateConfig& generate) { return generate.max_scramble; });
+  return config;
+}
+
+Config WithAbsolutePaths(Config config) {
+  if (IsPath(config.domain)) MakeAbsolute(config.domain.argument);
+  for (std::string* path : {&config.data.path, &config.generate.paths, &config.validation.file,
+                            &config.replay.map_to, &config.network.init_from}) {
+    MakeAbsolute(*path);
+  }
+  for (PhaseConfig& phase : config.phases) {
+    for (auto& [key, value] : phase.settings) {
+      if (key == "generate.paths" && value != "null") MakeAbsolute(value);
+    }
+  }
+  return config;
+}
+
+Config ResolveAutos(Config config, const Device& device, std::int64_t processes) {
+  const std::int64_t cores = std::max<std::int64_t>(1, NumCores() / processes);
+  config.device = device.torch().str();
+  config.pipeline.policy_lag =
+      config.pipeline.policy_lag.value_or(DefaultLag(config.pipeline.mode));
+  config.generate.workers = config.generate.workers.value_or(cores);
+  ResolveRowsPerWalk(config,
+                     [](const GenerateConfig& generate) { return generate.rows_of_walk(); });
+  config.train.threads = config.train.threads.value_or(cores);
+  config.inference.threads = config.inference.threads.value_or(*config.train.threads);
+  config.inference.batch_size = config.inference.batch_size.value_or(
+      device.torch().is_cpu() ? InferenceConfig::kCpuRows : InferenceConfig::kGpuRows);
+  ResolveFirstLayer(config.train.first_layer, config.network);
+  ResolveFirstLayer(config.inference.first_layer, config.network);
+  config.train.precision = TrainingPrecision(config, device);
+  config.inference.precision = InferencePrecision(config, device);
+  if (config.train.step == TrainStep::kAuto) {
+    const bool fused = WhyNotFused(config.network, config.train.precision, device.torch()).empty();
+    config.train.step = fused ? TrainStep::kFused : TrainStep::kAutograd;
+  }
+  if (config.inference.forward == InferenceForward::kAuto) {
+    config.inference.forward = ForwardFor(config, device);
+  }
+  return config;
+}
+
+}  // namespace tandem

@@ -1,0 +1,42 @@
+// The report of a run about the shards that it read.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "data/epoch_order.h"
+#include "data/shard_pipeline.h"
+
+namespace tandem {
+
+class ShardLoader;
+
+/// `ShardReport` says how much a run read from shards and how fast. The position counts from the
+/// start of the run; everything else counts from the last --resume.
+struct ShardReport {
+  ShardPosition position;
+  std::int64_t examples = 0;  ///< number of examples in the set
+  StageTotals disk, transfer;
+  StageTotals training;  ///< bytes trained on, and seconds of the updates without their waits
+};
+
+/// `TrainingMark` records the progress of the main thread at one moment.
+struct TrainingMark {
+  std::int64_t rows = 0;  ///< ShardPosition::rows
+  double train_s = 0;     ///< seconds of training
+  double wait_s = 0;      ///< seconds of that spent waiting for chunks
+};
+
+/// Reports what `shards` did between two marks.
+ShardReport ReportOfShards(const ShardLoader& shards, const TrainingMark& begin,
+                           const TrainingMark& end);
+
+nlohmann::ordered_json ToJson(const ShardReport& report);
+
+/// Returns a line of text, and a second one if chunks were skipped. `device` is a device name as in
+/// a config. The rate of transfers is left out for the CPU, where nothing is transferred.
+std::vector<std::string> DescribeShardReport(const ShardReport& report, const std::string& device);
+
+}  // namespace tandem
