@@ -104,8 +104,8 @@ void CheckExamples(const Config& c, const Reject& reject) {
                            "{} rows. Lower generate.search_iterations or "
                            "generate.search_beam_width, or raise train.iterations_per_update.",
                            states_per_step, c.live_rows_of(0)));
-  reject(c.generate.rows_of_walk() > c.generate.max_scramble, "generate.rows_per_walk",
-         "generate.max_scramble",
+  reject(TakesRowsOfWalks(c.generate.target) && c.generate.rows_of_walk() > c.generate.max_scramble,
+         "generate.rows_per_walk", "generate.max_scramble",
          "each row is another state of a walk. Lower generate.rows_per_walk, or raise "
          "generate.max_scramble.");
   // The rows of a walk lie within one buffer.

@@ -80,7 +80,8 @@ void ResolveRowsPerWalk(Config& config, const RowsOfWalk& rows) {
   if (const auto of_run = resolved(0)) config.generate.rows_per_walk = of_run;
   for (std::size_t i = 0; i < config.phases.size(); ++i) {
     const auto of_phase = resolved(static_cast<std::int64_t>(i) + 1);
-    if (!of_phase) continue;
+    const Config inherits = ConfigOfPhase(config, static_cast<std::int64_t>(i) + 1);
+    if (!of_phase || inherits.generate.rows_per_walk == of_phase) continue;
     auto& settings = config.phases[i].settings;
     settings.emplace_back("generate.rows_per_walk", std::to_string(*of_phase));
     std::ranges::sort(settings, {}, [&](const auto& setting) {

@@ -439,7 +439,7 @@ class Signals(CliTest):
         self.assertGreater(summary["iterations"], 0)
         self.assertNotIn("warning", log)
         last = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
-        self.assertEqual(last["solve_rate"], summary["solve_rate"])
+        self.assertEqual(last["solve_rate"], summary["validation"]["solve_rate"])
         # Its time is used, although the checkpoint is the state before the update.
         _, error = self.run_tandem("train", "--resume", run, code=2)
         self.assertIn("the run has used its", error)

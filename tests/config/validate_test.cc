@@ -245,8 +245,9 @@ TEST(Validate, ValueAndPolicyNeedsLabelsOfBoth) {
 }
 
 TEST(Validate, BatchNormalisationNeedsTwoExamplesWithoutTheStream) {
-  const std::vector<std::string> stream = {"data.source=stream", "train.max_updates=9",
-                                           "network.norm=batch", "train.batch_size=100"};
+  const std::vector<std::string> stream = {"data.source=stream", "generate.target=value_iteration",
+                                           "train.max_updates=9", "network.norm=batch",
+                                           "train.batch_size=100"};
   ExpectContradiction(With(stream, {"data.live_share=0.01"}), "network.norm", "data.live_share",
                       "a single example");
   for (const char* share : {"data.live_share=0", "data.live_share=0.02"}) {
