@@ -138,6 +138,56 @@ std::vector<std::string> KeysOfNetworkLabels(const Config& config) {
   return keys;
 }
 
+// Fills `rows` with chunk `chunk`, after it was made or replaced if it has another size.
+void FillChunk(Generator& generator, const ShardSetSpec& set, std::int64_t chunk,
+               std::unique_ptr<DataBuffer>& rows, const StopSignal& stop) {
+  const std::int64_t count = set.RowsOfChunk(chunk);
+  if (rows == nullptr || std::cmp_not_equal(rows->rows(), count)) {
+    rows = std::make_unique<DataBuffer>(set.schema, static_cast<std::size_t>(count));
+  }
+  generator.Fill({.update = kNoUpdate, .first_row = chunk * set.chunk_rows, .rows = count}, *rows,
+                 stop);
+  if (HasTargets(set.schema)) CheckTargets(*rows, fmt::format("chunk {} of the set", chunk));
+}
+
+// Writes one chunk at a time on a thread of its own.
+class ChunkWriter {
+ public:
+  ChunkWriter(const fs::path& folder, const ShardSetSpec& set, GenerateProgress& done)
+      : folder_(folder), set_(set), done_(done) {}
+
+  // Starts to write chunk `chunk`, which belongs to shard `shard`. `rows` must not change before
+  // Wait returns.
+  void Start(std::int64_t shard, std::int64_t chunk, const DataBuffer& rows) {
+    written_ = thread_.Post([this, shard, chunk, &rows] { Write(shard, chunk, rows); });
+  }
+
+  // Waits until the last chunk is written, and throws what that threw. Returns whether there was
+  // one.
+  bool Wait() {
+    if (!written_.valid()) return false;
+    written_.get();
+    return true;
+  }
+
+ private:
+  void Write(std::int64_t shard, std::int64_t chunk, const DataBuffer& rows) {
+    if (chunk == set_.FirstChunk(shard)) file_.emplace(ShardPath(folder_, shard), set_, shard);
+    file_->Add(rows);
+    done_.rows_made += static_cast<std::int64_t>(rows.rows());
+    if (chunk + 1 < set_.EndChunk(shard)) return;
+    done_.bytes += file_->Commit();
+    file_.reset();
+  }
+
+  const fs::path& folder_;
+  const ShardSetSpec& set_;
+  GenerateProgress& done_;
+  std::optional<ShardWriter> file_;  // the current shard
+  std::future<void> written_;        // the write of the last chunk
+  Worker thread_{"writer"};          // last, because its tasks use the members above
+};
+
 }  // namespace
 
 ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
@@ -216,41 +266,21 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
 
   std::unique_ptr<DataBuffer> filling;
   std::unique_ptr<DataBuffer> writing;
-  std::optional<ShardWriter> file;  // the current shard
-  std::future<void> written;        // the write of the previous chunk
-  Worker thread("writer");          // declared last, because its tasks use the variables above
-  const auto finish_write = [&] {
-    if (!written.valid()) return;
-    written.get();
-    progress(done);
-  };
+  ChunkWriter writer(folder, set, done);
   for (const std::int64_t shard : shards) {
     for (std::int64_t c = set.FirstChunk(shard); c < set.EndChunk(shard); ++c) {
-      const std::int64_t rows = set.RowsOfChunk(c);
-      if (filling == nullptr || std::cmp_not_equal(filling->rows(), rows)) {
-        filling = std::make_unique<DataBuffer>(set.schema, static_cast<std::size_t>(rows));
-      }
       try {
-        generator.Fill({.update = kNoUpdate, .first_row = c * set.chunk_rows, .rows = rows},
-                       *filling, stop);
-        if (HasTargets(set.schema)) CheckTargets(*filling, fmt::format("chunk {} of the set", c));
+        FillChunk(generator, set, c, filling, stop);
       } catch (...) {
-        finish_write();  // throws if the previous chunk could not be written
+        writer.Wait();  // throws if the previous chunk could not be written
         throw;
       }
-      finish_write();
+      if (writer.Wait()) progress(done);
       std::swap(filling, writing);
-      written = thread.Post([&, shard, c, rows] {
-        if (c == set.FirstChunk(shard)) file.emplace(ShardPath(folder, shard), set, shard);
-        file->Add(*writing);
-        done.rows_made += rows;
-        if (c + 1 < set.EndChunk(shard)) return;
-        done.bytes += file->Commit();
-        file.reset();
-      });
+      writer.Start(shard, c, *writing);
     }
   }
-  finish_write();
+  if (writer.Wait()) progress(done);
 }
 
 }  // namespace tandem

@@ -48,8 +48,9 @@ void CheckConfigStays(const Config& began, const Config& requested,
                       const std::filesystem::path& folder) {
   Config before = began;
   // A plan belongs to a number of updates.
-  if (requested.train.max_updates != began.train.max_updates)
+  if (requested.train.max_updates != began.train.max_updates) {
     before.train.plan = requested.train.plan;
+  }
   std::vector<std::string> differences;
   for (const Field& field : FieldsOf(before)) {
     const std::string value = FieldText(field);
