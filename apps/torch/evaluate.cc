@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -280,6 +279,7 @@ std::string FigureFile(const EvaluateArgs& args, const RunDirectory& run) {
   return (run.path() / "evaluation.svg").string();
 }
 
+// Checks before hours of work that a result can be written and does not replace the states.
 void CheckResultFile(const char* option, const std::string& file, const EvaluateArgs& args) {
   if (file.empty()) return;
   CheckIsNotStatesFile(option, file, args.states);

@@ -37,9 +37,8 @@ double ChanceOf(std::span<const double> differences);
 inline constexpr std::size_t kExactPairs = 20;
 
 /// `Ideal` is the shortest time in which perfect overlap could do the work of a run, without the
-/// cold start. It is the largest of the generator's critical path, the main thread's
-/// critical path, and the demand for each resource (core-seconds over cores; seconds that the GPU
-/// is busy).
+/// cold start. It is the largest of the generator's critical path, the main thread's critical path,
+/// and the demand for each resource (core-seconds over cores; seconds that the GPU is busy).
 struct Ideal {
   double seconds = 0;
   std::string bound_by;  ///< "generator", "training", "cores" or "GPU"

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
