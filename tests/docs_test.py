@@ -250,7 +250,7 @@ class Docs(CliTest):
         elif path.startswith("build/release/"):
             lists = [SOURCE / folder / "CMakeLists.txt" for folder in ("tests", "bench")]
             self.assertRegex("".join(path.read_text() for path in lists), rf"\b{program}\b")
-        elif program not in ("export", "pip", "sudo", "docker"):
+        elif program not in ("export", "pip", "python3", "sudo", "docker"):
             self.fail(f"this test does not know the kind of command of `{words[0]}`")
 
     def check_block(self, reason, language, text, in_full):
