@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import tempfile
 
@@ -14,7 +13,8 @@ domain: {{name: cube3, input: pieces}}
 network: {{width: {width}, blocks: 2, norm: {norm}}}
 generate: {{target: walk_length, max_scramble: 22, workers: 1}}
 optimizer: {{name: adamw}}
-train: {{batch_size: {batch}, iterations_per_update: 20, max_updates: 1000000, max_seconds: {seconds}, threads: 1}}
+train: {{batch_size: {batch}, iterations_per_update: 20, max_updates: 1000000,
+        max_seconds: {seconds}, threads: 1}}
 inference: {{threads: 1}}
 validation: {{every_updates: 0}}
 checkpoint: {{every_updates: 1000000}}
@@ -23,22 +23,16 @@ device: cpu
 
 
 def add_options(parser):
-    runs.add_common_options(parser)
+    runs.add_benchmark_options(parser)
     parser.add_argument("--width", type=int, default=256, help="default: %(default)s")
     parser.add_argument("--batch-size", type=int, default=2000, help="of each rank; default: %(default)s")
     parser.add_argument("--seconds", type=float, default=20, help="of each run")
     parser.add_argument("--rounds", type=int, default=3, help="default: %(default)s")
 
 
-def free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
-
-
 def metrics_of(args, norm, cores):
-    """Trains with one rank on each of `cores`, which may have a core more than once. Returns the lines of
-    metrics.jsonl and the summary."""
+    """Trains with one rank on each of `cores`, which may have a core more than once. Returns the updates,
+    as in metrics.jsonl, and the summary."""
     with tempfile.TemporaryDirectory(prefix="tandem-bench-") as folder:
         folder = pathlib.Path(folder)
         (folder / "config.yaml").write_text(CONFIG.format(
@@ -46,19 +40,15 @@ def metrics_of(args, norm, cores):
         environment = dict(os.environ)
         if len(cores) > 1:
             environment |= {"WORLD_SIZE": str(len(cores)), "MASTER_ADDR": "127.0.0.1",
-                            "MASTER_PORT": str(free_port())}
+                            "MASTER_PORT": str(runs.free_port())}
         ranks = []
         for rank, core in enumerate(cores):
             own = {"RANK": str(rank), "LOCAL_RANK": str(rank)} if len(cores) > 1 else {}
             ranks.append(subprocess.Popen(
-                ["taskset", "-c", str(core), args.tandem.absolute(), "train", "config.yaml", "--out",
-                 "run", *runs.settings_of(args)], cwd=folder, env=environment | own,
+                ["taskset", "-c", str(core), args.tandem, "train", "config.yaml", "--out",
+                 "run", *runs.sets(args.set)], cwd=folder, env=environment | own,
                 stderr=subprocess.PIPE, text=True))
         errors = [rank.communicate()[1] for rank in ranks]
         if any(rank.returncode != 0 for rank in ranks):
-            raise SystemExit("\n".join(errors))
-        lines = (folder / "run/metrics.jsonl").read_text().splitlines()
-        summary = json.loads((folder / "run/summary.json").read_text())
-    if len(lines) < 2:
-        raise SystemExit(f"Tandem finished {len(lines)} updates, expected at least 2; raise --seconds")
-    return [json.loads(line) for line in lines], summary
+            raise runs.Failed("\n".join(errors))
+        return runs.updates_of(folder / "run"), json.loads((folder / "run/summary.json").read_text())

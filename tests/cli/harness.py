@@ -15,6 +15,7 @@ import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 TANDEM = pathlib.Path(os.environ["TANDEM"])
+sys.path.insert(0, str(SOURCE / "scripts"))  # for scripts/common.py
 
 SMALL = """\
 network: {width: 32, blocks: 1}

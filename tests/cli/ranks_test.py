@@ -13,7 +13,6 @@ import os
 import pathlib
 import random
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -21,6 +20,7 @@ import unittest
 import uuid
 
 from harness import SOURCE, TANDEM, CliTest
+from common import free_port  # harness adds scripts/ to the path
 
 TORCHRUN = SOURCE / ".venv" / "bin" / "torchrun"
 
@@ -34,16 +34,6 @@ validation: {every_updates: 0}
 checkpoint: {every_updates: 1}
 device: cpu
 """
-
-
-def free_port():
-    """Returns a port that is free now and that the system gives to no other program, because it is below the
-    ports of outgoing connections."""
-    while True:
-        port = random.randrange(20_000, 32_768)
-        with socket.socket() as listening, contextlib.suppress(OSError):
-            listening.bind(("127.0.0.1", port))
-            return port
 
 
 class RanksTest(CliTest):
