@@ -45,7 +45,9 @@ class Reach(CliTest):
         # The last network has the name of a kept one if it was kept.
         self.assertRegex(names[-1], r"^last$|/checkpoint-\d+0\.pt$")
         self.assertIn("training examples", (out / "lights_out5.svg").read_text())
-        table = self.reach("--table", out / "lights_out5.json")
+        self.assertEqual(json.loads((out / "lights_out5.settings.json").read_text())[:2],
+                         ["network.width=16", "train.threads=1"])
+        table = self.reach("--table", *sorted(out.glob("*.json")))  # which are not all results
         self.assertEqual([line.split(" | ")[0] for line in table.splitlines()],
                          ["| benchmark", "| ---", "| lights_out5", "| lights_out5, untrained"])
         self.assertIn(table, printed)
@@ -63,6 +65,14 @@ class Reach(CliTest):
         (run / "summary.json").write_text('{"ended_by": "stopped"}')
         self.assertIn("the run was stopped before its end. Continue it with `tandem train --resume",
                       self.reach("lights_out5", "--out", "out", code=1))
+
+    def test_a_run_with_other_settings_is_not_evaluated(self):
+        run = self.folder / "out" / "lights_out5"
+        run.mkdir(parents=True)
+        (run / "summary.json").write_text('{"ended_by": "max_seconds"}')
+        run.with_name("lights_out5.settings.json").write_text('["train.max_seconds=12"]')
+        printed = self.reach("lights_out5", "--out", "out", code=1)
+        self.assertIn("was trained with other settings. Expected: none. Found: train.max_seconds=12.", printed)
 
     def test_an_unknown_benchmark_is_an_error_that_names_all(self):
         self.assertIn("unknown benchmark puzzle16; expected some of cube3, ",
