@@ -1,0 +1,176 @@
+"""Tests what the scripts and the Python benchmarks share: their options, how they use runs that are there
+already, and how they judge goals."""
+
+import argparse
+import contextlib
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from harness import SOURCE, TANDEM, CliTest, load_script
+import common  # harness adds scripts/ to the path
+
+NEED_TORCH = {"bench/all_reduce", "bench/pytorch_walks.py"}
+NOT_STARTED = {"scripts/common.py", "bench/deepxube_runs.py", "bench/rank_runs.py",  # modules
+               "scripts/deepxube_numbers.py",  # needs DeepXube
+               "scripts/bundle"}  # takes no options
+
+
+def programs():
+    """Every script and Python benchmark."""
+    for folder in ("scripts", "bench"):
+        for path in sorted((SOURCE / folder).iterdir()):
+            name = str(path.relative_to(SOURCE))
+            is_program = path.is_file() and (path.suffix == ".py" or path.read_bytes().startswith(b"#!"))
+            if is_program and name not in NOT_STARTED:
+                yield name
+
+
+class Options(CliTest):
+    def start(self, name, *args):
+        path = SOURCE / name
+        command = [self.python_with_torch(), path] if name in NEED_TORCH else \
+            [sys.executable, path] if path.suffix == ".py" else [path]
+        return subprocess.run([*command, *args], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=60)
+
+    def test_every_program_has_help(self):
+        for name in programs():
+            with self.subTest(name):
+                result = self.start(name, "--help")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertGreater(len(result.stdout.splitlines()), 3)
+
+    def test_every_program_refuses_an_unknown_option(self):
+        for name in programs():
+            with self.subTest(name):
+                result = self.start(name, "--no-such-option")
+                self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+                self.assertNotIn("Traceback", result.stderr)
+
+    def test_no_program_defines_the_option_tandem_itself(self):
+        for name in programs():
+            with self.subTest(name):
+                self.assertNotIn('add_argument("--tandem"', (SOURCE / name).read_text())
+
+
+class MakePuzzles(CliTest):
+    def test_the_files_of_puzzles_are_what_it_writes(self):
+        subprocess.run([sys.executable, SOURCE / "scripts/make_puzzles", "--out", self.folder], check=True)
+        written = {path.name: path.read_text() for path in self.folder.iterdir()}
+        self.assertEqual(written, {path.name: path.read_text() for path in (SOURCE / "puzzles").iterdir()})
+
+
+class Runs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.run_folder = pathlib.Path(folder.name) / "run"
+
+    def end_run(self, ended_by, settings=None):
+        self.run_folder.mkdir()
+        (self.run_folder / "summary.json").write_text(json.dumps({"ended_by": ended_by}))
+        if settings is not None:
+            common.settings_file(self.run_folder).write_text(json.dumps(settings))
+
+    def refuses(self, text, *args, **options):
+        with self.assertRaises(common.Failed) as caught:
+            common.is_trained(self.run_folder, *args, **options)
+        self.assertIn(text, str(caught.exception))
+
+    def test_a_run_without_a_summary_is_not_complete(self):
+        self.assertFalse(common.is_trained(self.run_folder, []))
+
+    def test_a_run_that_was_stopped_is_refused(self):
+        self.end_run("stopped", [])
+        self.refuses("the run was stopped before its end", [])
+
+    def test_a_run_with_other_settings_is_refused(self):
+        self.end_run("max_seconds", ["seed=1"])
+        self.assertTrue(common.is_trained(self.run_folder, ["seed=1"]))
+        self.refuses("Expected: none. Found: seed=1.", [])
+        self.refuses("Expected: seed=2. Found: seed=1.", ["seed=2"])
+
+    def test_a_harmless_setting_may_be_there_but_not_be_missing(self):
+        self.end_run("max_seconds", ["seed=1", "keep=1"])
+        self.assertTrue(common.is_trained(self.run_folder, ["seed=1"], harmless=["keep=1"]))
+        self.assertTrue(common.is_trained(self.run_folder, ["seed=1", "keep=1"], harmless=["keep=1"]))
+        common.settings_file(self.run_folder).write_text('["seed=1"]')
+        self.refuses("Found: seed=1.", ["seed=1", "keep=1"], harmless=["keep=1"])
+
+    def test_a_run_whose_settings_are_unknown_is_refused(self):
+        self.end_run("max_seconds")
+        self.refuses("run.settings.json is missing", [])
+
+    def test_a_program_that_is_missing_is_named(self):
+        with self.assertRaises(common.Failed) as caught:
+            common.run("/no/such/program", "train")
+        self.assertIn("/no/such/program: cannot be started (No such file or directory)", str(caught.exception))
+
+    def test_settings_become_words_of_a_command_line(self):
+        self.assertEqual(common.sets(["a=1", "b=2"]), ["--set", "a=1", "--set", "b=2"])
+        self.assertEqual(common.sets({"a": 1, "b": "x"}), ["--set", "a=1", "--set", "b=x"])
+
+
+class Goals(unittest.TestCase):
+    def judge(self, *args):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            code = common.judge(*args)
+        return code, printed.getvalue()
+
+    def test_a_missed_goal_is_exit_code_3(self):
+        self.assertEqual(self.judge([("train", 2.5, 2), ("beam", 1.9, 2), ("other", 1.0, None)]),
+                         (3, "train: 2.5, goal at least 2: met\nbeam: 1.9, goal at least 2: missed\n"))
+
+    def test_goals_that_are_met_are_exit_code_0(self):
+        self.assertEqual(self.judge([("train", 2, 2)])[0], 0)
+
+    def test_goals_do_not_count_with_other_settings(self):
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--batch-size", type=int, default=10)
+        args = parser.parse_args(["--batch-size", "20"])
+        code, printed = self.judge([("train", 1, 2)], common.differing(parser, args, "batch_size"))
+        self.assertEqual(code, 0)
+        self.assertIn("train: 1, goal at least 2: missed\n", printed)
+        self.assertIn("differ from their defaults: --batch-size\n", printed)
+
+
+class CompareMethods(CliTest):
+    def compare(self, *args):
+        return subprocess.run([sys.executable, SOURCE / "scripts/compare_methods", "--tandem", TANDEM, "--out",
+                               self.folder / "out", "--networks", "v", "--seconds", "1", "--limit", "2",
+                               "--search-seconds", "1", "--nodes", "1000", *args],
+                              capture_output=True, text=True, timeout=300)
+
+    def test_searches_of_another_width_are_added_to_those_of_the_first(self):
+        for width in ("2048", "16"):
+            result = self.compare("--width", width)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        found = json.loads((self.folder / "out/methods.json").read_text())
+        self.assertEqual(list(found["training"]), ["v"])
+        settings = {(row["search"], row["setting"]) for row in found["searches"]}
+        self.assertEqual(settings, {("beam", "width 2,048"), ("beam", "width 16"), ("astar", "weight 0.2"),
+                                    ("bidirectional_beam", "width 2,048"), ("bidirectional_beam", "width 16")})
+        self.assertEqual(len(found["searches"]), 2 * 6 + 2)
+        names = {path.name for path in (self.folder / "out").glob("v_beam_ball*.json")}
+        self.assertEqual(names, {"v_beam_ball.json", "v_beam_ball_width_16.json", "v_beam_ball_inverse.json",
+                                 "v_beam_ball_inverse_width_16.json"})
+        refused = self.compare("--seconds", "2")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("was trained with other settings", refused.stderr)
+
+    def test_the_width_is_in_the_name_if_it_is_not_the_default(self):
+        script = load_script("compare_methods")
+        args = argparse.Namespace(out=self.folder)
+        usual = script.path_of(args, "q", "beam", "", script.setting_of("beam", 2048 * 8, 0.2))
+        wide = script.path_of(args, "q", "beam", "", script.setting_of("beam", 4096 * 8, 0.2))
+        self.assertEqual([usual.name, wide.name], ["q_beam.json", "q_beam_width_32768.json"])
+
+
+if __name__ == "__main__":
+    unittest.main()
