@@ -36,7 +36,7 @@ test: configure  ## run the tests, except the long ones; builds what they need
 	@cmake --build --preset $(PRESET)
 	@ctest --preset $(PRESET)
 
-lint: configure  ## check layers, formatting and, with clang-tidy and clangd, the code
+lint: configure  ## check layers and formatting, and the code with clang-tidy, clangd and pyflakes
 	@LINT=yes scripts/setup
 	@python3 scripts/lint build/$(PRESET)
 

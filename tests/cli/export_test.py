@@ -5,11 +5,10 @@ import json
 import random
 import shutil
 import struct
-import sys
 import unittest
 
 from convert_test import MOVES, theirs_after
-from harness import AFTER_R, SOURCE, CliTest
+from harness import SOURCE, CliTest
 
 # lights_out with 4 lights in a row; the other keys that the formats depend on vary.
 CONFIG = """\
