@@ -63,8 +63,8 @@ class Network(CliTest):
         if compiler is None:
             self.skipTest("no C compiler")
         library = self.folder / "no_network.so"
-        subprocess.run([compiler, "-shared", "-fPIC", "-x", "c", "-o", library, self.write("n.c", NO_NETWORK)],
-                       check=True)
+        source = self.write("n.c", NO_NETWORK)
+        subprocess.run([compiler, "-shared", "-fPIC", "-x", "c", "-o", library, source], check=True)
         sockets = self.folder / "sockets"
         env = {**os.environ, "LD_PRELOAD": str(library), "SOCKETS": str(sockets)}
         asked = subprocess.run([sys.executable, "-c", ASKS], env=env, capture_output=True, text=True)
@@ -178,7 +178,8 @@ class ReleaseNotes(CliTest):
         if shutil.which("ssh-keygen") is None:
             self.skipTest("no ssh-keygen")
         self.key = self.folder / "key"
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", self.key], check=True)
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", self.key],
+                       check=True)
         public = self.key.with_suffix(".pub").read_text().split()
         self.write("signers", f"releaser {public[0]} {public[1]}\n")
         self.artefact = self.write("tandem.tar.gz", "an archive")
