@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "nn/fused_kernels.h"
+#include "nn/operand_passes.h"
 
 namespace tandem {
 

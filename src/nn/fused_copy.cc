@@ -9,16 +9,17 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
-#include <span>
+#include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
+#include "base/text.h"
+#include "nn/activation_passes.h"
 #include "nn/aligned_vector.h"
 #include "nn/block_products.h"
-#include "nn/fused_kernels.h"
+#include "nn/first_layer_tables.h"
 #include "nn/fused_step.h"
+#include "nn/quantize_passes.h"
 #include "nn/region_failure.h"
 #include "nn/resnet_fc.h"
 #include "nn/resnet_fc_copy.h"
@@ -29,6 +30,14 @@ namespace {
 
 std::size_t Size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
+// The greatest absolute values of activations and weights in int8.
+constexpr std::int64_t kMostActivation = std::numeric_limits<std::uint8_t>::max();
+constexpr std::int64_t kMostWeight = std::numeric_limits<std::int8_t>::max();
+
+// Products in int8 are added up in 32 bits. With more inputs, a sum could overflow.
+constexpr std::int64_t kMostInt8Inputs =
+    std::numeric_limits<std::int32_t>::max() / (kMostActivation * kMostWeight);
+
 // The weights of a hidden layer in int8, as the second operand of a product.
 struct Int8Weights {
   AlignedVector<std::int8_t> operand;         // (inputs rounded up to 4, units), in panels
@@ -36,7 +45,7 @@ struct Int8Weights {
 };
 
 Int8Weights Quantize(const float* weight, std::int64_t in, std::int64_t out) {
-  constexpr float kMost = 127;
+  constexpr auto kMost = static_cast<float>(kMostWeight);
   constexpr std::int64_t kJoined = kRowsOfWords<std::int8_t>;
   const std::int64_t rounded_in = CeilDivide(in, kJoined) * kJoined;
   Int8Weights to{.operand = AlignedVector<std::int8_t>(Size(rounded_in * out)),
@@ -69,29 +78,15 @@ Int8Weights Quantize(const float* weight, std::int64_t in, std::int64_t out) {
   return to;
 }
 
-// The first layer looks up the sum of the weights of several positions of the input at once.
-// Returns how many: as many as have at most 256 values together, in tables that stay in a core's
-// cache.
-std::int64_t PositionsTogether(InputLayout input, std::int64_t width,
-                               std::size_t bytes_per_number) {
-  constexpr std::int64_t kMostValues = 256;
-  constexpr std::int64_t kMostBytes = 512 << 10;
-  const std::int64_t bytes_per_row = width * static_cast<std::int64_t>(bytes_per_number);
-  std::int64_t together = 1;
-  for (std::int64_t values = input.depth;; ++together) {
-    values *= input.depth;
-    const std::int64_t tables = CeilDivide(input.positions, together + 1);
-    if (values > kMostValues || tables * values * bytes_per_row > kMostBytes) return together;
-    if (together + 1 > input.positions) return together;
-  }
-}
-
 // T is the type of activations, and Weight that of the weights of products.
 template <class T, class Weight>
 class FusedCopy final : public NetworkCopy {
  public:
   explicit FusedCopy(const NetworkSpec& spec)
-      : input_(spec.input), outputs_(spec.outputs), weights_(spec, Unpacked(), c10::kCPU) {
+      : input_(spec.input),
+        outputs_(spec.outputs),
+        weights_(spec, Unpacked(), c10::kCPU),
+        tables_(spec.input, LayerShapes(spec).front().out) {
     AddLayers(spec);
   }
 
@@ -130,8 +125,7 @@ class FusedCopy final : public NetworkCopy {
  private:
   static constexpr bool kIsInt8 = std::is_same_v<Weight, std::int8_t>;
 
-  // The first layer adds up whole numbers unless the copy is in fp32: they take half the memory of
-  // floats, and one instruction adds up to 32 of them.
+  // The first layer adds up whole numbers unless the copy is in fp32.
   static constexpr bool kAddsIntegers = std::is_same_v<T, Bf16>;
   using Entry = std::conditional_t<kAddsIntegers, std::int16_t, float>;
 
@@ -164,12 +158,7 @@ class FusedCopy final : public NetworkCopy {
   void AddLayers(const NetworkSpec& spec);
   void Pack();
   void PackLayer(std::size_t number);
-  void PackTables(const float* weight);
-  void Centre(AlignedVector<float>& entries);
-  float GreatestSum() const;
-  void RoundTables(const AlignedVector<float>& entries);
   void AddTiles(std::size_t threads);
-  void LookUp(std::int64_t rows, const std::uint8_t* bytes, Tile& tile) const;
   void RunFirstLayer(std::int64_t rows, const std::uint8_t* bytes, Tile& tile) const;
   void Activate(const Layer& layer, std::int64_t rows, float* z, const T* skip, Tile& tile,
                 T* out) const;
@@ -183,15 +172,9 @@ class FusedCopy final : public NetworkCopy {
   AlignedVector<float> ones_, zeros_;
   at::Tensor output_weight_, output_bias_;
   std::int64_t widest_ = 0;
-  // The first layer has `num_tables_` tables, of `values_` rows each, for `together_` positions
-  // each.
-  std::int64_t together_ = 1, num_tables_ = 0, values_ = 0;
-  const float* first_bias_ = nullptr;  // if the first layer is centred (Centre), otherwise null
 
-  std::vector<Layer> layers_;    // the hidden layers
-  AlignedVector<Entry> tables_;  // (num_tables_ * values_, width)
-  AlignedVector<float> centred_bias_;
-  AlignedVector<float> table_scale_;  // (width), by which integers are multiplied
+  std::vector<Layer> layers_;  // the hidden layers
+  FirstLayerTables<Entry> tables_;
   AlignedVector<T> rounded_;
   std::int64_t packed_version_ = -1;
   std::vector<Tile> tiles_;  // of each thread
@@ -227,15 +210,9 @@ void FusedCopy<T, Weight>::AddLayers(const NetworkSpec& spec) {
                        .weight = weight});
   }
   if (HiddenLayer& first = layers_.front().shape; kAddsIntegers && first.norm == Norm::kLayer) {
-    first_bias_ = first.bias;
-    centred_bias_.resize(Size(first.width));
-    first.bias = centred_bias_.data();
+    first.bias = tables_.Centre(first.bias);
     first.norm = Norm::kRms;
   }
-  together_ = PositionsTogether(input_, layers_.front().shape.width, sizeof(Entry));
-  num_tables_ = CeilDivide(input_.positions, together_);
-  values_ = 1;
-  for (std::int64_t i = 0; i < together_; ++i) values_ *= input_.depth;
   output_weight_ = take();
   output_bias_ = take();
 }
@@ -256,7 +233,7 @@ void FusedCopy<T, Weight>::PackLayer(std::size_t number) {
   const std::int64_t width = layer.shape.width;
   const auto* weight = layer.weight.template const_data_ptr<float>();
   if (number == 0) {
-    PackTables(weight);
+    tables_.Pack(weight);
   } else if constexpr (kIsInt8) {
     layer.int8 = Quantize(weight, layer.in, width);
   } else {
@@ -268,99 +245,13 @@ void FusedCopy<T, Weight>::PackLayer(std::size_t number) {
   }
 }
 
-// Row v of table t is the sum of the weights of the values that v stands for at the positions of
-// the table. The first of them is the last digit of v.
-template <class T, class Weight>
-void FusedCopy<T, Weight>::PackTables(const float* weight) {
-  const std::int64_t width = layers_.front().shape.width;
-  AlignedVector<float> entries(Size(num_tables_ * values_ * width));
-  for (std::int64_t row = 0; row < num_tables_ * values_; ++row) {
-    float* sum = entries.data() + row * width;
-    const std::int64_t first = row / values_ * together_;
-    const std::int64_t end = std::min<std::int64_t>(first + together_, input_.positions);
-    std::int64_t rest = row % values_;
-    for (std::int64_t position = first; position < end; ++position) {
-      const float* from = weight + (position * input_.depth + rest % input_.depth) * width;
-      for (std::int64_t c = 0; c < width; ++c) sum[c] += from[c];
-      rest /= input_.depth;
-    }
-  }
-  if constexpr (kAddsIntegers) {
-    if (first_bias_ != nullptr) Centre(entries);
-    RoundTables(entries);
-  } else {
-    tables_ = std::move(entries);
-  }
-}
-
-// Subtracts from each entry and from the bias its mean over the units. The product then has mean 0,
-// and the normalisation need not compute it.
-template <class T, class Weight>
-void FusedCopy<T, Weight>::Centre(AlignedVector<float>& entries) {
-  const std::size_t width = centred_bias_.size();
-  const auto centre = [&](std::span<float> row) {
-    const double mean = std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(width);
-    for (float& x : row) x -= static_cast<float>(mean);
-  };
-  for (std::size_t i = 0; i < entries.size(); i += width) {
-    centre(std::span(entries).subspan(i, width));
-  }
-  std::copy_n(first_bias_, width, centred_bias_.begin());
-  centre(centred_bias_);
-}
-
-// The greatest sum of the entries before they are rounded, which adds up to a half to each.
-template <class T, class Weight>
-float FusedCopy<T, Weight>::GreatestSum() const {
-  constexpr std::int64_t kGreatest = std::numeric_limits<std::int16_t>::max();
-  if (num_tables_ < kGreatest) return static_cast<float>(kGreatest - num_tables_);
-  throw InputError(fmt::format(
-      "`inference.precision`: the first layer adds up the weights of {} positions in 16 "
-      "bits; expected fewer than {}. Set inference.precision to fp32",
-      num_tables_, kGreatest));
-}
-
-// Rounds the entries to whole numbers times a scale for each unit, such that no sum of one entry of
-// each table overflows.
-template <class T, class Weight>
-void FusedCopy<T, Weight>::RoundTables(const AlignedVector<float>& entries) {
-  const std::int64_t width = layers_.front().shape.width;
-  AlignedVector<float> greatest(Size(num_tables_ * width));  // absolute values of a table's entries
-  AlignedVector<float> total(Size(width));  // NaN for a unit with a weight that is no number
-  for (std::int64_t row = 0; row < num_tables_ * values_; ++row) {
-    const float* from = entries.data() + row * width;
-    float* to = greatest.data() + row / values_ * width;
-    for (std::int64_t c = 0; c < width; ++c) {
-      to[c] = std::max(to[c], std::abs(from[c]));
-      total[Size(c)] += from[c] * 0;
-    }
-  }
-  for (std::int64_t table = 0; table < num_tables_; ++table) {
-    for (std::int64_t c = 0; c < width; ++c) total[Size(c)] += greatest[Size(table * width + c)];
-  }
-  const float most = GreatestSum();
-  AlignedVector<float> inverse(Size(width));
-  table_scale_.resize(Size(width));
-  for (std::size_t c = 0; c < inverse.size(); ++c) {
-    table_scale_[c] = total[c] / most;
-    inverse[c] = std::isfinite(total[c]) && total[c] > 0 ? most / total[c] : 0;
-  }
-  tables_.resize(entries.size());
-  for (std::int64_t row = 0; row < num_tables_ * values_; ++row) {
-    RunPass(RoundToIntegers{.count = width,
-                            .from = entries.data() + row * width,
-                            .factor = inverse.data(),
-                            .to = tables_.data() + row * width});
-  }
-}
-
 template <class T, class Weight>
 void FusedCopy<T, Weight>::AddTiles(std::size_t threads) {
   while (tiles_.size() < threads) {
     Tile& tile = tiles_.emplace_back();
     const std::size_t size = Size(kTileRows * widest_);
     for (AlignedVector<T>& x : tile.x) x.resize(size);
-    tile.values.resize(Size(kTileRows * num_tables_));
+    tile.values.resize(Size(kTileRows * tables_.num_tables()));
     tile.entry_sums.resize(Size(kTileRows * layers_.front().shape.width));
     tile.z.resize(size);
     tile.inverse_deviation.resize(Size(kTileRows));
@@ -373,38 +264,17 @@ void FusedCopy<T, Weight>::AddTiles(std::size_t threads) {
   }
 }
 
-// Sums the weights of the first layer's active features: sets tile.entry_sums.
-template <class T, class Weight>
-void FusedCopy<T, Weight>::LookUp(std::int64_t rows, const std::uint8_t* bytes, Tile& tile) const {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const std::uint8_t* from = bytes + r * input_.positions;
-    for (std::int64_t t = 0; t < num_tables_; ++t) {
-      std::int64_t value = 0;
-      std::int64_t position = std::min<std::int64_t>((t + 1) * together_, input_.positions);
-      while (position-- > t * together_) value = value * input_.depth + from[position];
-      tile.values[Size(r * num_tables_ + t)] = static_cast<std::uint8_t>(value);
-    }
-  }
-  RunPass(GatherRows<Entry>{.rows = rows,
-                            .positions = num_tables_,
-                            .depth = values_,
-                            .width = layers_.front().shape.width,
-                            .bytes = tile.values.data(),
-                            .matrix = tables_.data(),
-                            .sums = tile.entry_sums.data()});
-}
-
 // Sets tile.x[0] to the activations of the first layer.
 template <class T, class Weight>
 void FusedCopy<T, Weight>::RunFirstLayer(std::int64_t rows, const std::uint8_t* bytes,
                                          Tile& tile) const {
-  LookUp(rows, bytes, tile);
+  tables_.LookUp(rows, bytes, tile.values.data(), tile.entry_sums.data());
   const Layer& layer = layers_.front();
   if constexpr (kAddsIntegers) {
     RunPass(ActivateSums{.layer = layer.shape,
                          .rows = rows,
                          .sums = tile.entry_sums.data(),
-                         .unit_scale = table_scale_.data(),
+                         .unit_scale = tables_.unit_scale(),
                          .out = tile.x[0].data()});
   } else {
     Activate(layer, rows, tile.entry_sums.data(), /*skip=*/nullptr, tile, tile.x[0].data());
@@ -450,13 +320,13 @@ void FusedCopy<T, Weight>::Multiply(const Layer& layer, std::int64_t rows, const
   const std::int64_t width = layer.shape.width;
   if constexpr (kIsInt8) {
     const std::int64_t stride = CeilDivide(layer.in, kRowsOfWords<Weight>) * kRowsOfWords<Weight>;
-    RunPass(QuantizeRows<T>{.rows = rows,
-                            .width = layer.in,
-                            .stride = stride,
-                            .x = x,
-                            .q = tile.q.data(),
-                            .scale = tile.scale.data(),
-                            .least = tile.least.data()});
+    RunPass(QuantizeRows{.rows = rows,
+                         .width = layer.in,
+                         .stride = stride,
+                         .x = x,
+                         .q = tile.q.data(),
+                         .scale = tile.scale.data(),
+                         .least = tile.least.data()});
     Product(rows, width, stride, tile.q.data(), stride, layer.int8.operand.data(), stride,
             tile.sums.data(), /*add=*/false);
     RunPass(DequantizeRows{.rows = rows,
@@ -473,11 +343,26 @@ void FusedCopy<T, Weight>::Multiply(const Layer& layer, std::int64_t rows, const
   }
 }
 
+// Returns why MakeFusedCopy cannot make the copy, or "".
+std::string WhyNotCopied(const NetworkSpec& spec, Precision precision, c10::Device device) {
+  if (std::string why = WhyNotFused(spec.layers, precision, device); !why.empty()) return why;
+  if (precision != Precision::kInt8) return "";
+  const std::vector<LayerShape> shapes = LayerShapes(spec);
+  for (std::size_t i = 1; i + 1 < shapes.size(); ++i) {  // the first and the last are not in int8
+    if (shapes[i].in > kMostInt8Inputs) {
+      return fmt::format("in int8 a hidden layer adds up at most {} inputs, and {} has {}",
+                         WithThousands(kMostInt8Inputs), shapes[i].name,
+                         WithThousands(shapes[i].in));
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 bool UsesFusedCopy(const NetworkSpec& spec, const InferenceConfig& config, c10::Device device) {
   if (config.forward == InferenceForward::kOperators) return false;
-  const std::string why = WhyNotFused(spec.layers, config.precision, device);
+  const std::string why = WhyNotCopied(spec, config.precision, device);
   if (why.empty()) return true;
   const bool may_decline = config.forward == InferenceForward::kAuto;
   if (may_decline && config.precision != Precision::kInt8) return false;

@@ -12,7 +12,7 @@
 namespace tandem {
 
 /// Whether `inference.forward` selects the copy that MakeFusedCopy makes. Throws InputError if it
-/// must, but WhyNotFused says that it cannot.
+/// must, but WhyNotFused says that it cannot, or sums in int8 could overflow.
 bool UsesFusedCopy(const NetworkSpec& spec, const InferenceConfig& config, c10::Device device);
 
 /// Makes a copy of a ResNetFC that takes tiles of 64 rows through the whole network while they are

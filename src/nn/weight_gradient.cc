@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "nn/bf16.h"
 #include "nn/block_products.h"
+#include "nn/operand_passes.h"
 
 namespace tandem {
 namespace {

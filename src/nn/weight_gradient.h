@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "nn/aligned_vector.h"
-#include "nn/fused_kernels.h"
 
 namespace tandem {
 

@@ -13,6 +13,7 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -243,6 +244,24 @@ TEST(UsesFusedCopy, FollowsTheConfigAndTheNetwork) {
   EXPECT_FALSE(uses(odd, InferenceForward::kOperators));
   EXPECT_FALSE(uses(odd, InferenceForward::kAuto));
   EXPECT_THROW(uses(odd, InferenceForward::kFused), InputError);
+}
+
+// 255 x 127 x 66,311 is the last such product below 2^31.
+TEST(UsesFusedCopy, RejectsInt8IfSumsCouldOverflow) {
+  const auto error_of = [](std::int64_t inputs) -> std::string {
+    try {
+      UsesFusedCopy(SpecOf({.stem_width = inputs, .width = 2, .blocks = 0}),
+                    {.precision = Precision::kInt8, .forward = InferenceForward::kAuto}, c10::kCPU);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  if (!error_of(8).empty()) GTEST_SKIP() << error_of(8);
+  EXPECT_EQ(error_of(66311), "");
+  EXPECT_NE(error_of(66312).find("at most 66,311 inputs, and hidden1 has 66,312"),
+            std::string::npos)
+      << error_of(66312);
 }
 
 TEST(UsesFusedCopy, InferenceNetWithAutoHasIndependentRowsIfItsNetworkCanBeFused) {

@@ -1,6 +1,6 @@
 // Compares passes that keep sums in registers with plain loops, for every instruction set that this
 // machine has.
-#include "nn/fused_kernels.h"
+#include "nn/simd_pass.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,10 @@
 #include <cstdint>
 #include <random>
 #include <vector>
+
+#include "nn/bf16.h"
+#include "nn/gather_passes.h"
+#include "nn/operand_passes.h"
 
 namespace tandem {
 namespace {
@@ -32,7 +36,7 @@ T Number(int eighths) {
   }
 }
 
-class Kernels : public testing::TestWithParam<InstructionSet> {
+class Passes : public testing::TestWithParam<InstructionSet> {
  protected:
   void SetUp() override {
     if (GetParam() > BestInstructionSet()) GTEST_SKIP() << "this machine does not have it";
@@ -151,21 +155,21 @@ class Kernels : public testing::TestWithParam<InstructionSet> {
 // Widths that fill registers of each instruction set, and widths that leave some numbers over.
 constexpr auto kWidths = std::to_array<std::int64_t>({1, 24, 64, 100, 128, 256, 300, 544});
 
-TEST_P(Kernels, GatheredSumsEqualThoseOfPlainLoops) {
+TEST_P(Passes, GatheredSumsEqualThoseOfPlainLoops) {
   for (const std::int64_t width : kWidths) {
     ExpectGatheredSums<float>(width);
     ExpectGatheredSums<Bf16>(width);
   }
 }
 
-TEST_P(Kernels, ScatteredSumsEqualThoseOfPlainLoops) {
+TEST_P(Passes, ScatteredSumsEqualThoseOfPlainLoops) {
   for (const std::int64_t width : kWidths) {
     ExpectScatteredSums<float>(width);
     ExpectScatteredSums<Bf16>(width);
   }
 }
 
-TEST_P(Kernels, SumsOfOuterProductsEqualThoseOfPlainLoops) {
+TEST_P(Passes, SumsOfOuterProductsEqualThoseOfPlainLoops) {
   for (const std::int64_t units : {1, 4, 6, 9}) {
     for (const std::int64_t inputs : {1, 15, 16, 24, 64, 101, 200}) {
       ExpectOuterProducts(units, inputs, /*add=*/false);
@@ -174,7 +178,7 @@ TEST_P(Kernels, SumsOfOuterProductsEqualThoseOfPlainLoops) {
   }
 }
 
-TEST_P(Kernels, NanOfAnyBitsStaysNanInBf16) {
+TEST_P(Passes, NanOfAnyBitsStaysNanInBf16) {
   std::vector<float> from;
   for (const std::uint32_t bits :
        {0x7F800001U, 0x7FC00000U, 0x7FFFFFFFU, 0xFF80FFFFU, 0xFFFFFFFFU}) {
@@ -185,7 +189,7 @@ TEST_P(Kernels, NanOfAnyBitsStaysNanInBf16) {
   for (const Bf16 number : to) EXPECT_TRUE(std::isnan(Widen(number)));
 }
 
-INSTANTIATE_TEST_SUITE_P(OfEveryInstructionSet, Kernels,
+INSTANTIATE_TEST_SUITE_P(OfEveryInstructionSet, Passes,
                          testing::Values(InstructionSet::kBaseline, InstructionSet::kAvx2,
                                          InstructionSet::kAvx512),
                          [](const auto& of) {
