@@ -24,19 +24,16 @@ namespace fs = std::filesystem;
   throw Error(fmt::format("cannot write {}: {}", path.string(), std::strerror(error)));
 }
 
-void SyncFolder(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) FailToWrite(path, errno);
-  const int failed = ::fsync(fd) != 0 ? errno : 0;
-  ::close(fd);
-  if (failed != 0) FailToWrite(path, failed);
-}
-
 }  // namespace
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   std::error_code ignored;
-  if (fs::is_symlink(path_, ignored)) path_ = fs::weakly_canonical(path_, ignored);
+  if (fs::is_symlink(path_, ignored)) {
+    std::error_code failed;
+    const fs::path target = fs::weakly_canonical(path_, failed);
+    if (failed) FailToWrite(path_, failed.value());
+    path_ = target;
+  }
   const bool is_special = fs::exists(path_, ignored) && !fs::is_regular_file(path_, ignored);
   aside_ = path_;
   if (!is_special) aside_ += fmt::format(".{}.partial", ::getpid());
@@ -99,6 +96,14 @@ void AtomicFile::Commit() {
   committed_ = true;
 }
 
+void SyncFolder(const fs::path& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) FailToWrite(folder, errno);
+  const int failed = ::fsync(fd) != 0 ? errno : 0;
+  ::close(fd);
+  if (failed != 0) FailToWrite(folder, failed);
+}
+
 void WriteFileAtomically(const fs::path& path, std::string_view content) {
   AtomicFile file(path);
   file.Write(content);
@@ -141,6 +146,9 @@ std::string ReadFile(const fs::path& path, std::int64_t most_bytes) {
                                    HumanBytes(static_cast<double>(most_bytes))));
     }
     content.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (in.bad()) {
+    throw InputError(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
   }
   return content;
 }

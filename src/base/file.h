@@ -57,6 +57,10 @@ class AtomicFile {
   bool committed_ = false;
 };
 
+/// Makes the names in a folder durable (fsync): files that were created, renamed or removed there.
+/// Throws Error that names the folder.
+void SyncFolder(const std::filesystem::path& folder);
+
 /// Writes a whole file with AtomicFile.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
 

@@ -92,6 +92,17 @@ std::int64_t OpenFile::size() const {
   return status.st_size;
 }
 
+std::int64_t OpenFile::data_bytes() const {
+  std::int64_t bytes = 0;
+  for (std::int64_t at = 0;;) {
+    const std::int64_t data = ::lseek(descriptor_, at, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return bytes;  // no data from `at` on
+    at = data < 0 ? data : ::lseek(descriptor_, data, SEEK_HOLE);
+    if (at < 0) return size();
+    bytes += at - data;
+  }
+}
+
 void OpenFile::WillNeed(std::int64_t offset, std::int64_t bytes) const {
   ::posix_fadvise(descriptor_, offset, bytes, POSIX_FADV_WILLNEED);
 }
@@ -107,9 +118,10 @@ void OpenFile::Read(std::int64_t offset, std::span<std::byte> to) const {
   }
 }
 
-MappedFile::MappedFile(const OpenFile& file)
-    : data_(Map(file.descriptor(), static_cast<std::size_t>(file.size()), PROT_READ)),
-      size_(static_cast<std::size_t>(file.size())) {}
+// Asks for the size once, because the file may grow meanwhile.
+MappedFile::MappedFile(const OpenFile& file) : size_(static_cast<std::size_t>(file.size())) {
+  data_ = Map(file.descriptor(), size_, PROT_READ);
+}
 
 MappedFile::MappedFile(const std::filesystem::path& folder, std::size_t bytes) : size_(bytes) {
   const auto fail = [&](const char* why) {

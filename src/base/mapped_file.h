@@ -32,6 +32,10 @@ class OpenFile {
   int descriptor() const { return descriptor_; }
   std::int64_t size() const;
 
+  /// The number of bytes that are not in holes: parts that were never written, take no disk space
+  /// and read as zeros. If the file system does not say where holes are, this is the size.
+  std::int64_t data_bytes() const;
+
   /// Asks the system to read these bytes ahead in the background.
   void WillNeed(std::int64_t offset, std::int64_t bytes) const;
 

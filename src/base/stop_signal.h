@@ -41,6 +41,8 @@ class StopSignal {
     const std::chrono::duration<double> time(seconds);
     deadline_ = start + std::chrono::duration_cast<Clock::duration>(time);
   }
+
+  /// The same, this many seconds from now.
   void SetDeadlineIn(double seconds) { SetDeadline(Clock::now(), seconds); }
 
   /// Whether the work should stop: a stop was requested, or the deadline has passed.

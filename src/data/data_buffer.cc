@@ -103,7 +103,7 @@ std::span<const float> DataBuffer::floats(std::size_t index) const {
   return {reinterpret_cast<const float*>(starts_[index]), rows_ * schema_.columns[index].width};
 }
 
-void GatherRows(ConstRows from, std::span<const std::uint32_t> picked, Rows to) {
+void CopyRows(ConstRows from, std::span<const std::uint32_t> picked, Rows to) {
   for (std::size_t i = 0; i < picked.size(); ++i) {
     std::ranges::copy(from[picked[i]], to[i].begin());
   }

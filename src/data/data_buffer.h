@@ -119,7 +119,7 @@ class DataBuffer {
 };
 
 /// Copies row picked[i] of `from` to row i of `to`.
-void GatherRows(ConstRows from, std::span<const std::uint32_t> picked, Rows to);
+void CopyRows(ConstRows from, std::span<const std::uint32_t> picked, Rows to);
 
 /// The same memory as text, for writing and hashing.
 inline std::string_view TextOf(std::span<const std::byte> bytes) {

@@ -10,6 +10,28 @@
 #include "tandem/error.h"
 
 namespace tandem {
+namespace {
+
+// Throws Error that names the first of `numbers` that is not finite or is below 0. Each row of
+// `inputs` has as many of them, which `what` names.
+void CheckNumbers(ConstRows inputs, std::span<const float> numbers, std::string_view where,
+                  std::string_view what, std::string_view advice) {
+  // False also for NaN, with which every comparison is false.
+  const auto is_valid = [](float number) {
+    return number >= 0 && number <= std::numeric_limits<float>::max();
+  };
+  const auto wrong = std::ranges::find_if_not(numbers, is_valid);
+  if (wrong == numbers.end()) return;
+  const std::size_t width = numbers.size() / inputs.size();
+  const auto index = static_cast<std::size_t>(wrong - numbers.begin());
+  throw Error(fmt::format(
+      "{}: {} {} of row {} is {}, expected a finite number of at least 0; the network's input in "
+      "this row is {}. {}",
+      where, what, index % width, index / width, *wrong, fmt::join(inputs[index / width], " "),
+      advice));
+}
+
+}  // namespace
 
 std::size_t TargetWidth(const DomainSpec& spec, Head head) {
   const auto num_actions = static_cast<std::size_t>(spec.num_actions());
@@ -101,22 +123,21 @@ bool HasTargets(const Schema& schema) {
 }
 
 void CheckTargets(ConstRows inputs, std::span<const float> targets, std::string_view where) {
-  // False also for NaN, with which every comparison is false.
-  const auto is_valid = [](float target) {
-    return target >= 0 && target <= std::numeric_limits<float>::max();
-  };
-  const auto wrong = std::ranges::find_if_not(targets, is_valid);
-  if (wrong == targets.end()) return;
-  const std::size_t width = targets.size() / inputs.size();
-  const auto index = static_cast<std::size_t>(wrong - targets.begin());
-  throw Error(fmt::format(
-      "{}: target {} of row {} is {}, expected a finite number of at least 0; the network's input "
-      "in this row is {}. Check the costs of the puzzle's actions, and where the labels come from.",
-      where, index % width, index / width, *wrong, fmt::join(inputs[index / width], " ")));
+  CheckNumbers(inputs, targets, where, "target",
+               "Check the costs of the puzzle's actions, and where the labels come from.");
 }
 
 void CheckTargets(const DataBuffer& examples, std::string_view where) {
   CheckTargets(examples.column(kInputColumn), examples.floats(kTargetColumn), where);
+}
+
+void CheckWeights(ConstRows inputs, std::span<const float> weights, std::string_view where) {
+  CheckNumbers(inputs, weights, where, "weight", "Make the examples again with `tandem generate`.");
+}
+
+void CheckWeights(const DataBuffer& examples, std::string_view where) {
+  if (!HasWeights(examples.schema())) return;
+  CheckWeights(examples.column(kInputColumn), examples.floats(kWeightColumn), where);
 }
 
 void CheckInputs(ConstRows inputs, int depth, std::string_view where) {

@@ -65,6 +65,13 @@ bool HasTargets(const Schema& schema);
 void CheckTargets(ConstRows inputs, std::span<const float> targets, std::string_view where);
 void CheckTargets(const DataBuffer& examples, std::string_view where);
 
+/// Throws Error that names the first example with a weight that is not a finite number of at least
+/// 0. The loss would become no number, or training would move away from a label.
+void CheckWeights(ConstRows inputs, std::span<const float> weights, std::string_view where);
+
+/// Checks the weights of `examples`, if there are any.
+void CheckWeights(const DataBuffer& examples, std::string_view where);
+
 /// Throws Error that names the first row with a byte that is not below `depth`, the depth of the
 /// network's input. Layers that gather rows of a matrix use the bytes as indices.
 void CheckInputs(ConstRows inputs, int depth, std::string_view where);

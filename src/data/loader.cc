@@ -63,7 +63,7 @@ void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, Trans
   const Span span(Phase::kGather);
   for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
     auto* to = reinterpret_cast<std::uint8_t*>(slot.host(c).data());
-    GatherRows(rows.column(c), picked, {to, picked.size(), rows.column(c).row_size()});
+    CopyRows(rows.column(c), picked, {to, picked.size(), rows.column(c).row_size()});
   }
 }
 

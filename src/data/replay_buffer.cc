@@ -61,8 +61,7 @@ const DataBuffer& ReplayBuffer::Sample() {
     }
     const std::size_t first = rows() - wanted - picked_.size();
     for (std::size_t c = 0; c < schema().columns.size(); ++c) {
-      GatherRows(BufferOf(update).column(c), picked_,
-                 sample_.column(c).Slice(first, picked_.size()));
+      CopyRows(BufferOf(update).column(c), picked_, sample_.column(c).Slice(first, picked_.size()));
     }
   }
   return sample_;

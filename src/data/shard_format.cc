@@ -182,6 +182,10 @@ ShardSetSpec SpecIn(const ReadJson& json) {
     throw Error(fmt::format("the header describes a set of {} shards, expected at most {}",
                             set.num_shards(), kMaxShards));
   }
+  if (set.num_chunks() > kMaxChunks) {
+    throw Error(fmt::format("the header describes a set of {} chunks, expected at most {}",
+                            set.num_chunks(), kMaxChunks));
+  }
   if (static_cast<double>(set.rows_per_shard()) * static_cast<double>(set.schema.row_bytes()) >
       kMaxShardBytes) {
     throw Error("the header describes shards that are larger than a file can be");

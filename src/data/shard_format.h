@@ -53,6 +53,9 @@ inline constexpr std::int64_t kMaxChunkBytes = std::int64_t{1} << 32;
 
 inline constexpr std::int64_t kMaxShards = 1'000'000;  ///< per set: file names have six digits
 
+/// Most chunks of a set. Readers keep tables of all of them (EpochOrder).
+inline constexpr std::int64_t kMaxChunks = std::int64_t{1} << 24;
+
 enum class Compression : std::uint8_t { kNone, kZstd };
 
 /// "none" or "zstd".
@@ -129,7 +132,8 @@ std::string FormatHeader(const ShardHeader& header);
 /// compressed, can have. Throws Error that says what is wrong, without the file's name.
 ShardHeader ParseHeader(std::string_view text);
 
-/// Reads and validates the header of a file. Throws DamagedShard that names the file.
+/// Reads and validates the header of a file. Throws DamagedShard that names the file, or
+/// SystemError if the system refuses to read it.
 ShardHeader ReadHeader(const std::filesystem::path& path);
 
 }  // namespace tandem

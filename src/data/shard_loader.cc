@@ -42,6 +42,20 @@ void CheckReadable(const ShardSet& set, ChunkReading reading) {
       set.folder().string(), NameOf(set.spec().compression)));
 }
 
+// Returns `set` if training can read it from position `from` on. This check comes before memory is
+// allocated for a set, because the sizes in a header may be wrong.
+ShardSet Checked(ShardSet set, const DataConfig& config, const std::optional<ShardPosition>& from) {
+  CheckReadable(set, config.reading);
+  if (from && from->set != set.spec().Identity()) {
+    throw InputError(
+        fmt::format("{}: not the set of examples that the run was trained on; restore that set, "
+                    "or start a new run",
+                    set.folder().string()));
+  }
+  if (config.on_damage == OnDamage::kStop) set.CheckComplete();
+  return set;
+}
+
 }  // namespace
 
 class ShardLoader::Iterator final : public BatchIterator {
@@ -64,7 +78,7 @@ class ShardLoader::Iterator final : public BatchIterator {
 
 ShardLoader::ShardLoader(Device& device, ShardSet set, int input_depth, const Config& config,
                          const std::optional<ShardPosition>& from, Interrupter* interrupter)
-    : set_(std::move(set)),
+    : set_(Checked(std::move(set), config.data, from)),
       input_depth_(input_depth),
       config_(config.data),
       seed_(static_cast<std::uint64_t>(config.seed)),
@@ -74,14 +88,6 @@ ShardLoader::ShardLoader(Device& device, ShardSet set, int input_depth, const Co
       order_(set_.spec(), seed_),
       disk_order_(order_),
       transfer_order_(order_) {
-  CheckReadable(set_, config_.reading);
-  if (position_.set != set_.spec().Identity()) {
-    throw InputError(
-        fmt::format("{}: not the set of examples that the run was trained on; restore that set, "
-                    "or start a new run",
-                    set_.folder().string()));
-  }
-  if (config_.on_damage == OnDamage::kStop) set_.CheckComplete();
   const EpochPosition start = order_.Find(position_.rows);
   next_step_ = start.step;
   first_row_ = start.row;
@@ -180,11 +186,13 @@ void ShardLoader::CheckRows(std::int64_t chunk, std::span<const std::byte> memor
   const ConstRows inputs(reinterpret_cast<const std::uint8_t*>(start_of(kInputColumn)), rows,
                          schema.columns[kInputColumn].row_bytes());
   const std::string where = fmt::format("chunk {} of {}", chunk, set_.folder().string());
+  const auto floats_in = [&](std::size_t column) {
+    return std::span(reinterpret_cast<const float*>(start_of(column)),
+                     rows * schema.columns[column].width);
+  };
   CheckInputs(inputs, input_depth_, where);
-  CheckTargets(inputs,
-               {reinterpret_cast<const float*>(start_of(kTargetColumn)),
-                rows * schema.columns[kTargetColumn].width},
-               where);
+  CheckTargets(inputs, floats_in(kTargetColumn), where);
+  if (HasWeights(schema)) CheckWeights(inputs, floats_in(kWeightColumn), where);
 }
 
 void ShardLoader::Transfer(std::int64_t step, std::size_t slot) {

@@ -229,7 +229,7 @@ void ReadChunk(const fs::path& path, const ShardHeader& header, std::int64_t chu
     if (hash != stored.hash) throw Error("its hash does not match its contents; it is damaged");
     if (compressed) Decompress(frame, to);
   } catch (const SystemError& error) {  // says nothing about the shard
-    throw Error(fmt::format("cannot read {}: {}", path.string(), error.what()));
+    throw SystemError(fmt::format("cannot read {}: {}", path.string(), error.what()));
   } catch (const Error& error) {
     throw DamagedShard(fmt::format("{}, chunk {}: {}", path.string(), chunk, error.what()));
   }

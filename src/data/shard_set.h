@@ -90,9 +90,9 @@ class ShardSet {
   void CheckComplete() const;
 
   /// Reads a chunk into the first spec().BytesOfChunk(chunk) bytes of `to` and verifies its hash.
-  /// Throws DamagedShard if the chunk is damaged or missing. Throws Error if the system refuses to
-  /// read the file (for example, too many open files), which says nothing about damage. kMap reads
-  /// through a memory map of the file; the set must then not be compressed.
+  /// Throws DamagedShard if the chunk is damaged or missing. Throws SystemError if the system
+  /// refuses to read the file (for example, too many open files), which says nothing about damage.
+  /// kMap reads through a memory map of the file; the set must then not be compressed.
   void Read(std::int64_t chunk, std::span<std::byte> to,
             ChunkReading reading = ChunkReading::kRead) const;
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/file.h"
 #include "base/text.h"
 
 namespace tandem {
@@ -129,10 +130,14 @@ std::int64_t StreamFolder::ClaimStart(std::string_view generator) const {
     if (file < 0 && errno == EEXIST) continue;  // another generator was faster
     if (file < 0) Fail("create", path, {errno, std::generic_category()});
     const std::string text = fmt::format("{}\n", generator);
-    const bool written = ::write(file, text.data(), text.size()) == std::ssize(text);
+    // If the machine stops, a claim that is not durable is lost. The next start would then claim
+    // the same rows.
+    const bool written =
+        ::write(file, text.data(), text.size()) == std::ssize(text) && ::fsync(file) == 0;
     const int error = errno;
     ::close(file);
     if (!written) Fail("write", path, {error, std::generic_category()});
+    SyncFolder(folder);
     return number;
   }
   throw InputError(

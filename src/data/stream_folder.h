@@ -62,8 +62,8 @@ class StreamFolder {
   /// one.
   void RemoveLeftovers() const;
 
-  /// Claims a start for a generator: creates the first file of generators/ that does not exist, and
-  /// returns its number. Throws InputError if all kMaxStarts are taken.
+  /// Claims a start for a generator: creates the first file of generators/ that does not exist,
+  /// makes it durable, and returns its number. Throws InputError if all kMaxStarts are taken.
   std::int64_t ClaimStart(std::string_view generator) const;
 
  private:

@@ -20,6 +20,8 @@ constexpr auto kLookEvery = std::chrono::milliseconds(100);
 // How often a waiting thread checks for a stop.
 constexpr auto kCheckEvery = std::chrono::milliseconds(20);
 
+constexpr auto kTryAgainAfter = std::chrono::seconds(1);
+
 }  // namespace
 
 StreamReader::StreamReader(const StreamFolder& folder, StreamLedger& ledger, StreamOptions options,
@@ -116,13 +118,10 @@ void StreamReader::Look() {
       Reject(stray, "its name is not that of a shard of a stream");
     }
     std::set<std::string> there;
-    std::optional<StreamShardName> next;
-    for (const StreamShardName& name : listing.waiting) {
-      std::string file = FormatStreamShardName(name);
-      if (!seen_.contains(file) && (!next || file == first_)) next = name;
-      there.insert(std::move(file));
-    }
-    std::erase_if(seen_, [&](const std::string& file) { return !there.contains(file); });
+    for (const StreamShardName& name : listing.waiting) there.insert(FormatStreamShardName(name));
+    std::erase_if(read_, [&](const std::string& file) { return !there.contains(file); });
+    std::erase_if(refused_, [&](const auto& entry) { return !there.contains(entry.first); });
+    const std::optional<StreamShardName> next = NextOf(listing.waiting);
     {
       std::unique_lock lock(mutex_);
       waiting_ = std::ssize(listing.waiting);
@@ -130,6 +129,25 @@ void StreamReader::Look() {
     }
     ReadOne(*next);
   }
+}
+
+// Returns the shard to read next, if one can be read now. The one that was used in part comes
+// before all others, because the ledger remembers how many rows were used of one shard only.
+std::optional<StreamShardName> StreamReader::NextOf(
+    const std::vector<StreamShardName>& waiting) const {
+  const auto can_be_read = [this](const std::string& file) {
+    const auto refused = refused_.find(file);
+    return refused == refused_.end() || StopSignal::Clock::now() >= refused->second;
+  };
+  std::optional<StreamShardName> next;
+  for (const StreamShardName& name : waiting) {
+    const std::string file = FormatStreamShardName(name);
+    if (read_.contains(file)) continue;
+    const bool now = can_be_read(file);
+    if (file == first_) return now ? std::optional(name) : std::nullopt;
+    if (now && !next) next = name;
+  }
+  return next;
 }
 
 bool StreamReader::WaitForRoom(std::unique_lock<std::mutex>& lock) {
@@ -148,13 +166,14 @@ void StreamReader::ReadOne(const StreamShardName& name) {
   try {
     rows.emplace(ReadStreamShard(folder_.path(), options_.kind, name, options_.input_depth));
   } catch (const SystemError& error) {  // says nothing about the shard
-    LogWarning(fmt::format("{}; it stays there until the run is resumed", error.what()));
-    seen_.insert(file);
+    const bool is_new = !refused_.contains(file);
+    refused_[file] = StopSignal::Clock::now() + kTryAgainAfter;
+    if (is_new) LogWarning(fmt::format("{}; trying again every second", error.what()));
     return;
   } catch (const Error& error) {
     return Reject(file, error.what());
   }
-  seen_.insert(file);
+  read_.insert(file);
   const std::lock_guard lock(mutex_);
   ready_.push_back({.name = name, .rows = std::move(*rows)});
   changed_.notify_all();

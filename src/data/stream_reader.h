@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <future>
-#include <memory>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/interrupter.h"
 #include "base/stop_signal.h"
@@ -40,7 +40,8 @@ struct StreamOptions {
 
 /// StreamReader looks for shards on its own thread, reads and checks each one, and keeps a few in
 /// memory. A file that is damaged or belongs to something else is named in a warning and moved to
-/// rejected/. Methods are for the thread that trains, unless they say otherwise.
+/// rejected/. A file that the system refuses to read says nothing about its rows; it is tried again
+/// every second. Methods are for the thread that trains, unless they say otherwise.
 class StreamReader {
  public:
   /// `folder`, `ledger`, `stop` and `interrupter` must outlive this object. `interrupter` may be
@@ -76,6 +77,7 @@ class StreamReader {
  private:
   void Run();
   void Look();
+  std::optional<StreamShardName> NextOf(const std::vector<StreamShardName>& waiting) const;
   void ReadOne(const StreamShardName& name);
   void Reject(const std::string& file, const std::string& why);
   bool WaitForRoom(std::unique_lock<std::mutex>& lock);
@@ -85,10 +87,13 @@ class StreamReader {
   StreamLedger& ledger_;
   const StreamOptions options_;
   const StopSignal& stop_;
-  const std::string first_;  // file to read first; empty: no file
+  const std::string first_;  // file that the run has used in part; empty: no file
   std::int64_t published_ = 0;
 
-  std::set<std::string> seen_;  // used by the thread: files that wait and were read
+  // Used by the thread, about files that wait: those that were read, and when to try again to read
+  // those that the system refused to read.
+  std::set<std::string> read_;
+  std::map<std::string, StopSignal::Clock::time_point> refused_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

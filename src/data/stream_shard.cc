@@ -7,6 +7,7 @@
 #include <regex>
 #include <tuple>
 
+#include "base/mapped_file.h"
 #include "base/text.h"
 #include "data/examples.h"
 #include "data/shard_set.h"
@@ -47,6 +48,15 @@ void CheckBelongs(const fs::path& path, const ShardSetSpec& found, ShardSetSpec 
   if (found == expected) return;
   throw InputError(fmt::format("{} does not belong to this run: {}", path.string(),
                                DescribeDifference(found, expected)));
+}
+
+// Memory for the rows of the shard at `path`. A lack of memory says nothing about the shard.
+Storage MakeStorageFor(const fs::path& path, std::size_t bytes) {
+  try {
+    return MakeHostStorage(bytes);
+  } catch (const Error& error) {
+    throw SystemError(fmt::format("cannot read {}: {}", path.string(), error.what()));
+  }
 }
 
 }  // namespace
@@ -98,11 +108,12 @@ DataBuffer ReadStreamShard(const fs::path& folder, const ShardSetSpec& kind,
   const fs::path path = folder / FormatStreamShardName(name);
   const ShardHeader header = ReadHeader(path);
   CheckBelongs(path, header.set, SpecOf(kind, name));
-  Storage storage = MakeHostStorage(header.set.BytesOfChunk(0));
+  Storage storage = MakeStorageFor(path, header.set.BytesOfChunk(0));
   ReadChunk(path, header, 0, storage.bytes);
   DataBuffer rows(header.set.schema, static_cast<std::size_t>(name.rows), std::move(storage));
   CheckInputs(rows.column(kInputColumn), input_depth, path.string());
   CheckTargets(rows, path.string());
+  CheckWeights(rows, path.string());
   return rows;
 }
 

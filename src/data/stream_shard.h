@@ -57,8 +57,10 @@ std::int64_t WriteStreamShard(const std::filesystem::path& folder, const ShardSe
                               const StreamShardName& name, const DataBuffer& rows);
 
 /// Reads the shard `name` in `folder`, and checks its header, its name, that it belongs to the
-/// stream (`kind`), its hash, that each byte of an input is below `input_depth`, and its labels.
-/// Throws Error that names the file and what is wrong with it, or why it cannot be read.
+/// stream (`kind`), its hash, that each byte of an input is below `input_depth`, its labels and
+/// their weights. Throws Error that names the file and what is wrong with it. Throws SystemError if
+/// the system refuses to read the file or there is too little memory, which says nothing about the
+/// shard.
 DataBuffer ReadStreamShard(const std::filesystem::path& folder, const ShardSetSpec& kind,
                            const StreamShardName& name, int input_depth);
 

@@ -34,8 +34,13 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "tensors are written with the byte order of memory");
 
-// No network is larger. The limit keeps a sparse file with a huge size from using all memory.
+// No network is larger.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 36;
+
+// At most this many times the data of a file may be its size. A hostile file of mostly holes takes
+// little disk space, but all memory when it is read. A file system may store zeros as holes, and
+// the moments of a new optimizer are zeros.
+constexpr std::int64_t kMostBytesPerByteOfData = 16;
 
 std::string ShapeText(const at::Tensor& tensor) {
   return fmt::format("[{}]", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "));
@@ -94,12 +99,18 @@ void WriteArchive(AtomicFile& out, const TensorDict& dict) {
 std::vector<std::byte> ContentOf(const std::filesystem::path& path) {
   try {
     const OpenFile file(path);
-    if (file.size() > kMostBytes) {
+    const std::int64_t size = file.size();
+    if (size > kMostBytes) {
       throw Error(fmt::format("its size is {}, expected at most {}",
-                              HumanBytes(static_cast<double>(file.size())),
+                              HumanBytes(static_cast<double>(size)),
                               HumanBytes(static_cast<double>(kMostBytes))));
     }
-    std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
+    if (const std::int64_t data = file.data_bytes(); data < size / kMostBytesPerByteOfData) {
+      throw Error(fmt::format(
+          "only {} of its {} were written, and the rest are holes; it is damaged or incomplete",
+          HumanBytes(static_cast<double>(data)), HumanBytes(static_cast<double>(size))));
+    }
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size));
     file.Read(0, bytes);
     return bytes;
   } catch (const Error& error) {

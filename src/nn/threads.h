@@ -23,21 +23,25 @@ class ScopedThreads {
 };
 
 /// ScopedAutocast runs the calling thread's matrix products on `device` in bf16 if `enabled`, and
-/// in the precision of their operands otherwise, until the end of the scope. Run the forward pass
-/// inside the scope and the backward pass outside.
+/// in the precision of their operands otherwise, until the end of the scope. The destructor
+/// restores the thread's settings, which a Python program that calls Tandem shares. Run the forward
+/// pass inside the scope and the backward pass outside.
 class ScopedAutocast {
  public:
   ScopedAutocast(c10::DeviceType device, bool enabled)
-      : device_(device), before_(at::autocast::is_autocast_enabled(device)) {
+      : device_(device),
+        enabled_before_(at::autocast::is_autocast_enabled(device)),
+        type_before_(at::autocast::get_autocast_dtype(device)) {
     at::autocast::set_autocast_dtype(device_, at::kBFloat16);
     at::autocast::set_autocast_enabled(device_, enabled);
   }
 
   ~ScopedAutocast() {
-    at::autocast::set_autocast_enabled(device_, before_);
+    at::autocast::set_autocast_enabled(device_, enabled_before_);
+    at::autocast::set_autocast_dtype(device_, type_before_);
     // The cache holds bf16 copies of weights that the next optimizer step makes out of date. If
     // autocast was on before, the enclosing scope still uses them.
-    if (!before_) at::autocast::clear_cache();
+    if (!enabled_before_) at::autocast::clear_cache();
   }
 
   ScopedAutocast(const ScopedAutocast&) = delete;
@@ -45,7 +49,8 @@ class ScopedAutocast {
 
  private:
   c10::DeviceType device_;
-  bool before_;
+  bool enabled_before_;
+  at::ScalarType type_before_;
 };
 
 }  // namespace tandem

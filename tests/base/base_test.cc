@@ -300,6 +300,10 @@ TEST_F(Files, ReadFileStopsBeyondItsLimit) {
   EXPECT_THROW(ReadFile("/dev/zero", 1'000'000), InputError);  // it never ends
 }
 
+TEST_F(Files, ReadFileThrowsIfTheSystemCannotReadOn) {
+  EXPECT_THROW(ReadFile("/proc/self/mem"), InputError);  // it has nothing at its start
+}
+
 TEST_F(Files, TheTemporaryFileIsNoLinkToAnother) {
   const fs::path other = folder_.path() / "other";
   WriteFileAtomically(other, "precious");
@@ -327,6 +331,17 @@ TEST_F(Files, WritingFollowsSymbolicLinks) {
   WriteFileAtomically(link, "new");
   EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_EQ(ReadFile(path_), "new");
+}
+
+TEST_F(Files, WritingThroughALoopOfLinksFailsAndNamesIt) {
+  fs::create_symlink(path_, path_);
+  try {
+    WriteFileAtomically(path_, "new");
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("cannot write " + path_.string()), std::string::npos)
+        << error.what();
+  }
 }
 
 TEST_F(Files, WritingToAFullDeviceFails) {

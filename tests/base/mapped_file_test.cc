@@ -63,6 +63,21 @@ TEST(OpenFile, RejectsAPipeWithoutBlocking) {
   }
 }
 
+TEST(OpenFile, HolesAreNotData) {
+  const TempFolder folder;
+  const std::filesystem::path path = folder.path() / "file";
+  WriteFileAtomically(path, std::string(1 << 20, 'x'));
+  EXPECT_EQ(OpenFile(path).data_bytes(), 1 << 20);
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 32);
+  EXPECT_EQ(OpenFile(path).size(), std::int64_t{1} << 32);
+  if (OpenFile(path).data_bytes() == OpenFile(path).size()) {
+    GTEST_SKIP() << "the file system does not say where holes are";
+  }
+  EXPECT_EQ(OpenFile(path).data_bytes(), 1 << 20);
+  WriteFileAtomically(path, "");
+  EXPECT_EQ(OpenFile(path).data_bytes(), 0);
+}
+
 TEST(MappedFile, CopyFromAShortenedFileThrows) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer takes bus errors";

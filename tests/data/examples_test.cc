@@ -1,5 +1,6 @@
 #include "data/examples.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,6 +36,21 @@ TEST(CheckTargets, ErrorNamesTheFirstExampleOutsideTheBounds) {
                 ThrowsMessage<Error>(AllOf(HasSubstr("the rows of update 3: target 1 of row 2 is "),
                                            HasSubstr("in this row is 1 0 "))));
   }
+}
+
+TEST(CheckWeights, ErrorNamesTheFirstWeightOutsideTheBounds) {
+  const RingDomain ring(6);
+  for (const float wrong :
+       {-0.5F, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    DataBuffer rows(ExampleSchema(ring.spec(), Head::kQ, /*weighted=*/true), 4);
+    const std::size_t width = TargetWidth(ring.spec(), Head::kQ);
+    EXPECT_NO_THROW(CheckWeights(rows, "shard"));  // a weight of 0 masks an output
+    rows.floats(kWeightColumn)[2 * width + 1] = wrong;
+    EXPECT_THAT([&] { CheckWeights(rows, "shard"); },
+                ThrowsMessage<Error>(AllOf(HasSubstr(fmt::format("weight 1 of row 2 is {}", wrong)),
+                                           HasSubstr("expected a finite number of at least 0"))));
+  }
+  EXPECT_NO_THROW(CheckWeights(DataBuffer(ExampleSchema(ring.spec(), Head::kQ), 4), "shard"));
 }
 
 TEST(CheckInputs, ErrorNamesTheFirstRowWithAByteThatIsNoFeature) {

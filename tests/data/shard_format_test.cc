@@ -198,6 +198,19 @@ TEST(ShardHeader, RejectsSizesWhoseProductsOverflow) {
               HasSubstr("no columns"));
 }
 
+// Readers keep tables of all chunks of a set, also if a header of a few bytes claims many.
+TEST(ShardHeader, RejectsMoreChunksThanTablesMayHold) {
+  const auto error_of = [](std::int64_t chunks) {
+    return ErrorWith([&](ShardHeader& header) {
+      header.set.examples = chunks;
+      header.set.chunk_rows = 1;
+      header.set.chunks_per_shard = std::int64_t{1} << 20;
+    });
+  };
+  EXPECT_THAT(error_of(kMaxChunks + 1), HasSubstr("16777217 chunks, expected at most 16777216"));
+  EXPECT_THAT(error_of(kMaxChunks), HasSubstr("with 3 chunks, expected 1048576"));
+}
+
 // A chunk is read into memory as a whole, also from a header of a few bytes that claims a large
 // one.
 TEST(ShardHeader, RejectsChunksThatAreLargerThanFourGiB) {

@@ -182,6 +182,22 @@ TEST_F(ShardLoaderTest, RejectsInputsBeyondTheDepthOfTheNetwork) {
   }
 }
 
+TEST_F(ShardLoaderTest, RejectsWeightsBelowZero) {
+  Config config = Puzzle8Config();
+  config.network.head = Head::kQ;
+  const TempFolder folder;
+  const ShardSetSpec set = MakeShards(
+      folder.path(), {.examples = 100, .chunk_rows = 100, .chunks_per_shard = 1}, {}, config);
+  DataBuffer rows(set.schema, 100);
+  rows.floats(kWeightColumn, /*row=*/5)[2] = -1;
+  ShardWriter writer(ShardPath(folder.path(), 0), set, /*shard=*/0);
+  writer.Add(rows);
+  writer.Commit();
+  ShardLoader loader(*device_, ShardSet(folder.path()), kDepth, With(0), std::nullopt);
+  EXPECT_THAT([&] { loader.Open()->Next(); },
+              testing::ThrowsMessage<Error>(HasSubstr("weight 2 of row 5 is -1")));
+}
+
 TEST_F(ShardLoaderTest, RejectsMappingCompressedShards) {
   const TempFolder compressed;
   MakeShards(compressed.path(), SmallShards(Compression::kZstd));

@@ -2,15 +2,20 @@
 // removed, and the ledger across a kill.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <mutex>
 #include <set>
 #include <thread>
 
 #include "base/file.h"
+#include "base/mapped_file.h"
 #include "data/examples.h"
 #include "data/stream_folder.h"
 #include "data/stream_ledger.h"
@@ -56,6 +61,13 @@ class Stream : public testing::Test {
     std::ranges::fill(rows.floats(kTargetColumn), label);
     WriteStreamShard(folder_.path(), kind_, name, rows);
     return name;
+  }
+
+  // Puts a shard in place of a link, at once. A write would follow the link.
+  void ReplaceLink(const StreamShardName& name) {
+    WriteStreamShard(temp_.path(), kind_, name,
+                     DataBuffer(kind_.schema, static_cast<std::size_t>(name.rows)));
+    fs::rename(temp_.path() / FormatStreamShardName(name), PathOf(name));
   }
 
   StreamOptions Options(std::int64_t max_lag = 100) const {
@@ -223,15 +235,67 @@ TEST_F(Stream, TornAndWrongFilesAreLeftOut) {
   EXPECT_EQ(folder_.NumRejected(), 6);
 }
 
-TEST_F(Stream, FileThatTheSystemRefusesToReadStays) {
-  const fs::path loop = PathOf(Name(0, 0, 1));
-  fs::create_symlink(loop, loop);
+TEST_F(Stream, FileThatTheSystemRefusesToReadIsTriedAgain) {
+  const StreamShardName refused = Name(0, 0, 1);
+  fs::create_symlink(PathOf(refused), PathOf(refused));  // a loop
   const auto good = Write(Name(0, 1, 1));
   StreamLedger ledger(folder_, {});
   StreamReader reader(folder_, ledger, Options(), never_, nullptr);
   EXPECT_EQ(reader.Take(1, /*wait=*/true)->name, good);
-  EXPECT_TRUE(fs::is_symlink(loop));
   EXPECT_EQ(reader.rejected(), 0);
+  ReplaceLink(refused);
+  EXPECT_EQ(reader.Take(1, /*wait=*/true)->name, refused);
+}
+
+TEST_F(Stream, LackOfMemoryIsNotDamage) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizers reserve memory of their own";
+#endif
+  // With 13 bytes a row, more than the 64 MiB that malloc reserves for a thread.
+  const StreamShardName large{.rows = 1 << 23, .version = 1, .generator = "a"};
+  Write(large);
+  const auto read_with_little_memory = [&] {
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;  // those that the process has
+    const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (16 << 20);
+    const rlimit limit{.rlim_cur = bytes, .rlim_max = bytes};
+    ::setrlimit(RLIMIT_AS, &limit);
+    try {
+      ReadStreamShard(folder_.path(), kind_, large, /*input_depth=*/9);
+    } catch (const SystemError& error) {
+      std::_Exit(std::string(error.what()).find("not enough memory") == std::string::npos ? 1 : 0);
+    } catch (const Error&) {
+      std::_Exit(2);
+    }
+    std::_Exit(3);
+  };
+  EXPECT_EXIT(read_with_little_memory(), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Stream, ShardWithAWrongWeightIsRefused) {
+  ShardSetSpec kind = kind_;
+  kind.schema = ExampleSchema(domain_->spec(), Head::kQ, /*weighted=*/true);
+  DataBuffer rows(kind.schema, kRows);
+  rows.floats(kWeightColumn, /*row=*/5)[2] = -1;
+  WriteStreamShard(folder_.path(), kind, Name(0, 0, 1), rows);
+  EXPECT_THAT([&] { ReadStreamShard(folder_.path(), kind, Name(0, 0, 1), /*input_depth=*/9); },
+              testing::ThrowsMessage<Error>(HasSubstr("weight 2 of row 5 is -1")));
+}
+
+// The ledger knows how many rows were used of one shard only.
+TEST_F(Stream, OtherShardsWaitForTheOneThatWasUsedInPart) {
+  const StreamShardName in_part = Name(0, 5, 2);
+  fs::create_symlink(PathOf(in_part), PathOf(in_part));  // a loop
+  const auto other = Write(Name(0, 0, 1));
+  StreamLedger ledger(folder_, {.current = FormatStreamShardName(in_part), .current_rows = 2});
+  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
+  WaitUntil([&] { return reader.waiting() == 2; });
+  EXPECT_FALSE(reader.Take(2, /*wait=*/false));
+  ReplaceLink(in_part);
+  const auto first = reader.Take(2, /*wait=*/true);
+  EXPECT_EQ(first->name, in_part);
+  EXPECT_EQ(first->first, 2);
+  EXPECT_EQ(reader.Take(2, /*wait=*/true)->name, other);
 }
 
 TEST_F(Stream, RejectedFileReplacesAnEarlierOneOfTheSameName) {
