@@ -64,6 +64,10 @@ const DomainParameter* ParameterOf(std::string_view name);
 /// Throws whatever its factory throws.
 bool AcceptsArgument(std::string_view name, const std::string& argument);
 
+/// Returns the name of a domain that can be created with this argument, for suggestions:
+/// "permutation" for "cube4". Nothing if there is none.
+std::optional<std::string> DomainThatAccepts(const std::string& argument);
+
 /// Creates a domain from NAME or NAME:ARGUMENT. Throws InputError if the name is unknown (the
 /// message lists the known names and suggests the nearest) or the argument is invalid (it says what
 /// was expected). Throws Error if the factory breaks its contract.

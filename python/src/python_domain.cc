@@ -128,6 +128,7 @@ class PythonDomain final : public Domain {
         puzzle_(std::move(puzzle)),
         expands_(Has(puzzle_, "expand")),
         encodes_(Has(puzzle_, "encode")),
+        has_all_goals_(Has(puzzle_, "all_goals")),
         parses_(Has(puzzle_, "parse")),
         formats_(Has(puzzle_, "format")) {}
 
@@ -146,6 +147,17 @@ class PythonDomain final : public Domain {
     if (!spec().per_problem_goals) return WriteGoals(states);
     Call("draw_goals", [&](nb::handle method) {
       CopyBytes(method(Copy(seeds)), {states.size(), states.row_size()}, states.bytes());
+    });
+  }
+
+  void AllGoals(std::span<const std::uint8_t> goal,
+                std::vector<std::uint8_t>& goals) const override {
+    if (!has_all_goals_) return Domain::AllGoals(goal, goals);
+    Call("all_goals", [&](nb::handle method) {
+      const nb::object found = method(Copy(goal));
+      const std::size_t first = goals.size();
+      goals.resize(first + nb::len(found) * goal.size());
+      CopyBytes(found, {nb::len(found), goal.size()}, std::span(goals).subspan(first));
     });
   }
 
@@ -243,7 +255,7 @@ class PythonDomain final : public Domain {
   }
 
   nb::object puzzle_;
-  const bool expands_, encodes_, parses_, formats_;
+  const bool expands_, encodes_, has_all_goals_, parses_, formats_;
 };
 
 // The registered puzzles by name. The map is never destroyed, because static objects are destroyed

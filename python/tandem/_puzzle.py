@@ -33,6 +33,8 @@ class Puzzle(Protocol):
     applicable(states) -> (n, num_actions): which actions apply. Without it, all do.
     draw_goals(seeds) -> (n, state_size): a goal for each of n seeds (uint64), if each problem has
         its own goal.
+    all_goals(goal) -> (n, state_size): all goals of the problem of `goal`, one of them, if a problem
+        may have several.
     parse(text) -> (state_size,), which raises ValueError for a wrong text, and format(state) -> str.
         Without them, a state is written as numbers.
     """

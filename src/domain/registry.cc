@@ -46,7 +46,9 @@ const Entry& Find(std::string_view name) {
   const auto found = Registry().find(name);
   if (found != Registry().end()) return found->second;
   const std::vector<std::string> names = DomainNames();
-  const std::string_view nearest = Nearest(name, names);
+  const auto with_argument = DomainThatAccepts(std::string(name));
+  const std::string nearest = with_argument ? fmt::format("{}:{}", *with_argument, name)
+                                            : std::string(Nearest(name, names));
   throw InputError(fmt::format(
       "no domain is called '{}'{}; known: {}; a plug-in's domain needs --plugin FILE", name,
       nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest), fmt::join(names, ", ")));
@@ -163,6 +165,17 @@ const DomainParameter* ParameterOf(std::string_view name) {
 
 bool AcceptsArgument(std::string_view name, const std::string& argument) {
   return Find(name).make(argument) != nullptr;
+}
+
+std::optional<std::string> DomainThatAccepts(const std::string& argument) {
+  for (const auto& [name, entry] : Registry()) {
+    try {
+      if (entry.parameter && entry.make(argument) != nullptr) return name;
+    } catch (const std::exception&) {  // it says why not, which only its users want to know
+      continue;
+    }
+  }
+  return std::nullopt;
 }
 
 std::unique_ptr<const Domain> MakeDomain(std::string_view name) {

@@ -1,7 +1,6 @@
 #include "generate/bellman.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <span>
 
@@ -54,11 +53,9 @@ float BellmanTargets::BackUpAction(const StateBatch& batch, std::size_t i,
                                    std::size_t action) const {
   const DomainSpec& spec = domain_.spec();
   const std::size_t child = i * spec.num_actions() + action;
-  const float known = batch.children.KnownCost(child);
-  if (!std::isinf(known)) return spec.action_costs[action] + known;
-  return BackedUpCost(
-      spec, action, /*is_goal=*/false,
-      std::max(batch.children.estimates()[child], batch.children.least_unknown_cost()));
+  return spec.action_costs[action] +
+         batch.children.known_costs().CostToGo(batch.children.KnownCost(child),
+                                               batch.children.estimates()[child]);
 }
 
 template <class BackupOf>
@@ -105,12 +102,7 @@ void BellmanTargets::Write(const StateBatch& batch, std::size_t i, DataBuffer& e
 }
 
 void BellmanTargets::BackUp(const StateBatch& batch, std::size_t i, StateBackup& backup) const {
-  backup.known = std::numeric_limits<float>::infinity();
-  if (batch.is_goal[i] != 0) {
-    backup.known = 0;
-  } else if (exact_ != nullptr) {
-    backup.known = exact_->ball()->CostOf(batch.rows()[i]).value_or(backup.known);
-  }
+  backup.known = batch.children.known_costs().CostOf(batch.rows()[i], batch.is_goal[i] != 0);
   backup.bound = batch.bounds[i];
   backup.actions.resize(static_cast<std::size_t>(domain_.spec().num_actions()));
   for (std::size_t action = 0; action < backup.actions.size(); ++action) {

@@ -211,7 +211,7 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                    .chunks_per_shard = options.chunks_per_shard,
                    .compression = options.compression};
   const std::int64_t rows_of_walk = config.generate.rows_of_walk();
-  if (LabelsWholeWalks(config.generate.target) && rows_of_walk < config.generate.max_scramble) {
+  if (LabelsWalks(config.generate.target) && rows_of_walk < config.generate.max_scramble) {
     set.provenance["generate.rows_per_walk"] = std::to_string(rows_of_walk);
   }
   if (config.generate.target == Target::kSupervised) {
@@ -244,6 +244,11 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
         fmt::format("the set would have {} shards, expected at most {}; use more rows per chunk "
                     "(--chunk-rows) or more chunks per shard (--shard-chunks)",
                     WithThousands(set.num_shards()), WithThousands(kMaxShards)));
+  }
+  if (set.num_chunks() > kMaxChunks) {
+    throw InputError(fmt::format(
+        "the set would have {} chunks, expected at most {}; use more rows per chunk (--chunk-rows)",
+        WithThousands(set.num_chunks()), WithThousands(kMaxChunks)));
   }
   const double chunk_bytes =
       static_cast<double>(set.RowsOfChunk(0)) * static_cast<double>(set.schema.row_bytes());

@@ -80,8 +80,8 @@ void OwnSolutionsGenerator::Fill(const FillRequest& request, DataBuffer& out,
   }
 }
 
-// Takes the walk of an instance, without the steps that leave the state as it is, and draws the
-// start.
+// Takes the walk of an instance, without the steps that leave the state as it is and without goals
+// on the way, and draws the start.
 void OwnSolutionsGenerator::Walk(const FillRequest& request, Instance& instance) const {
   const Span span(Phase::kScramble);
   const auto random = [&](Purpose purpose) {
@@ -97,6 +97,7 @@ void OwnSolutionsGenerator::Walk(const FillRequest& request, Instance& instance)
     instance.states.insert(instance.states.end(), state.begin(), state.end());
     instance.way_back.push_back(*walk.back());
   }
+  LeaveGoals(instance);
   std::ranges::reverse(instance.way_back);
 
   const std::int64_t longest =
@@ -104,6 +105,22 @@ void OwnSolutionsGenerator::Walk(const FillRequest& request, Instance& instance)
   instance.start =
       longest == 0 ? 0 : 1 + random(Purpose::kRollout).Below(static_cast<std::uint64_t>(longest));
   instance.solution.clear();
+}
+
+// Shortens a walk to its part from the last goal on, since a goal needs no action and costs
+// nothing. Goals at the end are dropped first.
+void OwnSolutionsGenerator::LeaveGoals(Instance& instance) const {
+  const std::size_t states = instance.way_back.size() + 1;
+  const auto size = static_cast<std::size_t>(domain_.spec().state_size);
+  std::vector<std::uint8_t> is_goal(states);
+  domain_.IsGoal(ConstRows(instance.states.data(), states, size), is_goal);
+  std::size_t last = states - 1;
+  while (last > 0 && is_goal[last] != 0) --last;
+  std::size_t first = last;
+  while (first > 0 && is_goal[first] == 0) --first;
+  instance.states = {instance.states.data() + first * size,
+                     instance.states.data() + (last + 1) * size};
+  instance.way_back = {instance.way_back.data() + first, instance.way_back.data() + last};
 }
 
 std::span<const std::uint8_t> OwnSolutionsGenerator::State(const Instance& instance,

@@ -35,7 +35,8 @@ namespace tandem {
 /// Global row r is a state of instance r / max_scramble. If the instance has a solution of n
 /// actions, its row i < n is the state with i + 1 actions of the solution left. The other rows are
 /// the prefixes of i + 1 actions of the walk, labelled with its way back. Steps that leave the
-/// state as it is do not count, so a walk may be shorter; its last state then fills the rest.
+/// state as it is do not count, and a walk that meets a goal again starts there again. So a walk
+/// may be shorter; its last state then fills the rest.
 ///
 /// Walks take distinct actions if all actions commute and undo themselves (WalkKindOfActions).
 class OwnSolutionsGenerator final : public Generator {
@@ -65,6 +66,7 @@ class OwnSolutionsGenerator final : public Generator {
   };
 
   void Walk(const FillRequest& request, Instance& instance) const;
+  void LeaveGoals(Instance& instance) const;
   void Solve(std::span<Instance> instances, std::int64_t first_row, const StopSignal& stop);
   void Write(const FillRequest& request, const Instance& instance, DataBuffer& out) const;
   std::span<const std::uint8_t> State(const Instance& instance, std::size_t taken) const;

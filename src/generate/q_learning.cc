@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -17,11 +16,6 @@
 #include "tandem/error.h"
 
 namespace tandem {
-namespace {
-
-constexpr float kUnknown = std::numeric_limits<float>::infinity();
-
-}  // namespace
 
 QLearningGenerator::QLearningGenerator(const Domain& domain, Evaluator& network,
                                        const Config& config,
@@ -33,7 +27,7 @@ QLearningGenerator::QLearningGenerator(const Domain& domain, Evaluator& network,
       seed_(static_cast<std::uint64_t>(config.seed)),
       schema_(ExampleSchema(domain.spec(), config)),
       exact_(std::move(exact)),
-      least_unknown_cost_(exact_ != nullptr ? exact_->ball()->least_cost_outside() : 0),
+      known_(domain, BallOf(exact_)),
       arena_(static_cast<int>(*config.generate.workers)) {}
 
 std::int64_t QLearningGenerator::BytesFor(const DomainSpec& spec, std::int64_t states) {
@@ -115,9 +109,7 @@ void QLearningGenerator::Expand(const FillRequest& request, RowRange range, Batc
       domain_.Apply(some, std::span(batch.actions).subspan(first, count));
       domain_.IsGoal(some, std::span(batch.is_goal).subspan(first, count));
       for (std::size_t i = first; i < first + count; ++i) {
-        batch.known_costs[i] = batch.is_goal[i] != 0 ? 0 : kUnknown;
-        if (exact_ == nullptr) continue;
-        batch.known_costs[i] = exact_->ball()->CostOf(children[i]).value_or(batch.known_costs[i]);
+        batch.known_costs[i] = known_.CostOf(children[i], batch.is_goal[i] != 0);
       }
     }
     const Span span(Phase::kWrite);
@@ -163,11 +155,8 @@ void QLearningGenerator::WriteLabels(RowRange range, Batch& batch, DataBuffer& o
 float QLearningGenerator::LabelOf(const Batch& batch, std::size_t i) const {
   const DomainSpec& spec = domain_.spec();
   const Action action = batch.actions[i];
-  const float rest =
-      std::isinf(batch.known_costs[i])
-          ? std::max(CostToGo(/*is_goal=*/false, batch.estimates[i]), least_unknown_cost_)
-          : batch.known_costs[i];
-  const float backup = spec.action_costs[action] + rest;
+  const float backup =
+      spec.action_costs[action] + known_.CostToGo(batch.known_costs[i], batch.estimates[i]);
   if (!capped_) return backup;
   return std::min(backup, batch.bounds[i] + spec.action_costs[action] + UndoCost(spec, action));
 }

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "generate/exact_labels.h"
 #include "generate/generator.h"
+#include "search/known_costs.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
@@ -83,7 +84,7 @@ class QLearningGenerator final : public Generator {
   const std::uint64_t seed_;
   const Schema schema_;
   const std::shared_ptr<const ExactLabels> exact_;  // may be null
-  const float least_unknown_cost_;
+  const KnownCosts known_;
   tbb::task_arena arena_;
   std::array<Batch, 2> batches_;  // turn i uses element i % 2
 };

@@ -57,7 +57,9 @@ bool RetrogradeTable::Build(std::span<const std::uint8_t> goal, std::size_t most
       for (const std::size_t last = std::min(next + kAtOnce, end); next < last; ++next) {
         domain_.Predecessors(nodes_.state(static_cast<std::uint32_t>(next)), predecessors_);
       }
+      const std::size_t first = nodes_.size();
       AddNewOfPredecessors();
+      RejectGoals(first);
       if (nodes_.size() > most_states) return false;
     }
   }
@@ -78,6 +80,27 @@ void RetrogradeTable::AddNewOfPredecessors() {
       nodes_.Add(states[i], hashes_[i], NodeTable::Node{}, Action{});
     }
   }
+}
+
+// Checks that the states from number `first` on are no goals, whose labels would be wrong.
+void RetrogradeTable::RejectGoals(std::size_t first) {
+  if (first == nodes_.size()) return;
+  added_.clear();
+  for (std::size_t number = first; number < nodes_.size(); ++number) {
+    const std::span<const std::uint8_t> added = state(static_cast<std::uint32_t>(number));
+    added_.insert(added_.end(), added.begin(), added.end());
+  }
+  is_goal_.resize(nodes_.size() - first);
+  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+  domain_.IsGoal(ConstRows(added_.data(), is_goal_.size(), state_size), is_goal_);
+  const auto goal = std::ranges::find_if(is_goal_, [](std::uint8_t is) { return is != 0; });
+  if (goal == is_goal_.end()) return;
+  const auto number =
+      static_cast<std::uint32_t>(first + static_cast<std::size_t>(goal - is_goal_.begin()));
+  throw Error(fmt::format(
+      "domain '{}': AllGoals lacks the goal {}, expected every goal of a problem. Correct the "
+      "puzzle; `tandem check-domain` checks it.",
+      domain_.spec().name, domain_.FormatState(state(number))));
 }
 
 bool RetrogradeTable::Contains(std::span<const std::uint8_t> state) const {

@@ -31,6 +31,7 @@ class RetrogradeTable {
 
   /// Finds the states of the problem of `goal`, a goal from Domain::DrawGoals, and forgets those
   /// before. Returns false if there are more than `most_states`; the table is then unspecified.
+  /// Throws Error if Domain::AllGoals lacks a goal.
   bool Build(std::span<const std::uint8_t> goal, std::size_t most_states);
 
   std::size_t size() const { return nodes_.size(); }
@@ -52,12 +53,15 @@ class RetrogradeTable {
 
  private:
   void AddNewOfPredecessors();
+  void RejectGoals(std::size_t first);
 
   const Domain& domain_;
   NodeTable nodes_;                         // in the order of their costs
   std::vector<std::size_t> ends_;           // the number of nodes that need at most n actions
   std::vector<std::uint8_t> predecessors_;  // of some nodes
   std::vector<std::uint64_t> hashes_;       // of the predecessors
+  std::vector<std::uint8_t> added_;         // the states of RejectGoals
+  std::vector<std::uint8_t> is_goal_;       // of added_
 };
 
 /// RetrogradeGenerator draws states of random problems (Domain::DrawGoals) and labels them with

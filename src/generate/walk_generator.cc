@@ -83,10 +83,17 @@ void WalkGenerator::FillRange(const FillRequest& request, RowRange range, DataBu
     if (exact_ != nullptr) PlaceAnchors(request, states, first);
     const Span span(Phase::kWrite);
     EncodeInputs(domain_, states, actions, out.column(kInputColumn).Slice(first, states.size()));
-    if (exact_ == nullptr) continue;
-    for (std::size_t row = 0; row < states.size(); ++row) {
-      exact_->Write(states[row], out, first + row);
-    }
+    if (exact_ != nullptr) WriteExact(states, first, out);
+  }
+}
+
+// Corrects the labels of states in the ball. A goal outside would have the wrong label of its walk.
+void WalkGenerator::WriteExact(ConstRows states, std::size_t first, DataBuffer& out) const {
+  std::vector<std::uint8_t> is_goal(states.size());
+  domain_.IsGoal(states, is_goal);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (exact_->Write(states[i], out, first + i) || is_goal[i] == 0) continue;
+    RefuseSecondGoal(domain_, states[i]);
   }
 }
 

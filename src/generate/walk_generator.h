@@ -50,6 +50,7 @@ class WalkGenerator : public Generator {
   void FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const;
   void Walk(Prefixes& prefixes, const FillRequest& request, Rows states, std::span<Action> actions,
             std::size_t first, DataBuffer& out) const;
+  void WriteExact(ConstRows states, std::size_t first, DataBuffer& out) const;
   void PlaceAnchors(const FillRequest& request, Rows states, std::size_t first) const;
 
   const Domain& domain_;

@@ -33,6 +33,7 @@ void Merge(SearchResult next, SearchResult& all) {
   all.stored = std::max(all.stored, next.stored);
   all.bytes = std::max(all.bytes, next.bytes);
   all.ended = next.ended;
+  all.dropped_states = next.dropped_states;
   if (next.solved && (!all.solved || next.cost < all.cost)) {
     all.solved = true;
     all.actions = std::move(next.actions);
@@ -85,6 +86,7 @@ SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start, fl
     SearchResult next = beam_.SolveWithin(limits, start, stop);
     const double seconds = next.seconds;
     const std::int64_t nodes = next.nodes;
+    const bool solved = next.solved;
     const bool out_of_work = next.ended == Ended::kTimeLimit || next.ended == Ended::kNodeLimit ||
                              next.ended == Ended::kMemoryLimit;
     Merge(std::move(next), all);
@@ -94,8 +96,11 @@ SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start, fl
       all.ended = Ended::kSolved;
       limits.max_length = std::min(config_.max_length, LengthBelow(all.cost, spec_));
       if (limits.max_length <= 0) return all;
+      limits.at_most = CostBelow(spec_, all.cost);
     }
-    if (limits.width >= widest) return all;
+    // A beam ends at its first solution. If costs differ, a longer one may be cheaper.
+    const bool may_improve = !beam_.kept_all() || (solved && CostsDiffer(spec_));
+    if (limits.width >= widest || !may_improve) return all;
     const double remaining = config_.max_seconds - watch.Seconds();
     std::optional<std::int64_t> wider = NextWidth(limits.width, seconds, remaining, widest);
     if (!wider) {

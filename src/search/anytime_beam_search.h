@@ -28,14 +28,14 @@ std::optional<std::int64_t> NextWidth(std::int64_t width, double spent, double r
 /// AnytimeBeamSearch repeats BeamSearch with wider and wider beams within search.max_seconds, and
 /// keeps the cheapest solution (complete anytime beam search; Zhang 1998). The first beam holds 64
 /// states, or search.beam_width if that is less. NextWidth gives the others; none is wider than
-/// search.beam_width. Once there is a solution, a search looks only at depths that can have a
-/// cheaper one.
+/// search.beam_width. Once there is a solution, a search looks only for cheaper ones.
 ///
 /// The search ends when the beam of search.beam_width is done, when no cheaper solution is
-/// possible, or when the time or the remaining nodes of search.max_nodes do not suffice for a wider
-/// beam. `ended` is then kTimeLimit or kNodeLimit, with or without a solution; kMemoryLimit says
-/// that a beam reached search.max_gib. How wide the last beam is depends on the speed of the
-/// machine, so results do not repeat unless the nodes run out first.
+/// possible, when a wider beam would keep the same states, or when the time or the remaining nodes
+/// of search.max_nodes do not suffice for a wider beam. In the last case, `ended` is kTimeLimit or
+/// kNodeLimit, with or without a solution; kMemoryLimit says that a beam reached search.max_gib.
+/// How wide the last beam is depends on the speed of the machine, so results do not repeat unless
+/// the nodes run out first.
 ///
 /// Puzzles are solved one after another.
 class AnytimeBeamSearch final : public Search {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/parallel.h"
@@ -82,36 +81,8 @@ void AStarTree::SetEstimates(std::span<const float> estimates) {
 
 AStar::AStar(const Domain& domain, Evaluator& evaluator, const Config& config,
              std::shared_ptr<const GoalBall> ball, QEvaluator* policy)
-    : BestFirstSearch("A*", config.search),
-      domain_(domain),
-      ball_(std::move(ball)),
-      policy_(config.search.policy_actions > 0 ? policy : nullptr),
-      expander_(domain, evaluator, static_cast<std::size_t>(config.inference.rows_at_once()),
-                ball_) {
-  // Children are numbered by 32 bits.
-  const double children = static_cast<double>(config.search.instances) *
-                          static_cast<double>(config.search.batch) * domain.spec().num_actions();
-  if (children <= std::numeric_limits<std::uint32_t>::max()) return;
-  throw InputError(fmt::format(
-      "search.instances: {} and search.batch: {} make {:.0f} children at a time with {} "
-      "actions, expected at most {}",
-      config.search.instances, config.search.batch, children, domain.spec().num_actions(),
-      std::numeric_limits<std::uint32_t>::max()));
-}
-
-void AStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
-  const auto make = [&](std::size_t number) {
-    const float at_most = starts.AtMost(number, config().at_most);
-    auto tree =
-        std::make_unique<AStarTree>(domain_.spec(), config(), starts.states[number], at_most);
-    SolveIfKnown(*tree, domain_, ball_.get(), starts.states[number], at_most);
-    return tree;
-  };
-  SearchInLockStep<AStarTree>(
-      starts.size(), config().instances, make,
-      [&](Running running) { EstimateStarts(starts, running, stop); },
-      [&](Running running) { Step(running, stop); }, done);
-}
+    : LockStepSearch("A*", domain, evaluator, config, std::move(ball), domain.spec().num_actions()),
+      policy_(config.search.policy_actions > 0 ? policy : nullptr) {}
 
 void AStar::EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) {
   fresh_.clear();
@@ -126,16 +97,9 @@ void AStar::EstimateStarts(const Starts& starts, Running running, const StopSign
 }
 
 void AStar::Step(Running running, const StopSignal& stop) {
-  if (stop.Reached()) throw Stopped();
-  ForEach(running.size(), [&](std::size_t i) { running[i].tree->Pop(); });
-
+  const std::size_t num_states = PopAll(running);
   const std::size_t state_size = domain_.spec().state_size;
   const std::size_t num_actions = domain_.spec().num_actions();
-  std::size_t num_states = 0;
-  for (auto& each : running) {
-    each.first_state = num_states;
-    num_states += each.tree->num_popped();
-  }
   states_.resize(num_states * state_size);
   const Rows states(states_.data(), num_states, state_size);
   ForEach(running.size(), [&](std::size_t i) {
@@ -152,10 +116,7 @@ void AStar::Step(Running running, const StopSignal& stop) {
   });
 
   fresh_.clear();
-  for (auto& each : running) {
-    each.first_fresh = fresh_.size();
-    fresh_.insert(fresh_.end(), each.tree->fresh().begin(), each.tree->fresh().end());
-  }
+  ForEachFresh(running, [&](std::uint32_t child) { fresh_.push_back(child); });
   const std::span<const float> estimates = expander_.Estimate(expander_.children(), fresh_, stop);
   ForEach(running.size(), [&](std::size_t i) {
     AStarTree& tree = *running[i].tree;

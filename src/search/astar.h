@@ -89,31 +89,22 @@ class AStarTree final : public BestFirstTree {
 /// States are compared by all their bytes. Without time limits, results do not depend on the number
 /// of threads, nor on which puzzles are solved at the same time, except that the evaluator's
 /// rounding may depend on its batch.
-class AStar final : public BestFirstSearch {
+class AStar final : public LockStepSearch<AStarTree> {
  public:
   /// Follows config.search; passes at most inference.batch_size states per call to the evaluator.
   /// `policy` gives the probabilities for search.policy_actions and may be null, then that key has
-  /// no effect. `domain`, `evaluator` and `policy` must outlive this. Throws Error if search.weight
-  /// is negative, infinite or NaN, or if search.batch or search.instances is below 1. `ball` may be
-  /// null.
+  /// no effect. `domain`, `evaluator` and `policy` must outlive this. `ball` may be null. Throws
+  /// Error and InputError as BestFirstSearch does.
   AStar(const Domain& domain, Evaluator& evaluator, const Config& config,
         std::shared_ptr<const GoalBall> ball = nullptr, QEvaluator* policy = nullptr);
-
-  /// Puzzles start in the order of `starts` and finish in any order.
-  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
 
   std::string Describe() const override;
 
  private:
-  using Running = std::span<RunningTree<AStarTree>>;
+  void EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) override;
+  void Step(Running running, const StopSignal& stop) override;
 
-  void EstimateStarts(const Starts& starts, Running running, const StopSignal& stop);
-  void Step(Running running, const StopSignal& stop);
-
-  const Domain& domain_;
-  const std::shared_ptr<const GoalBall> ball_;  // may be null
-  QEvaluator* const policy_;                    // null: all actions are expanded
-  Expander expander_;
+  QEvaluator* const policy_;  // null: all actions are expanded
 
   // Buffers of the current step, over all puzzles.
   std::vector<std::uint8_t> states_;

@@ -51,17 +51,18 @@ std::vector<Action> CheapestInverses(const DomainSpec& spec) {
 // equal action costs this is a breadth-first search.
 class GoalBall::Builder {
  public:
-  Builder(const Domain& domain, GoalBall& ball, std::size_t most_bytes)
+  Builder(const Domain& domain, GoalBall& ball, std::size_t most_bytes, const StopSignal* stop)
       : domain_(domain),
         spec_(domain.spec()),
         ball_(ball),
         most_bytes_(most_bytes),
+        stop_(stop),
         inverses_(CheapestInverses(spec_)),
         least_action_cost_(LeastCost(spec_)),
         expander_(domain, none_) {}
 
   // Returns true if the ball is complete. If it does not fit into memory, returns false, and
-  // completed() is the largest radius that fits.
+  // completed() is the largest radius that fits. Also returns false after a stop.
   bool Run(std::span<const std::uint8_t> center) {
     Add(center, HashState(center), {.cost = 0, .estimate = 0, .parent = 0, .closed = 0}, 0);
     while (!open_.empty()) {
@@ -84,6 +85,8 @@ class GoalBall::Builder {
 
  private:
   bool Expand(std::span<const std::uint32_t> nodes) {
+    ball_.stopped_ = stop_ != nullptr && stop_->Reached();
+    if (ball_.stopped_) return false;
     parents_.clear();
     states_.clear();
     for (const std::uint32_t node : nodes) {
@@ -93,6 +96,7 @@ class GoalBall::Builder {
       states_.insert(states_.end(), state.begin(), state.end());
     }
     expander_.Expand({states_.data(), parents_.size(), static_cast<std::size_t>(spec_.state_size)});
+    ball_.generated_ += expander_.num_generated();
     const auto hashes = expander_.hashes();
     const auto num_actions = static_cast<std::size_t>(spec_.num_actions());
     for (std::size_t i = 0; i < expander_.size(); ++i) {
@@ -142,6 +146,7 @@ class GoalBall::Builder {
   const DomainSpec& spec_;
   GoalBall& ball_;
   const std::size_t most_bytes_;
+  const StopSignal* const stop_;  // may be null
   const std::vector<Action> inverses_;
   const float least_action_cost_;
   NoNetwork none_;
@@ -163,28 +168,28 @@ GoalBall::GoalBall(const Domain& domain, float radius, std::size_t most_bytes)
   }
   std::vector<std::uint8_t> goal(static_cast<std::size_t>(domain.spec().state_size));
   domain.WriteGoals(Rows(std::span(goal)));
-  Build(domain, goal, most_bytes);
+  Build(domain, goal, most_bytes, nullptr);
 }
 
 GoalBall::GoalBall(const Domain& domain, std::span<const std::uint8_t> center, float radius,
-                   std::size_t most_bytes)
+                   std::size_t most_bytes, const StopSignal* stop)
     : has_all_goals_(false),
       nodes_(static_cast<std::size_t>(domain.spec().state_size)),
       radius_(radius) {
-  Build(domain, center, most_bytes);
+  Build(domain, center, most_bytes, stop);
 }
 
 // If the ball does not fit, builds it again with the largest radius that does. Without the states
 // beyond that radius, it is usually far smaller than the limit.
 void GoalBall::Build(const Domain& domain, std::span<const std::uint8_t> center,
-                     std::size_t most_bytes) {
-  Builder builder(domain, *this, most_bytes);
-  if (builder.Run(center)) return;
+                     std::size_t most_bytes, const StopSignal* stop) {
+  Builder builder(domain, *this, most_bytes, stop);
+  if (builder.Run(center) || stopped_) return;
   nodes_ = NodeTable(center.size());
   radius_ = builder.completed();
   limited_ = true;
   least_cost_outside_ = std::numeric_limits<float>::infinity();
-  Builder(domain, *this, std::numeric_limits<std::size_t>::max()).Run(center);
+  Builder(domain, *this, std::numeric_limits<std::size_t>::max(), stop).Run(center);
 }
 
 std::optional<float> GoalBall::CostOf(std::span<const std::uint8_t> state,

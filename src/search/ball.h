@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/stop_signal.h"
 #include "config/config.h"
 #include "search/cost_bound.h"
 #include "search/node_table.h"
@@ -36,9 +37,14 @@ class GoalBall {
   GoalBall(const Domain& domain, float radius, std::size_t most_bytes);
 
   /// Builds a ball around `center`, as if that state were the only goal. Its has_all_goals() is
-  /// false.
+  /// false. If `stop` is reached meanwhile, the result is stopped().
   GoalBall(const Domain& domain, std::span<const std::uint8_t> center, float radius,
-           std::size_t most_bytes);
+           std::size_t most_bytes, const StopSignal* stop = nullptr);
+
+  /// Whether a stop ended the work early. The ball is then unspecified, except for generated().
+  bool stopped() const { return stopped_; }
+  /// The number of states that were generated to build the ball.
+  std::int64_t generated() const { return generated_; }
 
   /// Whether the costs are meant to be those to the nearest goal, so that no goal may lie outside.
   bool has_all_goals() const { return has_all_goals_; }
@@ -75,12 +81,15 @@ class GoalBall {
  private:
   class Builder;
 
-  void Build(const Domain& domain, std::span<const std::uint8_t> center, std::size_t most_bytes);
+  void Build(const Domain& domain, std::span<const std::uint8_t> center, std::size_t most_bytes,
+             const StopSignal* stop);
 
   const bool has_all_goals_;
   NodeTable nodes_;  // a node's parent and action are the first step of its path to the goal
   float radius_;
   bool limited_ = false;
+  bool stopped_ = false;
+  std::int64_t generated_ = 0;
   float least_cost_outside_ = std::numeric_limits<float>::infinity();
 };
 

@@ -142,7 +142,7 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   surprisals_.push_back(0);
   frames_ = {Frame::kPosition, Frame::kInverse};
   if (!meets_) return;
-  meeting_.Clear();
+  meeting_.Clear(limits_.max_length);
   positions_.assign(start.begin(), start.end());
   positions_.resize(2 * start.size());
   domain_.WriteGoals(Rows(std::span(positions_).subspan(start.size())));
@@ -315,28 +315,34 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
   const std::span<const float> values =
       policy_ != nullptr ? step_surprisals_  // FollowPolicy has evaluated it
                          : expander_.EstimateActions(*q_or_policy_, frontier(), stop);
-  std::vector<Ranked> ranked(values.size());
+  std::vector<Ranked> ranked;
+  ranked.reserve(values.size());
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
-  for (std::uint32_t i = 0, parent = 0; i < ranked.size(); ++parent) {
+  for (std::uint32_t i = 0, parent = 0; i < values.size(); ++parent) {
     const float excess = Excess(parent);
-    for (std::size_t a = 0; a < num_actions; ++a, ++i) ranked[i] = {values[i] + excess, i};
+    for (std::size_t a = 0; a < num_actions; ++a, ++i) {
+      if (expander_.is_left_out()[i] == 0) ranked.emplace_back(values[i] + excess, i);
+    }
   }
-  // Take as many of the best children as are still needed, and repeat, since some of them are
-  // duplicates.
+  // Sort as many of the best children as are still needed, and repeat, since some of them are
+  // duplicates. Each round sorts a fixed share of the rest, so that rounds are few even if nearly
+  // all children are duplicates.
+  constexpr std::ptrdiff_t kShareOfRound = 8;
   std::vector<std::uint32_t> chosen;
   auto best = ranked.begin();
   while (chosen.size() < width && best != ranked.end()) {
+    if (stop.Reached()) throw Stopped();
     const auto wanted = static_cast<std::ptrdiff_t>(width - chosen.size());
-    const auto end = best + std::min(wanted, ranked.end() - best);
+    const std::ptrdiff_t remaining = ranked.end() - best;
+    const auto end = best + std::min(std::max(wanted, remaining / kShareOfRound), remaining);
     std::nth_element(best, end, ranked.end());
     std::sort(best, end);  // decides which of several equal children is kept
-    for (; best != end; ++best) {
+    for (; best != end && chosen.size() < width; ++best) {
       if (end - best > kPrefetchDistance) {
         kept_.Prefetch(expander_.hashes()[best[kPrefetchDistance].second]);
       }
       const std::uint32_t child = best->second;
-      if (expander_.is_left_out()[child] != 0 || IsExcluded(child)) continue;
-      if (!kept_.Insert(KeyOf(child))) continue;
+      if (IsExcluded(child) || !kept_.Insert(KeyOf(child))) continue;
       chosen.push_back(child);
       if (is_policy_) continue;
       NoteEstimate(child, values[child] - domain_.spec().action_costs[StepTo(child).action]);
@@ -413,17 +419,18 @@ void BeamSearch::NotePositions() {
 
 // The solution through the cheapest position that both beams have reached.
 std::optional<std::vector<Action>> BeamSearch::SolutionByMeeting(
-    std::span<const std::uint8_t> start) const {
-  const std::optional<Meeting::Pair>& pair = meeting_.cheapest();
-  if (frames_.empty() || !pair || bound_.Excludes(pair->cost())) return std::nullopt;
-  std::vector<Action> actions = PathTo(pair->from_start);
-  std::ranges::copy(inverse_->Translate(PathTo(pair->from_goal)), std::back_inserter(actions));
-  if (std::cmp_greater(actions.size(), limits_.max_length)) return std::nullopt;
-  // Only a collision of hashes can make the two positions differ.
-  std::vector<std::uint8_t> state(start.begin(), start.end());
-  ApplyAll(domain_, actions, state);
-  if (!IsGoal(domain_, state)) return std::nullopt;
-  return actions;
+    std::span<const std::uint8_t> start) {
+  if (frames_.empty()) return std::nullopt;
+  while (const std::optional<Meeting::Pair> pair = meeting_.cheapest()) {
+    if (bound_.Excludes(pair->cost())) return std::nullopt;
+    std::vector<Action> actions = PathTo(pair->from_start);
+    std::ranges::copy(inverse_->Translate(PathTo(pair->from_goal)), std::back_inserter(actions));
+    std::vector<std::uint8_t> state(start.begin(), start.end());
+    ApplyAll(domain_, actions, state);
+    if (IsGoal(domain_, state)) return actions;
+    meeting_.DropCheapest();  // the hashes of the two positions collide
+  }
+  return std::nullopt;
 }
 
 // The key of a child in kept_. Beams that meet must not drop each other's states.
@@ -459,6 +466,7 @@ std::vector<Action> BeamSearch::PathTo(const Meeting::End& end) const {
 void BeamSearch::FinishResult(SearchResult& result) const {
   result.stored = static_cast<std::int64_t>(kept_.size());
   result.bytes = BytesStored();
+  result.dropped_states = !kept_all_;
   result.cost = CostOf(domain_.spec(), result.actions);
   if (result.solved) {
     result.ended = Ended::kSolved;
@@ -476,6 +484,11 @@ std::string BeamSearch::Describe() const {
 }
 
 std::string BeamSearch::FailureWith(const SearchConfig& config, const SearchResult& result) {
+  const bool full = result.dropped_states;
+  const std::string found = full ? fmt::format("found with beam width {}", config.beam_width)
+                                 : "found, and wider beams would find none";
+  const std::string or_beam = full ? " or search.beam_width" : "";
+  const std::string or_policy = config.policy_actions > 0 ? " or search.policy_actions" : "";
   switch (result.ended) {
     case Ended::kTimeLimit:
       return NotInTime(config) + "; lower search.beam_width, or raise search.max_seconds";
@@ -485,22 +498,21 @@ std::string BeamSearch::FailureWith(const SearchConfig& config, const SearchResu
     case Ended::kMemoryLimit:
       return NotInMemory(config) + "; lower search.beam_width, or raise search.max_gib";
     case Ended::kCostLimit:
-      return fmt::format(
-          "no solution found that costs at most {} with beam width {}; raise the limit or "
-          "search.beam_width",
-          AllowedCost(), config.beam_width);
+      return fmt::format("no solution that costs at most {} {}; raise the limit{}{}", AllowedCost(),
+                         found, or_beam, or_policy);
     case Ended::kLengthLimit:
-      return fmt::format(
-          "no solution of at most {} moves found with beam width {}; raise search.max_length or "
-          "search.beam_width",
-          config.max_length, config.beam_width);
+      return fmt::format("no solution of at most {} moves {}; raise search.max_length{}{}",
+                         config.max_length, found, or_beam, or_policy);
     case Ended::kSolved:
     case Ended::kExhausted:
       break;
   }
-  return fmt::format("no unvisited states remain with beam width {}; raise search.beam_width{}",
-                     config.beam_width,
-                     config.policy_actions > 0 ? " or search.policy_actions" : "");
+  if (full) {
+    return fmt::format("no unvisited states remain with beam width {}; raise search.beam_width{}",
+                       config.beam_width, or_policy);
+  }
+  if (config.policy_actions > 0) return NotAmongProbable(config);
+  return "the puzzle has no solution: no state that can be reached is a goal";
 }
 
 }  // namespace tandem

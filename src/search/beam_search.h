@@ -145,7 +145,7 @@ class BeamSearch final : public Search {
   std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop);
   void Keep(const std::vector<std::uint32_t>& children);
   void NotePositions();
-  std::optional<std::vector<Action>> SolutionByMeeting(std::span<const std::uint8_t> start) const;
+  std::optional<std::vector<Action>> SolutionByMeeting(std::span<const std::uint8_t> start);
   void NoteSurprisals(const std::vector<std::uint32_t>& children, std::span<const float> values);
   void NoteEstimate(std::uint32_t child, float estimate);
   void FinishResult(SearchResult& result) const;

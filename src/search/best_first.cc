@@ -108,7 +108,7 @@ std::optional<BestFirstTree::Reached> BestFirstTree::Reach(const Expander& step,
     goal_->rest.insert(goal_->rest.begin(), action);
     return std::nullopt;
   }
-  if (goal_ && cost + step.least_unknown_cost() >= goal_->cost) return std::nullopt;
+  if (goal_ && cost + step.known_costs().least_unknown() >= goal_->cost) return std::nullopt;
   const std::span<const std::uint8_t> state = step.children()[child];
   const std::uint64_t hash = step.hashes()[child];
   const std::uint32_t known = nodes_.Find(state, hash);
@@ -166,7 +166,9 @@ void SolveIfKnown(BestFirstTree& tree, const Domain& domain, const GoalBall* bal
   if (known) tree.SetSolution(std::move(*known));
 }
 
-BestFirstSearch::BestFirstSearch(const char* name, const SearchConfig& config) : config_(config) {
+BestFirstSearch::BestFirstSearch(const char* name, const SearchConfig& config,
+                                 int children_of_entry)
+    : config_(config) {
   if (!(config.weight >= 0) || std::isinf(static_cast<float>(config.weight))) {
     throw Error(fmt::format("{}: weight is {}; expected a finite number of at least 0", name,
                             config.weight));
@@ -175,6 +177,13 @@ BestFirstSearch::BestFirstSearch(const char* name, const SearchConfig& config) :
     throw Error(fmt::format("{}: batch is {} and instances is {}; expected both to be at least 1",
                             name, config.batch, config.instances));
   }
+  const double children =
+      static_cast<double>(config.instances) * static_cast<double>(config.batch) * children_of_entry;
+  if (children <= std::numeric_limits<std::uint32_t>::max()) return;
+  throw InputError(fmt::format(
+      "search.instances: {} and search.batch: {} make {:.0f} children at a time, expected at most "
+      "{}",
+      config.instances, config.batch, children, std::numeric_limits<std::uint32_t>::max()));
 }
 
 std::int64_t MostStored(const SearchConfig& config) {
@@ -191,18 +200,19 @@ std::string BestFirstSearch::Failure(const SearchResult& result) const {
     case Ended::kTimeLimit:
       return NotInTime(config_) + "; " + ToEndInTime(config_, result);
     case Ended::kCostLimit:
+      if (config_.policy_actions > 0) {
+        return fmt::format(
+            "no solution of the {} most probable actions of each state costs at most {}; raise the "
+            "limit or search.policy_actions",
+            config_.policy_actions, AllowedCost());
+      }
       return fmt::format("no solution costs at most {}; raise the limit", AllowedCost());
     case Ended::kSolved:
     case Ended::kLengthLimit:
     case Ended::kExhausted:
       break;
   }
-  if (config_.policy_actions > 0) {
-    return fmt::format(
-        "no solution consists of the {} most probable actions of each state; raise "
-        "search.policy_actions",
-        config_.policy_actions);
-  }
+  if (config_.policy_actions > 0) return NotAmongProbable(config_);
   return fmt::format("the puzzle has no solution: none of the {} reachable states is a goal",
                      WithThousands(result.stored));
 }

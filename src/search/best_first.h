@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.h"
+#include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "config/config.h"
 #include "search/ball.h"
@@ -20,6 +22,7 @@
 #include "search/node_table.h"
 #include "search/search.h"
 #include "tandem/domain.h"
+#include "tandem/evaluator.h"
 
 namespace tandem {
 
@@ -144,9 +147,11 @@ class BestFirstSearch : public Search {
   std::string Failure(const SearchResult& result) const override;
 
  protected:
-  /// `name` is used in errors: "A*". Throws Error if search.weight is negative, infinite or NaN, or
-  /// if search.batch or search.instances is below 1.
-  BestFirstSearch(const char* name, const SearchConfig& config);
+  /// `name` is used in errors: "A*". Taking an open entry makes `children_of_entry` children.
+  /// Throws Error if search.weight is negative, infinite or NaN, or if search.batch or
+  /// search.instances is below 1, and InputError if a step makes more children than 32 bits can
+  /// number.
+  BestFirstSearch(const char* name, const SearchConfig& config, int children_of_entry);
 
   const SearchConfig& config() const { return config_; }
 
@@ -169,30 +174,87 @@ struct RunningTree {
   std::size_t first_fresh = 0;  // of the tree, among the children that need estimates
 };
 
-/// Searches `puzzles` puzzles, at most `instances` at a time, in lock step. `make(number)` returns
-/// the tree of a puzzle. `start(trees)` estimates the starts of trees that were just made, and
-/// `step(trees)` makes one step of all. Calls `done(number, result)` when a tree has ended. The
-/// time of a step is divided evenly among its trees.
-template <class Tree, class Make, class Start, class Step, class Done>
-void SearchInLockStep(std::size_t puzzles, std::int64_t instances, const Make& make,
-                      const Start& start, const Step& step, const Done& done) {
-  using Running = RunningTree<Tree>;
-  std::vector<Running> running;
-  LapTimer timer;
-  for (std::size_t next = 0; next < puzzles || !running.empty();) {
-    const std::size_t old = running.size();
-    for (; std::cmp_less(running.size(), instances) && next < puzzles; ++next) {
-      running.push_back({.number = next, .tree = make(next)});
+/// LockStepSearch searches puzzles by trees of one type, search.instances at a time. In each step,
+/// all trees pop entries, and the evaluations that they need are made together.
+template <class Tree>
+class LockStepSearch : public BestFirstSearch {
+ public:
+  /// Puzzles start in the order of `starts` and finish in any order. The time of a step is divided
+  /// evenly among its trees.
+  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) final {
+    std::vector<RunningTree<Tree>> running;
+    LapTimer timer;
+    for (std::size_t next = 0; next < starts.size() || !running.empty();) {
+      const std::size_t old = running.size();
+      for (; std::cmp_less(running.size(), config().instances) && next < starts.size(); ++next) {
+        running.push_back({.number = next, .tree = MakeTree(starts, next)});
+      }
+      EstimateStarts(starts, std::span(running).subspan(old), stop);
+      if (stop.Reached()) throw Stopped();
+      Step(std::span(running), stop);
+      const double share = timer.Next() / static_cast<double>(running.size());
+      for (const auto& each : running) each.tree->AddSeconds(share);
+      for (const auto& each : running) {
+        if (each.tree->ended()) done(each.number, each.tree->Result());
+      }
+      std::erase_if(running, [](const auto& each) { return each.tree->ended(); });
     }
-    start(std::span(running).subspan(old));
-    step(std::span(running));
-    const double share = timer.Next() / static_cast<double>(running.size());
-    for (const Running& each : running) each.tree->AddSeconds(share);
-    for (const Running& each : running) {
-      if (each.tree->ended()) done(each.number, each.tree->Result());
-    }
-    std::erase_if(running, [](const Running& each) { return each.tree->ended(); });
   }
-}
+
+ protected:
+  using Running = std::span<RunningTree<Tree>>;
+
+  /// See BestFirstSearch. `domain` and `evaluator` must outlive this. `ball` may be null.
+  LockStepSearch(const char* name, const Domain& domain, Evaluator& evaluator, const Config& config,
+                 std::shared_ptr<const GoalBall> ball, int children_of_entry)
+      : BestFirstSearch(name, config.search, children_of_entry),
+        domain_(domain),
+        ball_(std::move(ball)),
+        expander_(domain, evaluator, static_cast<std::size_t>(config.inference.rows_at_once()),
+                  ball_) {}
+
+  // Evaluates the starts of trees that were just made.
+  virtual void EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) = 0;
+
+  // Makes one step of all trees.
+  virtual void Step(Running running, const StopSignal& stop) = 0;
+
+  // Pops the entries that all trees take next, and numbers them. Returns how many there are.
+  static std::size_t PopAll(Running running) {
+    ForEach(running.size(), [&](std::size_t i) { running[i].tree->Pop(); });
+    std::size_t count = 0;
+    for (auto& each : running) {
+      each.first_state = count;
+      count += each.tree->num_popped();
+    }
+    return count;
+  }
+
+  // Numbers the children of all trees that need estimates, and calls add(child) for each of them.
+  // Returns how many there are.
+  template <class Add>
+  static std::size_t ForEachFresh(Running running, const Add& add) {
+    std::size_t count = 0;
+    for (auto& each : running) {
+      each.first_fresh = count;
+      count += each.tree->fresh().size();
+      for (const std::uint32_t child : each.tree->fresh()) add(child);
+    }
+    return count;
+  }
+
+  const Domain& domain_;
+  const std::shared_ptr<const GoalBall> ball_;  // may be null
+  Expander expander_;
+
+ private:
+  std::unique_ptr<Tree> MakeTree(const Starts& starts, std::size_t number) const {
+    const std::span<const std::uint8_t> start = starts.states[number];
+    const float at_most = starts.AtMost(number, config().at_most);
+    auto tree = std::make_unique<Tree>(domain_.spec(), config(), start, at_most);
+    SolveIfKnown(*tree, domain_, ball_.get(), start, at_most);
+    return tree;
+  }
+};
 
 }  // namespace tandem

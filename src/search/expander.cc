@@ -36,9 +36,8 @@ Expander::Expander(const Domain& domain, Evaluator& evaluator, std::size_t evalu
     : domain_(domain),
       evaluator_(evaluator),
       evaluate_rows_(evaluate_rows),
-      ball_(std::move(ball)),
-      least_unknown_cost_(ball_ != nullptr ? ball_->least_cost_outside() : 0),
-      least_rest_(std::max(least_unknown_cost_, LeastCost(domain.spec()))),
+      known_(domain, std::move(ball)),
+      least_rest_(std::max(known_.least_unknown(), LeastCost(domain.spec()))),
       permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr),
       skips_known_(evaluator.rows_are_independent()) {}
 
@@ -141,7 +140,7 @@ void Expander::ResizeChildren(std::size_t num_children, bool with_states) {
   is_goal_.resize(num_children);
   is_left_out_.resize(num_children);
   hashes_.resize(num_children);
-  if (ball_ != nullptr) known_costs_.resize(num_children);
+  if (known_.ball() != nullptr) known_costs_.resize(num_children);
 }
 
 // The memory for the children of states first, first + 1, ...
@@ -171,17 +170,12 @@ void Expander::MakeChildren(ConstRows states, std::size_t first, Rows children,
 }
 
 void Expander::NoteKnownCosts(std::size_t first_child, ConstRows children) {
-  if (ball_ == nullptr) return;
-  constexpr float kUnknown = std::numeric_limits<float>::infinity();
+  if (known_.ball() == nullptr) return;
   for (std::size_t i = 0; i < children.size(); ++i) {
     const std::size_t child = first_child + i;
-    known_costs_[child] = kUnknown;
-    if (is_left_out_[child] != 0) continue;
-    if (const std::optional<float> cost = ball_->CostOf(children[i], hashes_[child])) {
-      known_costs_[child] = *cost;
-    } else if (is_goal_[child] != 0 && ball_->has_all_goals()) {
-      RefuseSecondGoal(domain_, children[i]);
-    }
+    known_costs_[child] = is_left_out_[child] != 0
+                              ? std::numeric_limits<float>::infinity()
+                              : known_.CostOf(children[i], hashes_[child], is_goal_[child] != 0);
   }
 }
 
@@ -219,10 +213,10 @@ void Expander::Step(ConstRows states, std::span<const Action> actions) {
 }
 
 std::vector<Action> Expander::PathToGoal(std::size_t child) const {
-  if (ball_ == nullptr) return {};
+  if (known_.ball() == nullptr) return {};
   const auto chosen = static_cast<std::uint32_t>(child);
   std::vector<std::uint8_t> state;
-  return ball_->PathToGoal(Build({&chosen, 1}, state)[0]);
+  return known_.ball()->PathToGoal(Build({&chosen, 1}, state)[0]);
 }
 
 // Every comparison with NaN is false, so min and max would drop it silently.
@@ -363,6 +357,11 @@ float LeastCost(const DomainSpec& spec) { return *std::ranges::min_element(spec.
 
 bool CostsDiffer(const DomainSpec& spec) {
   return LeastCost(spec) < std::ranges::max(spec.action_costs);
+}
+
+float CostBelow(const DomainSpec& spec, float cost) {
+  constexpr float kLess = 1 - 1e-4F;  // more than the rounding that CostBound allows for
+  return CostsDiffer(spec) ? cost * kLess : cost - LeastCost(spec);
 }
 
 std::optional<Action> GreedyAction(const DomainSpec& spec, std::span<const Action> actions,

@@ -14,13 +14,12 @@
 
 #include "base/stop_signal.h"
 #include "search/cost_bound.h"
+#include "search/known_costs.h"
 #include "tandem/domain.h"
 #include "tandem/error.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
-
-class GoalBall;
 
 /// The 64-bit hash (XXH3) by which searches look up states.
 std::uint64_t HashState(std::span<const std::uint8_t> state);
@@ -142,8 +141,8 @@ class Expander {
     return is_goal_[child] != 0 ? 0 : std::numeric_limits<float>::infinity();
   }
 
-  /// A lower bound on the cost-to-go of children of unknown cost.
-  float least_unknown_cost() const { return least_unknown_cost_; }
+  /// The known costs-to-go, from which those of the children are.
+  const KnownCosts& known_costs() const { return known_; }
 
   /// A lower bound on the cost-to-go of a child: the exact cost if it is known, else at least the
   /// cost of one action.
@@ -210,8 +209,7 @@ class Expander {
   const Domain& domain_;
   Evaluator& evaluator_;
   const std::size_t evaluate_rows_;
-  const std::shared_ptr<const GoalBall> ball_;  // null: only goals have a known cost
-  const float least_unknown_cost_;
+  const KnownCosts known_;
   const float least_rest_;  // of children of unknown cost, which need at least one action
   const bool permutes_;     // making a child twice costs less than keeping it
   const bool skips_known_;
@@ -219,7 +217,7 @@ class Expander {
   std::optional<ConstRows> parents_;  // set by ExpandHashes if the children were not kept
   std::vector<std::uint8_t> children_;
   std::vector<std::uint8_t> is_goal_;
-  std::vector<float> known_costs_;  // empty without a ball
+  std::vector<float> known_costs_;  // by child; empty without a ball
   std::vector<std::uint8_t> is_left_out_;
   std::vector<std::uint64_t> hashes_;
   std::vector<std::uint8_t> inputs_;  // encoded: the states of a slice, or all children
@@ -261,6 +259,10 @@ float LeastCost(const DomainSpec& spec);
 
 /// Whether some actions cost more than others.
 bool CostsDiffer(const DomainSpec& spec);
+
+/// The largest cost of a sequence of actions that counts as less than `cost`, the cost of another
+/// one. 0 if `cost` is that of a single action and all actions cost the same.
+float CostBelow(const DomainSpec& spec, float cost);
 
 /// The action with the least value_of(action); ties go to the first. Nothing if `actions` is empty.
 template <class ValueOf>

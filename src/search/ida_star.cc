@@ -118,6 +118,7 @@ std::vector<IdaStar::Puzzle> IdaStar::Begin(const Starts& starts, const StopSign
     Puzzle& puzzle = puzzles[to_estimate[i]];
     puzzle.least_above = CostToGo(/*is_goal=*/false, estimates[i]);
     puzzle.result.best = {.actions = {}, .cost = 0, .estimate = puzzle.least_above};
+    puzzle.result.dropped_states = std::isinf(puzzle.least_above);
   }
   return puzzles;
 }
@@ -263,6 +264,10 @@ void IdaStar::Receive(Puzzle& puzzle, std::span<const std::uint32_t> children,
       puzzle.result.best = {.actions = puzzle.Actions(), .cost = cost, .estimate = estimate};
       puzzle.result.best->actions.push_back(action);
     }
+    if (std::isinf(estimate)) {  // no bound allows the child
+      puzzle.result.dropped_states = true;
+      continue;
+    }
     const float value = weight_ * cost + estimate;
     if (value <= puzzle.bound) {
       last.actions.push_back({.value = value, .action = action});
@@ -308,6 +313,10 @@ std::string IdaStar::Failure(const SearchResult& result) const {
     case Ended::kSolved:
     case Ended::kExhausted:
       break;
+  }
+  if (result.dropped_states) {
+    return "no solution leads only through states with a finite estimate; use another network, or "
+           "set search.method to beam";
   }
   return "the puzzle has no solution: no path that visits no state twice leads to a goal";
 }

@@ -70,6 +70,15 @@ std::int64_t SolutionImprover::NodesLeft() const {
   return max_nodes_ > 0 ? std::max<std::int64_t>(max_nodes_ - generated_, 1) : 0;
 }
 
+// The memory of a ball around a window's end. The states that it holds have about as many children
+// as there are nodes left.
+std::size_t SolutionImprover::MostBallBytes() const {
+  const std::int64_t left = NodesLeft();
+  if (left == 0) return kMostBallBytes;
+  const auto states = static_cast<std::size_t>(left / domain_.spec().num_actions() + 1);
+  return std::min(kMostBallBytes, NodeTable::BytesFor(states, goal_.size()));
+}
+
 // Works on windows first and after each part that a beam has shortened.
 void SolutionImprover::Shorten(std::span<const std::uint8_t> start, std::vector<Action>& actions,
                                const StopSignal& stop) {
@@ -160,7 +169,10 @@ SolutionImprover::Found SolutionImprover::CheaperAround(const State& from, const
                                                         std::span<const Action> window,
                                                         const StopSignal& stop) {
   const float cost = CostOf(domain_.spec(), window);
-  const auto around = std::make_shared<const GoalBall>(domain_, to, cost / 2, kMostBallBytes);
+  const auto around =
+      std::make_shared<const GoalBall>(domain_, to, cost / 2, MostBallBytes(), &stop);
+  generated_ += around->generated();
+  if (around->stopped()) return {.exact = false};
   Expander expander(domain_, no_network_, kStatesAtOnce, around);
   Found found = Search(from, window, *around, expander, stop);
   if (found.cheaper && !Leads(from, *found.cheaper, to)) {

@@ -75,6 +75,7 @@ class SolutionImprover {
 
   bool Ends(const StopSignal& stop) const;
   std::int64_t NodesLeft() const;
+  std::size_t MostBallBytes() const;
   void Shorten(std::span<const std::uint8_t> start, std::vector<Action>& actions,
                const StopSignal& stop);
   bool ImproveWindows(std::span<const std::uint8_t> start, std::vector<Action>& actions,

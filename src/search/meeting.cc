@@ -1,10 +1,15 @@
 #include "search/meeting.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "search/hash_set.h"
 
 namespace tandem {
 
-void Meeting::Clear() {
+void Meeting::Clear(std::int64_t most_actions) {
+  most_actions_ = most_actions;
   for (Ends& ends : ends_) ends.clear();
   cheapest_.reset();
 }
@@ -20,9 +25,33 @@ void Meeting::Add(Side side, std::uint64_t hash, End end) {
   const Ends& others = ends_[from_start ? 1 : 0];
   const auto other = others.find(hash);
   if (other == others.end()) return;
-  const Pair pair = from_start ? Pair{.from_start = end, .from_goal = other->second}
-                               : Pair{.from_start = other->second, .from_goal = end};
+  const End& start_end = from_start ? end : other->second;
+  const End& goal_end = from_start ? other->second : end;
+  Offer({.from_start = start_end, .from_goal = goal_end, .hash = hash});
+}
+
+void Meeting::Offer(const Pair& pair) {
+  const std::int64_t actions = std::int64_t{pair.from_start.depth} + pair.from_goal.depth;
+  if (actions > most_actions_) return;
   if (!cheapest_ || pair.cost() < cheapest_->cost()) cheapest_ = pair;
+}
+
+// Looks for the other pairs again. Collisions are too rare to keep a list of pairs.
+void Meeting::DropCheapest() {
+  const std::uint64_t dropped = cheapest_->hash;
+  for (Ends& ends : ends_) ends.erase(dropped);
+  cheapest_.reset();
+  std::vector<Pair> pairs;
+  for (const auto& [hash, end] : ends_[0]) {
+    const auto other = ends_[1].find(hash);
+    if (other == ends_[1].end()) continue;
+    pairs.push_back({.from_start = end, .from_goal = other->second, .hash = hash});
+  }
+  // The order of the table differs from run to run.
+  std::ranges::sort(pairs, {}, [](const Pair& pair) {
+    return std::pair(pair.from_start.depth, pair.from_start.index);
+  });
+  for (const Pair& pair : pairs) Offer(pair);
 }
 
 std::size_t Meeting::bytes() const {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace tandem {
@@ -28,11 +29,12 @@ class Meeting {
   struct Pair {
     End from_start;
     End from_goal;
+    std::uint64_t hash;  ///< of the position
     float cost() const { return from_start.cost + from_goal.cost; }
   };
 
-  /// Forgets all paths.
-  void Clear();
+  /// Forgets all paths. From now on, ignores pairs of more than `most_actions` actions.
+  void Clear(std::int64_t most_actions = std::numeric_limits<std::int64_t>::max());
 
   /// Adds a path from `side` to the position whose hash is `hash`.
   void Add(Side side, std::uint64_t hash, End end);
@@ -40,14 +42,21 @@ class Meeting {
   /// The cheapest pair, or nothing if the sides have not met. Ties go to the first pair.
   const std::optional<Pair>& cheapest() const { return cheapest_; }
 
+  /// Forgets the position of the cheapest pair, whose two paths do not meet: their hashes collide.
+  /// Requires that there is a pair.
+  void DropCheapest();
+
   /// The memory of the positions, in bytes.
   std::size_t bytes() const;
 
  private:
+  void Offer(const Pair& pair);
+
   using Ends = absl::flat_hash_map<std::uint64_t, End>;
 
   std::array<Ends, 2> ends_;  // by side: the cheapest path to each position
   std::optional<Pair> cheapest_;
+  std::int64_t most_actions_ = std::numeric_limits<std::int64_t>::max();
 };
 
 }  // namespace tandem

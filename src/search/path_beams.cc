@@ -89,7 +89,7 @@ std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::ui
     result = beam_.SolveWithin({.width = width,
                                 .max_length = config_.max_length,
                                 .max_seconds = 0,
-                                .at_most = CostBelow(cost),
+                                .at_most = CostBelow(domain_.spec(), cost),
                                 .work = {.max_nodes = max_nodes, .max_bytes = config_.max_bytes()}},
                                moved, stop);
   } catch (const Stopped&) {
@@ -108,12 +108,6 @@ std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::ui
   ApplyAll(domain_, result.actions, from);
   if (from != to) return std::nullopt;
   return std::move(result.actions);
-}
-
-// The largest cost that counts as less than `cost`.
-float PathBeams::CostBelow(float cost) const {
-  constexpr float kLess = 1 - 1e-4F;  // more than the rounding that CostBound allows for
-  return CostsDiffer(domain_.spec()) ? cost * kLess : cost - LeastCost(domain_.spec());
 }
 
 }  // namespace tandem

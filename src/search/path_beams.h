@@ -61,7 +61,6 @@ class PathBeams {
                                                 const std::vector<Action>& actions, Part part,
                                                 std::int64_t width, std::int64_t max_nodes,
                                                 const StopSignal& stop, Pass& pass);
-  float CostBelow(float cost) const;
 
   const Domain& domain_;
   const SearchConfig config_;

@@ -80,25 +80,8 @@ void QStarTree::Open(std::uint32_t node, std::span<const float> values) {
 
 QStar::QStar(const Domain& domain, QEvaluator& q_net, const Config& config,
              std::shared_ptr<const GoalBall> ball)
-    : BestFirstSearch("Q*", config.search),
-      domain_(domain),
-      q_net_(q_net),
-      ball_(std::move(ball)),
-      expander_(domain, q_net, static_cast<std::size_t>(config.inference.rows_at_once()), ball_) {}
-
-void QStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
-  const auto make = [&](std::size_t number) {
-    const float at_most = starts.AtMost(number, config().at_most);
-    auto tree =
-        std::make_unique<QStarTree>(domain_.spec(), config(), starts.states[number], at_most);
-    SolveIfKnown(*tree, domain_, ball_.get(), starts.states[number], at_most);
-    return tree;
-  };
-  SearchInLockStep<QStarTree>(
-      starts.size(), config().instances, make,
-      [&](Running running) { EstimateStarts(starts, running, stop); },
-      [&](Running running) { Step(running, stop); }, done);
-}
+    : LockStepSearch("Q*", domain, q_net, config, std::move(ball), /*children_of_entry=*/1),
+      q_net_(q_net) {}
 
 void QStar::EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) {
   fresh_states_.clear();
@@ -122,16 +105,9 @@ void QStar::EstimateStarts(const Starts& starts, Running running, const StopSign
 }
 
 void QStar::Step(Running running, const StopSignal& stop) {
-  if (stop.Reached()) throw Stopped();
-  ForEach(running.size(), [&](std::size_t i) { running[i].tree->Pop(); });
-
+  const std::size_t num_states = PopAll(running);
   const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
-  std::size_t num_states = 0;
-  for (auto& each : running) {
-    each.first_state = num_states;
-    num_states += each.tree->num_popped();
-  }
   states_.resize(num_states * state_size);
   actions_.resize(num_states);
   const Rows states(states_.data(), num_states, state_size);
@@ -145,15 +121,10 @@ void QStar::Step(Running running, const StopSignal& stop) {
           [&](std::size_t i) { running[i].tree->Receive(expander_, running[i].first_state); });
 
   fresh_states_.clear();
-  std::size_t num_fresh = 0;
-  for (auto& each : running) {
-    each.first_fresh = num_fresh;
-    num_fresh += each.tree->fresh().size();
-    for (const std::uint32_t child : each.tree->fresh()) {
-      const std::span<const std::uint8_t> state = expander_.children()[child];
-      fresh_states_.insert(fresh_states_.end(), state.begin(), state.end());
-    }
-  }
+  const std::size_t num_fresh = ForEachFresh(running, [&](std::uint32_t child) {
+    const std::span<const std::uint8_t> state = expander_.children()[child];
+    fresh_states_.insert(fresh_states_.end(), state.begin(), state.end());
+  });
   const std::span<const float> values = expander_.EstimateActions(
       q_net_, ConstRows(fresh_states_.data(), num_fresh, state_size), stop);
   ForEach(running.size(), [&](std::size_t i) {

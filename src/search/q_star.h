@@ -70,29 +70,21 @@ class QStarTree final : public BestFirstTree {
 ///
 /// search.max_nodes limits the distinct states that are stored. Each of them has up to num_actions
 /// open entries, of 8 to 12 bytes.
-class QStar final : public BestFirstSearch {
+class QStar final : public LockStepSearch<QStarTree> {
  public:
   /// Follows config.search; passes at most inference.batch_size states per call to `q_net`, which
-  /// must be a Q net. `domain` and `q_net` must outlive this. `ball` may be null. Throws Error as
-  /// BestFirstSearch does.
+  /// must be a Q net. `domain` and `q_net` must outlive this. `ball` may be null. Throws Error and
+  /// InputError as BestFirstSearch does.
   QStar(const Domain& domain, QEvaluator& q_net, const Config& config,
         std::shared_ptr<const GoalBall> ball = nullptr);
-
-  /// Puzzles start in the order of `starts` and finish in any order.
-  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
 
   std::string Describe() const override;
 
  private:
-  using Running = std::span<RunningTree<QStarTree>>;
+  void EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) override;
+  void Step(Running running, const StopSignal& stop) override;
 
-  void EstimateStarts(const Starts& starts, Running running, const StopSignal& stop);
-  void Step(Running running, const StopSignal& stop);
-
-  const Domain& domain_;
   QEvaluator& q_net_;
-  const std::shared_ptr<const GoalBall> ball_;  // may be null
-  Expander expander_;
 
   // Buffers of the current step, over all puzzles.
   std::vector<std::uint8_t> states_;

@@ -77,6 +77,13 @@ std::string Search::NotInMemory(const SearchConfig& config) {
                      HumanBytes(static_cast<double>(config.max_bytes())));
 }
 
+std::string Search::NotAmongProbable(const SearchConfig& config) {
+  return fmt::format(
+      "no solution consists of the {} most probable actions of each state; raise "
+      "search.policy_actions",
+      config.policy_actions);
+}
+
 std::string Search::AllowedCost() {
   return "what is allowed (search.at_most, or `at_most` or `solution` of the state)";
 }

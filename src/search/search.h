@@ -67,6 +67,10 @@ struct SearchResult {
   /// Set if no solution was found and at least one state was evaluated.
   std::optional<Partial> best;
 
+  /// Whether states were dropped that may lead to a solution: those for which a beam had no room
+  /// and, by IDA*, those with an infinite estimate.
+  bool dropped_states = false;
+
   /// States generated: results of actions that apply. Beam search and Q* do not take the action
   /// that undoes the last one of a path.
   std::int64_t nodes = 0;
@@ -143,6 +147,7 @@ class Search {
   static std::string NotInTime(const SearchConfig& config);
   static std::string NotWithinNodes(std::int64_t max_nodes);
   static std::string NotInMemory(const SearchConfig& config);
+  static std::string NotAmongProbable(const SearchConfig& config);  // of search.policy_actions
   static std::string AllowedCost();  // "what is allowed", and by which keys
 };
 

@@ -97,6 +97,8 @@ void TensorBeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, co
 SearchResult TensorBeamSearch::SolveOne(std::span<const std::uint8_t> start, float at_most,
                                         const StopSignal& stop) {
   const Stopwatch watch;
+  StopSignal within(&stop);
+  if (config_.max_seconds > 0) within.SetDeadlineIn(config_.max_seconds);
   const c10::InferenceMode inference;
   const ScopedThreads threads(threads_);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
@@ -104,24 +106,17 @@ SearchResult TensorBeamSearch::SolveOne(std::span<const std::uint8_t> start, flo
   SearchResult result;
   std::optional<std::vector<Action>> solution =
       KnownSolution(domain_, ball_.get(), bound_, config_.max_length, start);
-  const bool can_be_solved = Begin(start);
-  while (!solution && can_be_solved) {
-    if (stop.Reached()) throw Stopped();
-    if (const std::optional<Ended> limit = LimitReached(result, watch.Seconds())) {
-      result.ended = *limit;
-      break;
+  std::optional<Ended> limit;
+  if (!Begin(start)) limit = Ended::kExhausted;
+  while (!solution && !limit) {
+    try {
+      limit = GoDeeper(start, within, result, solution);
+    } catch (const Stopped&) {
+      if (stop.Reached()) throw;
+      limit = Ended::kTimeLimit;
     }
-    const Children children = Expand();
-    const auto generated = children.useful.sum().item<std::int64_t>();
-    if (WorkLimitsOf(config_).ExceededBy(result.nodes + generated, 0)) {
-      result.ended = Ended::kNodeLimit;
-      break;
-    }
-    result.nodes += generated;
-    result.expanded += frontier_.hashes.size(0);
-    solution = CheapestSolution(children, start);
-    if (!solution) Keep(children, Choose(children, stop));
   }
+  if (limit) result.ended = *limit;
   result.solved = solution.has_value();
   if (solution) result.actions = std::move(*solution);
   FinishResult(result);
@@ -129,11 +124,29 @@ SearchResult TensorBeamSearch::SolveOne(std::span<const std::uint8_t> start, flo
   return result;
 }
 
+// Expands the frontier, and makes the best children the next one unless one of them completes a
+// `solution`. Returns the limit that it met, if any.
+std::optional<Ended> TensorBeamSearch::GoDeeper(std::span<const std::uint8_t> start,
+                                                const StopSignal& within, SearchResult& result,
+                                                std::optional<std::vector<Action>>& solution) {
+  if (within.Reached()) throw Stopped();
+  if (const std::optional<Ended> limit = LimitReached(result.nodes)) return limit;
+  const Children children = Expand();
+  const auto generated = children.useful.sum().item<std::int64_t>();
+  if (WorkLimitsOf(config_).ExceededBy(result.nodes + generated, 0)) return Ended::kNodeLimit;
+  result.nodes += generated;
+  result.expanded += frontier_.hashes.size(0);
+  solution = CheapestSolution(children, start);
+  if (!solution) Keep(children, Choose(children, within));
+  return std::nullopt;
+}
+
 // Makes the start the frontier. Returns false if no moves lead from the goal to it.
 bool TensorBeamSearch::Begin(std::span<const std::uint8_t> start) {
   history_.clear();
   nearest_.reset();
   excluded_ = false;
+  was_full_ = false;
   frontier_ = {};
   kept_ = at::empty({0}, at::TensorOptions().dtype(at::kLong).device(puzzle_.device()));
   const std::optional<at::Tensor> state = puzzle_.State(start);
@@ -147,13 +160,11 @@ bool TensorBeamSearch::Begin(std::span<const std::uint8_t> start) {
   return true;
 }
 
-std::optional<Ended> TensorBeamSearch::LimitReached(const SearchResult& so_far,
-                                                    double seconds) const {
+std::optional<Ended> TensorBeamSearch::LimitReached(std::int64_t nodes) const {
   const std::int64_t states = frontier_.hashes.size(0);
   if (states == 0) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
   if (std::cmp_greater_equal(history_.size(), config_.max_length)) return Ended::kLengthLimit;
-  if (config_.max_seconds > 0 && seconds >= config_.max_seconds) return Ended::kTimeLimit;
-  return WorkLimitsOf(config_).ExceededBy(so_far.nodes, BytesOfNextDepth());
+  return WorkLimitsOf(config_).ExceededBy(nodes, BytesOfNextDepth());
 }
 
 // The memory of the states kept so far: their hashes, their places in the history, and the
@@ -247,6 +258,7 @@ at::Tensor TensorBeamSearch::NewChildren(const Children& children) {
 at::Tensor TensorBeamSearch::Choose(const Children& children, const StopSignal& stop) {
   at::Tensor fresh = NewChildren(children);
   if (fresh.size(0) <= config_.beam_width) return fresh;
+  was_full_ = true;
   const at::Tensor estimates = Estimate(fresh, stop);
   const at::Tensor parents = fresh.floor_divide(puzzle_.num_actions());
   const at::Tensor actions = fresh.remainder(puzzle_.num_actions());
@@ -321,6 +333,7 @@ std::vector<Action> TensorBeamSearch::PathTo(std::size_t depth, std::int64_t chi
 void TensorBeamSearch::FinishResult(SearchResult& result) const {
   result.stored = kept_.size(0);
   result.bytes = BytesStored();
+  result.dropped_states = was_full_;
   result.cost = CostOf(domain_.spec(), result.actions);
   if (result.solved) {
     result.ended = Ended::kSolved;

@@ -81,7 +81,9 @@ class TensorBeamSearch final : public Search {
   void MakeKnown();
   SearchResult SolveOne(std::span<const std::uint8_t> start, float at_most, const StopSignal& stop);
   bool Begin(std::span<const std::uint8_t> start);
-  std::optional<Ended> LimitReached(const SearchResult& so_far, double seconds) const;
+  std::optional<Ended> GoDeeper(std::span<const std::uint8_t> start, const StopSignal& within,
+                                SearchResult& result, std::optional<std::vector<Action>>& solution);
+  std::optional<Ended> LimitReached(std::int64_t nodes) const;
   std::int64_t BytesStored() const;
   std::int64_t BytesOfNextDepth() const;
   Children Expand() const;
@@ -112,6 +114,7 @@ class TensorBeamSearch final : public Search {
   // Of the current search.
   CostBound bound_;
   bool excluded_ = false;  // a child was dropped because of bound_
+  bool was_full_ = false;  // a child was dropped because of search.beam_width
   Frontier frontier_;
   at::Tensor kept_;                  // int64, ascending: the hashes of all kept states
   std::vector<at::Tensor> history_;  // history_[d]: the children of depth d that were kept

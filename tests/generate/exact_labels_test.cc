@@ -11,6 +11,7 @@
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
+#include "support/two_goals_domain.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -217,6 +218,14 @@ TEST_F(ExactLabelsTest, RefusesABallThatDoesNotFit) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("radius 4 fits"));
   }
+}
+
+TEST(ExactLabels, WalksRefuseASecondGoal) {
+  const TwoGoalsDomain path(10);
+  const Config config = ConfigFor(Target::kWalkLength, Head::kV, 0);
+  EXPECT_THAT([&] { Filled(path, config, nullptr); },
+              testing::ThrowsMessage<InputError>(
+                  testing::HasSubstr("there is more than one goal, for example 9")));
 }
 
 }  // namespace

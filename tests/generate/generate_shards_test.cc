@@ -237,6 +237,16 @@ TEST_F(GenerateShardsTest, RejectsMoreShardsThanNamesCanNumber) {
   }
 }
 
+TEST_F(GenerateShardsTest, RejectsMoreChunksThanReadersAccept) {
+  try {
+    MakeShards(folder_.path(),
+               {.examples = kMaxChunks + 1, .chunk_rows = 1, .chunks_per_shard = 1 << 20});
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("16,777,217 chunks, expected at most 16,777,216"));
+  }
+}
+
 // Sets with different rows must have different specs.
 class SpecOfSetTest : public testing::Test {
  protected:
@@ -305,7 +315,7 @@ TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
       "generate.curriculum",     "generate.backup",         "generate.hindsight",
       "generate.paths",          "generate.program",        "generate.problem_rows",
       "generate.problem_states", "generate.dead_end_share", "generate.dead_end_cost",
-      "generate.rows_per_walk",  "inference.first_layer",   "inference.forward"};
+      "generate.rows_per_walk"};
   for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
     EXPECT_EQ(keys.erase(key), 1) << key;
   }

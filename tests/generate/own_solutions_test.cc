@@ -305,5 +305,21 @@ TEST(OwnSolutions, OfAGoalThatNoActionLeavesIsTheGoal) {
   }
 }
 
+// Every third step of a walk on this ring leads to the goal, the last one too.
+TEST(OwnSolutions, OfWalksThatMeetAGoalBeginThereAgain) {
+  const RingDomain ring(3);
+  OfRing lost(ring, -1);
+  const DataBuffer values = Fill(ring, &lost, ConfigFor(Head::kV)).rows;
+  const DataBuffer policy = Fill(ring, &lost, ConfigFor(Head::kPolicy)).rows;
+  for (std::size_t i = 0; i < values.rows(); ++i) {
+    EXPECT_EQ(RingDomain::Distance(values.column(kInputColumn)[i]), 1);
+    EXPECT_EQ(RingDomain::Distance(policy.column(kInputColumn)[i]), 1);
+    EXPECT_LE(LabelOf(values, i)[0], 2);
+    EXPECT_GE(LabelOf(values, i)[0], 1);
+    const std::vector<float> actions = LabelOf(policy, i);
+    EXPECT_EQ(std::ranges::count(actions, 1.0F), 1);
+  }
+}
+
 }  // namespace
 }  // namespace tandem

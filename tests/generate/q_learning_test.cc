@@ -16,6 +16,7 @@
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
+#include "support/two_goals_domain.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -184,6 +185,14 @@ TEST(QLearning, NanEstimateNamesTheChild) {
       [](std::span<const std::uint8_t> state) { return state[0] == 3 ? std::nanf("") : 1.0F; });
   EXPECT_THAT([&] { Filled(path, QConfig(Target::kQLearning, 6), {.rows = kRows}, broken); },
               ThrowsMessage<Error>(HasSubstr("state 3 is not a number")));
+}
+
+TEST(QLearning, ABallRefusesASecondGoal) {
+  const TwoGoalsDomain path(10);
+  Config config = QConfig(Target::kQLearning, 12);
+  config.generate.ball_radius = 2;
+  EXPECT_THAT([&] { Filled(path, config); },
+              ThrowsMessage<InputError>(HasSubstr("there is more than one goal, for example 9")));
 }
 
 }  // namespace

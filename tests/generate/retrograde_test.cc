@@ -12,6 +12,7 @@
 #include "generate/generator.h"
 #include "support/generator_config.h"
 #include "support/small_puzzles.h"
+#include "support/two_goals_domain.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -216,6 +217,13 @@ TEST(Retrograde, RefusesPuzzlesItCannotSearch) {
   small.generate.problem_states = 1;
   EXPECT_THAT(make(*sokoban, small),
               ThrowsMessage<InputError>(HasSubstr("`generate.problem_states: 1`")));
+}
+
+TEST(RetrogradeTable, RefusesAProblemWithAGoalThatAllGoalsLacks) {
+  const TwoGoalsDomain path(10, /*per_problem_goals=*/true);
+  RetrogradeTable table(path);
+  EXPECT_THAT([&] { table.Build(State{0}, 1000); },
+              ThrowsMessage<Error>(HasSubstr("AllGoals lacks the goal 9")));
 }
 
 }  // namespace

@@ -123,6 +123,47 @@ class Batches(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "there is no cell 9"):
             domain.parse("cell 9")
 
+    def test_a_puzzle_with_several_goals_per_problem_names_them(self):
+        class Marker(Lights):
+            """Moves a marker on a ring. It may stop at either of two places that a problem has."""
+
+            name = "python_marker"
+            state_size = 3
+            depth = 12
+            board = None
+            action_names = ["left", "right"]
+            inverse_actions = [1, 0]
+            expand = property()
+
+            def goal(self):
+                return np.array([4, 4, 9], np.uint8)
+
+            def draw_goals(self, seeds):
+                places = np.stack([seeds % 12, (seeds % 12 + 1 + seeds // 12 % 11) % 12], axis=1)
+                return np.concatenate([places[:, :1], places], axis=1).astype(np.uint8)
+
+            def apply(self, states, actions):
+                moved = states.copy()
+                moved[:, 0] = (states[:, 0] + np.where(actions == 1, 1, 11)) % 12
+                return moved
+
+            def is_goal(self, states):
+                return (states[:, :1] == states[:, 1:]).any(axis=1)
+
+        with self.assertRaisesRegex(RuntimeError, "AllGoals"):
+            tandem.register_domain(Marker())
+
+        class Complete(Marker):
+            name = "python_complete_marker"
+
+            def all_goals(self, goal):
+                goals = np.stack([goal, goal])
+                goals[:, 0] = goal[1:]
+                return goals
+
+        domain = tandem.register_domain(Complete())
+        self.assertTrue(domain.is_goal(domain.goals(5)).all())
+
     def test_an_array_that_a_method_keeps_stays_as_it_was(self):
         kept = []
 

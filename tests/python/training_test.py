@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -47,6 +48,19 @@ class Watching(FolderTest):
     def test_settings_change_the_config(self):
         result = tandem.train(SMALL, self.folder / "run", {"train.max_updates": 2})
         self.assertEqual(result.updates, 2)
+
+
+class CudaLibrary(unittest.TestCase):
+    # Tandem opens this library if there is a driver. Nothing that Python opens for the extension is
+    # visible to it, so it must find the rest of Tandem by itself.
+    def test_loads_into_a_python_with_tandem(self):
+        library = pathlib.Path(os.environ.get("TANDEM", "tandem")).with_name("libtandem_cuda.so")
+        if not library.exists():
+            self.skipTest(f"{library} was not built")
+        done = subprocess.run([sys.executable, "-c",
+                               "import ctypes, sys, tandem\nctypes.CDLL(sys.argv[1])", library],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class Ending(FolderTest):

@@ -6,6 +6,7 @@
 #include "domain/random_walk.h"
 #include "search/beam_search.h"
 #include "support/erratic_evaluator.h"
+#include "support/goal_ball.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
@@ -107,6 +108,42 @@ TEST(AnytimeBeamSearch, EndsAtItsTimeLimit) {
   EXPECT_EQ(result.ended, Ended::kTimeLimit);
   // A beam of 2^28 states, which holds every state within 7 moves, would generate 101 million.
   EXPECT_LT(result.nodes, 100'000'000);
+}
+
+// Two dear steps lead to the goal in one direction, ten cheap ones in the other.
+TEST(AnytimeBeamSearch, LaterBeamsFindCheaperSolutionsOfMoreActions) {
+  const RingDomain ring(12, {1, 6});
+  StandInEvaluator truth(&RingDomain::Estimate);
+  AnytimeBeamSearch search(ring, truth, {.search = {.beam_width = 1000, .max_seconds = kAmple}});
+  const SearchResult result = search.Solve(ring.At(10), StopSignal());
+  EXPECT_EQ(result.actions, std::vector<Action>(10, Action{0}));
+  EXPECT_EQ(result.cost, 10);
+  EXPECT_EQ(result.ended, Ended::kSolved);
+}
+
+TEST(AnytimeBeamSearch, ABeamThatKeptAllStatesIsNotRepeated) {
+  const RingDomain ring(100);
+  StandInEvaluator truth(&RingDomain::Estimate);
+  BeamSearch once(ring, truth, {.search = {.beam_width = 64}});
+  AnytimeBeamSearch search(ring, truth, {.search = {.beam_width = 100'000, .max_seconds = kAmple}});
+  EXPECT_EQ(search.Solve(ring.At(37), StopSignal()).nodes,
+            once.Solve(ring.At(37), StopSignal()).nodes);
+  const std::vector<std::uint8_t> no_marker(100, 0);
+  EXPECT_EQ(search.Solve(no_marker, StopSignal()).ended, Ended::kExhausted);
+}
+
+TEST(AnytimeBeamSearch, AStartInTheBallNeedsNoWiderBeams) {
+  StandInEvaluator truth(&RingDomain::Estimate);
+  const RingDomain equal(12);
+  const RingDomain unequal(12, {1, 6});
+  for (const RingDomain* ring : {&equal, &unequal}) {
+    AnytimeBeamSearch search(*ring, truth,
+                             {.search = {.beam_width = 100'000, .max_seconds = kAmple}}, nullptr,
+                             BallOf(*ring, 4));
+    const SearchResult result = search.Solve(ring->At(4), StopSignal());
+    EXPECT_EQ(result.actions, std::vector<Action>(4, Action{0}));
+    EXPECT_LE(result.expanded, 1);
+  }
 }
 
 }  // namespace

@@ -176,6 +176,29 @@ TEST(AStar, WrongPolicyLeavesOutSolutionsButNoGoal) {
   EXPECT_GT(unsolved, 0U);
 }
 
+TEST(AStar, PolicyActionsAreNamedIfTheAllowedCostEndsIt) {
+  const PancakeDomain pancakes(6);
+  const Whole whole(pancakes);
+  ExactPolicy wrong(whole, -1);
+  Config config = {.search = {.weight = 1, .policy_actions = 1, .batch = 1, .at_most = 2}};
+  const auto failure = [&](const State& start) {
+    AStar search(pancakes, wrong, config, nullptr, &wrong);
+    const SearchResult result = search.Solve(start, StopSignal());
+    EXPECT_EQ(result.ended, Ended::kCostLimit);
+    return search.Failure(result);
+  };
+  const State start = After(pancakes, {0, 1, 2, 3, 4, 5}, {2, 4});
+  EXPECT_EQ(failure(start),
+            "no solution of the 1 most probable actions of each state costs at most what is "
+            "allowed (search.at_most, or `at_most` or `solution` of the state); raise the limit or "
+            "search.policy_actions");
+  config.search.policy_actions = 0;
+  config.search.at_most = 1;
+  EXPECT_EQ(failure(start),
+            "no solution costs at most what is allowed (search.at_most, or `at_most` or `solution` "
+            "of the state); raise the limit");
+}
+
 TEST(AStar, WideBatchExpandsNoExtraStatesOnEasyPuzzles) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);

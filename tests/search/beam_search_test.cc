@@ -136,6 +136,28 @@ TEST(BeamSearch, EndsWhenNoNewStatesRemain) {
   EXPECT_EQ(result.nodes, 0);  // the actions change nothing
 }
 
+TEST(BeamSearch, FailureAsksForAWiderBeamOnlyIfABeamWasFull) {
+  const RingDomain ring(100);
+  StandInEvaluator truth(&RingDomain::Estimate);
+  const auto failure = [&](const SearchConfig& config, const State& start) {
+    BeamSearch search(ring, truth, {.search = config});
+    return search.Failure(search.Solve(start, StopSignal()));
+  };
+  const State start = ring.At(37);
+  EXPECT_EQ(failure({.beam_width = 4, .max_length = 36}, start),
+            "no solution of at most 36 moves found, and wider beams would find none; raise "
+            "search.max_length");
+  EXPECT_EQ(failure({.beam_width = 1, .max_length = 36}, start),
+            "no solution of at most 36 moves found with beam width 1; raise search.max_length or "
+            "search.beam_width");
+  EXPECT_THAT(failure({.beam_width = 4, .at_most = 36}, start),
+              HasSubstr("found, and wider beams would find none; raise the limit"));
+  EXPECT_THAT(failure({.beam_width = 1, .at_most = 36}, start),
+              HasSubstr("found with beam width 1; raise the limit or search.beam_width"));
+  EXPECT_EQ(failure({.beam_width = 4}, State(100, 0)),
+            "the puzzle has no solution: no state that can be reached is a goal");
+}
+
 TEST(BeamSearch, FailedSearchReportsTheLeastEstimate) {
   const CycleDomain cycles(6);
   float least = 1000;
@@ -232,6 +254,15 @@ TEST(BeamSearchByActions, WidthOneFollowsExactQValues) {
     ASSERT_EQ(std::ssize(result.actions), distance);
     ASSERT_TRUE(Solves(pancakes, state, result.actions));
   }
+}
+
+// The actions that undo the last ones are left out, so they take no places.
+TEST(BeamSearchByActions, BeamWithRoomForAllNewStatesKeepsAll) {
+  const RingDomain ring(100);
+  ErraticEvaluator anything;
+  BeamSearch search(ring, anything, {.search = {.beam_width = 2, .max_length = 30}}, &anything);
+  EXPECT_FALSE(search.Solve(ring.At(50), StopSignal()).dropped_states);
+  EXPECT_TRUE(search.kept_all());
 }
 
 TEST(BeamSearchByActions, FailedSearchReportsTheLeastEstimate) {

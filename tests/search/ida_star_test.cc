@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -237,6 +238,22 @@ TEST(IdaStar, EndsIfNoPathLeadsToAGoal) {
   EXPECT_FALSE(result.solved);
   EXPECT_EQ(result.ended, Ended::kExhausted);
   EXPECT_THAT(search.Failure(result), HasSubstr("no solution"));
+}
+
+// The network takes the start, or all of its children, for dead ends.
+TEST(IdaStar, InfiniteEstimatesAreNoProofThatThereIsNoSolution) {
+  const RingDomain ring(20);
+  for (const int distance : {7, 6}) {
+    StandInEvaluator infinite([&](std::span<const std::uint8_t> state) {
+      return RingDomain::Distance(state) == distance ? std::numeric_limits<float>::infinity()
+                                                     : RingDomain::Estimate(state);
+    });
+    IdaStar search(ring, infinite, {.search = {.max_length = 100, .weight = 1}});
+    const SearchResult result = search.Solve(ring.At(7), StopSignal());
+    EXPECT_FALSE(result.solved);
+    EXPECT_EQ(result.ended, Ended::kExhausted);
+    EXPECT_THAT(search.Failure(result), HasSubstr("states with a finite estimate"));
+  }
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+
 #include "base/random.h"
 #include "domain/random_walk.h"
 #include "search/astar.h"
@@ -228,6 +231,73 @@ TEST(ImprovingSearch, ShortensTheGivenSolutionIfTheSearchFindsNone) {
                     EXPECT_TRUE(Solves(pancakes, detour.start, result.actions));
                   });
   EXPECT_EQ(solved, 2U);
+}
+
+// Sliding tiles that count how many states are generated, and request a stop after some calls.
+class CountingTiles final : public Domain {
+ public:
+  explicit CountingTiles(const Domain& tiles) : Domain(tiles.spec()), tiles_(tiles) {}
+
+  void WriteGoals(Rows states) const override { tiles_.WriteGoals(states); }
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    tiles_.Apply(states, actions);
+  }
+  void Expand(ConstRows states, Rows children) const override {
+    tiles_.Expand(states, children);
+    if (++calls == stops_at) stop.Request();
+    const std::size_t actions = children.size() / states.size();
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      generated += std::ranges::equal(children[i], states[i / actions]) ? 0 : 1;
+    }
+  }
+  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
+    tiles_.Mask(states, applies);
+  }
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    tiles_.IsGoal(states, is_goal);
+  }
+  void Encode(ConstRows states, Rows inputs) const override { tiles_.Encode(states, inputs); }
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    tiles_.ParseState(text, state);
+  }
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    return tiles_.FormatState(state);
+  }
+
+  int stops_at = 0;
+  mutable StopSignal stop;
+  mutable std::atomic<std::int64_t> generated = 0;
+  mutable std::atomic<int> calls = 0;
+
+ private:
+  const Domain& tiles_;
+};
+
+TEST(SolutionImprover, CountsTheStatesOfBallsAroundTheEndsOfWindows) {
+  const auto tiles = MakeDomain("npuzzle:3");
+  const CountingTiles counting(*tiles);
+  const Detour detour(*tiles, 60, 0);
+  SolutionImprover improver(counting, BallOf(*tiles, 6));
+  const auto all = improver.Improve(detour.start, detour.solution, kSeconds, StopSignal());
+  EXPECT_EQ(all.nodes, counting.generated.load());
+  counting.generated = 0;
+  const auto some = improver.Improve(detour.start, detour.solution, kSeconds, StopSignal(), 500);
+  EXPECT_TRUE(Solves(*tiles, detour.start, some.actions));
+  EXPECT_EQ(some.nodes, counting.generated.load());
+  EXPECT_GE(some.nodes, 500);
+  EXPECT_LT(some.nodes, 5000);  // the last ball, and the search in it, may exceed the limit
+}
+
+TEST(SolutionImprover, AStopEndsABallAroundTheEndOfAWindow) {
+  const auto tiles = MakeDomain("npuzzle:3");
+  CountingTiles counting(*tiles);
+  counting.stops_at = 2;  // the second level of the first ball
+  const Detour detour(*tiles, 60, 0);
+  SolutionImprover improver(counting, BallOf(*tiles, 6));
+  const auto better = improver.Improve(detour.start, detour.solution, kSeconds, counting.stop);
+  EXPECT_EQ(better.actions, detour.solution);
+  EXPECT_EQ(counting.calls.load(), 2);
+  EXPECT_EQ(better.nodes, counting.generated.load());
 }
 
 }  // namespace

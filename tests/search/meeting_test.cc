@@ -138,5 +138,72 @@ TEST(BidirectionalBeam, RefusesPuzzlesWithoutInversePositions) {
   }
 }
 
+TEST(Meeting, IgnoresPairsOfTooManyActions) {
+  Meeting meeting;
+  meeting.Clear(3);
+  meeting.Add(Side::kStart, 7, {.depth = 2, .index = 0, .cost = 1});
+  meeting.Add(Side::kGoal, 7, {.depth = 2, .index = 0, .cost = 1});
+  EXPECT_FALSE(meeting.cheapest().has_value());
+  meeting.Add(Side::kStart, 8, {.depth = 2, .index = 1, .cost = 9});
+  meeting.Add(Side::kGoal, 8, {.depth = 1, .index = 1, .cost = 9});
+  ASSERT_TRUE(meeting.cheapest().has_value());
+  EXPECT_EQ(meeting.cheapest()->cost(), 18);
+}
+
+TEST(Meeting, TheNextPairTakesThePlaceOfADroppedOne) {
+  Meeting meeting;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const auto cost = static_cast<float>(1 + i / 2);  // 1, 1, 2, 2
+    meeting.Add(Side::kStart, 10 + i, {.depth = 1, .index = i, .cost = cost});
+    meeting.Add(Side::kGoal, 10 + i, {.depth = 1, .index = i, .cost = cost});
+  }
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    ASSERT_TRUE(meeting.cheapest().has_value());
+    EXPECT_EQ(meeting.cheapest()->from_start.index, i);
+    meeting.DropCheapest();
+  }
+  EXPECT_FALSE(meeting.cheapest().has_value());
+}
+
+// Numbers on a ring, which turn by 1 or by 35 cells. To turn them by 4 takes four cheap steps or
+// three dear ones, because 3 * 35 = 101 + 4.
+class TurnsDomain final : public PermutationDomain {
+ public:
+  static constexpr int kCells = 101;
+
+  TurnsDomain()
+      : PermutationDomain({.name = "turns",
+                           .summary = "for tests",
+                           .action_names = {"l", "r", "L", "R"},
+                           .action_costs = {1, 1, 10, 10}},
+                          Turned(0), {Turned(1), Turned(-1), Turned(35), Turned(-35)}) {}
+  void ParseState(std::string_view, std::span<std::uint8_t>) const override {}
+  std::string FormatState(std::span<const std::uint8_t>) const override { return "turns"; }
+
+  static Permutation Turned(int by) {
+    Permutation turned;
+    for (int i = 0; i < kCells; ++i) {
+      turned.push_back(static_cast<std::uint8_t>((i + by + kCells) % kCells));
+    }
+    return turned;
+  }
+};
+
+TEST(BidirectionalBeam, TooLongSolutionHidesNoOtherOne) {
+  const TurnsDomain turns;
+  ErraticEvaluator network;
+  Config config = Bidirectional(1000);
+  const Permutation start = TurnsDomain::Turned(4);
+  const auto solve = [&](std::int64_t max_length) {
+    config.search.max_length = max_length;
+    return MakeSearch(turns, network, config)->Solve(start, StopSignal());
+  };
+  EXPECT_EQ(solve(4).cost, 4);
+  const SearchResult three = solve(3);
+  ASSERT_TRUE(three.solved);
+  EXPECT_EQ(three.cost, 30);
+  EXPECT_TRUE(Solves(turns, start, three.actions));
+}
+
 }  // namespace
 }  // namespace tandem

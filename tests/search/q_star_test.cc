@@ -12,6 +12,7 @@
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "support/whole_puzzle.h"
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -164,6 +165,17 @@ TEST(QStar, EndsWhereNoStateIsAGoal) {
   ASSERT_TRUE(result.best.has_value());
   EXPECT_EQ(search.Failure(result),
             "the puzzle has no solution: none of the 360 reachable states is a goal");
+}
+
+TEST(QStar, RefusesMoreChildrenAtATimeThanItCanNumber) {
+  const CycleDomain cycles(6);
+  StandInQNet zero(cycles, [](std::span<const std::uint8_t>) { return 0.0F; });
+  Config config = {.search = {.weight = 1, .batch = std::int64_t{1} << 31, .instances = 1}};
+  EXPECT_NO_THROW(QStar(cycles, zero, config));
+  config.search.instances = 2;
+  EXPECT_THROW(QStar(cycles, zero, config), InputError);
+  config.search.instances = 1;
+  EXPECT_THROW(AStar(cycles, zero, config), InputError);  // it makes all children of a state
 }
 
 TEST(QStar, StoresNoMoreStatesThanTheLimit) {

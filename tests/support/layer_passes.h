@@ -1,4 +1,4 @@
-// Runs the passes of a hidden layer on tensors of any device.
+// Runs passes on tensors of any device.
 #pragma once
 
 #include <ATen/TensorOperators.h>
@@ -21,7 +21,7 @@ T* DataOf(const at::Tensor& tensor) {
   return static_cast<T*>(tensor.data_ptr());
 }
 
-// A layer with ReLU and a residual connection.
+// A layer with a residual connection.
 struct TestLayer {
   static constexpr std::int64_t kRows = 141;  // in two blocks of a pass over columns
   static constexpr float kEpsilon = 1e-5F;
@@ -49,10 +49,11 @@ struct TestLayer {
   at::Tensor z, skip, y_gradient;        // (kRows, width)
   at::Tensor scale, shift, bias;         // (width)
   at::Tensor running_mean, running_var;  // (width), changed by batch normalisation
+  Activation activation = Activation::kRelu;
 };
 
 struct TestLayerResult {
-  at::Tensor y, z_gradient, skip_gradient, scale_gradient, shift_gradient, inverse;
+  at::Tensor y, z_gradient, skip_gradient, scale_gradient, shift_gradient, inverse, largest;
 };
 
 // Runs the forward and the backward pass.
@@ -71,12 +72,13 @@ TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const TestLaye
                     .skip_gradient = at::empty_like(layer.z),
                     .scale_gradient = at::zeros({width}, floats),
                     .shift_gradient = at::zeros({width}, floats),
-                    .inverse = statistics[1]};
+                    .inverse = statistics[1],
+                    .largest = at::zeros({}, floats)};
   const bool is_rms = norm == Norm::kRms;
   const LayerRows<T> rows{.rows = kRows,
                           .width = width,
                           .norm = norm,
-                          .activation = Activation::kRelu,
+                          .activation = layer.activation,
                           .z = DataOf<T>(layer.z),
                           .skip = DataOf<T>(layer.skip),
                           .scale = DataOf<float>(layer.scale),
@@ -99,8 +101,11 @@ TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const TestLaye
                                      .running_mean = DataOf<float>(layer.running_mean),
                                      .running_var = DataOf<float>(layer.running_var)});
   }
-  runner.Run(
-      ForwardPass<T>{.of = rows, .row_mean = mean, .row_inverse = inverse, .y = DataOf<T>(r.y)});
+  runner.Run(ForwardPass<T>{.of = rows,
+                            .row_mean = mean,
+                            .row_inverse = inverse,
+                            .y = DataOf<T>(r.y),
+                            .largest = DataOf<float>(r.largest)});
   runner.Run(ColumnSums<T>{.of = rows,
                            .y = DataOf<T>(r.y),
                            .y_gradient = DataOf<T>(layer.y_gradient),
@@ -128,6 +133,24 @@ TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const TestLaye
 inline TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const TestLayer& layer) {
   return layer.z.scalar_type() == at::kFloat ? RunTestLayer<float>(runner, norm, layer)
                                              : RunTestLayer<Bf16>(runner, norm, layer);
+}
+
+// Numbers in e4m3, and the scale with which they were made.
+struct TestFp8 {
+  at::Tensor numbers, scale;
+};
+
+// `x` is in bf16.
+inline TestFp8 RunFp8Pass(const PassRunner& runner, const at::Tensor& x) {
+  const at::Tensor largest = x.to(at::kFloat).abs().max();
+  TestFp8 result{.numbers = at::empty_like(x, at::kFloat8_e4m3fn),
+                 .scale = at::empty({}, largest.options())};
+  runner.Run(Fp8Pass{.count = x.numel(),
+                     .x = DataOf<Bf16>(x),
+                     .largest = DataOf<float>(largest),
+                     .y = DataOf<E4m3>(result.numbers),
+                     .scale = DataOf<float>(result.scale)});
+  return result;
 }
 
 // The parameters of Adam before its first step.

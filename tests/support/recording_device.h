@@ -3,6 +3,7 @@
 
 #include <ATen/ops/empty.h>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -88,6 +89,18 @@ class RecordingResultSlot final : public ResultSlot {
   at::Tensor pending_, result_;
 };
 
+class RecordingEvent final : public DeviceEvent {
+ public:
+  RecordingEvent(SlotRecorder& recorder, int number) : recorder_(recorder), number_(number) {
+    recorder_.Add("record event", number_);
+  }
+  void Await() override { recorder_.Add("await event", number_); }
+
+ private:
+  SlotRecorder& recorder_;
+  int number_;
+};
+
 class RecordingStream final : public Stream {
  public:
   std::unique_ptr<StreamScope> Enter() override { return std::make_unique<StreamScope>(); }
@@ -112,13 +125,17 @@ class RecordingDevice : public Device {
   std::unique_ptr<ResultSlot> MakeResultSlot(std::size_t /*bytes*/) override {
     return std::make_unique<RecordingResultSlot>(recorder, num_results_++);
   }
+  std::unique_ptr<DeviceEvent> RecordEvent() override {
+    return std::make_unique<RecordingEvent>(recorder, num_events_++);
+  }
   void Synchronize() override { ++synchronizations; }
 
   SlotRecorder recorder;
-  int synchronizations = 0;
+  std::atomic<int> synchronizations = 0;
 
  private:
   int num_results_ = 0;
+  int num_events_ = 0;
 };
 
 }  // namespace tandem

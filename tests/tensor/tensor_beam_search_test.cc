@@ -38,7 +38,10 @@ class TensorBeamSearchTest : public testing::Test {
     Config config;
     config.network.width = 16;
     config.network.blocks = 1;
-    config.inference = {.batch_size = 64, .threads = 1, .precision = Precision::kFp32};
+    config.inference = {.batch_size = 64,
+                        .threads = 1,
+                        .precision = Precision::kFp32,
+                        .forward = InferenceForward::kOperators};
     config.search.beam_width = width;
     config.search.max_length = 30;
     return config;
@@ -72,6 +75,7 @@ class TensorBeamSearchTest : public testing::Test {
     EXPECT_EQ(result.nodes, expected.nodes);
     EXPECT_EQ(result.expanded, expected.expanded);
     EXPECT_EQ(result.stored, expected.stored);
+    EXPECT_EQ(result.dropped_states, expected.dropped_states);
     EXPECT_EQ(result.best.has_value(), expected.best.has_value());
     if (result.best && expected.best) {
       EXPECT_EQ(result.best->actions, expected.best->actions);
@@ -191,9 +195,28 @@ TEST_F(TensorBeamSearchTest, EveryLimitEndsIt) {
   EXPECT_EQ(search.Failure(small), BeamSearch::FailureWith(config.search, small));
 }
 
+// The last depth has more than 90,000 new states, each of which is a batch of its own.
+TEST_F(TensorBeamSearchTest, TheTimeLimitEndsADepthBetweenItsBatches) {
+  const auto cube = MakeDomain("cube3");
+  Config config = ConfigFor(20'000);
+  config.inference.batch_size = 1;
+  config.search.max_length = 5;
+  config.search.max_seconds = 0.2;
+  const auto net = NetFor(*cube, config);
+  TensorBeamSearch search(*cube, *net, config, *device_);
+  EXPECT_EQ(search.Solve(ScrambleOf(*cube, 20, 0), StopSignal()).ended, Ended::kTimeLimit);
+}
+
 TEST_F(TensorBeamSearchTest, AStateWithoutASolutionExhaustsTheBeam) {
   const CycleDomain cycles(5);  // reaches only even permutations
   EXPECT_EQ(Compare(cycles, ConfigFor(1000), {1, 0, 2, 3, 4}).ended, Ended::kExhausted);
+  const Config config = ConfigFor(5);
+  const auto net = NetFor(cycles, config);
+  TensorBeamSearch search(cycles, *net, config, *device_);
+  const SearchResult result = search.Solve(State{5, 1, 2, 3, 4}, StopSignal());  // has no 0
+  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(search.Failure(result),
+            "the puzzle has no solution: no state that can be reached is a goal");
 }
 
 TEST_F(TensorBeamSearchTest, AGoalNeedsNoActions) {

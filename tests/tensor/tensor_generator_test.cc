@@ -25,7 +25,10 @@ class TensorGeneratorTest : public testing::Test {
         {.target = target, .max_scramble = 9, .workers = 2, .chunk_rows = chunk_rows});
     config.network.width = 32;
     config.network.blocks = 1;
-    config.inference = {.batch_size = 512, .threads = 1, .precision = Precision::kFp32};
+    config.inference = {.batch_size = 512,
+                        .threads = 1,
+                        .precision = Precision::kFp32,
+                        .forward = InferenceForward::kOperators};
     config.seed = 5;
     return config;
   }
