@@ -1,16 +1,16 @@
 // Measures training steps and evaluations of networks on a GPU, and the rate of its matrix units:
-// compare the counters FLOP/s. Also measures generation and beam search by tensor operations.
-// Without a GPU the benchmarks are skipped, with the reason.
+// compare the counters FLOP/s. Also measures generation and beam search by tensor operations. A
+// benchmark that fails, as all do without a GPU, is skipped with the reason.
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <benchmark/benchmark.h>
 
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "base/random.h"
+#include "bench/gpu.h"
 #include "domain/random_walk.h"
 #include "nn/inference_net.h"
 #include "nn/products.h"
@@ -45,16 +45,6 @@ NetworkSpec SpecOf(std::int64_t net) {
   return spec;
 }
 
-// Returns nothing if there is no GPU, and makes the benchmark skip.
-std::shared_ptr<Device> Gpu(benchmark::State& state) {
-  try {
-    return OpenDevice("cuda");
-  } catch (const InputError& error) {
-    state.SkipWithError(error.what());
-    return nullptr;
-  }
-}
-
 // Made once for all benchmarks, because each is called several times and the largest takes seconds
 // to make. Never destroyed, because CUDA shuts down before static objects are destroyed.
 ResNetFC& NetOnGpu(const Device& device, std::int64_t net) {
@@ -75,68 +65,23 @@ void CountFlops(benchmark::State& state, double flop_per_row, std::int64_t rows)
                                                 benchmark::Counter::kIsRate);
 }
 
-// How a training step is done. All but the first are in bf16.
-enum Way : std::int64_t { kAutogradFp32, kAutograd, kTensors, kCaptured };
-
-Config TrainingConfigFor(std::int64_t way) {
-  Config config;
-  config.train.threads = 1;
-  config.train.precision = way == kAutogradFp32 ? Precision::kFp32 : Precision::kBf16;
-  if (way == kTensors) config.train.step = TrainStep::kTensors;
-  if (way == kCaptured) config.train.step = TrainStep::kCaptured;
-  return config;
-}
-
 constexpr int kStepsAtOnce = 10;  // are enqueued before the host waits, as in a run
-
-void TrainingStep(benchmark::State& state) {
-  const std::shared_ptr<Device> device = Gpu(state);
-  if (device == nullptr) return;
-  if (state.range(2) >= kTensors && device->passes() == nullptr) {
-    return state.SkipWithError("there are no kernels for this GPU");
-  }
-  const std::unique_ptr<StreamScope> stream = device->MainStream()->Enter();
-  ResNetFC& net = NetOnGpu(*device, state.range(0));
-  DataLoader unused(*device, {}, {}, nullptr);  // Step takes its batch as an argument
-  TorchTrainer trainer(net, nullptr, unused, *device, TrainingConfigFor(state.range(2)));
-  const std::int64_t rows = state.range(1);
-  const auto on_gpu = at::TensorOptions().device(device->torch());
-  const Batch batch{.inputs = at::randint(0, 6, {rows, 54}, on_gpu.dtype(at::kByte)),
-                    .targets = at::randn({rows, 1}, on_gpu)};
-  const auto steps = [&] {
-    for (int i = 0; i < kStepsAtOnce; ++i) trainer.Step(batch, 1e-3);
-    device->Synchronize();
-  };
-  steps();
-  for (auto _ : state) steps();
-  CountFlops(state, CostOf(net.spec()).training_flop, rows * kStepsAtOnce);
-}
-BENCHMARK(TrainingStep)
-    ->ArgNames({"net", "rows", "way"})
-    ->ArgsProduct({{kQuickstart, kDeepCubeA, kDeepXubeLarge},
-                   {1000, 10000},
-                   {kAutogradFp32, kAutograd, kTensors, kCaptured}})
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
 
 // The matrices of a linear layer for some rows, in bf16.
 struct LayerMatrices {
   at::Tensor x, weight, y;  // (rows, in), (out, in), (rows, out)
 };
 
-// `training`: with the products of the backward pass. The rest of a step, or of an evaluation, is
-// measured against these products.
-void Products(benchmark::State& state, std::int64_t rows, bool training) {
-  const std::shared_ptr<Device> device = Gpu(state);
-  if (device == nullptr) return;
-  const std::unique_ptr<StreamScope> stream = device->MainStream()->Enter();
+// `training`: with the products of the backward pass. A step, or an evaluation, is measured against
+// these products, so they come first.
+void Products(benchmark::State& state, Device& device, std::int64_t rows, bool training) {
   const NetworkSpec spec = SpecOf(state.range(0));
   std::vector<LayerMatrices> layers;
   for (const LayerShape& shape : LayerShapes(spec)) {
     if (shape.out == spec.outputs) continue;         // the output layer has next to no work
     const std::int64_t in = (shape.in + 7) / 8 * 8;  // aligned
     const auto random = [&](std::int64_t n, std::int64_t m) {
-      return at::randn({n, m}, at::TensorOptions().device(device->torch()).dtype(at::kBFloat16));
+      return at::randn({n, m}, at::TensorOptions().device(device.torch()).dtype(at::kBFloat16));
     };
     layers.push_back(
         {.x = random(rows, in), .weight = random(shape.out, in), .y = random(rows, shape.out)});
@@ -151,7 +96,7 @@ void Products(benchmark::State& state, std::int64_t rows, bool training) {
         if (l > 0) at::matmul(y, weight);
       }
     }
-    device->Synchronize();
+    device.Synchronize();
   };
   multiply();
   for (auto _ : state) multiply();
@@ -159,16 +104,63 @@ void Products(benchmark::State& state, std::int64_t rows, bool training) {
   CountFlops(state, training ? cost.training_flop : cost.evaluation_flop, rows * kStepsAtOnce);
 }
 
-void ProductsOfAStep(benchmark::State& state) { Products(state, state.range(1), true); }
+void ProductsOfAStep(benchmark::State& state) {
+  OnGpu(state, [&](Device& device) { Products(state, device, state.range(1), true); });
+}
 BENCHMARK(ProductsOfAStep)
     ->ArgNames({"net", "rows"})
     ->ArgsProduct({{kQuickstart, kDeepCubeA, kDeepXubeLarge}, {1000, 10000}})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
+// How a training step is done. All but the first are in bf16.
+enum Way : std::int64_t { kAutogradFp32, kAutograd, kTensors, kCaptured };
+
+Config TrainingConfigFor(std::int64_t way) {
+  Config config;
+  config.train.threads = 1;
+  config.train.precision = way == kAutogradFp32 ? Precision::kFp32 : Precision::kBf16;
+  config.train.step = way == kCaptured
+                          ? TrainStep::kCaptured
+                          : (way == kTensors ? TrainStep::kTensors : TrainStep::kAutograd);
+  return config;
+}
+
+void TrainingStep(benchmark::State& state) {
+  OnGpu(state, [&](Device& device) {
+    if (state.range(2) >= kTensors && device.passes() == nullptr) {
+      return state.SkipWithError("there are no kernels for this GPU");
+    }
+    ResNetFC& net = NetOnGpu(device, state.range(0));
+    DataLoader unused(device, {}, {}, nullptr);  // Step takes its batch as an argument
+    TorchTrainer trainer(net, nullptr, unused, device, TrainingConfigFor(state.range(2)));
+    const std::int64_t rows = state.range(1);
+    const auto on_gpu = at::TensorOptions().device(device.torch());
+    const Batch batch{.inputs = at::randint(0, 6, {rows, 54}, on_gpu.dtype(at::kByte)),
+                      .targets = at::randn({rows, 1}, on_gpu)};
+    const auto steps = [&] {
+      for (int i = 0; i < kStepsAtOnce; ++i) trainer.Step(batch, 1e-3);
+      device.Synchronize();
+    };
+    steps();
+    for (auto _ : state) steps();
+    CountFlops(state, CostOf(net.spec()).training_flop, rows * kStepsAtOnce);
+  });
+}
+BENCHMARK(TrainingStep)
+    ->ArgNames({"net", "rows", "way"})
+    ->ArgsProduct({{kQuickstart, kDeepCubeA, kDeepXubeLarge},
+                   {1000, 10000},
+                   {kAutograd, kTensors, kCaptured}})
+    ->Args({kDeepCubeA, 10000, kAutogradFp32})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
 constexpr std::int64_t kEvaluatedAtOnce = InferenceConfig::kGpuRows;
 
-void ProductsOfAnEvaluation(benchmark::State& state) { Products(state, kEvaluatedAtOnce, false); }
+void ProductsOfAnEvaluation(benchmark::State& state) {
+  OnGpu(state, [&](Device& device) { Products(state, device, kEvaluatedAtOnce, false); });
+}
 BENCHMARK(ProductsOfAnEvaluation)
     ->ArgName("net")
     ->Arg(kQuickstart)
@@ -176,6 +168,15 @@ BENCHMARK(ProductsOfAnEvaluation)
     ->Arg(kDeepXubeLarge)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+
+// An inference copy with random weights.
+std::unique_ptr<InferenceNet> CopyOnGpu(Device& device, std::int64_t net,
+                                        const InferenceConfig& config) {
+  auto copy = std::make_unique<InferenceNet>(SpecOf(net), config, device);
+  copy->Load(NetOnGpu(device, net));
+  device.Synchronize();
+  return copy;
+}
 
 // How states are evaluated.
 enum Copy : std::int64_t { kOperatorsFp32, kOperatorsBf16, kTensorsBf16, kTensorsFp8 };
@@ -185,63 +186,46 @@ InferenceConfig InferenceConfigFor(std::int64_t copy) {
   config.precision = copy == kOperatorsFp32
                          ? Precision::kFp32
                          : (copy == kTensorsFp8 ? Precision::kFp8 : Precision::kBf16);
-  if (copy >= kTensorsBf16) config.forward = InferenceForward::kTensors;
+  config.forward = copy >= kTensorsBf16 ? InferenceForward::kTensors : InferenceForward::kOperators;
   return config;
 }
 
 void Evaluation(benchmark::State& state) {
-  const std::shared_ptr<Device> device = Gpu(state);
-  if (device == nullptr) return;
-  NetworkSpec spec = SpecOf(state.range(0));
-  const ResNetFC& net = NetOnGpu(*device, state.range(0));
-  std::optional<InferenceNet> copy;
-  try {
-    copy.emplace(spec, InferenceConfigFor(state.range(1)), *device);
-  } catch (const InputError& error) {
-    return state.SkipWithError(error.what());
-  }
-  copy->Load(net);
-  device->Synchronize();
-  constexpr std::int64_t kRows = 8 * kEvaluatedAtOnce;
-  const at::Tensor rows = at::randint(0, 6, {kRows, 54}, at::kByte);
-  std::vector<float> values(kRows);
-  for (auto _ : state) {  // includes the copies to and from the GPU
-    copy->Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
-  }
-  CountFlops(state, CostOf(spec).evaluation_flop, kRows);
+  OnGpu(state, [&](Device& device) {
+    const std::unique_ptr<InferenceNet> copy =
+        CopyOnGpu(device, state.range(0), InferenceConfigFor(state.range(1)));
+    constexpr std::int64_t kRows = 8 * kEvaluatedAtOnce;
+    const at::Tensor rows = at::randint(0, 6, {kRows, 54}, at::kByte);
+    std::vector<float> values(kRows);
+    for (auto _ : state) {  // includes the copies to and from the GPU
+      copy->Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
+    }
+    CountFlops(state, CostOf(SpecOf(state.range(0))).evaluation_flop, kRows);
+  });
 }
 BENCHMARK(Evaluation)
     ->ArgNames({"net", "copy"})
     ->ArgsProduct({{kQuickstart, kDeepCubeA, kDeepXubeLarge},
-                   {kOperatorsFp32, kOperatorsBf16, kTensorsBf16, kTensorsFp8}})
+                   {kOperatorsBf16, kTensorsBf16, kTensorsFp8}})
+    ->Args({kDeepCubeA, kOperatorsFp32})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
 void MatrixProduct(benchmark::State& state) {
-  const std::shared_ptr<Device> device = Gpu(state);
-  if (device == nullptr) return;
-  const std::unique_ptr<StreamScope> stream = device->MainStream()->Enter();
-  constexpr std::int64_t kSize = 8192;
-  const at::Tensor x =
-      at::randn({kSize, kSize}, at::TensorOptions().device(device->torch()).dtype(at::kBFloat16));
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(at::matmul(x, x));
-    device->Synchronize();
-  }
-  state.counters["FLOP/s"] =
-      benchmark::Counter(2.0 * kSize * kSize * kSize * static_cast<double>(state.iterations()),
-                         benchmark::Counter::kIsRate);
+  OnGpu(state, [&](Device& device) {
+    constexpr std::int64_t kSize = 8192;
+    const at::Tensor x =
+        at::randn({kSize, kSize}, at::TensorOptions().device(device.torch()).dtype(at::kBFloat16));
+    for (auto _ : state) {
+      benchmark::DoNotOptimize(at::matmul(x, x));
+      device.Synchronize();
+    }
+    state.counters["FLOP/s"] =
+        benchmark::Counter(2.0 * kSize * kSize * kSize * static_cast<double>(state.iterations()),
+                           benchmark::Counter::kIsRate);
+  });
 }
 BENCHMARK(MatrixProduct)->Unit(benchmark::kMillisecond)->UseRealTime();
-
-// An inference copy in bf16 with random weights.
-std::unique_ptr<InferenceNet> CopyOnGpu(Device& device, std::int64_t net,
-                                        const InferenceConfig& config) {
-  auto copy = std::make_unique<InferenceNet>(SpecOf(net), config, device);
-  copy->Load(NetOnGpu(device, net));
-  device.Synchronize();
-  return copy;
-}
 
 Config TensorConfig() {
   Config config;
@@ -254,18 +238,18 @@ Config TensorConfig() {
 }
 
 void Generate(benchmark::State& state, const Config& config, std::int64_t net, std::int64_t rows) {
-  const std::shared_ptr<Device> device = Gpu(state);
-  if (device == nullptr) return;
-  const auto cube = MakeDomain("cube3");
-  const std::unique_ptr<InferenceNet> network = CopyOnGpu(*device, net, config.inference);
-  const auto generator = MakeTensorGenerator(*cube, config, network.get(), *device);
-  DataBuffer buffer = generator->MakeBuffer(static_cast<std::size_t>(rows));
-  FillRequest request{.rows = rows};
-  for (auto _ : state) {
-    generator->Fill(request, buffer, StopSignal());
-    ++request.update;
-  }
-  state.SetItemsProcessed(state.iterations() * rows);
+  OnGpu(state, [&](Device& device) {
+    const auto cube = MakeDomain("cube3");
+    const std::unique_ptr<InferenceNet> network = CopyOnGpu(device, net, config.inference);
+    const auto generator = MakeTensorGenerator(*cube, config, network.get(), device);
+    DataBuffer buffer = generator->MakeBuffer(static_cast<std::size_t>(rows));
+    FillRequest request{.rows = rows};
+    for (auto _ : state) {
+      generator->Fill(request, buffer, StopSignal());
+      ++request.update;
+    }
+    state.SetItemsProcessed(state.iterations() * rows);
+  });
 }
 
 void GenerateWalks(benchmark::State& state) {
@@ -287,19 +271,19 @@ BENCHMARK(GenerateBackups)
 
 // Twenty depths of a search that finds nothing. A cube needs about as many.
 void TensorBeam(benchmark::State& state) {
-  const std::shared_ptr<Device> device = Gpu(state);
-  if (device == nullptr) return;
-  const auto cube = MakeDomain("cube3");
-  Config config = TensorConfig();
-  config.search = {.program = Program::kTensor, .beam_width = state.range(0), .max_length = 20};
-  if (state.range(1) != 0) config.inference.forward = InferenceForward::kTensors;
-  const std::unique_ptr<InferenceNet> network = CopyOnGpu(*device, kFourMillion, config.inference);
-  TensorBeamSearch search(*cube, *network, config, *device);
-  std::vector<std::uint8_t> start(54);
-  WalkFromGoal(*cube, Random(1, Purpose::kScramble), 100, start);
-  std::int64_t nodes = 0;
-  for (auto _ : state) nodes += search.Solve(start, StopSignal()).nodes;
-  state.SetItemsProcessed(nodes);
+  OnGpu(state, [&](Device& device) {
+    const auto cube = MakeDomain("cube3");
+    Config config = TensorConfig();
+    config.search = {.program = Program::kTensor, .beam_width = state.range(0), .max_length = 20};
+    if (state.range(1) != 0) config.inference.forward = InferenceForward::kTensors;
+    const std::unique_ptr<InferenceNet> network = CopyOnGpu(device, kFourMillion, config.inference);
+    TensorBeamSearch search(*cube, *network, config, device);
+    std::vector<std::uint8_t> start(54);
+    WalkFromGoal(*cube, Random(1, Purpose::kScramble), 100, start);
+    std::int64_t nodes = 0;
+    for (auto _ : state) nodes += search.Solve(start, StopSignal()).nodes;
+    state.SetItemsProcessed(nodes);
+  });
 }
 BENCHMARK(TensorBeam)
     ->ArgNames({"width", "tensors"})

@@ -1,19 +1,18 @@
 // Measures moves of permutation puzzles on a GPU, and a copy of as many bytes within its memory:
-// compare bytes_per_second, which counts bytes read and written. Without a GPU the benchmarks are
-// skipped, with the reason.
+// compare bytes_per_second, which counts bytes read and written. A benchmark that fails, as all do
+// without a GPU, is skipped with the reason.
 #include <ATen/ops/randint.h>
 #include <ATen/ops/zeros.h>
 #include <benchmark/benchmark.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 
-#include <memory>
 #include <string>
 #include <utility>
 
+#include "bench/gpu.h"
 #include "nn/cuda_permute.h"
 #include "nn/device.h"
-#include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -21,28 +20,15 @@ namespace {
 
 constexpr std::size_t kBytes = std::size_t{1} << 29;  // far more than the caches
 
-// A GPU and a stream on it. If there is no GPU, `device` is null and the benchmark skips.
-struct Gpu {
-  explicit Gpu(benchmark::State& state) {
-    try {
-      device = OpenDevice("cuda");
-      scope = device->MakeStream()->Enter();
-    } catch (const InputError& error) {
-      state.SkipWithError(error.what());
-    }
-  }
+at::TensorOptions BytesOf(const Device& device) {
+  return at::TensorOptions().dtype(at::kByte).device(device.torch());
+}
 
-  at::Tensor Memory(std::size_t bytes) const {
-    return at::zeros({static_cast<std::int64_t>(bytes)}, Bytes());
-  }
-  at::TensorOptions Bytes() const {
-    return at::TensorOptions().dtype(at::kByte).device(device->torch());
-  }
-  static cudaStream_t stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
+at::Tensor Memory(const Device& device, std::size_t bytes) {
+  return at::zeros({static_cast<std::int64_t>(bytes)}, BytesOf(device));
+}
 
-  std::unique_ptr<Device> device;
-  std::unique_ptr<StreamScope> scope;
-};
+cudaStream_t CurrentStream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 
 // Each call of `work` makes `rows` rows, and reads and writes `bytes` bytes.
 template <class Work>
@@ -59,48 +45,48 @@ void Measure(benchmark::State& state, Device& device, std::size_t rows, std::siz
 }
 
 void CopyOnGpu(benchmark::State& state) {
-  const Gpu gpu(state);
-  if (gpu.device == nullptr) return;
-  const at::Tensor from = gpu.Memory(kBytes), to = gpu.Memory(kBytes);
-  Measure(state, *gpu.device, 0, 2 * kBytes, [&] {
-    cudaMemcpyAsync(to.data_ptr(), from.const_data_ptr(), kBytes, cudaMemcpyDeviceToDevice,
-                    Gpu::stream());
+  OnGpu(state, [&](Device& device) {
+    const at::Tensor from = Memory(device, kBytes), to = Memory(device, kBytes);
+    Measure(state, device, 0, 2 * kBytes, [&] {
+      cudaMemcpyAsync(to.data_ptr(), from.const_data_ptr(), kBytes, cudaMemcpyDeviceToDevice,
+                      CurrentStream());
+    });
   });
 }
 BENCHMARK(CopyOnGpu)->Unit(benchmark::kMicrosecond)->UseRealTime();
 
 // Applies a random action to every row.
 void ApplyOnGpu(benchmark::State& state, const std::string& name) {
-  const Gpu gpu(state);
-  if (gpu.device == nullptr) return;
-  const auto domain = MakeDomain(name);
-  const CudaPermutations puzzle(dynamic_cast<const PermutationDomain&>(*domain).table());
-  const auto row_size = static_cast<std::size_t>(domain->spec().state_size);
-  const std::size_t rows = kBytes / row_size;
-  const at::Tensor states = gpu.Memory(rows * row_size);
-  const at::Tensor actions =
-      at::randint(0, domain->spec().num_actions(), {static_cast<std::int64_t>(rows)},
-                  gpu.Bytes().dtype(at::kShort));
-  Measure(state, *gpu.device, rows, rows * (2 * row_size + sizeof(Action)), [&] {
-    puzzle.Apply({states.data_ptr<std::uint8_t>(), rows, row_size},
-                 static_cast<const Action*>(actions.const_data_ptr()), Gpu::stream());
+  OnGpu(state, [&](Device& device) {
+    const auto domain = MakeDomain(name);
+    const CudaPermutations puzzle(dynamic_cast<const PermutationDomain&>(*domain).table());
+    const auto row_size = static_cast<std::size_t>(domain->spec().state_size);
+    const std::size_t rows = kBytes / row_size;
+    const at::Tensor states = Memory(device, rows * row_size);
+    const at::Tensor actions =
+        at::randint(0, domain->spec().num_actions(), {static_cast<std::int64_t>(rows)},
+                    BytesOf(device).dtype(at::kShort));
+    Measure(state, device, rows, rows * (2 * row_size + sizeof(Action)), [&] {
+      puzzle.Apply({states.data_ptr<std::uint8_t>(), rows, row_size},
+                   static_cast<const Action*>(actions.const_data_ptr()), CurrentStream());
+    });
   });
 }
 
 void ExpandOnGpu(benchmark::State& state, const std::string& name) {
-  const Gpu gpu(state);
-  if (gpu.device == nullptr) return;
-  const auto domain = MakeDomain(name);
-  const CudaPermutations puzzle(dynamic_cast<const PermutationDomain&>(*domain).table());
-  const auto row_size = static_cast<std::size_t>(domain->spec().state_size);
-  const auto num_actions = static_cast<std::size_t>(domain->spec().num_actions());
-  const std::size_t rows = kBytes / (row_size * num_actions);
-  const std::size_t count = rows * num_actions;
-  const at::Tensor states = gpu.Memory(rows * row_size);
-  const at::Tensor children = gpu.Memory(count * row_size);
-  Measure(state, *gpu.device, count, (rows + count) * row_size, [&] {
-    puzzle.Expand({states.data_ptr<std::uint8_t>(), rows, row_size},
-                  {children.data_ptr<std::uint8_t>(), count, row_size}, Gpu::stream());
+  OnGpu(state, [&](Device& device) {
+    const auto domain = MakeDomain(name);
+    const CudaPermutations puzzle(dynamic_cast<const PermutationDomain&>(*domain).table());
+    const auto row_size = static_cast<std::size_t>(domain->spec().state_size);
+    const auto num_actions = static_cast<std::size_t>(domain->spec().num_actions());
+    const std::size_t rows = kBytes / (row_size * num_actions);
+    const std::size_t count = rows * num_actions;
+    const at::Tensor states = Memory(device, rows * row_size);
+    const at::Tensor children = Memory(device, count * row_size);
+    Measure(state, device, count, (rows + count) * row_size, [&] {
+      puzzle.Expand({states.data_ptr<std::uint8_t>(), rows, row_size},
+                    {children.data_ptr<std::uint8_t>(), count, row_size}, CurrentStream());
+    });
   });
 }
 

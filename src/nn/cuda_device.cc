@@ -155,8 +155,24 @@ class CudaResultSlot final : public ResultSlot {
   at::cuda::CUDAEvent copied_{cudaEventDisableTiming | cudaEventBlockingSync};
 };
 
-// Other threads allocate and synchronize while this one records, so only the calls of this thread
-// may break the recording (cudaStreamCaptureModeThreadLocal).
+class CudaEvent final : public DeviceEvent {
+ public:
+  explicit CudaEvent(c10::Device device) : device_(device) {
+    event_.record(c10::cuda::getCurrentCUDAStream(device.index()));
+  }
+
+  void Await() override {
+    const c10::cuda::CUDAGuard guard(device_);
+    event_.synchronize();
+  }
+
+ private:
+  const c10::Device device_;
+  at::cuda::CUDAEvent event_{cudaEventDisableTiming | cudaEventBlockingSync};
+};
+
+// Other threads allocate and wait for events while this one records, so only the calls of this
+// thread may break the recording (cudaStreamCaptureModeThreadLocal).
 class RecordedWork final : public RepeatedWork {
  public:
   explicit RecordedWork(std::function<void()> work) : work_(std::move(work)) {}
@@ -297,6 +313,10 @@ class CudaDevice final : public Device {
 
   std::unique_ptr<ResultSlot> MakeResultSlot(std::size_t bytes) override {
     return std::make_unique<CudaResultSlot>(bytes, device_);
+  }
+
+  std::unique_ptr<DeviceEvent> RecordEvent() override {
+    return std::make_unique<CudaEvent>(device_);
   }
 
   std::unique_ptr<RepeatedWork> MakeRepeatedWork(std::function<void()> work) override {

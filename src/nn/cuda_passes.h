@@ -1,4 +1,4 @@
-// Runs the passes of layer_passes.h on a GPU. Part of libtandem_cuda; compiled only if nvcc was
+// Runs passes (device_pass.h) on a GPU. Part of libtandem_cuda; compiled only if nvcc was
 // found.
 #pragma once
 

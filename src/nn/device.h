@@ -88,6 +88,15 @@ class ResultSlot {
   virtual std::span<const std::byte> Await() = 0;
 };
 
+/// DeviceEvent is a point in the work of a stream.
+class DeviceEvent {
+ public:
+  virtual ~DeviceEvent() = default;
+
+  /// Blocks the calling thread, which may be any, until the work before the point is done.
+  virtual void Await() {}
+};
+
 /// RepeatedWork is work on the device that is repeated on the same tensors.
 class RepeatedWork {
  public:
@@ -172,6 +181,10 @@ class Device {
   /// Makes a slot for results of at most `bytes` bytes.
   virtual std::unique_ptr<ResultSlot> MakeResultSlot(std::size_t bytes);
 
+  /// Returns the point after all work that is now in the calling thread's current stream. The
+  /// default is for a device that works at once.
+  virtual std::unique_ptr<DeviceEvent> RecordEvent() { return std::make_unique<DeviceEvent>(); }
+
   /// Makes repeated work of `work`. A GPU calls `work` in the first runs, then records what it
   /// enqueues on the current stream as a CUDA graph, and from then on repeats the recording. `work`
   /// must therefore enqueue the same operations on the same addresses each time, must not wait for
@@ -186,7 +199,9 @@ class Device {
   /// The listener that shows the run's spans in the vendor's profiler, or null if there is none.
   virtual RangeListener* Ranges() { return nullptr; }
 
-  /// Blocks until all work on the device is done.
+  /// Blocks until all work on the device is done. This breaks the recording of a CUDA graph
+  /// (MakeRepeatedWork), also one of another thread. A thread that runs beside training therefore
+  /// waits for a DeviceEvent.
   virtual void Synchronize() = 0;
 };
 

@@ -1,8 +1,11 @@
-// Runs the passes of layer_passes.h on a device.
+// Runs passes (device_pass.h) on a device.
 #pragma once
 
 #include <variant>
 
+#include "nn/adam_pass.h"
+#include "nn/batch_norm_passes.h"
+#include "nn/fp8_pass.h"
 #include "nn/layer_passes.h"
 
 namespace tandem {
@@ -11,7 +14,7 @@ namespace tandem {
 using LayerPass = std::variant<ForwardPass<float>, ForwardPass<Bf16>, BackwardPass<float>,
                                BackwardPass<Bf16>, BatchMoments<float>, BatchMoments<Bf16>,
                                FinishBatchMoments<float>, FinishBatchMoments<Bf16>,
-                               ColumnSums<float>, ColumnSums<Bf16>, FinishSums, AdamPass>;
+                               ColumnSums<float>, ColumnSums<Bf16>, FinishSums, AdamPass, Fp8Pass>;
 
 /// PassRunner runs passes in the memory of its device, on the calling thread's current stream.
 class PassRunner {

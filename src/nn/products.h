@@ -23,8 +23,9 @@ void CompareWithReference(const LinearFunction& linear, c10::Device device, int 
 void CheckProducts(const Device& device, int threads);
 
 /// Measures the rate of a product of large square matrices on `device`, in floating-point
-/// operations per second: the best of several products, in bf16 or fp32, with `threads` CPU
-/// threads. Takes about 0.1 s. Throws LibTorch's exception if there is not enough memory.
+/// operations per second: the median of several products of random numbers, in bf16 or fp32, with
+/// `threads` CPU threads. Takes about 0.4 s, or three products if they take longer. Throws
+/// LibTorch's exception if there is not enough memory.
 double MeasureProductRate(Device& device, bool bf16, int threads);
 
 }  // namespace tandem

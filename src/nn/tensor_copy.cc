@@ -25,17 +25,16 @@ namespace tandem {
 namespace {
 
 constexpr std::int64_t kAlignment = 8;  // of the first product's rows, in numbers
-constexpr double kLargestOfE4m3 = 448;
 
 // Numbers in e4m3, which `scale` (a scalar in fp32) multiplies.
 struct Quantised {
   at::Tensor of, scale;
 };
 
-// The scale is at least 1e-12, so that zeros stay zeros. Infinity and NaN become NaN.
-Quantised Quantise(const at::Tensor& x) {
-  at::Tensor scale = x.abs().max().to(at::kFloat).div_(kLargestOfE4m3).clamp_min_(1e-12);
-  return {.of = (x / scale).to(at::kFloat8_e4m3fn), .scale = std::move(scale)};
+// The same numbers as Fp8Pass makes, up to rounding.
+Quantised Quantise(const at::Tensor& weights) {
+  at::Tensor scale = weights.abs().max().div_(kLargestOfE4m3).clamp_min_(kLeastE4m3Scale);
+  return {.of = (weights / scale).to(at::kFloat8_e4m3fn), .scale = std::move(scale)};
 }
 
 class TensorCopy final : public NetworkCopy {
@@ -76,11 +75,28 @@ class TensorCopy final : public NetworkCopy {
     at::Tensor x = at::zeros({bytes.size(0), layers_.front().in()},
                              at::TensorOptions().dtype(type_).device(bytes.device()));
     x.scatter_(1, at::add(bytes, offsets_), 1);
+    // The largest magnitudes of the layers' results, which the next layers need in fp8.
+    const at::Tensor largest =
+        fp8_ ? at::zeros({static_cast<std::int64_t>(layers_.size())}, x.options().dtype(at::kFloat))
+             : at::Tensor();
     at::Tensor skip;  // the input of the current block
     for (std::size_t i = 0; i + 1 < layers_.size(); ++i) {
+      const auto largest_of = [&](std::size_t layer) {
+        return layers_[layer + 1].fp8 ? largest.mutable_data_ptr<float>() + layer : nullptr;
+      };
+      const Layer& layer = layers_[i];
       const bool begins_block = layers_[i + 1].adds_skip;
       if (begins_block) skip = x;
-      x = ApplyHidden(layers_[i], x, skip);
+      const at::Tensor& of_block = layer.adds_skip ? skip : at::Tensor();
+      if (layer.fp8) {
+        x = ProductInFp8(layer, x, largest_of(i - 1));
+      } else if (layer.is_relu_of_product(config_.activation) && largest_of(i) == nullptr) {
+        x = at::_addmm_activation(layer.bias, x, layer.weight.t());
+        continue;
+      } else {
+        x = at::addmm(layer.bias, x, layer.weight.t());
+      }
+      Finish(layer, of_block, x, largest_of(i));
     }
     const Layer& output = layers_.back();
     return at::addmm(output.bias, x.to(at::kFloat), output.weight.t());
@@ -134,6 +150,10 @@ class TensorCopy final : public NetworkCopy {
     }
 
     std::int64_t in() const { return weight.size(1); }
+    bool is_product() const { return norm == Norm::kNone && linear; }
+    bool is_relu_of_product(Activation activation) const {
+      return norm == Norm::kNone && !linear && !adds_skip && activation == Activation::kRelu;
+    }
 
     std::string name;
     Norm norm;  // that is not folded
@@ -151,32 +171,33 @@ class TensorCopy final : public NetworkCopy {
     for (Layer& layer : layers_) layer.QuantiseIfWritten();
   }
 
-  at::Tensor Product(const Layer& layer, const at::Tensor& x) const {
-    if (!layer.fp8) return at::addmm(layer.bias, x, layer.weight.t());
-    const Quantised inputs = Quantise(x);
+  // `largest` is the largest magnitude of x.
+  at::Tensor ProductInFp8(const Layer& layer, const at::Tensor& x, const float* largest) const {
+    const Quantised inputs{.of = at::empty_like(x, at::kFloat8_e4m3fn),
+                           .scale = at::empty({}, layer.scale.options())};
+    passes_.Run(Fp8Pass{.count = x.numel(),
+                        .x = static_cast<const Bf16*>(x.const_data_ptr()),
+                        .largest = largest,
+                        .y = static_cast<E4m3*>(inputs.of.data_ptr()),
+                        .scale = inputs.scale.mutable_data_ptr<float>()});
     return at::_scaled_mm(inputs.of, layer.quantised.t(), inputs.scale, layer.scale, layer.bias,
                           /*scale_result=*/{}, type_, /*use_fast_accum=*/true);
   }
 
-  at::Tensor ApplyHidden(const Layer& layer, const at::Tensor& x, const at::Tensor& skip) const {
-    const bool is_plain = layer.norm == Norm::kNone && !layer.adds_skip && !layer.fp8;
-    if (is_plain && !layer.linear && config_.activation == Activation::kRelu) {
-      return at::_addmm_activation(layer.bias, x, layer.weight.t());
-    }
-    at::Tensor y = Product(layer, x);
-    if (layer.norm == Norm::kNone && layer.linear) return y;
-    const at::Tensor& of_block = layer.adds_skip ? skip : at::Tensor();
+  // Makes the result of a layer from that of its product, in place.
+  void Finish(const Layer& layer, const at::Tensor& skip, const at::Tensor& y,
+              float* largest) const {
+    if (layer.is_product() && largest == nullptr) return;
     if (type_ == at::kFloat) {
-      RunPass<float>(layer, of_block, y);
+      RunPass<float>(layer, skip, y, largest);
     } else {
-      RunPass<Bf16>(layer, of_block, y);
+      RunPass<Bf16>(layer, skip, y, largest);
     }
-    return y;
   }
 
-  // In place.
   template <class T>
-  void RunPass(const Layer& layer, const at::Tensor& skip, const at::Tensor& y) const {
+  void RunPass(const Layer& layer, const at::Tensor& skip, const at::Tensor& y,
+               float* largest) const {
     const auto floats = [](const at::Tensor& tensor) {
       return tensor.defined() ? tensor.mutable_data_ptr<float>() : nullptr;
     };
@@ -191,6 +212,7 @@ class TensorCopy final : public NetworkCopy {
                .width = y.size(1),
                .norm = layer.norm,
                .activation = config_.activation,
+               .linear = layer.linear,
                .z = numbers,
                .skip = skip.defined() ? static_cast<const T*>(skip.const_data_ptr()) : nullptr,
                .scale = floats(layer.norm_weight),
@@ -200,7 +222,8 @@ class TensorCopy final : public NetworkCopy {
                .epsilon = static_cast<float>(Dense::kEpsilon)},
         .row_mean = mean,
         .row_inverse = inverse,
-        .y = numbers});
+        .y = numbers,
+        .largest = largest});
   }
 
   const NetworkConfig config_;

@@ -205,7 +205,9 @@ class ResNetTensorStep final : public TensorStep {
       return norm == Norm::kNone && !linear && !adds_skip && activation == Activation::kRelu;
     }
     bool is_product() const { return norm == Norm::kNone && linear; }
-    bool keeps_z() const { return norm != Norm::kNone || activation == Activation::kSilu; }
+    bool keeps_z() const {
+      return norm != Norm::kNone || (activation == Activation::kSilu && !linear);
+    }
   };
 
   at::TensorOptions Floats() const {
@@ -446,6 +448,7 @@ LayerRows<T> ResNetTensorStep<T>::RowsOfLayer(std::size_t i) const {
           .width = l.width,
           .norm = l.norm,
           .activation = l.activation,
+          .linear = l.linear,
           .z = Data(l.z),
           .skip = l.adds_skip ? Data(layers_[i - 2].y) : nullptr,
           .scale = l.scale,
@@ -475,7 +478,7 @@ void ResNetTensorStep<T>::ForwardLayer(std::size_t i) {
     at::_addmm_activation_out(l.y, l.bias, x, weight);
     return;
   }
-  at::Tensor z = l.keeps_z() && !l.is_product() ? l.z : l.y;
+  at::Tensor z = l.keeps_z() ? l.z : l.y;
   if (l.norm == Norm::kBatch) {  // removes the bias
     at::mm_out(z, x, weight);
     SetMoments(l);

@@ -15,7 +15,7 @@
 namespace tandem {
 
 /// TensorStep is a FusedStep by LibTorch's products and Tandem's own passes between them
-/// (layer_passes.h), in memory that it allocates once for a number of rows.
+/// (pass_runner.h), in memory that it allocates once for a number of rows.
 ///
 /// In bf16, activations, gradients of activations, and copies of the weights are in bf16. The
 /// weights themselves, the output layer, statistics, sums and the gradients of parameters are in

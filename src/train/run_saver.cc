@@ -33,13 +33,7 @@ RunSaver::RunSaver(const RunDirectory& directory, Device& device, Config config,
 
 void RunSaver::Use(const Components* components) { components_ = components; }
 
-void RunSaver::ContinueFrom(std::int64_t next) {
-  kept_.reset();
-  copied_.reset();
-  is_due_ = false;
-  started_next_ = 0;
-  saved_next_ = next;
-}
+void RunSaver::ContinueFrom(std::int64_t next) { saved_next_ = next; }
 
 // If a checkpoint was just started, its copy of the tensors is that of the next update too.
 void RunSaver::Keep(RunState state) {
@@ -92,11 +86,12 @@ void RunSaver::StartToKeepNetwork(const StateDict& network, const RunCounters& c
 
 // Lets the writing thread run `write`, whose tensors were copied on the main stream.
 void RunSaver::Post(std::function<void()> write) {
-  writer_.Post([this, write = std::move(write)] {
+  const std::shared_ptr<DeviceEvent> copied = device_.RecordEvent();
+  writer_.Post([this, copied, write = std::move(write)] {
     const Span span(Phase::kCheckpoint);
     const ScopedThreads one(1);  // the cores belong to training
     const std::unique_ptr<StreamScope> scope = stream_->Enter();
-    device_.Synchronize();
+    copied->Await();
     write();
   });
 }

@@ -39,7 +39,7 @@ class RunSaver {
   void Use(const Components* components);
 
   /// Says that the run goes on from the checkpoint in the folder, which continues with update
-  /// `next`. Forgets the kept state.
+  /// `next`.
   void ContinueFrom(std::int64_t next);
 
   // The state from before the current update.

@@ -1,5 +1,9 @@
 #include "train/stream_publisher.h"
 
+#include <fmt/format.h>
+
+#include <regex>
+#include <system_error>
 #include <utility>
 
 #include "base/file.h"
@@ -25,6 +29,13 @@ std::optional<StreamManifest> LastManifest(const fs::path& run) {
     LogWarning(error.what());
     return std::nullopt;
   }
+}
+
+// Whether StreamPublisher gives a file this name, or a killed trainer left an unfinished one
+// (AtomicFile).
+bool IsOwn(const std::string& file) {
+  static const std::regex form(R"(weights-\d+\.pt(\.\d+\.partial)?|manifest\.json\.\d+\.partial)");
+  return std::regex_match(file, form);
 }
 
 }  // namespace
@@ -61,11 +72,12 @@ void StreamPublisher::Publish(std::int64_t updates) {
   const std::int64_t before = std::exchange(published_, updates);
   stream_.Published(updates);
   const auto copy = std::make_shared<const StateDict>(CloneOf(net_.State()));
-  writer_.Post([this, copy, updates, before] {
+  const std::shared_ptr<DeviceEvent> copied = device_.RecordEvent();
+  writer_.Post([this, copy, copied, updates, before] {
     const Span writing(Phase::kPublish);
     const ScopedThreads one(1);  // the cores belong to training
     const std::unique_ptr<StreamScope> scope = device_stream_->Enter();
-    device_.Synchronize();
+    copied->Await();
     Write(*copy, updates);
     RemoveOthers(updates, before);
   });
@@ -86,17 +98,25 @@ void StreamPublisher::WriteManifest() const {
   WriteFileAtomically(ManifestOf(run_), FormatManifest(manifest_));
 }
 
-// Removes all files of the folder but the manifest and the weights after `updates` and `before`
-// updates. A trainer that was killed may have left some.
-void StreamPublisher::RemoveOthers(std::int64_t updates, std::int64_t before) const {
-  for (const fs::directory_entry& entry : fs::directory_iterator(PublishedFolder(run_))) {
-    const fs::path& path = entry.path();
-    if (path == ManifestOf(run_) || path == PublishedWeights(run_, updates) ||
+// Removes published weights other than those after `updates` and `before` updates, and unfinished
+// files. A trainer that was killed may have left some. A file that stays costs only disk space, so
+// a failure is a warning.
+void StreamPublisher::RemoveOthers(std::int64_t updates, std::int64_t before) {
+  const fs::path folder = PublishedFolder(run_);
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const fs::path& path = at->path();
+    if (!IsOwn(path.filename().string()) || path == PublishedWeights(run_, updates) ||
         path == PublishedWeights(run_, before)) {
       continue;
     }
-    fs::remove(path);
+    std::error_code failed;
+    fs::remove(path, failed);
+    if (failed && not_removed_.insert(path).second) {
+      LogWarning(fmt::format("cannot remove {}: {}", path.string(), failed.message()));
+    }
   }
+  if (error) LogWarning(fmt::format("cannot read {}: {}", folder.string(), error.message()));
 }
 
 void StreamPublisher::End() {

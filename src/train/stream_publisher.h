@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/background_tasks.h"
@@ -20,7 +21,7 @@ namespace tandem {
 /// `StreamPublisher` writes weights and the manifest to the folder of a run (stream_manifest.h). It
 /// copies the weights on the calling thread, and writes the copy on a thread of its own. The
 /// weights appear before the manifest that names them. Those before the last ones remain, because a
-/// generator may be about to read them.
+/// generator may be about to read them. It removes older ones, and no other files of the folder.
 class StreamPublisher final : public WeightsPublisher {
  public:
   /// `net`, `device`, `stream`, the run's stream, and `interrupter` must outlive this object. A
@@ -40,7 +41,7 @@ class StreamPublisher final : public WeightsPublisher {
  private:
   void Write(const StateDict& weights, std::int64_t updates);
   void WriteManifest() const;
-  void RemoveOthers(std::int64_t updates, std::int64_t before) const;
+  void RemoveOthers(std::int64_t updates, std::int64_t before);
 
   const std::filesystem::path run_;
   const Config config_;
@@ -49,6 +50,7 @@ class StreamPublisher final : public WeightsPublisher {
   StreamLoader& stream_;
   const std::unique_ptr<Stream> device_stream_;  // of the thread that writes
   StreamManifest manifest_;                      // used by the thread that writes
+  std::set<std::filesystem::path> not_removed_;  // used by that thread: files that it warned of
   std::int64_t published_ = -1;
   BackgroundTasks writer_;  // last, because its tasks use everything above
 };

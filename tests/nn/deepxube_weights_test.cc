@@ -314,7 +314,11 @@ TEST(InputLayer, InferenceNetOfALinearOneGivesTheOutputsOfTraining) {
   for (const Norm norm : {Norm::kNone, Norm::kBatch, Norm::kLayer}) {
     const NetworkSpec spec = SpecOf(norm, InputLayer::kLinear, Head::kV);
     const std::unique_ptr<ResNetFC> net = RandomNet(spec);
-    InferenceNet copy(spec, {.batch_size = 64, .threads = 1, .precision = Precision::kFp32},
+    InferenceNet copy(spec,
+                      {.batch_size = 64,
+                       .threads = 1,
+                       .precision = Precision::kFp32,
+                       .forward = InferenceForward::kOperators},
                       *device);
     copy.Load(*net);
     const at::Tensor bytes = RandomBytes(spec);

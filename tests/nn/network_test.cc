@@ -147,7 +147,12 @@ TEST(NetworkRegistry, RegisteredNetworkIsMadeAndEvaluatedByItsName) {
   EXPECT_EQ(net->NumParameters(), 2 * (24 + 1));
   EXPECT_EQ(CostOf(spec).parameters, 2 * (24 + 1));
   const auto device = OpenDevice("cpu");
-  InferenceNet copy(spec, {.batch_size = 8, .threads = 1, .precision = Precision::kFp32}, *device);
+  InferenceNet copy(spec,
+                    {.batch_size = 8,
+                     .threads = 1,
+                     .precision = Precision::kFp32,
+                     .forward = InferenceForward::kOperators},
+                    *device);
   copy.Load(*net);
   const at::Tensor rows = RandomRows(20);
   const at::Tensor expected = net->Forward(OneHot(kInput, at::kFloat, c10::kCPU)(rows)).detach();
@@ -328,9 +333,17 @@ TEST(ResNet2D, InferenceCopyEqualsTheNetworkInEvalMode) {
     const auto net = TrainedALittle(BoardSpec(norm));
     const at::Tensor rows = RandomRows(30);
     const at::Tensor features = OneHot(kInput, at::kFloat, c10::kCPU)(rows);
-    InferenceNet copy(net->spec(), {.batch_size = 16, .threads = 1, .precision = Precision::kFp32},
+    InferenceNet copy(net->spec(),
+                      {.batch_size = 16,
+                       .threads = 1,
+                       .precision = Precision::kFp32,
+                       .forward = InferenceForward::kOperators},
                       *device);
-    InferenceNet bf16(net->spec(), {.batch_size = 16, .threads = 1, .precision = Precision::kBf16},
+    InferenceNet bf16(net->spec(),
+                      {.batch_size = 16,
+                       .threads = 1,
+                       .precision = Precision::kBf16,
+                       .forward = InferenceForward::kOperators},
                       *device);
     copy.Load(*net);
     bf16.Load(*net);
@@ -354,9 +367,17 @@ TEST(MLP, InferenceCopyEqualsTheNetworkInEvalMode) {
   for (const Norm norm : {Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms}) {
     const auto net = TrainedALittle(MlpSpec(norm));
     const at::Tensor rows = RandomRows(30);
-    InferenceNet copy(net->spec(), {.batch_size = 16, .threads = 1, .precision = Precision::kFp32},
+    InferenceNet copy(net->spec(),
+                      {.batch_size = 16,
+                       .threads = 1,
+                       .precision = Precision::kFp32,
+                       .forward = InferenceForward::kOperators},
                       *device);
-    InferenceNet bf16(net->spec(), {.batch_size = 16, .threads = 1, .precision = Precision::kBf16},
+    InferenceNet bf16(net->spec(),
+                      {.batch_size = 16,
+                       .threads = 1,
+                       .precision = Precision::kBf16,
+                       .forward = InferenceForward::kOperators},
                       *device);
     copy.Load(*net);
     bf16.Load(*net);
@@ -389,7 +410,8 @@ TEST(GatheredFeatures, AddsTheRowOfEachPosition) {
 
 TEST(FirstLayer, AutoGathersIfPositionsHaveManyValues) {
   const auto inference = [](FirstLayer choice, int depth, c10::Device device = c10::kCPU) {
-    return GathersInInference({.first_layer = choice}, {.positions = 20, .depth = depth}, device);
+    return GathersInInference({.first_layer = choice, .forward = InferenceForward::kOperators},
+                              {.positions = 20, .depth = depth}, device);
   };
   EXPECT_FALSE(inference(FirstLayer::kProduct, 24));
   EXPECT_TRUE(inference(FirstLayer::kGather, 2));
@@ -402,9 +424,11 @@ TEST(FirstLayer, AutoGathersIfPositionsHaveManyValues) {
   };
   EXPECT_FALSE(training(15));
   EXPECT_TRUE(training(16));
-  EXPECT_FALSE(GathersInInference({}, kInput, c10::kCPU));
-  EXPECT_FALSE(GathersInTraining({}, kInput, c10::kCPU));
-  EXPECT_TRUE(GathersInTraining({.step = TrainStep::kFused}, kInput, c10::kCPU));
+  constexpr FirstLayer kProduct = FirstLayer::kProduct;  // which the fused computations do not have
+  EXPECT_TRUE(
+      GathersInTraining({.first_layer = kProduct, .step = TrainStep::kFused}, kInput, c10::kCPU));
+  EXPECT_TRUE(GathersInInference({.first_layer = kProduct, .forward = InferenceForward::kFused},
+                                 kInput, c10::kCPU));
 }
 
 class GatheredFirstLayer : public testing::TestWithParam<Norm> {
@@ -417,8 +441,11 @@ class GatheredFirstLayer : public testing::TestWithParam<Norm> {
 
   std::unique_ptr<InferenceNet> Copy(const Network& net, FirstLayer first_layer,
                                      Precision precision = Precision::kFp32) const {
-    const InferenceConfig config{
-        .batch_size = 16, .threads = 1, .precision = precision, .first_layer = first_layer};
+    const InferenceConfig config{.batch_size = 16,
+                                 .threads = 1,
+                                 .precision = precision,
+                                 .first_layer = first_layer,
+                                 .forward = InferenceForward::kOperators};
     auto copy = std::make_unique<InferenceNet>(Spec(), config, *device_);
     copy->Load(net);
     return copy;

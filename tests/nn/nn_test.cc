@@ -28,6 +28,7 @@
 
 #include "archive/tensor_archive.h"
 #include "base/file.h"
+#include "base/mapped_file.h"
 #include "nn/inference_net.h"
 #include "nn/optimizer.h"
 #include "nn/products.h"
@@ -154,6 +155,19 @@ TEST(ResNetFC, UnderAutocastTheOutputLayerStaysInFp32) {
   EXPECT_TRUE(at::allclose(outputs, net.Forward(features), 0, 0.05));
 }
 
+// A program in Python may use autocast on the thread that calls Tandem.
+TEST(ScopedAutocast, RestoresTheSettingsOfTheThread) {
+  const at::ScalarType before = at::autocast::get_autocast_dtype(c10::kCPU);
+  at::autocast::set_autocast_dtype(c10::kCPU, at::kHalf);
+  for (const bool enabled : {false, true}) {
+    const ScopedAutocast autocast(c10::kCPU, enabled);
+    EXPECT_EQ(at::autocast::get_autocast_dtype(c10::kCPU), at::kBFloat16);
+  }
+  EXPECT_EQ(at::autocast::get_autocast_dtype(c10::kCPU), at::kHalf);
+  EXPECT_FALSE(at::autocast::is_autocast_enabled(c10::kCPU));
+  at::autocast::set_autocast_dtype(c10::kCPU, before);
+}
+
 TEST(ResNetFC, RmsNormDividesByTheRootMeanSquare) {
   const at::Tensor x = at::tensor({3.0F, -4.0F}).view({1, 2});
   const at::Tensor y = NormaliseRows(Norm::kRms, x, at::tensor({1.0F, 2.0F}), {});
@@ -180,7 +194,12 @@ class Inference : public testing::TestWithParam<std::tuple<Norm, Activation>> {
   }
 
   InferenceNet Make(const NetworkSpec& spec, Precision precision = Precision::kFp32) {
-    return {spec, {.batch_size = 16, .threads = 1, .precision = precision}, *device_};
+    return {spec,
+            {.batch_size = 16,
+             .threads = 1,
+             .precision = precision,
+             .forward = InferenceForward::kOperators},
+            *device_};
   }
 
   const std::unique_ptr<Device> device_ = OpenDevice("cpu");
@@ -269,7 +288,11 @@ TEST(Inference, PolicyGivesNegativeLogProbabilitiesAndNoEstimates) {
   spec.layers.head = Head::kPolicy;
   spec.outputs = 4;
   const auto device = OpenDevice("cpu");
-  InferenceNet inference(spec, {.batch_size = 8, .threads = 1, .precision = Precision::kFp32},
+  InferenceNet inference(spec,
+                         {.batch_size = 8,
+                          .threads = 1,
+                          .precision = Precision::kFp32,
+                          .forward = InferenceForward::kOperators},
                          *device);
   inference.Load(ResNetFC(spec, 1));
   const at::Tensor rows = RandomRows(3);
@@ -289,7 +312,11 @@ TEST(Inference, ValueAndPolicyGivesTheFirstOutputAndProbabilitiesOfTheOthers) {
   spec.layers.head = Head::kVp;
   spec.outputs = 1 + 4;
   const auto device = OpenDevice("cpu");
-  InferenceNet inference(spec, {.batch_size = 8, .threads = 1, .precision = Precision::kFp32},
+  InferenceNet inference(spec,
+                         {.batch_size = 8,
+                          .threads = 1,
+                          .precision = Precision::kFp32,
+                          .forward = InferenceForward::kOperators},
                          *device);
   inference.Load(ResNetFC(spec, 1));
   // A power of two, to which Evaluate pads: products of another number of rows round differently.
@@ -325,7 +352,11 @@ TEST(Inference, ActionAsInputGivesTheValueOfEveryPairAsAQNet) {
     ASSERT_EQ(spec.state_positions(), 5);
     ResNetFC net(spec, 1);
     const auto device = OpenDevice("cpu");
-    InferenceNet inference(spec, {.batch_size = 8, .threads = 1, .precision = Precision::kFp32},
+    InferenceNet inference(spec,
+                           {.batch_size = 8,
+                            .threads = 1,
+                            .precision = Precision::kFp32,
+                            .forward = InferenceForward::kOperators},
                            *device);
     inference.Load(net);
     const at::Tensor rows = RandomRows(7);  // more than the two states of a batch
@@ -843,6 +874,18 @@ TEST_F(TensorFile, RejectsPipesAndSizesBeyondMemory) {
   EXPECT_NE(
       ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt: its size is 128.0 GiB, expected at"),
       std::string::npos);
+}
+
+// A file of a few bytes on disk must not take all memory.
+TEST_F(TensorFile, RejectsFilesThatAreMostlyHoles) {
+  WriteTensorFile(path_, ToTensorDict(ResNetFC(SmallSpec(Norm::kNone), 1).State()));
+  std::filesystem::resize_file(path_, std::uintmax_t{1} << 28);
+  if (OpenFile(path_).data_bytes() == OpenFile(path_).size()) {
+    GTEST_SKIP() << "the file system does not say where holes are";
+  }
+  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("256.0 MiB were written"),
+            std::string::npos)
+      << ErrorOf([&] { ReadTensorFile(path_); });
 }
 
 TEST(WeightsSha256, HashesTheDocumentedBytes) {

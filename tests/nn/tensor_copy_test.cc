@@ -145,7 +145,12 @@ TEST(TensorCopy, RefusesFp8WhereTheDeviceHasNone) {
 TEST(InferenceNet, TakesAResultAfterTheNextBatchHasStarted) {
   RecordingDevice device;
   const NetworkSpec spec{.input = kInput, .layers = {.width = 8, .blocks = 1}};
-  InferenceNet net(spec, {.batch_size = 10, .threads = 1, .precision = Precision::kFp32}, device);
+  InferenceNet net(spec,
+                   {.batch_size = 10,
+                    .threads = 1,
+                    .precision = Precision::kFp32,
+                    .forward = InferenceForward::kOperators},
+                   device);
   const ResNetFC weights(spec, /*seed=*/1);
   net.Load(weights);
   const at::Tensor bytes = at::randint(0, kInput.depth, {25, kInput.positions}, at::kByte);

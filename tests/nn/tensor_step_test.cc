@@ -65,16 +65,29 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(Activation::kRelu, Activation::kLeakyRelu, Activation::kSilu),
                      testing::Values(0, 40), testing::Values(32, 33)));
 
-class TensorDeepXubeNetwork : public TensorGradients {
+// Its input layer has no activation.
+class TensorDeepXubeNetwork : public TensorGradients,
+                              public testing::WithParamInterface<Activation> {
  protected:
-  TensorDeepXubeNetwork() : TensorGradients(SmallDeepXubeNetwork()) {}
+  TensorDeepXubeNetwork() : TensorGradients(NetworkWith(GetParam())) {}
+
+ private:
+  static NetworkConfig NetworkWith(Activation activation) {
+    NetworkConfig network = SmallDeepXubeNetwork();
+    network.activation = activation;
+    return network;
+  }
 };
 
-TEST_F(TensorDeepXubeNetwork, GradientsAreThoseOfAutograd) { ExpectFp32GradientsOfAutograd(); }
+TEST_P(TensorDeepXubeNetwork, GradientsAreThoseOfAutograd) { ExpectFp32GradientsOfAutograd(); }
 
-TEST_F(TensorDeepXubeNetwork, RunningStatisticsAreThoseOfAutograd) {
+TEST_P(TensorDeepXubeNetwork, RunningStatisticsAreThoseOfAutograd) {
   ExpectRunningStatisticsOfAutograd();
 }
+
+INSTANTIATE_TEST_SUITE_P(Every, TensorDeepXubeNetwork,
+                         testing::Values(Activation::kRelu, Activation::kLeakyRelu,
+                                         Activation::kSilu));
 
 TEST_F(TensorGradients, OfPartsOfABatchAreThoseOfTheWholeBatch) {
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
@@ -200,7 +213,8 @@ class LayerPasses : public testing::TestWithParam<std::tuple<std::int64_t, at::S
             .skip_gradient = skip.grad(),
             .scale_gradient = scale.grad(),
             .shift_gradient = shift.grad(),
-            .inverse = {}};
+            .inverse = {},
+            .largest = {}};
   }
 
   void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, const char* what) const {
@@ -258,8 +272,69 @@ TEST_P(LayerPasses, BatchNormalisationKeepsDigitsFarFromZero) {
 TEST_P(LayerPasses, NanStaysNan) {
   layer_.z[3][0] = std::nan("");
   for (const Norm norm : {Norm::kLayer, Norm::kBatch, Norm::kRms}) {
-    EXPECT_TRUE(Run(norm).y[3][0].isnan().item<bool>());
+    const TestLayerResult result = Run(norm);
+    EXPECT_TRUE(result.y[3][0].isnan().item<bool>());
+    EXPECT_TRUE(result.largest.isnan().item<bool>());
   }
+}
+
+TEST_P(LayerPasses, LargestIsThatOfTheResultsBeforeTheyAreRounded) {
+  for (const Norm norm : {Norm::kLayer, Norm::kBatch, Norm::kRms}) {
+    const TestLayerResult result = Run(norm);
+    const float exact = result.largest.item<float>();
+    EXPECT_EQ(result.largest.to(type()).to(at::kFloat).item<float>(),
+              result.y.abs().max().to(at::kFloat).item<float>());
+    EXPECT_GT(exact, 1);
+  }
+}
+
+// The sums over rows have more parts than a block has rows of threads.
+TEST(LayerPassesOfManyRows, MomentsOfBatchNormalisationAreThoseOfAllRows) {
+  constexpr std::int64_t kRows = 2001, kWidth = 37;
+  at::Generator generator = InitialWeights(/*seed=*/1);
+  const at::Tensor z = at::randn({kRows, kWidth}, generator).add_(3);
+  const at::Tensor partial = at::empty({16 * 2 * kWidth}), bias = at::zeros({kWidth}),
+                   mean = at::zeros({kWidth}), inverse = at::zeros({kWidth}),
+                   running_mean = at::zeros({kWidth}), running_var = at::zeros({kWidth});
+  const HostPassRunner runner;
+  runner.Run(BatchMoments<float>{
+      .rows = kRows, .width = kWidth, .z = DataOf<float>(z), .partial = DataOf<float>(partial)});
+  runner.Run(FinishBatchMoments<float>{.rows = kRows,
+                                       .width = kWidth,
+                                       .z = DataOf<float>(z),
+                                       .partial = DataOf<float>(partial),
+                                       .bias = DataOf<float>(bias),
+                                       .epsilon = 0,
+                                       .momentum = 1,
+                                       .mean = DataOf<float>(mean),
+                                       .inverse = DataOf<float>(inverse),
+                                       .running_mean = DataOf<float>(running_mean),
+                                       .running_var = DataOf<float>(running_var)});
+  EXPECT_TRUE(mean.allclose(z.mean(0), /*rtol=*/1e-5));
+  EXPECT_TRUE(running_var.allclose(z.var(0), /*rtol=*/1e-4));
+}
+
+TEST(Fp8Pass, RoundsAsOperatorsDo) {
+  at::Generator generator = InitialWeights(/*seed=*/1);
+  for (const std::int64_t count : {9'999, 20'000}) {  // one is not a multiple of a thread's columns
+    const at::Tensor x = at::randn({count}, generator).to(at::kBFloat16);
+    const TestFp8 actual = RunFp8Pass(HostPassRunner(), x);
+    const at::Tensor exact = x.to(at::kFloat);
+    EXPECT_FLOAT_EQ(actual.scale.item<float>(), exact.abs().max().item<float>() / 448);
+    const at::Tensor expected = (exact * (1 / actual.scale)).to(at::kFloat8_e4m3fn);
+    EXPECT_TRUE(actual.numbers.to(at::kFloat).equal(expected.to(at::kFloat)));
+    EXPECT_EQ(actual.numbers.to(at::kFloat).abs().max().item<float>(), 448);
+  }
+}
+
+TEST(Fp8Pass, KeepsZerosAndNan) {
+  const at::Tensor zeros = at::zeros({16}, at::kBFloat16);
+  EXPECT_TRUE(RunFp8Pass(HostPassRunner(), zeros).numbers.to(at::kFloat).eq(0).all().item<bool>());
+  const at::Tensor nan = at::ones({16}, at::kBFloat16);
+  nan[3] = std::nan("");
+  const TestFp8 result = RunFp8Pass(HostPassRunner(), nan);
+  EXPECT_TRUE(result.scale.isnan().item<bool>());
+  EXPECT_TRUE(result.numbers.to(at::kFloat)[3].isnan().item<bool>());
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, LayerPasses,

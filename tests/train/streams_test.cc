@@ -1,8 +1,12 @@
 // Streams order the work on a GPU, so every operator of a run must be on one of the run's streams.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "nn/device.h"
 #include "support/recorded_ops.h"
+#include "support/recording_device.h"
 #include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "train/train_run.h"
@@ -72,6 +76,31 @@ TEST(Streams, EveryOperatorOfARunIsOnAStreamOfTheRun) {
   EXPECT_EQ(OpsOutsideStreams({"domain.name=npuzzle", "domain.size=3", "network.kind=resnet_2d",
                                "network.channels=4"}),
             none);
+}
+
+class SynchronizedByOneThread final : public RecordingDevice {
+ public:
+  void Synchronize() override { EXPECT_EQ(std::this_thread::get_id(), thread_); }
+
+ private:
+  const std::thread::id thread_ = std::this_thread::get_id();
+};
+
+// The thread that trains may be recording a CUDA graph, which a wait for the whole device breaks.
+TEST(Streams, AThreadThatWritesWeightsWaitsForTheirCopyAlone) {
+  const TempFolder folder;
+  const auto device = std::make_shared<SynchronizedByOneThread>();
+  const Config config =
+      ConfigWith(kSmall, {"checkpoint.every_updates=1", "checkpoint.keep_every=1"}, *device);
+  TrainToTheEnd(config, device, RunDirectory::Create(folder.path() / "run"));
+  const std::vector<SlotEvent> events = device->recorder.events();
+  int recorded = 0;
+  for (auto event = events.begin(); event != events.end(); ++event) {
+    if (event->what != "record event") continue;
+    ++recorded;
+    EXPECT_NE(std::find(event, events.end(), SlotEvent{"await event", event->slot}), events.end());
+  }
+  EXPECT_GE(recorded, 3);
 }
 
 }  // namespace

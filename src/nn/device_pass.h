@@ -1,0 +1,138 @@
+// What passes over a device's memory have in common. A pass is written in the way of a GPU: each
+// block of threads, which share a little memory, does a part. nn/cuda_passes.cu runs passes on a
+// GPU. They are plain C++, so a CPU runs the same steps, one thread after another (pass_runner.h).
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "nn/bf16.h"
+
+#ifdef __CUDACC__
+#define TANDEM_PASS_INLINE __host__ __device__ __forceinline__
+#else
+#define TANDEM_PASS_INLINE inline
+#endif
+
+namespace tandem {
+
+// Arrays are plain, because the members of std::array are functions of the host. Products of a
+// block's numbers are far below the limit of int.
+
+/// A block is kThreadRows x kThreadLanes threads. A thread's number is row * kThreadLanes + lane.
+inline constexpr int kThreadLanes = 32;
+inline constexpr int kThreadRows = 8;
+
+/// A thread takes this many neighbouring columns at once if the addresses allow it, else one.
+inline constexpr int kPassVector = 4;
+
+/// The size of the memory that the threads of a block share.
+inline constexpr int kPassSharedFloats = 3 * kThreadRows * kThreadLanes * kPassVector;
+
+/// The rows of a pass over columns that one block adds up.
+inline constexpr std::int64_t kRowsOfColumnBlock = 128;
+
+/// PassThread says which part of a pass a thread does.
+struct PassThread {
+  std::int64_t block_x, block_y;
+  int row, lane;
+};
+
+/// PassGrid is a number of blocks.
+struct PassGrid {
+  std::int64_t x, y;
+};
+
+namespace pass {
+
+// V neighbouring numbers, which are read and written at once.
+template <class T, int V>
+struct alignas(V * sizeof(T)) Pack {
+  T of[V];
+};
+
+template <class T, int V>
+TANDEM_PASS_INLINE void Load(const T* from, float (&to)[V]) {
+  const auto pack = *reinterpret_cast<const Pack<T, V>*>(from);
+  for (int i = 0; i < V; ++i) to[i] = Widen(pack.of[i]);
+}
+
+template <class T, int V>
+TANDEM_PASS_INLINE void Store(const float (&from)[V], T* to) {
+  Pack<T, V> pack;
+  for (int i = 0; i < V; ++i) Narrow(from[i], pack.of[i]);
+  *reinterpret_cast<Pack<T, V>*>(to) = pack;
+}
+
+// Null counts as aligned.
+template <class T>
+bool IsAligned(const T* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % (kPassVector * sizeof(T)) == 0;
+}
+
+TANDEM_PASS_INLINE std::int64_t Ceil(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+TANDEM_PASS_INLINE std::int64_t Least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+
+}  // namespace pass
+
+// Sums over rows of a matrix are made in two passes, so that their order is always the same. In the
+// first, a block of threads adds up kRowsOfColumnBlock rows of its columns. In the second, a block
+// adds up the results. In both, each row of threads adds up a part and puts it into shared memory
+// (Share), and in the next phase the first row of threads adds up these parts (SharedTotal).
+
+template <int V>
+TANDEM_PASS_INLINE void Share(PassThread thread, int sum, const float (&values)[V], float* shared) {
+  for (int i = 0; i < V; ++i) {
+    shared[((sum * kThreadRows + thread.row) * kThreadLanes + thread.lane) * V + i] = values[i];
+  }
+}
+
+// The total of a sum for column `i` of the V columns of a lane.
+template <int V>
+TANDEM_PASS_INLINE float SharedTotal(int lane, int sum, int i, const float* shared) {
+  float total = 0;
+  for (int row = 0; row < kThreadRows; ++row) {
+    total += shared[((sum * kThreadRows + row) * kThreadLanes + lane) * V + i];
+  }
+  return total;
+}
+
+// The end of the first pass: writes `kSums` sums for each of the thread's V columns to `partial`,
+// which is (blocks of rows, kSums, width).
+template <int V, int kSums>
+TANDEM_PASS_INLINE void WriteTotals(PassThread thread, const float* shared, std::int64_t width,
+                                    std::int64_t column, float* partial) {
+  if (thread.row != 0 || column >= width) return;
+  for (int sum = 0; sum < kSums; ++sum) {
+    for (int i = 0; i < V; ++i) {
+      partial[(thread.block_y * kSums + sum) * width + column + i] =
+          SharedTotal<V>(thread.lane, sum, i, shared);
+    }
+  }
+}
+
+// The beginning of the second pass, in which each lane has one column.
+template <int kSums>
+TANDEM_PASS_INLINE void ShareTotals(PassThread thread, const float* partial, std::int64_t rows,
+                                    std::int64_t width, float* shared) {
+  const std::int64_t column = thread.block_x * kThreadLanes + thread.lane;
+  float sums[kSums][1] = {};
+  if (column < width) {
+    const std::int64_t blocks = pass::Ceil(rows, kRowsOfColumnBlock);
+    for (std::int64_t block = thread.row; block < blocks; block += kThreadRows) {
+      for (int i = 0; i < kSums; ++i) sums[i][0] += partial[(kSums * block + i) * width + column];
+    }
+  }
+  for (int i = 0; i < kSums; ++i) Share<1>(thread, i, sums[i], shared);
+}
+
+// The blocks of the first pass.
+inline PassGrid ColumnGrid(std::int64_t rows, std::int64_t width, bool aligned) {
+  return {pass::Ceil(width, kThreadLanes * (aligned ? kPassVector : 1)),
+          pass::Ceil(rows, kRowsOfColumnBlock)};
+}
+
+// The blocks of the second pass.
+inline PassGrid TotalsGrid(std::int64_t width) { return {pass::Ceil(width, kThreadLanes), 1}; }
+
+}  // namespace tandem
