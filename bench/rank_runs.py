@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import tempfile
 
-import deepxube_runs as runs
+import common
 
 CONFIG = """\
 domain: {{name: cube3, input: pieces}}
@@ -23,7 +23,7 @@ device: cpu
 
 
 def add_options(parser):
-    runs.add_benchmark_options(parser)
+    common.add_benchmark_options(parser)
     parser.add_argument("--width", type=int, default=256, help="default: %(default)s")
     parser.add_argument("--batch-size", type=int, default=2000, help="of each rank; default: %(default)s")
     parser.add_argument("--seconds", type=float, default=20, help="of each run")
@@ -40,15 +40,15 @@ def metrics_of(args, norm, cores):
         environment = dict(os.environ)
         if len(cores) > 1:
             environment |= {"WORLD_SIZE": str(len(cores)), "MASTER_ADDR": "127.0.0.1",
-                            "MASTER_PORT": str(runs.free_port())}
+                            "MASTER_PORT": str(common.free_port())}
         ranks = []
         for rank, core in enumerate(cores):
             own = {"RANK": str(rank), "LOCAL_RANK": str(rank)} if len(cores) > 1 else {}
             ranks.append(subprocess.Popen(
                 ["taskset", "-c", str(core), args.tandem, "train", "config.yaml", "--out",
-                 "run", *runs.sets(args.set)], cwd=folder, env=environment | own,
+                 "run", *common.sets(args.set)], cwd=folder, env=environment | own,
                 stderr=subprocess.PIPE, text=True))
         errors = [rank.communicate()[1] for rank in ranks]
         if any(rank.returncode != 0 for rank in ranks):
-            raise runs.Failed("\n".join(errors))
-        return runs.updates_of(folder / "run"), json.loads((folder / "run/summary.json").read_text())
+            raise common.Failed("\n".join(errors))
+        return common.updates_of(folder / "run"), json.loads((folder / "run/summary.json").read_text())

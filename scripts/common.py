@@ -1,7 +1,7 @@
 """Functions that the scripts and the Python benchmarks share.
 
-bench/deepxube_runs.py is a link to this file. scripts/bundle copies it under that name for
-bench/beside_pytorch, so this file imports nothing else of the repository.
+bench/common.py is a link to this file. scripts/bundle copies it for bench/beside_pytorch, so this file
+imports nothing else of the repository.
 """
 
 import contextlib

@@ -15,7 +15,7 @@ from harness import SOURCE, TANDEM, CliTest, load_script
 import common  # harness adds scripts/ to the path
 
 NEED_TORCH = {"bench/all_reduce", "bench/pytorch_walks.py"}
-NOT_STARTED = {"scripts/common.py", "bench/deepxube_runs.py", "bench/rank_runs.py",  # modules
+NOT_STARTED = {"scripts/common.py", "bench/common.py", "bench/rank_runs.py",  # modules
                "scripts/deepxube_numbers.py",  # needs DeepXube
                "scripts/bundle"}  # takes no options
 
