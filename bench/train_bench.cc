@@ -32,6 +32,7 @@ Config TrainingConfigFor(bool bf16) {
   Config config;
   config.train.threads = Cores();
   config.train.precision = bf16 ? Precision::kBf16 : Precision::kFp32;
+  config.train.step = TrainStep::kAutograd;
   return config;
 }
 
@@ -110,7 +111,8 @@ void Evaluation(benchmark::State& state) {
   InferenceNet copy(spec,
                     {.batch_size = 4096,
                      .threads = Cores(),
-                     .precision = state.range(1) != 0 ? Precision::kBf16 : Precision::kFp32},
+                     .precision = state.range(1) != 0 ? Precision::kBf16 : Precision::kFp32,
+                     .forward = InferenceForward::kOperators},
                     *device);
   copy.Load(net);
   constexpr std::int64_t kRows = 40'960;
@@ -144,7 +146,8 @@ class Evaluated {
               {.batch_size = 4096,
                .threads = Cores(),
                .precision = bf16 ? Precision::kBf16 : Precision::kFp32,
-               .first_layer = first_layer},
+               .first_layer = first_layer,
+               .forward = InferenceForward::kOperators},
               device) {
     copy_.Load(*MakeNetwork(spec, 1));
   }

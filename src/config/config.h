@@ -172,8 +172,8 @@ struct TrainingConfig {
   EmaUse ema_use = EmaUse::kSaved;
   AutoInt threads;
   Precision precision = Precision::kAuto;
-  FirstLayer first_layer = FirstLayer::kProduct;
-  TrainStep step = TrainStep::kAutograd;
+  FirstLayer first_layer = FirstLayer::kAuto;
+  TrainStep step = TrainStep::kAuto;
 
   bool averages() const { return ema_decay > 0; }
   bool saves_average() const { return averages() && ema_use != EmaUse::kTarget; }
@@ -191,8 +191,8 @@ struct InferenceConfig {
   AutoInt batch_size;
   AutoInt threads;
   Precision precision = Precision::kAuto;
-  FirstLayer first_layer = FirstLayer::kProduct;
-  InferenceForward forward = InferenceForward::kOperators;
+  FirstLayer first_layer = FirstLayer::kAuto;
+  InferenceForward forward = InferenceForward::kAuto;
 
   /// The number of states that are evaluated at once; the CPU's default while batch_size is `auto`.
   std::int64_t rows_at_once() const { return batch_size.value_or(kCpuRows); }
@@ -303,8 +303,8 @@ struct Config {
     return batch_size_of(update) * train.iterations_per_update;
   }
 
-  /// Returns how many rows of a batch are generated during the run. The rest comes from
-  /// shards or a stream.
+  /// Returns how many rows of a batch are generated during the run. The rest comes from shards or a
+  /// stream.
   std::int64_t live_part_of(std::int64_t batch) const {
     if (data.source == DataSource::kLive) return batch;
     return std::llround(data.live_share * static_cast<double>(batch));

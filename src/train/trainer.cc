@@ -65,18 +65,22 @@ at::Tensor LogCosh(const at::Tensor& outputs, const at::Tensor& targets) {
   return errors + at::softplus(-2 * errors) - std::numbers::ln2;
 }
 
-// Null for autograd. ResolveAutos has replaced `auto`.
+std::string WhyNoStep(const Network& net, const TrainingConfig& config, Device& device) {
+  return config.step == TrainStep::kFused
+             ? WhyNotFused(net.spec().layers, config.precision, device.torch())
+             : WhyNoTensorStep(net.spec().layers, device);
+}
+
+// Null for autograd. ResolveAutos must have replaced `auto`.
 std::unique_ptr<FusedStep> MakeStep(Network& net, const TrainingConfig& config, Device& device) {
   if (config.step == TrainStep::kAutograd) return nullptr;
-  const bool fused = config.step == TrainStep::kFused;
-  const std::string why = fused ? WhyNotFused(net.spec().layers, config.precision, device.torch())
-                                : WhyNoTensorStep(net.spec().layers, device);
-  if (!why.empty()) {
+  if (config.step == TrainStep::kAuto) throw Error("train.step is auto, expected a step");
+  if (const std::string why = WhyNoStep(net, config, device); !why.empty()) {
     throw InputError(fmt::format("`train.step: {}`: {}. Set train.step to autograd or auto",
                                  NameOf(kTrainSteps, config.step), why));
   }
   auto& resnet = dynamic_cast<ResNetFC&>(net);
-  if (fused) return MakeFusedStep(resnet, config);
+  if (config.step == TrainStep::kFused) return MakeFusedStep(resnet, config);
   return MakeTensorStep(resnet, config, device);
 }
 
