@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/random.h"
-#include "compare/runs.h"
+#include "base/split_list.h"
 #include "config/choices.h"
 #include "domain/random_walk.h"
 #include "search/search.h"
@@ -99,7 +99,7 @@ void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std:
       ->type_name("FILE");
   command.add_option("--limit", limit, "Solve only the first N states")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""));
 }
 
 std::string ListSearches() {

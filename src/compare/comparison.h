@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "compare/runs.h"
+#include "compare/run_record.h"
+#include "compare/variants.h"
 
 namespace tandem {
 
@@ -54,6 +55,12 @@ struct Busy {
   std::string side;  ///< as Ideal::bound_by
 };
 Busy BusyOf(const RunRecord& run);
+
+/// `VariantRuns` holds the runs of a variant, one for each seed, in the order of the seeds.
+struct VariantRuns {
+  Variant variant;
+  std::vector<RunRecord> runs;
+};
 
 /// `Row` holds the results of one variant. Each spread is over the seeds.
 struct Row {

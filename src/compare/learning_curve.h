@@ -8,7 +8,7 @@
 
 #include "compare/chart.h"
 #include "compare/evaluation.h"
-#include "compare/runs.h"
+#include "compare/run_record.h"
 
 namespace tandem {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compare/chart.h"
-#include "compare/runs.h"
+#include "compare/run_record.h"
 
 namespace tandem {
 

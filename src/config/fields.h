@@ -1,4 +1,4 @@
-// The keys of a config: names, meanings, and the values that each accepts. fields.cc has the table.
+// The keys of a config: names, meanings, and the values that each accepts. field_table.cc has them.
 #pragma once
 
 #include <cstdint>

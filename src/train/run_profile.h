@@ -11,7 +11,6 @@
 
 #include "base/stopwatch.h"
 #include "base/timeline.h"
-#include "config/config.h"
 
 namespace tandem {
 
@@ -42,6 +41,9 @@ nlohmann::ordered_json ToJson(const ThreadTimes& times);
 /// Returns the times as one flat object: "main_forward_s" and so on, rounded to milliseconds. Idle
 /// phases, and phases that took less than 1 % of their thread's time, are left out.
 nlohmann::ordered_json FlatJson(const ThreadTimes& times);
+
+/// Returns a line for each thread: its phases and their shares of its wall time, largest first.
+std::vector<std::string> DescribeTimes(const ThreadTimes& times);
 
 /// `BusyShares` says which share of the time each side of a run worked, from 0 to 1.
 struct BusyShares {
@@ -120,16 +122,5 @@ class RunProfile {
   std::optional<Mark> cold_;     // at the end of the cold start
   std::optional<Mark> trained_;  // at the end of the last update
 };
-
-/// Returns a line for each thread: its phases and their shares of its wall time, largest first.
-std::vector<std::string> DescribeTimes(const ThreadTimes& times);
-
-/// Returns a line in the form of DescribeTimes that compares CPU time with wall time.
-std::string DescribeCores(const TimeReport& report, std::int64_t cores);
-
-/// Returns one sentence: which side is the bottleneck, how long the run would take with ideal
-/// overlap, and which setting to change on a machine with `cores` cores. `config` must have no
-/// `auto` left.
-std::string DescribeBottleneck(const TimeReport& report, const Config& config, std::int64_t cores);
 
 }  // namespace tandem

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/hashed_line.h"
-#include "compare/runs.h"
+#include "compare/run_record.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 

@@ -3,7 +3,8 @@
 
 #include <array>
 
-#include "compare/runs.h"
+#include "base/split_list.h"
+#include "compare/variants.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -84,6 +85,8 @@ TEST(Variants, ListErrorsSayWhatWasExpected) {
   };
   expect("prefetch.depth", "expected KEY=VALUE1,VALUE2");
   expect("=1,2", "expected KEY=VALUE1,VALUE2");
+  expect("train.max_updates=1,2", "all runs do the same updates");
+  expect("train.max_seconds=1,2", "all runs do the same updates");
   expect("prefetch.depth=4", "expected two values or more, such as prefetch.depth=1,2");
   expect("prefetch.depth=4,", "expected values separated by commas");
   expect("prefetch.depth=4,4", "`4` is listed twice");

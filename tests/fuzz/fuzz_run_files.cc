@@ -7,7 +7,7 @@
 #include "compare/learning_curve.h"
 #include "compare/report_page.h"
 #include "compare/run_timeline.h"
-#include "compare/runs.h"
+#include "compare/run_record.h"
 #include "fuzz/as_file.h"
 #include "tandem/error.h"
 

@@ -1,0 +1,667 @@
+// The keys of a config: their names, meanings, ranges and places in Config.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/fields.h"
+#include "config/network_kinds.h"
+
+namespace tandem {
+namespace {
+
+// Explains each choice in a list after `question`. Neighbours with the same meaning share an item.
+template <class Table>
+std::string ExplainChoices(std::string_view question, const Table& choices) {
+  std::string text(question);
+  std::string names;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", choices[i].name);
+    if (i + 1 < choices.size() && choices[i + 1].meaning == choices[i].meaning) continue;
+    if (!choices[i].meaning.empty()) {
+      text += fmt::format("{}- {}: {}.", text.empty() ? "" : "\n", names, choices[i].meaning);
+    }
+    names.clear();
+  }
+  return text;
+}
+
+// `choices` is a table of choices.h, which outlives every field.
+template <class Value, std::size_t kNumber>
+ChoiceField FieldFor(Value& value, const std::array<Choice<Value>, kNumber>& choices) {
+  ChoiceField field;
+  for (const Choice<Value>& choice : choices) field.names.emplace_back(choice.name);
+  field.get = [&value, &choices] {
+    const auto* const row = std::ranges::find(choices, value, &Choice<Value>::value);
+    return static_cast<std::size_t>(row - choices.begin());
+  };
+  field.set = [&value, &choices](std::size_t index) { value = choices.at(index).value; };
+  return field;
+}
+
+template <class Value, std::size_t kNumber>
+Field ChoiceKey(std::string key, std::string_view question, Value& value,
+                const std::array<Choice<Value>, kNumber>& choices, bool try_first = false) {
+  return {std::move(key), ExplainChoices(question, choices), FieldFor(value, choices), try_first};
+}
+
+ChoiceField Switch(bool& value) {
+  static constexpr auto kSwitch = std::to_array<Choice<bool>>({{false, "false"}, {true, "true"}});
+  return FieldFor(value, kSwitch);
+}
+
+// Marks one of the few keys that a new user should try first.
+constexpr bool kTryFirst = true;
+
+std::vector<Field> DomainFields(Config& c) {
+  std::vector<Field> fields = {
+      {"domain.name", "Puzzle to train on. `tandem domains` lists the puzzles.",
+       TextField{&c.domain.name, fmt::format("one of {}", fmt::join(DomainNames(), ", "))},
+       kTryFirst},
+  };
+  if (const DomainParameter* parameter = ParameterOf(c.domain.name); parameter != nullptr) {
+    fields.push_back({"domain." + parameter->key, parameter->meaning,
+                      ArgumentField{&c.domain.argument, c.domain.name, *parameter}});
+  }
+  return fields;
+}
+
+std::vector<Field> PipelineFields(Config& c) {
+  return {
+      ChoiceKey("pipeline.mode", "How generating and training take turns.", c.pipeline.mode, kModes,
+                kTryFirst),
+      {"pipeline.overlap",
+       "false: async mode alternates generation and training instead of overlapping them. The "
+       "weights stay the same; use it to measure what overlap gains.",
+       Switch(c.pipeline.overlap)},
+      {"pipeline.policy_lag",
+       "Number of updates by which the target network lags behind the network being trained. auto: "
+       "1 in async mode, otherwise 0.",
+       AutoIntField{&c.pipeline.policy_lag, 0, 1}},
+      ChoiceKey("pipeline.refresh", "When the target network is refreshed.", c.pipeline.refresh,
+                kRefreshes),
+      {"pipeline.loss_thresh",
+       "Refresh the target network only after an update whose mean loss is at most this. null: "
+       "whatever the loss.",
+       NullRealField{&c.pipeline.loss_thresh, 0, 1e9}},
+      {"pipeline.refresh_every",
+       "Number of updates between two refreshes of the target network or, with loss_thresh, "
+       "between two comparisons of the loss with it.",
+       IntField{&c.pipeline.refresh_every, 1, kMany}},
+      {"pipeline.refresh_margin",
+       "By how much the solve rate must grow until `refresh: solve_rate` refreshes the target "
+       "network again.",
+       RealField{&c.pipeline.refresh_margin, 0, 1}},
+  };
+}
+
+std::vector<Field> GenerateFields(Config& c) {
+  return {
+      ChoiceKey("generate.target", "Label of an example.", c.generate.target, kTargets, kTryFirst),
+      {"generate.paths",
+       "File of solved paths for the target supervised: JSON lines with `state`, `moves` and an "
+       "optional `weight`, as `tandem solve --out` writes them. Each state of a path is drawn in "
+       "proportion to the path's weight. Lines without `moves` are skipped. null: no file.",
+       NullTextField{&c.generate.paths}},
+      ChoiceKey("generate.search",
+                "States that become examples. With the target own_solutions: the search for "
+                "solutions, greedy or beam.",
+                c.generate.search, kGenerateSearches),
+      {"generate.search_iterations",
+       "Number of consecutive steps that one search contributes, each with one state or, in a beam "
+       "search, with search_beam_width states. If a search reaches a goal earlier, it restarts "
+       "from a new scramble. With the target own_solutions, the greatest number of actions of a "
+       "solution.",
+       IntField{&c.generate.search_iterations, 1, 1'000'000}},
+      {"generate.search_epsilon",
+       "Probability that a step of a greedy search is random. Random steps keep a poor network "
+       "from walking in circles. Searches for own_solutions take none.",
+       RealField{&c.generate.search_epsilon, 0, 1}},
+      {"generate.search_weight",
+       "Weight of the path's cost in the A* that generates examples, as search.weight is for "
+       "solving.",
+       RealField{&c.generate.search_weight, 0, 1000}},
+      {"generate.temperature",
+       "Temperature of the choice of children in greedy and beam searches: a child whose path cost "
+       "plus estimate is c is chosen with probability proportional to exp(-c / temperature). 0: "
+       "the best children.",
+       RealField{&c.generate.temperature, 0, 1e6}},
+      {"generate.search_beam_width",
+       "Number of states that a step of a beam search expands when it generates examples, as "
+       "search.beam_width is for solving.",
+       IntField{&c.generate.search_beam_width, 1, 1 << 20}},
+      {"generate.curriculum",
+       "true: scrambles are short at first. The longest has 1 action, and doubles up to "
+       "max_scramble after each update whose searches solved at least half of their scrambles, "
+       "averaged over the lengths (DeepXube's option --bal, balance_steps). With the target "
+       "own_solutions, this limits where searches start, and walks have all lengths. false: all "
+       "lengths up to max_scramble from the start.",
+       Switch(c.generate.curriculum)},
+      ChoiceKey("generate.backup", "How the estimates of a search label its states.",
+                c.generate.backup, kBackups),
+      {"generate.hindsight",
+       "true: a search that reached no goal is labelled as if its last state had been the goal. "
+       "Only for puzzles that can move their goals, such as sokoban and grid.",
+       Switch(c.generate.hindsight)},
+      {"generate.ball_radius",
+       "Label states exactly whose cost-to-go is at most this (in moves, if every move costs 1). "
+       "They are kept in a ball around the goal. 0: no ball.",
+       RealField{&c.generate.ball_radius, 0, 1e6}},
+      {"generate.anchor_share",
+       "Share of the rows that are anchors: states drawn uniformly from the ball, with exact "
+       "labels. They keep estimates near the goal correct.",
+       RealField{&c.generate.anchor_share, 0, 0.9}},
+      {"generate.problem_rows",
+       "Number of consecutive rows that are drawn from one problem (target retrograde). Finding "
+       "the states of a problem takes milliseconds, so fewer rows take longer to generate, and are "
+       "more varied.",
+       IntField{&c.generate.problem_rows, 1, 1 << 24}},
+      {"generate.problem_states",
+       "Greatest number of states of a problem (target retrograde). A problem with more is "
+       "replaced by another one.",
+       IntField{&c.generate.problem_states, 2, 1 << 30}},
+      {"generate.dead_end_share",
+       "Share of the rows that are dead ends, from which no goal can be reached (target "
+       "retrograde). There are none if every action can be undone.",
+       RealField{&c.generate.dead_end_share, 0, 0.9}},
+      {"generate.dead_end_cost",
+       "Label of dead ends (target retrograde). It should be more than most costs-to-go, so that "
+       "searches leave dead ends for last.",
+       RealField{&c.generate.dead_end_cost, 0, 1e6}},
+      {"generate.max_scramble", "Length of the longest random walk from the goal, in actions.",
+       IntField{&c.generate.max_scramble, 1, 100'000}, kTryFirst},
+      {"generate.rows_per_walk",
+       "Number of states of a random walk that become rows (targets walk_length and policy), one "
+       "from each of as many parts of it. Fewer make the rows of a batch differ more, and take "
+       "more actions for a row. At most generate.max_scramble. auto: all of a walk of up to 50 "
+       "actions, and one for every ten actions of a longer one.",
+       AutoIntField{&c.generate.rows_per_walk, 1, 100'000}},
+      ChoiceKey(
+          "generate.program",
+          "What makes the examples of a run. tensor leaves them in the device's memory; "
+          "states and walks are the same, and estimates differ by rounding. `tandem generate` "
+          "always uses the puzzle's code.",
+          c.generate.program, kPrograms),
+      {"generate.workers", "Number of threads that generate examples. auto: one per core.",
+       AutoIntField{&c.generate.workers, 1, 1024}},
+      {"generate.chunk_rows", "Number of rows that are generated together as one unit of work.",
+       IntField{&c.generate.chunk_rows, 1, 1 << 24}},
+  };
+}
+
+std::vector<Field> DataFields(Config& c) {
+  return {
+      ChoiceKey("data.source", "Where the training examples come from.", c.data.source,
+                kDataSources),
+      {"data.path",
+       "Folder that contains the shards. null with stream: `stream` in the run's folder.",
+       NullTextField{&c.data.path}},
+      {"data.live_share",
+       "Share of each batch that is generated during the run; the rest comes from shards. Used "
+       "only with data.source: shards and stream.",
+       RealField{&c.data.live_share, 0, 1}},
+      ChoiceKey("data.on_damage",
+                "What to do if a chunk of a shard is missing, truncated or altered.",
+                c.data.on_damage, kOnDamage),
+      ChoiceKey("data.reading", "How chunks are read.", c.data.reading, kChunkReadings),
+      {"data.cpu_prefetch", "Number of chunks read ahead from disk into host memory.",
+       IntField{&c.data.cpu_prefetch, 1, 1024}},
+      {"data.gpu_prefetch", "Number of chunks that wait on the training device.",
+       IntField{&c.data.gpu_prefetch, 1, 1024}},
+      {"data.max_lag",
+       "Age limit of the rows of a stream, in updates. If the network that labelled a shard is "
+       "older when the shard's turn comes, the shard is dropped, unless no newer weights were "
+       "published.",
+       IntField{&c.data.max_lag, 0, 1'000'000'000}},
+      {"data.stream_rows", "Number of rows in a shard of a stream.",
+       IntField{&c.data.stream_rows, 1, 1 << 24}},
+      {"data.stream_shards",
+       "Number of shards of a stream that may wait to be used. Generators pause while as many "
+       "wait.",
+       IntField{&c.data.stream_shards, 1, 1'000'000}},
+  };
+}
+
+std::vector<Field> ReplayFields(Config& c) {
+  return {
+      {"replay.updates",
+       "Number of earlier updates whose rows are kept. Each update trains on as many rows as a "
+       "buffer holds, drawn from its own rows and the kept ones. 0: train only on the update's own "
+       "rows.",
+       IntField{&c.replay.updates, 0, 10'000}},
+      {"replay.map_to",
+       "Folder for a memory-mapped file that holds the rows of earlier updates, for more rows than "
+       "memory holds. The file is deleted when the run ends. null: keep the rows in memory.",
+       NullTextField{&c.replay.map_to}},
+  };
+}
+
+std::vector<Field> NetworkFields(Config& c) {
+  return {
+      {"network.name",
+       "DeepXube's name of a network. 5000H_4B_bn or resnet_fc.5000H_4B_bn stands for stem_width "
+       "0, width 5000, blocks 4 and norm batch; ln stands for norm layer, and neither for norm "
+       "none. Without H the width is 1000, and without B there are 4 blocks. A run saves the keys "
+       "that the name stands for.",
+       NullTextField{&c.network.name, "a name such as 1000H_4B_bn, or null"}},
+      {"network.kind", ExplainChoices("", kNetworkKinds),
+       TextField{&c.network.kind, fmt::format("one of {}", fmt::join(NetworkKindNames(), ", ")),
+                 &IsNetworkKind}},
+      ChoiceKey("network.head", "What the network tells of a state.", c.network.head, kHeads),
+      {"network.stem_width", "Width of an extra first layer before the others. 0: no extra layer.",
+       IntField{&c.network.stem_width, 0, 1 << 20}},
+      {"network.width",
+       "Width of the residual blocks, of resnet_2d's linear layer, and of mlp's hidden layers.",
+       IntField{&c.network.width, 1, 1 << 20}, kTryFirst},
+      {"network.blocks",
+       "Number of residual blocks, each with two layers; of mlp, number of hidden layers after the "
+       "first one.",
+       IntField{&c.network.blocks, 0, 1000}, kTryFirst},
+      {"network.channels", "Number of channels of each convolution of resnet_2d.",
+       IntField{&c.network.channels, 1, 1 << 16}},
+      ChoiceKey("network.norm", "Normalisation after each hidden layer.", c.network.norm, kNorms),
+      ChoiceKey("network.activation", "Activation after each hidden layer.", c.network.activation,
+                kActivations),
+      ChoiceKey("network.input_layer", "The layer that reads the input of the network.",
+                c.network.input_layer, kInputLayers),
+      {"network.init_from",
+       "Run folder or checkpoint whose weights initialise the network. null: random initial "
+       "weights.",
+       NullTextField{&c.network.init_from}},
+  };
+}
+
+std::vector<Field> OptimizerFields(Config& c) {
+  return {
+      ChoiceKey("optimizer.name", "The optimizer.", c.optimizer.name, kOptimizers),
+      {"optimizer.learning_rate", "Learning rate at the first iteration, apart from warm-up.",
+       RealField{&c.optimizer.learning_rate, 0, 10}, kTryFirst},
+      {"optimizer.muon_learning_rate",
+       "Learning rate of the weights that muon orthogonalises. The schedule scales it by the same "
+       "factor as learning_rate.",
+       RealField{&c.optimizer.muon_learning_rate, 0, 10}},
+      ChoiceKey("optimizer.schedule", "Learning-rate schedule.", c.optimizer.schedule, kSchedules),
+      {"optimizer.final_learning_rate",
+       "Learning rate at which the linear, cosine and wsd schedules end.",
+       RealField{&c.optimizer.final_learning_rate, 0, 10}},
+      {"optimizer.decay",
+       "Factor by which the exponential schedule multiplies the learning rate after every "
+       "iteration.",
+       RealField{&c.optimizer.decay, 0, 1}},
+      {"optimizer.step_every", "Number of updates between two steps of the step schedule.",
+       IntField{&c.optimizer.step_every, 1, kMany}},
+      {"optimizer.step_factor", "Factor of each step of the step schedule.",
+       RealField{&c.optimizer.step_factor, 0, 1}},
+      {"optimizer.decay_share",
+       "Share of the run, at its end, in which the wsd schedule decreases.",
+       RealField{&c.optimizer.decay_share, 0.001, 1}},
+      {"optimizer.warmup_iterations",
+       "Number of iterations in which the learning rate rises linearly to the schedule's value.",
+       IntField{&c.optimizer.warmup_iterations, 0, kMany}},
+      {"optimizer.max_grad_norm",
+       "Largest norm of the gradient over all weights; a larger gradient is scaled down to it. 0: "
+       "no limit.",
+       RealField{&c.optimizer.max_grad_norm, 0, 1e9}},
+      {"optimizer.weight_decay", "Weight-decay coefficient.",
+       RealField{&c.optimizer.weight_decay, 0, 10}},
+      {"optimizer.first_layer_lr_factor",
+       "Factor on the learning rate of the first layer: of its weights, its biases and the "
+       "normalisation after it.",
+       RealField{&c.optimizer.first_layer_lr_factor, 0, 1000}},
+      {"optimizer.output_layer_lr_factor", "Factor on the learning rate of the output layer.",
+       RealField{&c.optimizer.output_layer_lr_factor, 0, 1000}},
+      {"optimizer.first_layer_weight_decay_factor",
+       "Factor on the weight decay of the first layer.",
+       RealField{&c.optimizer.first_layer_weight_decay_factor, 0, 1000}},
+      {"optimizer.output_layer_weight_decay_factor",
+       "Factor on the weight decay of the output layer.",
+       RealField{&c.optimizer.output_layer_weight_decay_factor, 0, 1000}},
+      {"optimizer.bias_weight_decay_factor",
+       "Factor on the weight decay of the biases and of the parameters of normalisations, in all "
+       "layers. 0: only weights decay.",
+       RealField{&c.optimizer.bias_weight_decay_factor, 0, 1000}},
+      {"optimizer.momentum", "Decay rate of the momentum of sgd and muon.",
+       RealField{&c.optimizer.momentum, 0, 0.999999}},
+      {"optimizer.nesterov",
+       "Whether sgd uses Nesterov momentum: each step follows the gradient as well as the "
+       "momentum. muon always does.",
+       Switch(c.optimizer.nesterov)},
+      {"optimizer.beta1", "Decay rate of the running mean of the gradient.",
+       RealField{&c.optimizer.beta1, 0, 0.999999}},
+      {"optimizer.beta2", "Decay rate of the running mean of the squared gradient.",
+       RealField{&c.optimizer.beta2, 0, 0.999999}},
+      {"optimizer.epsilon",
+       "Term added to the denominator of the Adam step for numerical stability.",
+       RealField{&c.optimizer.epsilon, 1e-30, 1}},
+  };
+}
+
+std::vector<Field> TrainFields(Config& c) {
+  return {
+      {"train.batch_size", "Number of examples per iteration.",
+       IntField{&c.train.batch_size, 1, kMostBatchSize}, kTryFirst},
+      {"train.batch_doubles_every",
+       "Double the batch size every this many updates. 0: keep it constant.",
+       IntField{&c.train.batch_doubles_every, 0, kMany}},
+      {"train.iterations_per_update",
+       "Number of batches in one buffer. The network trains on each buffer once.",
+       IntField{&c.train.iterations_per_update, 1, 100'000'000}},
+      {"train.max_updates",
+       "Number of updates, and so of buffers to train on. auto: as many as fit into max_seconds; "
+       "the number is estimated before update 0 and revised during the run, and buffers become "
+       "shorter if too few updates would fit.",
+       AutoIntField{&c.train.max_updates, 1, kMany}},
+      {"train.plan",
+       "Revisions of the number of updates, which the learning rate followed. Runs with "
+       "max_updates: auto write it: `0:180 12:150` means 180 updates planned from update 0 on, and "
+       "150 from update 12 on. null: no revision.",
+       NullTextField{&c.train.plan, "a plan, or null"}},
+      {"train.max_seconds", "End the run after this many seconds of wall time. 0: no limit.",
+       RealField{&c.train.max_seconds, 0, 1e9}, kTryFirst},
+      ChoiceKey("train.loss", "Loss of estimated costs; a policy always uses cross-entropy.",
+                c.train.loss, kLosses),
+      {"train.huber_delta", "Error above which the Huber loss is linear, in units of cost.",
+       RealField{&c.train.huber_delta, 1e-6, 1e6}},
+      {"train.policy_weight",
+       "For head vp, weight of the policy's cross-entropy in the loss, relative to the loss of the "
+       "estimated cost.",
+       RealField{&c.train.policy_weight, 0, 1e6}},
+      {"train.accumulation_steps",
+       "Number of equal parts into which a batch is split to save memory. The gradients of the "
+       "parts are added up.",
+       IntField{&c.train.accumulation_steps, 1, 1 << 20}},
+      ChoiceKey("train.on_invalid", "What to do if the loss or a gradient is not a finite number.",
+                c.train.on_invalid, kOnInvalids),
+      {"train.watchdog_seconds",
+       "Report a run in which a thread works on one thing for this many seconds, or all threads "
+       "wait for so long. Use more than the longest step takes, such as writing a checkpoint. 0: "
+       "never.",
+       RealField{&c.train.watchdog_seconds, 0, 1e9}},
+      ChoiceKey("train.on_stall", "What to do then.", c.train.on_stall, kOnStalls),
+      {"train.ema_decay",
+       "Decay per iteration of an exponential moving average of the weights. It is lower in the "
+       "first iterations, so that the average forgets the initial weights. 0: no average.",
+       RealField{&c.train.ema_decay, 0, 0.9999999}},
+      ChoiceKey("train.ema_use", "Use of the moving average, if ema_decay is above 0.",
+                c.train.ema_use, kEmaUses),
+      {"train.threads",
+       "Number of CPU threads for training. auto: one per core, or fewer if a measurement before a "
+       "long run shows that fewer are faster.",
+       AutoIntField{&c.train.threads, 1, 1024}},
+      ChoiceKey("train.precision", "Precision of matrix products in training.", c.train.precision,
+                kPrecisions),
+      ChoiceKey("train.first_layer",
+                "How training computes the first layer. The choices differ by rounding.",
+                c.train.first_layer, kFirstLayers),
+      ChoiceKey("train.step",
+                "How training computes gradients. The choices differ by rounding. fused always "
+                "gathers the first layer; tensors and captured never do.",
+                c.train.step, kTrainSteps),
+  };
+}
+
+std::vector<Field> PrefetchFields(Config& c) {
+  return {
+      {"prefetch.enabled",
+       "true: another thread gathers and copies batches ahead of training. false: the main thread "
+       "does it between training steps.",
+       Switch(c.prefetch.enabled)},
+      {"prefetch.depth", "Number of batches prepared ahead of training.",
+       IntField{&c.prefetch.depth, 1, 64}},
+      {"prefetch.pin_memory",
+       "true: copy batches to the GPU from pinned memory. false: copy them from pageable memory.",
+       Switch(c.prefetch.pin_memory)},
+      {"prefetch.copy_stream",
+       "true: copy batches to the GPU on a stream of their own. false: copies wait for earlier "
+       "work on the training stream.",
+       Switch(c.prefetch.copy_stream)},
+  };
+}
+
+std::vector<Field> InferenceFields(Config& c) {
+  return {
+      {"inference.batch_size",
+       "Number of states that the network evaluates at once. auto: 4096 on a CPU, 32768 on a GPU.",
+       AutoIntField{&c.inference.batch_size, 1, 1 << 24}},
+      {"inference.threads",
+       "Number of CPU threads for evaluating the network. auto: the same as train.threads.",
+       AutoIntField{&c.inference.threads, 1, 1024}},
+      ChoiceKey("inference.precision", "Precision of the network's inference copy.",
+                c.inference.precision, kInferencePrecisions),
+      ChoiceKey("inference.first_layer",
+                "How the inference copy computes the first layer. The choices differ by rounding.",
+                c.inference.first_layer, kFirstLayers),
+      ChoiceKey(
+          "inference.forward",
+          "How the inference copy computes. The choices differ by rounding. fused always gathers "
+          "the first layer, and evaluates only the children that a label or a search needs.",
+          c.inference.forward, kInferenceForwards),
+  };
+}
+
+std::vector<Field> SearchFields(Config& c) {
+  return {
+      ChoiceKey("search.method", "How states are solved.", c.search.method, kSearchMethods),
+      ChoiceKey("search.program",
+                "What runs beam search. Both choices keep the same states if the estimates are "
+                "the same.",
+                c.search.program, kPrograms),
+      {"search.beam_width",
+       "Number of states that beam search keeps at each depth. anytime_beam begins with few and "
+       "keeps at most this many.",
+       IntField{&c.search.beam_width, 1, 1 << 28}},
+      {"search.max_length",
+       "Length of the longest solution that searches other than A* and Q* look for, in actions.",
+       IntField{&c.search.max_length, 1, 100'000}},
+      {"search.weight",
+       "Weight of the path's cost relative to the estimate of the remaining cost in A* and its "
+       "variants. 1: shortest solutions if estimates are never too high. Less: fewer nodes, longer "
+       "solutions. 0: the estimate alone decides.",
+       RealField{&c.search.weight, 0, 1000}},
+      {"search.policy_weight",
+       "For head vp, what beam search adds to the rank of a state: this times minus the logarithm "
+       "of the probability of the path that leads to it. 0: rank by cost and estimate alone, "
+       "without evaluating the policy.",
+       RealField{&c.search.policy_weight, 0, 1000}},
+      {"search.policy_actions",
+       "For heads policy and vp, how many actions of a state beam search and, with vp, A* expand: "
+       "the most probable ones, by one evaluation of the policy per state, and those that end in "
+       "the goal or in the ball. 0: all actions.",
+       IntField{&c.search.policy_actions, 0, 1 << 16}},
+      {"search.batch",
+       "Largest number of states of one puzzle that A* expands at a time, and of actions that Q* "
+       "takes at a time. The number starts at 1 and grows to a tenth of the states expanded so "
+       "far.",
+       IntField{&c.search.batch, 1, 1 << 24}},
+      {"search.instances", "Number of puzzles that A* and Q* solve at the same time.",
+       IntField{&c.search.instances, 1, 1 << 20}},
+      {"search.max_nodes",
+       "Largest number of states for one puzzle. A* and Q* count the distinct states that they "
+       "store. The other searches count all states that they generate, with repetitions, as "
+       "`nodes` of the results does; anytime_beam adds up all its beams. 0: no limit. auto: "
+       "10,000,000 for A* and Q*, no limit for the others.",
+       AutoIntField{&c.search.max_nodes, 0, std::int64_t{1} << 31}},
+      {"search.max_gib",
+       "End the search for one puzzle before it would take more than this much memory, in GiB. It "
+       "counts the states that the search stores, their paths, and the children of the states that "
+       "it expands next, but neither the network nor the ball. 0: no limit.",
+       RealField{&c.search.max_gib, 0, 1e6}},
+      {"search.max_seconds", "End the search for one puzzle after this many seconds. 0: no limit.",
+       RealField{&c.search.max_seconds, 0, 1e9}},
+      {"search.ball_radius",
+       "Treat every state whose cost-to-go is at most this (in moves, if every move costs 1) as a "
+       "goal with a known rest of the solution. These states are kept in a ball around the goal. "
+       "0: no ball.",
+       RealField{&c.search.ball_radius, 0, 1e6}},
+      {"search.improve_seconds",
+       "Shorten each solution for at most this many seconds by replacing parts of it with shorter "
+       "ones: first by exact searches that end in the ball, if there is one, then by beam searches "
+       "that become wider and wider. Their states count as nodes. 0: report solutions as they were "
+       "found.",
+       RealField{&c.search.improve_seconds, 0, 1e9}},
+      {"search.at_most",
+       "Largest cost of a solution that searches look for. They drop states from which any "
+       "solution would cost more. 0: no limit.",
+       RealField{&c.search.at_most, 0, 1e9}},
+      ChoiceKey("search.inverse",
+                "Whether beam search also starts from the inverse position. Both share the beam, "
+                "and the first solution counts, since a solution of one gives a solution of the "
+                "other. Only puzzles whose actions are permutations have inverse positions.",
+                c.search.inverse, kUseInverse),
+  };
+}
+
+std::vector<Field> ValidationFields(Config& c) {
+  return {
+      {"validation.every_updates",
+       "Number of updates between validations. The last update is always validated too. 0: never "
+       "validate.",
+       IntField{&c.validation.every_updates, 0, kMany}, kTryFirst},
+      {"validation.states", "Largest number of states to validate on.",
+       IntField{&c.validation.states, 1, 1 << 20}},
+      {"validation.beam_width",
+       "Width of the beam searches that try to solve the validation states, as search.beam_width "
+       "is for solving. 0: greedy descent tries, which takes the best action again and again.",
+       IntField{&c.validation.beam_width, 0, 1 << 20}},
+      {"validation.file",
+       "JSON-lines file of validation states, in the format of `tandem solve`; each line needs "
+       "`optimal`. null: fixed random scrambles of every length up to generate.max_scramble.",
+       NullTextField{&c.validation.file}},
+      ChoiceKey("validation.best_by", "Measure that decides which checkpoint is the best.",
+                c.validation.best_by, kMeasures),
+      {"validation.batch_size", "Number of validation states that are evaluated at once.",
+       IntField{&c.validation.batch_size, 1, 1 << 20}},
+      {"validation.prefetch",
+       "true: another thread gathers and copies validation batches ahead of their evaluation. "
+       "false: the main thread does it.",
+       Switch(c.validation.prefetch.enabled)},
+      {"validation.prefetch_depth", "Number of validation batches prepared ahead.",
+       IntField{&c.validation.prefetch.depth, 1, 64}},
+      {"validation.pin_memory",
+       "true: copy validation batches to the GPU from pinned memory. false: copy them from "
+       "pageable memory.",
+       Switch(c.validation.prefetch.pin_memory)},
+      {"validation.copy_stream",
+       "true: copy validation batches to the GPU on a stream of their own. false: copies wait for "
+       "earlier work on the training stream.",
+       Switch(c.validation.prefetch.copy_stream)},
+      ChoiceKey("validation.metrics", "Where errors are summed.", c.validation.metrics,
+                kMetricsPlaces),
+      {"validation.log", "true: print a line for each validation.", Switch(c.validation.log)},
+  };
+}
+
+std::vector<Field> CheckpointFields(Config& c) {
+  return {
+      {"checkpoint.every_updates",
+       "Number of updates between checkpoints. A run also writes one at its start and at its end. "
+       "A checkpoint that is due while another one is being written follows after it.",
+       IntField{&c.checkpoint.every_updates, 1, kMany}},
+      {"checkpoint.every_seconds",
+       "Largest number of seconds of work that a killed run may lose, apart from the time to write "
+       "a checkpoint. If the next update might exceed it, the run starts a checkpoint first. 0: no "
+       "limit.",
+       RealField{&c.checkpoint.every_seconds, 0, 1e9}},
+      {"checkpoint.keep",
+       "Number of checkpoints from which the run can be resumed. Besides checkpoint.pt, the run "
+       "keeps the ones before it as previous-N.pt, after N updates. If checkpoint.pt is damaged, "
+       "--resume uses the newest one that is not. With replay, each takes a replay file too.",
+       IntField{&c.checkpoint.keep, 1, 1000}},
+      {"checkpoint.keep_every",
+       "Number of updates between networks that are kept for good, as checkpoint-N.pt after N "
+       "updates, for `tandem evaluate --checkpoints all`. Each file has the network only: 4 bytes "
+       "per parameter. 0: keep none.",
+       IntField{&c.checkpoint.keep_every, 0, kMany}},
+  };
+}
+
+std::vector<Field> MemoryFields(Config& c) {
+  return {
+      {"memory.allocated_limit_gib",
+       "Refuse to start a run that would allocate more host memory than this. The 200 MiB or so "
+       "that LibTorch itself needs are not counted. 0: no limit.",
+       RealField{&c.memory.allocated_limit_gib, 0, 1e9}},
+      {"memory.mapped_limit_gib",
+       "Refuse to start a run that would map more file data into memory than this. 0: no limit.",
+       RealField{&c.memory.mapped_limit_gib, 0, 1e9}},
+      {"memory.pinned_limit_gib",
+       "Refuse to start a run that would pin more host memory than this for copies to a GPU. 0: no "
+       "limit.",
+       RealField{&c.memory.pinned_limit_gib, 0, 1e9}},
+      {"memory.ball_limit_gib",
+       "Largest memory of a ball around the goal. A larger ball ends at a smaller radius in "
+       "solving, and is refused in training.",
+       RealField{&c.memory.ball_limit_gib, 0.001, 1e6}},
+  };
+}
+
+std::vector<Field> ReportFields(Config& c) {
+  return {
+      {"report.tensorboard",
+       "true: also write the figures of metrics.jsonl, and the config, as events for TensorBoard "
+       "(events.out.tfevents.* in the run's folder).",
+       Switch(c.report.tensorboard)},
+  };
+}
+
+std::vector<Field> ProfileFields(Config& c) {
+  return {
+      {"profile.timing_breakdown",
+       "true: time each phase of an iteration alone by waiting for the device after each phase. "
+       "Nothing overlaps, so the run is slower; the weights stay the same.",
+       Switch(c.profile.timing_breakdown)},
+      {"profile.timing_every",
+       "Number of iterations between two reports of timing_breakdown, after the reports of the "
+       "first ten.",
+       IntField{&c.profile.timing_every, 1, kMany}},
+      {"profile.trace",
+       "true: record a timeline of every thread and CUDA stream in trace.json, for ui.perfetto.dev "
+       "or chrome://tracing.",
+       Switch(c.profile.trace)},
+      {"profile.trace_from", "First update to trace.", IntField{&c.profile.trace_from, 0, kMany}},
+      {"profile.trace_updates", "Number of updates to trace.",
+       IntField{&c.profile.trace_updates, 1, kMany}},
+      {"profile.trace_epochs",
+       "With data.source: shards, trace at least until this many epochs are done.",
+       IntField{&c.profile.trace_epochs, 0, kMany}},
+      {"profile.product_rate",
+       "true: at the end of the run, measure how fast the machine does large matrix products, and "
+       "report the network's share of that rate. `tandem compare` sets it.",
+       Switch(c.profile.product_rate)},
+      {"profile.stream_ledger",
+       "true: write one line to shards.jsonl for each shard of a stream that was used or dropped.",
+       Switch(c.profile.stream_ledger)},
+  };
+}
+
+std::vector<Field> RunFields(Config& c) {
+  return {
+      {"device",
+       "Device that trains and evaluates the network. auto: the first GPU, or the CPU if there is "
+       "none.",
+       TextField{&c.device, "auto, cpu, cuda or cuda:N", &IsDeviceName}},
+      {"seed", "Seed of every random number of the run.", IntField{&c.seed, 0, INT64_MAX}},
+  };
+}
+
+}  // namespace
+
+std::vector<Field> FieldsOf(Config& c) {
+  constexpr auto kSections = std::to_array<std::vector<Field> (*)(Config&)>(
+      {&DomainFields, &PipelineFields, &GenerateFields, &DataFields, &ReplayFields, &NetworkFields,
+       &OptimizerFields, &TrainFields, &PrefetchFields, &InferenceFields, &SearchFields,
+       &ValidationFields, &CheckpointFields, &MemoryFields, &ReportFields, &ProfileFields,
+       &RunFields});
+  std::vector<Field> fields;
+  for (const auto section : kSections) {
+    for (Field& field : section(c)) fields.push_back(std::move(field));
+  }
+  return fields;
+}
+
+}  // namespace tandem

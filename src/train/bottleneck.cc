@@ -1,0 +1,185 @@
+#include "train/bottleneck.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace tandem {
+namespace {
+
+// Waits below this share of the time are not reported.
+constexpr double kNegligible = 0.02;
+
+// Returns the average number of CPU cores that the run kept busy.
+double CoresUsed(const TimeReport& report) {
+  return report.wall_s > 0 ? report.core_s / report.wall_s : 0;
+}
+
+// Returns advice if the main thread had work but often no core, because other programs or the run's
+// own threads used the cores. More threads would then only wait more. Returns "" if it had a core.
+std::string AdviceForSharedCores(const TimeReport& report, const Config& c, std::int64_t cores) {
+  constexpr double kFewCores = 0.8;  // share of the main thread's work
+  constexpr double kAllCores = 0.9;
+  const double work = report.train_critical_s - report.threads.main[Phase::kWaitForBatch];
+  const bool measured = c.device == "cpu" && report.main_core_s > 0 && work > 0;
+  if (!measured || report.main_core_s > kFewCores * work) return "";
+  const double used = CoresUsed(report);
+  const std::string lower =
+      *c.train.threads > 1 ? fmt::format("lower train.threads (now {})", *c.train.threads)
+                           : fmt::format("lower generate.workers (now {})", *c.generate.workers);
+  if (used > kAllCores * static_cast<double>(cores)) {
+    return fmt::format("the run's own threads compete for {}: {}", Counted(cores, "core"), lower);
+  }
+  return fmt::format(
+      "threads waited for each other or for cores that other programs use (the run got {:.1f} of "
+      "{}): {}",
+      used, cores, lower);
+}
+
+bool HasIdleCore(const TimeReport& report, std::int64_t cores) {
+  return CoresUsed(report) + 0.5 < static_cast<double>(cores);
+}
+
+// Returns what would make generation faster: more threads, or a faster network if evaluation takes
+// most of the time.
+std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::int64_t cores) {
+  const ThreadTimes& times = report.threads;
+  if (std::string advice = AdviceForSharedCores(report, c, cores); !advice.empty()) {
+    return advice;
+  }
+  if (times.generator[Phase::kEvaluate] > 0.5 * times.generator.Work()) {
+    if (c.device == "cpu" && *c.inference.threads < cores && HasIdleCore(report, cores)) {
+      return fmt::format("raise inference.threads (now {}, of {} cores)", *c.inference.threads,
+                         cores);
+    }
+    if (c.inference.precision == Precision::kFp32) {
+      return "evaluation takes most of it: try inference.precision: bf16";
+    }
+    return fmt::format(
+        "evaluation takes most of it: raise inference.batch_size and generate.chunk_rows (now {} "
+        "and {}), or lower network.width",
+        c.inference.rows_at_once(), c.generate.chunk_rows);
+  }
+  if (*c.generate.workers < cores) {
+    return fmt::format("raise generate.workers (now {}, of {} cores)", *c.generate.workers, cores);
+  }
+  if (c.rows_of(0) < c.generate.chunk_rows * *c.generate.workers) {
+    return fmt::format("lower generate.chunk_rows (now {}), so that every worker gets chunks",
+                       c.generate.chunk_rows);
+  }
+  return fmt::format("all {} cores generate: lower generate.max_scramble (now {})", cores,
+                     c.generate.max_scramble);
+}
+
+std::string SmallerNetwork(const NetworkConfig& network) {
+  constexpr std::int64_t kNarrow = 64;
+  if (network.width <= kNarrow) return fmt::format("lower network.blocks (now {})", network.blocks);
+  return fmt::format("lower network.width (now {})", network.width);
+}
+
+std::string AdviceForTraining(const TimeReport& report, const Config& c, std::int64_t cores) {
+  const ThreadTimes& times = report.threads;
+  const PhaseTimes& main = times.main;
+  const PhaseTimes& prefetch = times.prefetch;
+  const bool ring_was_full = prefetch[Phase::kWaitForRoom] > 0.5 * prefetch.wall_s;
+  if (main[Phase::kWaitForBatch] > 0.1 * main.Work() && !ring_was_full) {
+    return fmt::format("it waits for batches: raise prefetch.depth (now {})", c.prefetch.depth);
+  }
+  if (std::string advice = AdviceForSharedCores(report, c, cores); !advice.empty()) {
+    return advice;
+  }
+  if (c.device == "cpu" && *c.train.threads < cores && HasIdleCore(report, cores)) {
+    return fmt::format("raise train.threads (now {}, of {} cores)", *c.train.threads, cores);
+  }
+  if (main[Phase::kValidation] + main[Phase::kCheckpoint] > 0.2 * main.Work()) {
+    return fmt::format(
+        "validation and checkpoints take much of it: lower validation.states (now {}), or raise "
+        "validation.every_updates (now {}) or checkpoint.every_updates (now {})",
+        c.validation.states, c.validation.every_updates, c.checkpoint.every_updates);
+  }
+  if (c.device != "cpu") {
+    return fmt::format("raise train.batch_size (now {}) if the GPU is not full, or {}",
+                       c.train.batch_size, SmallerNetwork(c.network));
+  }
+  std::string smaller = SmallerNetwork(c.network);
+  if (c.live_rows_of(0) == 0) return smaller;
+  return fmt::format("{}, or, because both sides share the cores, lower generate.workers (now {})",
+                     smaller, *c.generate.workers);
+}
+
+// Names the slower of the two stages between shards and training.
+std::string DescribeReading(const ThreadTimes& times) {
+  const bool disk = times.disk.Work() > times.transfer.Work();
+  const double work = std::max(times.disk.Work(), times.transfer.Work());
+  if (work < 0.5 * times.main.wall_s) {
+    return fmt::format(
+        "handing over chunks is the bottleneck: training waited {} for them, although neither the "
+        "disk nor copies were busy; generate shards with more rows per chunk (`tandem generate "
+        "--chunk-rows`), or raise data.cpu_prefetch and data.gpu_prefetch",
+        HumanSeconds(times.main[Phase::kGpuQueueWait]));
+  }
+  return fmt::format(
+      "{} is the bottleneck: training waited {} for chunks of shards; {}",
+      disk ? "reading shards" : "copying to the device",
+      HumanSeconds(times.main[Phase::kGpuQueueWait]),
+      disk ? "move data.path to a faster disk, or raise data.live_share"
+           : "set prefetch.pin_memory and prefetch.copy_stream to true, or raise data.live_share");
+}
+
+std::string Ideal(double ideal, double measured) {
+  return fmt::format("the ideal overlap would take {} of these {}", HumanSeconds(ideal),
+                     HumanSeconds(measured));
+}
+
+}  // namespace
+
+std::string DescribeBottleneck(const TimeReport& report, const Config& config, std::int64_t cores) {
+  if (report.train_critical_s == 0) return "nothing was trained";
+  if (report.threads.main[Phase::kGpuQueueWait] > kNegligible * report.wall_s) {
+    if (config.streams()) {
+      return fmt::format(
+          "generating is the bottleneck: training waited {} for rows of other processes; start "
+          "more of `tandem generate --follow`, or raise data.live_share (now {})",
+          HumanSeconds(report.threads.main[Phase::kGpuQueueWait]), config.data.live_share);
+    }
+    return DescribeReading(report.threads);
+  }
+  if (config.live_rows_of(0) == 0) {
+    return fmt::format("training is the bottleneck: it waited {} for chunks of shards; {}",
+                       HumanSeconds(report.threads.main[Phase::kGpuQueueWait]),
+                       AdviceForTraining(report, config, cores));
+  }
+  const double generate = report.generate_critical_s;
+  const double train = report.train_critical_s;
+  const double wait = report.wait_for_rows_s;
+  const double measured = train + wait;
+  if (config.train.max_updates == 1) {
+    return fmt::format(
+        "with a single update there is nothing to overlap: its rows took {}, training {}",
+        HumanSeconds(report.cold_start_s), HumanSeconds(train));
+  }
+  const std::string ideal = Ideal(std::max(generate, train), measured);
+  if (config.pipeline.mode == Mode::kSequential) {
+    return fmt::format(
+        "generation ({}) and training ({}) took turns; {}: set pipeline.mode to async",
+        HumanSeconds(generate), HumanSeconds(train), ideal);
+  }
+  if (wait > kNegligible * measured) {
+    return fmt::format("generation is the bottleneck: training waited {} for rows; {}; {}",
+                       HumanSeconds(wait), ideal, AdviceForGeneration(report, config, cores));
+  }
+  return fmt::format(
+      "training is the bottleneck: it waited {} for rows, which took {} to make; {}; {}",
+      HumanSeconds(wait), HumanSeconds(generate), ideal, AdviceForTraining(report, config, cores));
+}
+
+std::string DescribeCores(const TimeReport& report, std::int64_t cores) {
+  const double wall = std::max(report.wall_s, 1e-9);
+  return fmt::format("{:<10} {:.1f} of {} used: {} of CPU time in {}; the main thread {:.0f} %",
+                     "cores", CoresUsed(report), cores, HumanSeconds(report.core_s),
+                     HumanSeconds(report.wall_s), 100 * report.main_core_s / wall);
+}
+
+}  // namespace tandem
