@@ -65,7 +65,7 @@ Json JsonOfReference() {
   }
   keys.push_back({{"key", "phases"},
                   {"default", Json::array()},
-                  {"meaning", fmt::format("{} {}.", kPhasesMeaning, kPhaseKeys)},
+                  {"meaning", PhasesMeaning()},
                   {"expected", "a list"},
                   {"try_first", false}});
   return keys;

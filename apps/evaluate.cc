@@ -35,7 +35,7 @@ void AddEvaluate(CommandLine& line) {
   evaluate.footer(
       "If several networks are evaluated, the last line names the one that solves best: the most\n"
       "states; if equal, with the shortest solutions; if equal, with the fewest nodes. The loss\n"
-      "does not identify it. Choose with at least 54 states.\n\n"
+      "does not identify it. Choose with at least 100 states.\n\n"
       "A run keeps networks for --checkpoints all if checkpoint.keep_every is above 0.\n\n"
       "  tandem evaluate runs/my-run --states data/cube3_ten.jsonl --untrained\n"
       "  tandem evaluate runs/my-run --states my.jsonl --checkpoints all --beam-width 512\n\n"

@@ -47,12 +47,14 @@ Compression CompressionOption(const std::string& text) {
 
 void CheckWholeWalk(const GenerateArgs& args, const Config& config) {
   const std::int64_t rows = config.generate.rows_of_walk();
-  if (!LabelsWholeWalks(config.generate.target) || args.sharding.examples >= rows) return;
+  if (!LabelsWalks(config.generate.target) || args.sharding.examples >= rows) return;
   throw InputError(
       fmt::format("--examples {}: no walk would reach the length of generate.max_scramble, {}. "
-                  "Expected at least the {} examples of a walk. Lower generate.rows_per_walk, or "
-                  "ask for more examples.",
-                  args.sharding.examples, config.generate.max_scramble, rows));
+                  "Expected at least the {} examples of a walk. Lower {}, or ask for more "
+                  "examples.",
+                  args.sharding.examples, config.generate.max_scramble, rows,
+                  UsesRowsPerWalk(config.generate.target) ? "generate.rows_per_walk"
+                                                          : "generate.max_scramble"));
 }
 
 void Announce(const ShardSetSpec& set, const GenerateArgs& args) {
@@ -309,7 +311,7 @@ CLI::Option* AddSourceOptions(CLI::App& generate, GenerateArgs& args) {
           .add_option("--examples", args.sharding.examples, "Number of examples in the whole set")
           ->required()
           ->type_name("N")
-          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50));
+          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50).description(""));
   CLI::Option* out =
       generate
           .add_option("--out", args.out, "Folder for the shards; complete shards in it are kept")
@@ -376,7 +378,7 @@ void AddShardingOptions(CLI::App& generate, ShardingOptions& sharding) {
       ->type_name("HOW");
   generate.add_option("--chunk-rows", sharding.chunk_rows, "Rows per chunk, the unit of reading")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{INT32_MAX}))
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{INT32_MAX}).description(""))
       ->capture_default_str();
   generate.add_option("--shard-chunks", sharding.chunks_per_shard, "Chunks per file")
       ->type_name("N")

@@ -1,9 +1,12 @@
 // tandem init NAME
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -11,6 +14,7 @@
 #include "apps/command_line.h"
 #include "apps/output.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "config/load.h"
 #include "config/write.h"
 #include "starting_configs.h"
@@ -31,42 +35,72 @@ Config Parse(const StartingConfig& config) {
   return ParseConfig(std::string(config.yaml), std::string(config.name));
 }
 
-// Returns the config for the puzzle `name` or one of its family (cube3 for cube3_htm), or else the
-// first one.
-const StartingConfig& NearestTo(const std::string& name) {
-  const auto* const found = std::ranges::find_if(kStartingConfigs, [&](const StartingConfig& each) {
-    const std::string puzzle = Parse(each).domain.name;
-    return name == puzzle || name.starts_with(puzzle + "_");
-  });
-  return found == kStartingConfigs.end() ? kStartingConfigs.front() : *found;
-}
-
-// Returns the puzzle with an argument: the given one, or that of `nearest` if both puzzles have the
-// same parameter, or the default.
-DomainConfig DomainFor(const std::string& full_name, const DomainConfig& nearest) {
+// Returns the puzzle as it was given, perhaps without an argument.
+DomainConfig DomainFor(const std::string& full_name) {
   MakeDomain(full_name);  // throws InputError if there is no such puzzle
   const std::size_t colon = full_name.find(':');
   DomainConfig domain{.name = full_name.substr(0, colon)};
   if (colon != std::string::npos) domain.argument = full_name.substr(colon + 1);
-  const DomainParameter* parameter = ParameterOf(domain.name);
-  if (parameter == nullptr || !domain.argument.empty()) return domain;
-  const DomainParameter* other = ParameterOf(nearest.name);
-  const bool same =
-      other != nullptr && other->key == parameter->key && other->expected == parameter->expected;
-  domain.argument = same ? nearest.argument : parameter->default_value;
   return domain;
 }
 
-std::string StarterFor(const std::string& full_name) {
-  const StartingConfig& nearest = NearestTo(full_name.substr(0, full_name.find(':')));
+// How far the puzzle of a config is from `wanted`: the difference of their sizes. If no argument is
+// wanted, the default is nearest. Nothing if the two are different puzzles.
+std::optional<std::int64_t> DistanceOf(const DomainConfig& puzzle, const DomainConfig& wanted) {
+  if (puzzle.name != wanted.name) return std::nullopt;
+  const DomainParameter* parameter = ParameterOf(puzzle.name);
+  if (parameter == nullptr || puzzle.argument == wanted.argument) return 0;
+  if (wanted.argument.empty()) return puzzle.argument == parameter->default_value ? 0 : 1;
+  const auto size = ParseNumber<std::int64_t>(puzzle.argument);
+  const auto wanted_size = ParseNumber<std::int64_t>(wanted.argument);
+  if (size && wanted_size) return std::abs(*size - *wanted_size);
+  return parameter->key == "file" ? std::nullopt : std::optional<std::int64_t>(1);
+}
+
+// Returns the config of the nearest puzzle, or nothing if none is the same puzzle in another size.
+const StartingConfig* NearestTo(const DomainConfig& wanted) {
+  const StartingConfig* nearest = nullptr;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const StartingConfig& each : kStartingConfigs) {
+    const auto distance = DistanceOf(Parse(each).domain, wanted);
+    if (!distance || *distance >= least) continue;
+    nearest = &each;
+    least = *distance;
+  }
+  return nearest;
+}
+
+// Returns the settings of the first config for a puzzle that no config is for. The ball around the
+// goal is left out, because not every puzzle can have it.
+Config ConfigForAnyPuzzle(const DomainConfig& puzzle) {
+  Config config = Parse(kStartingConfigs.front());
+  config.search.ball_radius = 0;
+  config.domain = puzzle;
+  const DomainParameter* parameter = ParameterOf(puzzle.name);
+  if (parameter != nullptr && puzzle.argument.empty()) {
+    config.domain.argument = parameter->default_value;
+  }
+  return config;
+}
+
+Config ConfigLike(const StartingConfig& nearest, const DomainConfig& puzzle) {
   Config config = Parse(nearest);
-  config.domain = DomainFor(full_name, config.domain);
+  if (!puzzle.argument.empty()) config.domain.argument = puzzle.argument;
+  return config;
+}
+
+std::string StarterFor(const std::string& full_name) {
+  const DomainConfig puzzle = DomainFor(full_name);
+  const StartingConfig* nearest = NearestTo(puzzle);
+  const Config config =
+      nearest != nullptr ? ConfigLike(*nearest, puzzle) : ConfigForAnyPuzzle(puzzle);
   std::string yaml = StarterConfig(
       config,
       fmt::format("Trains on {}, with the settings of {}. Change them for your puzzle, above "
                   "all generate.max_scramble, the length of the longest scramble. `tandem "
                   "config --reference` describes the keys that are not listed here.",
-                  config.domain.full_name(), nearest.name));
+                  config.domain.full_name(),
+                  (nearest != nullptr ? *nearest : kStartingConfigs.front()).name));
   ParseConfig(yaml, full_name);  // throws InputError if the puzzle cannot have these settings
   return yaml;
 }
@@ -100,7 +134,8 @@ void AddInit(CommandLine& line) {
       ->type_name("FILE");
   init.footer(
       "The config has the keys to try first, and trains as it is. Its values are those of the\n"
-      "nearest config that comes with Tandem.\n\n"
+      "config that comes with Tandem for this puzzle or for the nearest size of it. A puzzle\n"
+      "without one gets those of the quickstart.\n\n"
       "  tandem init npuzzle:4 --out tiles.yaml\n"
       "  tandem train tiles.yaml");
 }

@@ -134,12 +134,8 @@ Table ReadMetrics(const fs::path& path) {
 }
 
 int RunMetrics(const MetricsArgs& args) {
-  const fs::path path = fs::path(args.run) / "metrics.jsonl";
-  if (!fs::exists(path)) {
-    throw InputError(fmt::format(
-        "{}: no such file; expected the folder of a run that has done an update", path.string()));
-  }
-  const std::string csv = ReadMetrics(path).Csv();
+  CheckHasFilesOfRun(args.run, {"metrics.jsonl"});
+  const std::string csv = ReadMetrics(fs::path(args.run) / "metrics.jsonl").Csv();
   if (args.csv.empty()) {
     fmt::print("{}", csv);
   } else {

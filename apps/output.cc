@@ -25,6 +25,20 @@ fs::path NewRunFolder(const std::string& prefix, const fs::path& config) {
   return folder;
 }
 
+void CheckHasFilesOfRun(const std::filesystem::path& folder,
+                        const std::vector<std::string>& files) {
+  if (!std::filesystem::exists(folder)) {
+    throw InputError(
+        fmt::format("{}: no such folder; expected the folder of a run", folder.string()));
+  }
+  for (const std::string& file : files) {
+    if (std::filesystem::exists(folder / file)) continue;
+    throw InputError(
+        fmt::format("{}: no such file; expected the folder of a run that has done an update",
+                    (folder / file).string()));
+  }
+}
+
 void CheckIsNotStatesFile(const char* option, const fs::path& path, const fs::path& states) {
   std::error_code ignored;
   if (!fs::equivalent(path, states, ignored)) return;

@@ -1,10 +1,11 @@
-// The exit codes of commands, and the folders and files that they write.
+// The exit codes of commands, and the folders and files that they read and write.
 #pragma once
 
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/file.h"
 
@@ -16,6 +17,10 @@ enum ExitCode : int { kDone = 0, kFailed = 1, kBadInput = 2, kSignalBase = 128 }
 /// Returns "runs/PREFIXconfig-20261121-142000", from the name of the config file and the time.
 /// Appends "-2", "-3" and so on if the folder exists.
 std::filesystem::path NewRunFolder(const std::string& prefix, const std::filesystem::path& config);
+
+/// Throws InputError if `folder` does not exist, or lacks one of the `files` that a run writes once
+/// it has done an update.
+void CheckHasFilesOfRun(const std::filesystem::path& folder, const std::vector<std::string>& files);
 
 /// Throws InputError, naming `option`, if the file to write is the file of the states.
 void CheckIsNotStatesFile(const char* option, const std::filesystem::path& path,

@@ -20,7 +20,7 @@
 #include "compare/learning_curve.h"
 #include "compare/report_page.h"
 #include "compare/run_timeline.h"
-#include "compare/runs.h"
+#include "compare/run_record.h"
 #include "config/fields.h"
 #include "tandem/error.h"
 #include "tandem/picture.h"
@@ -55,11 +55,7 @@ struct RunFiles {
 
 RunFiles ReadFiles(const std::string& run) {
   const fs::path folder = run;
-  for (const char* file : {"config.yaml", "metrics.jsonl"}) {
-    if (fs::exists(folder / file)) continue;
-    throw InputError(fmt::format("{}: not found. Expected the folder of a run of `tandem train`.",
-                                 (folder / file).string()));
-  }
+  CheckHasFilesOfRun(folder, {"config.yaml", "metrics.jsonl"});
   RunFiles files{.folder = folder,
                  .config = LoadConfig(folder / "config.yaml"),
                  .updates = ReadUpdates(folder / "metrics.jsonl"),

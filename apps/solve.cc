@@ -34,7 +34,8 @@ void AddSolve(CommandLine& line) {
       "  tandem solve --model runs/my-run --states my.txt --search astar --weight 0.8\n"
       "  tandem solve --model runs/my-run --states my.txt --ball 5 --improve 10\n\n"
       "Without --out the JSON lines go to standard output, unless that is a terminal.\n"
-      "Exit codes: 0 all states solved; 1 some not solved; 2 some lines are not valid states.");
+      "Exit codes: 0 all states solved; 1 some not solved, or failed; 2 wrong usage, or a line is\n"
+      "not a valid state; 130, 143 or 129 stopped by a signal.");
 }
 
 }  // namespace tandem

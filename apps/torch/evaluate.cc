@@ -7,7 +7,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/output.h"
@@ -15,11 +17,12 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "base/split_list.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "compare/evaluation.h"
 #include "compare/learning_curve.h"
-#include "compare/runs.h"
+#include "compare/run_record.h"
 #include "config/fields.h"
 #include "nn/torch_message.h"
 #include "search/expander.h"
@@ -35,45 +38,50 @@ namespace fs = std::filesystem;
 constexpr const char* kAll = "all";
 constexpr const char* kOption = "--checkpoints";
 
-// Adds a network to evaluate, unless one of the same iterations of this run is there already.
-void AddNetwork(std::vector<EvaluatedNetwork>& networks, const std::string& name,
-                const fs::path& file) {
-  EvaluatedNetwork network;
-  network.name = name;
-  network.file = file;
-  network.iterations = Checkpoint(file).iterations();
-  const auto same = [&](const EvaluatedNetwork& other) {
-    return other.iterations == network.iterations &&
-           other.file.parent_path() == network.file.parent_path();
-  };
-  if (std::ranges::none_of(networks, same)) networks.push_back(std::move(network));
-}
-
-void AddAllNetworks(std::vector<EvaluatedNetwork>& networks, const RunDirectory& run) {
-  const std::vector<fs::path> kept = run.AllKept();
-  for (const fs::path& file : kept) {
-    const std::string stem = file.stem().string();
-    AddNetwork(networks, "update " + stem.substr(stem.find('-') + 1), file);
+// `NetworkList` is the networks to evaluate, without their figures. Each one is in it once: the
+// best network of a run may also be its last.
+class NetworkList {
+ public:
+  void Add(const std::string& name, const fs::path& file) {
+    const Checkpoint checkpoint(file);
+    if (!weights_.insert(checkpoint.weights_sha256()).second) return;
+    networks_.push_back(
+        {.name = name, .file = file, .iterations = checkpoint.iterations(), .figures = {}});
   }
-  AddNetwork(networks, "last", run.checkpoint());
-  if (fs::exists(run.best())) AddNetwork(networks, "best", run.best());
-  if (!kept.empty()) return;
-  LogWarning(fmt::format(
-      "{} has no kept checkpoints, so only its last and best networks are evaluated. To keep more, "
-      "train with checkpoint.keep_every above 0.",
-      run.path().string()));
-}
 
-// Returns the networks that the options name, without their figures, in the order of training.
+  void AddAllOf(const RunDirectory& run) {
+    const std::vector<fs::path> kept = run.AllKept();
+    for (const fs::path& file : kept) {
+      const std::string stem = file.stem().string();
+      Add("update " + stem.substr(stem.find('-') + 1), file);
+    }
+    Add("last", run.checkpoint());
+    if (fs::exists(run.best())) Add("best", run.best());
+    if (!kept.empty()) return;
+    LogWarning(fmt::format(
+        "{} has no kept checkpoints, so only its last and best networks are evaluated. To keep "
+        "more, train with checkpoint.keep_every above 0.",
+        run.path().string()));
+  }
+
+  std::vector<EvaluatedNetwork> Take() { return std::move(networks_); }
+
+ private:
+  std::vector<EvaluatedNetwork> networks_;
+  std::set<std::string> weights_;  // SHA-256
+};
+
+// Returns the networks that the options name, in the order of training.
 std::vector<EvaluatedNetwork> NetworksOf(const EvaluateArgs& args, const RunDirectory& run) {
-  std::vector<EvaluatedNetwork> networks;
+  NetworkList list;
   for (const std::string& which : SplitList(args.checkpoints, kOption)) {
     if (which == kAll) {
-      AddAllNetworks(networks, run);
+      list.AddAllOf(run);
     } else {
-      AddNetwork(networks, which, CheckpointOf(run, which, kOption));
+      list.Add(which, CheckpointOf(run, which, kOption));
     }
   }
+  std::vector<EvaluatedNetwork> networks = list.Take();
   if (args.untrained) networks.push_back({.name = "untrained", .file = {}, .figures = {}});
   std::ranges::stable_sort(networks, {}, &EvaluatedNetwork::iterations);
   return networks;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ namespace {
 constexpr double kProbeShare = 0.05;
 constexpr double kProbeSeconds = 4;
 
-// A probe that has not finished its first updates ends after this multiple of its length.
+// A probe that has not finished its first updates ends this multiple of its length after it was set
+// up.
 constexpr double kPatience = 4;
 
 // Iterations of a probe's update. They are few, so that several updates fit. The times of
@@ -33,7 +35,8 @@ constexpr double kPatience = 4;
 constexpr std::int64_t kProbeIterations = 10;
 
 // With fewer updates, the last one would end far from the time limit, and the target network would
-// be refreshed too rarely.
+// be refreshed too rarely. A run whose speed could not be measured begins with this number: it is
+// revised after the first few updates, which must not be most of the learning-rate schedule.
 constexpr std::int64_t kFewestUpdates = 40;
 
 // In shorter runs, measuring which number of threads is fastest costs more than it gains.
@@ -55,8 +58,8 @@ struct ProbeLength {
 // Returns the config of a probe, whose network is discarded. It does not validate and has no later
 // phases, and its scrambles have the lengths of the end of a curriculum. It uses up no rows of a
 // stream: it generates all rows itself. It synchronizes with the device as often as the run will,
-// but logs no timing.
-Config ProbeFor(Config config, double seconds) {
+// but logs no timing. IterationsPerSecond limits its time.
+Config ProbeFor(Config config) {
   config.validation.every_updates = 0;
   config.profile.timing_every = 0;
   config.train.watchdog_seconds = 0;
@@ -65,17 +68,21 @@ Config ProbeFor(Config config, double seconds) {
   config.train.plan.clear();
   config.phases.clear();
   config.generate.curriculum = false;
-  config.train.max_seconds = kPatience * seconds;
+  config.train.max_seconds = 0;
   config.train.iterations_per_update =
       std::min(config.train.iterations_per_update, kProbeIterations);
   return config;
 }
 
-// Returns how many iterations per second a run does, including its waits for buffers; 0 if it did
-// not finish one.
-double IterationsPerSecond(const Config& config, const std::shared_ptr<Device>& device,
-                           const ProbeLength& length, const StopSignal& stop) {
-  TrainRun run(ProbeFor(config, length.seconds), device, std::nullopt, stop);
+// Returns how many iterations per second a run does, including its waits for buffers. Returns
+// nothing if no iteration ended in time.
+std::optional<double> IterationsPerSecond(const Config& config,
+                                          const std::shared_ptr<Device>& device,
+                                          const ProbeLength& length, const StopSignal& stop) {
+  StopSignal ends(&stop);
+  TrainRun run(ProbeFor(config), device, std::nullopt, ends);
+  const Stopwatch since_set_up;
+  ends.SetDeadlineIn(kPatience * length.seconds);  // setting up may take longer than that
   run.RunUpdate();  // the cold start, and code that is slow on its first call
   const Stopwatch watch;
   double measured = 0;
@@ -86,8 +93,10 @@ double IterationsPerSecond(const Config& config, const std::shared_ptr<Device>& 
   }
   if (stop.requested()) throw Stopped();
   if (iterations > 0) return static_cast<double>(iterations) / measured;
-  const RunSummary summary = run.Finish();
-  return static_cast<double>(summary.iterations) / summary.wall_s;
+  const double seconds = since_set_up.Seconds();
+  const std::int64_t done = run.Finish().iterations;
+  if (done == 0) return std::nullopt;
+  return static_cast<double>(done) / seconds;
 }
 
 void CheckMemory(Config config) {
@@ -126,18 +135,19 @@ std::int64_t FewestIterationsPerUpdate(const Config& config) {
   for (std::int64_t phase = 0; phase <= std::ssize(config.phases); ++phase) {
     const GenerateConfig generate = ConfigOfPhase(config, phase).generate;
     if (generate.searches()) needed = std::max(needed, generate.rows_per_search());
-    if (LabelsWholeWalks(generate.target)) needed = std::max(needed, generate.rows_of_walk());
+    if (LabelsWalks(generate.target)) needed = std::max(needed, generate.rows_of_walk());
   }
   return (needed + rows - 1) / rows;
 }
 
 }  // namespace
 
-std::int64_t FastestThreads(const std::vector<ThreadRate>& rates) {
-  const double best = std::ranges::max(rates, {}, &ThreadRate::iterations_per_s).iterations_per_s;
-  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-  for (const ThreadRate& rate : rates) {
-    if (rate.iterations_per_s * kMinSpeedUp >= best) fewest = std::min(fewest, rate.threads);
+std::optional<std::int64_t> FastestThreads(const std::vector<ThreadRate>& rates) {
+  double best = 0;
+  for (const ThreadRate& rate : rates) best = std::max(best, rate.iterations_per_s.value_or(0));
+  std::optional<std::int64_t> fewest;
+  for (const auto& [threads, rate] : rates) {
+    if (rate && *rate * kMinSpeedUp >= best) fewest = std::min(fewest.value_or(threads), threads);
   }
   return fewest;
 }
@@ -164,21 +174,30 @@ Config MeasureThreads(Config config, const Config& requested, const std::shared_
     return changed;
   };
   const ProbeLength length = ThreadProbeLength(config, kRounds * rates.size());
+  // A round in which no iteration ended in time counts as a rate of 0 if the other one has a rate.
   for (int round = 0; round < kRounds; ++round) {
-    for (ThreadRate& rate : rates) {
-      rate.iterations_per_s +=
-          IterationsPerSecond(with(rate.threads), device, length, stop) / kRounds;
+    for (auto& [threads, rate] : rates) {
+      const auto measured = IterationsPerSecond(with(threads), device, length, stop);
+      if (measured) rate = rate.value_or(0) + *measured / kRounds;
     }
   }
-  const std::int64_t threads = FastestThreads(rates);
+  const std::optional<std::int64_t> fastest = FastestThreads(rates);
+  if (!fastest) {
+    LogWarning(fmt::format(
+        "train.threads is {}, the default: no measurement finished an iteration within {}. Set "
+        "train.threads to the number with which this machine is fastest.",
+        *config.train.threads, HumanSeconds(kPatience * length.seconds)));
+    return config;
+  }
   std::vector<std::string> measured;
   measured.reserve(rates.size());
-  for (const ThreadRate& rate : rates) {
-    measured.push_back(fmt::format("{:.3g} with {}", rate.iterations_per_s, rate.threads));
+  for (const auto& [threads, rate] : rates) {
+    measured.push_back(rate ? fmt::format("{:.3g} with {}", *rate, threads)
+                            : fmt::format("none with {}", threads));
   }
-  LogInfo(fmt::format("train.threads is {}; measured iterations/s: {}", threads,
+  LogInfo(fmt::format("train.threads is {}; measured iterations/s: {}", *fastest,
                       fmt::join(measured, ", ")));
-  return with(threads);
+  return with(*fastest);
 }
 
 Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
@@ -188,20 +207,26 @@ Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
   const double limit = config.train.max_seconds;
   LogInfo(fmt::format("measuring how many updates fit into {}", HumanSeconds(limit)));
   const ProbeLength length{.seconds = std::min(kProbeSeconds, kProbeShare * limit)};
-  const double rate = IterationsPerSecond(config, device, length, stop);
-  const double elapsed = began.Seconds();
-  if (rate > 0) {
-    const std::int64_t requested = config.train.iterations_per_update;
-    const std::int64_t iterations = IterationsPerUpdate(config, (limit - elapsed) * rate);
-    if (iterations < requested) {
-      LogInfo(fmt::format("train.iterations_per_update is {} instead of {}, so that {} updates fit",
-                          iterations, requested, kFewestUpdates));
-    }
-    config.train.iterations_per_update = iterations;
-  }
-  config.train.max_updates = UpdatesThatFit(
-      limit, elapsed, static_cast<double>(config.train.iterations_per_update) / rate);
+  const std::optional<double> rate = IterationsPerSecond(config, device, length, stop);
   config.train.follows_clock = true;
+  if (!rate) {
+    LogWarning(fmt::format(
+        "no iteration ended within {}, so the number of updates that fit is unknown; the run plans "
+        "{} and revises that as it goes on",
+        HumanSeconds(kPatience * length.seconds), kFewestUpdates));
+    config.train.max_updates = kFewestUpdates;
+    return config;
+  }
+  const double elapsed = began.Seconds();
+  const std::int64_t requested = config.train.iterations_per_update;
+  const std::int64_t iterations = IterationsPerUpdate(config, (limit - elapsed) * *rate);
+  if (iterations < requested) {
+    LogInfo(fmt::format("train.iterations_per_update is {} instead of {}, so that {} updates fit",
+                        iterations, requested, kFewestUpdates));
+  }
+  config.train.iterations_per_update = iterations;
+  config.train.max_updates =
+      UpdatesThatFit(limit, elapsed, static_cast<double>(iterations) / *rate);
   return config;
 }
 

@@ -70,6 +70,7 @@ void Insert(TensorDict& dict, const std::string& name, const ValidationResult& r
   TensorDict inner = MakeTensorDict();
   inner.insert("solve_rate", result.solve_rate);
   if (result.value_error) inner.insert("value_error", *result.value_error);
+  if (result.states) inner.insert("states", *result.states);
   dict.insert(name, inner);
 }
 
@@ -193,10 +194,11 @@ TensorDict ToDict(const RunState& state) {
 std::optional<ValidationResult> ResultIn(const Entries& entries, const char* name) {
   if (!entries.Has(name)) return std::nullopt;
   const Entries result = entries.Dict(name);
-  return ValidationResult{.solve_rate = result.Real("solve_rate"),
-                          .value_error = result.Has("value_error")
-                                             ? std::optional(result.Real("value_error"))
-                                             : std::nullopt};
+  return ValidationResult{
+      .solve_rate = result.Real("solve_rate"),
+      .value_error =
+          result.Has("value_error") ? std::optional(result.Real("value_error")) : std::nullopt,
+      .states = result.Has("states") ? std::optional(result.Count("states")) : std::nullopt};
 }
 
 Entries RunStateIn(const TensorDict& checkpoint, const std::string& file) {
@@ -242,6 +244,10 @@ Checkpoint::Checkpoint(const std::filesystem::path& path)
   iterations_ = Entries(content_, file_).Count("iterations");
 }
 
+std::string Checkpoint::weights_sha256() const {
+  return Entries(content_, file_).Text("weights_sha256");
+}
+
 void Checkpoint::CheckDomain(const std::string& domain) const {
   const std::string trained_on = Entries(content_, file_).Text("domain");
   if (IsSameDomain(trained_on, domain)) return;
@@ -264,7 +270,7 @@ void Checkpoint::LoadModel(Network& net, const std::string& domain) const {
   check("activation", "network.activation", std::string(NameOf(kActivations, Activation::kRelu)),
         std::string(NameOf(kActivations, net.spec().layers.activation)));
   LoadStateDict(entries.Dict("model").dict(), net.State(), file_);
-  if (WeightsSha256(net.State()) != entries.Text("weights_sha256")) {
+  if (WeightsSha256(net.State()) != weights_sha256()) {
     throw InputError(fmt::format(
         "{}: the SHA-256 of the weights does not match; the file is damaged. Use another "
         "checkpoint, or train again.",

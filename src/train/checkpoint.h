@@ -60,6 +60,9 @@ class Checkpoint {
   const std::string& file() const { return file_; }
   std::int64_t iterations() const { return iterations_; }
 
+  /// The SHA-256 of the network to solve with.
+  std::string weights_sha256() const;
+
   /// Throws InputError that names both puzzles if the checkpoint was not trained on `domain`, a
   /// DomainSpec::identity.
   void CheckDomain(const std::string& domain) const;

@@ -21,7 +21,8 @@ inline constexpr std::string_view kRowsArrow = "rows";
 /// The name of the thread in traces and in the run's time profile.
 inline constexpr const char* kGeneratorThread = "generator";
 
-/// FillStats says when a fill began, how long it took, and how its searches went.
+/// FillStats says when a fill began, how long it took, and how its searches went. The fill of an
+/// update that needed none has no length and begins with the update.
 struct FillStats {
   Stopwatch::Clock::time_point began;
   double seconds = 0;  ///< time in Generator::Fill

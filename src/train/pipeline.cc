@@ -53,7 +53,6 @@ class Pipeline::Modes {
   // rows again: they depend on the seed and their numbers alone, and a target network that labels
   // them still has its first weights, because nothing refreshes it.
   void OneFill(UpdateRecord& record) {
-    record.fill.began = Stopwatch::Clock::now();  // of no length, unless there is a fill
     if (!filled_) {
       p_.StartFill(0);
       filled_.emplace(p_.WaitForRows(record));
@@ -130,7 +129,7 @@ Pipeline::~Pipeline() {
 
 UpdateRecord Pipeline::RunUpdate() {
   const Stopwatch watch;
-  UpdateRecord record{.update = next_++};
+  UpdateRecord record{.update = next_++, .fill = {.began = watch.start()}};
   if (!fills_) {
     target_.Offer(record.update);  // to generators in other processes
     Train(nullptr, record);        // all rows come from shards or a stream

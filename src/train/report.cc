@@ -242,7 +242,8 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
     return "whether the network is learning is unknown: the run ended before its first validation";
   }
   const ValidationResult& now = *run.validation;
-  const std::int64_t states = config.validation.states;
+  // validation.file may hold fewer states than the config asks for.
+  const std::int64_t states = now.states.value_or(config.validation.states);
   const std::string solves =
       fmt::format("{} {} of the validation states", WhatSolves(config.validation), Percent(now));
   if (run.best && IsClearlyAbove(run.best->solve_rate, now.solve_rate, states)) {

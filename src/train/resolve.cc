@@ -74,7 +74,7 @@ void ResolveRowsPerWalk(Config& config, const RowsOfWalk& rows) {
   const std::vector<Field> fields = FieldsOf(asked);
   const auto resolved = [&](std::int64_t phase) -> std::optional<std::int64_t> {
     const GenerateConfig generate = ConfigOfPhase(asked, phase).generate;
-    if (generate.rows_per_walk || !TakesRowsOfWalks(generate.target)) return std::nullopt;
+    if (generate.rows_per_walk || !UsesRowsPerWalk(generate.target)) return std::nullopt;
     return rows(generate);
   };
   if (const auto of_run = resolved(0)) config.generate.rows_per_walk = of_run;

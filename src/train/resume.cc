@@ -29,7 +29,8 @@ namespace {
 constexpr auto kMayChange = std::to_array<std::string_view>(
     {// How long, how fast and where the run works.
      "train.max_updates", "train.max_seconds", "train.threads", "generate.workers",
-     "inference.threads", "prefetch.", "device", "memory.", "replay.map_to",
+     "inference.threads", "prefetch.", "device", "memory.", "replay.map_to", "train.step",
+     "train.first_layer", "inference.forward", "inference.first_layer",
      // What it reads, writes and reports.
      "data.path", "data.on_damage", "data.reading", "data.cpu_prefetch", "data.gpu_prefetch",
      "data.max_lag", "data.stream_rows", "data.stream_shards", "checkpoint.", "search.", "report.",

@@ -183,7 +183,7 @@ void RunDirectory::RemovePartialFiles() const {
     const std::string_view name = NameOfPartial(file);
     const auto has_name = [&](const fs::path& path) { return path.filename() == name; };
     if (IsReplay(name) || UpdateOfKept(name) || NumberIn(name, "previous-", ".pt") ||
-        std::ranges::any_of(own, has_name)) {
+        NumberIn(name, "best-", ".pt") || std::ranges::any_of(own, has_name)) {
       fs::remove(entry.path());
     }
   }
@@ -249,8 +249,18 @@ fs::path RunDirectory::best_aside(std::int64_t update) const {
   return path_ / fmt::format("best-{}.pt", update);
 }
 
+// A second name for the file costs no space, and writing a new `file` replaces only the first name.
+void RunDirectory::KeepAs(const fs::path& file, const fs::path& aside) {
+  if (fs::exists(aside)) return;
+  std::error_code no_links;
+  fs::create_hard_link(fs::canonical(file), aside, no_links);
+  if (no_links) {
+    WriteFileAtomically(aside, ReadFile(file, std::numeric_limits<std::int64_t>::max()));
+  }
+}
+
 void RunDirectory::SetBestAside(std::int64_t update) const {
-  if (fs::exists(best())) fs::rename(best(), best_aside(update));
+  if (fs::exists(best())) KeepAs(best(), best_aside(update));
 }
 
 // Of the networks that were set aside after at most `newest` updates, keeps only those that a
@@ -285,6 +295,7 @@ void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> be
     fs::remove(best());
   } else if (fs::exists(best_aside(*best_update))) {
     fs::rename(best_aside(*best_update), best());
+    fs::remove(best_aside(*best_update));  // rename does nothing if both name the same file
   }
   KeepBestOf(best_update, std::numeric_limits<std::int64_t>::max());
 }
@@ -316,15 +327,8 @@ std::vector<fs::path> RunDirectory::Checkpoints() const {
   return paths;
 }
 
-// A second name for the file costs no space. The next checkpoint replaces only the first name.
 void RunDirectory::SetCheckpointAside(std::int64_t next) const {
-  const fs::path aside = previous(next);
-  if (fs::exists(aside)) return;
-  std::error_code no_links;
-  fs::create_hard_link(fs::canonical(checkpoint()), aside, no_links);
-  if (no_links) {
-    WriteFileAtomically(aside, ReadFile(checkpoint(), std::numeric_limits<std::int64_t>::max()));
-  }
+  KeepAs(checkpoint(), previous(next));
 }
 
 fs::path RunDirectory::kept(std::int64_t updates) const {

@@ -100,8 +100,8 @@ class RunDirectory {
   /// checkpoint, which relies on the lines of all earlier updates.
   void SyncMetrics() const;
 
-  /// Renames best.pt, the network after `update` updates, to best-N.pt. The last checkpoint may
-  /// still refer to it.
+  /// Keeps best.pt, the network after `update` updates, as best-N.pt also after a better one is
+  /// written, because the last checkpoint may still refer to it. Does nothing if best-N.pt exists.
   void SetBestAside(std::int64_t update) const;
 
   /// Call after writing the checkpoint that continues with update `next` and knows the best network
@@ -123,6 +123,7 @@ class RunDirectory {
   std::filesystem::path previous(std::int64_t next) const;
   std::set<std::int64_t> NumbersOf(std::string_view prefix, std::string_view suffix) const;
   std::vector<std::int64_t> Previous() const;  // the newest first
+  static void KeepAs(const std::filesystem::path& file, const std::filesystem::path& aside);
   static void Append(const std::filesystem::path& file, const std::string& lines);
   static void Sync(const std::filesystem::path& file);
   static void KeepLinesOf(const std::filesystem::path& file, std::int64_t updates);

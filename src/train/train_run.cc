@@ -22,12 +22,20 @@
 #include "nn/tensor_file.h"
 #include "nn/torch_message.h"
 #include "ranks/ranks.h"
+#include "train/bottleneck.h"
 #include "train/checkpoint.h"
 #include "train/components.h"
 #include "train/failure.h"
 #include "train/resolve.h"
 
 namespace tandem {
+namespace {
+
+Error StallError() {
+  return Error("the run made no progress for train.watchdog_seconds; see the threads above");
+}
+
+}  // namespace
 
 TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
                    std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began,
@@ -87,16 +95,17 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
 TrainRun::~TrainRun() = default;
 
 // With train.on_stall: stop, a run that is stuck is stopped as by a signal, and the waits for
-// buffers end with an error. The main thread then saves the state. A thread that does not return
-// from what it does cannot be ended, so the process ends without it.
+// buffers end with an error. The main thread then saves the state and throws the error, also if it
+// did not wait and the thread that was stuck goes on. A thread that does not return from what it
+// does cannot be ended, so the process ends without it.
 void TrainRun::Watch() {
   const bool stops = config_.train.on_stall == OnStall::kStop;
   Watchdog::Actions actions;
   actions.on_stall = [this, stops](const std::string& description) {
     LogWarning(description);
     if (!stops) return;
-    interrupter_.Interrupt(std::make_exception_ptr(
-        Error("the run made no progress for train.watchdog_seconds; see the threads above")));
+    stalled_ = true;
+    interrupter_.Interrupt(std::make_exception_ptr(StallError()));
     requests_.Request();  // last, so that the error is the reason and not the stop
   };
   if (stops) {
@@ -185,25 +194,6 @@ void TrainRun::StartEvents() {
   tensorboard_.emplace(directory_->new_events(), WithAbsolutePaths(config_), so_far_.iterations);
 }
 
-void TrainRun::RewindTo(const Checkpoint& checkpoint) {
-  CheckReplayCanBeRead();
-  const Attach attach(time_.main());
-  const Span span(Phase::kSetUp);
-  const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  if (saver_) saver_->WaitWithoutThrowing();  // so that no file of a later update appears
-  so_far_ = checkpoint.Counters();
-  ForgetPlanFrom(so_far_.updates);
-  if (saver_) saver_->ContinueFrom(so_far_.updates);
-  report_.reset();
-  last_fill_ = {};
-  end_ = RunEnd::kAllUpdates;
-  ended_ = false;
-  MakeComponents(&checkpoint, /*ended=*/nullptr);
-  if (!directory_) return;
-  DropLaterFiles();
-  StartEvents();
-}
-
 bool TrainRun::RunUpdate() {
   // A resumed run may have been killed after its last update, before it wrote its summary.
   if (so_far_.updates >= *config_.train.max_updates) ended_ = true;
@@ -228,11 +218,13 @@ bool TrainRun::RunUpdate() {
   return !ended_;
 }
 
-// Runs `work`. If it throws, saves the state before the current update, or the current state if no
-// update has begun, and adds the update and the stage to the message.
+// Runs `work`. If it throws, or if the watchdog has stopped the run, saves the state before the
+// current update, or the current state if no update has begun. Then throws the error with the
+// update and the stage in its message.
 void TrainRun::SaveOnFailure(const std::function<void()>& work) {
   try {
     work();
+    if (stalled_) throw StallError();
   } catch (...) {
     const Phase phase = Timeline::FailedPhase();  // before the spans of saving
     SaveUnfinished();
@@ -311,7 +303,8 @@ void TrainRun::IterationEnds(std::int64_t iterations) {
   const Progress progress{
       .iterations_done = iterations,
       .iterations = *config_.train.max_updates * config_.train.iterations_per_update,
-      .examples = so_far_.examples + of_update * components_->batch_size,
+      .examples =
+          so_far_.examples + of_update * components_->batch_size * components_->trainer.num_ranks(),
       .phase = so_far_.phase,
       .seconds = earlier_s_ + began_.Seconds(),
       .max_seconds = config_.train.max_seconds,
@@ -333,7 +326,7 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
   so_far_.iterations += train.iterations;
   so_far_.examples += train.examples;
   so_far_.skipped += train.skipped;
-  trained_rows_ += train.examples / (ranks_ != nullptr ? ranks_->size() : 1);
+  trained_rows_ += train.examples / components_->trainer.num_ranks();
   so_far_.generate_s += record.fill.seconds;
   so_far_.train_s += train.seconds;
   so_far_.wait_for_rows_s += record.wait_for_rows_s;

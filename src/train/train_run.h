@@ -1,6 +1,7 @@
 // A training run: it owns the network, the generator, the buffers and every thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -41,7 +42,7 @@ struct RunState;
 struct Progress {
   std::int64_t iterations_done = 0;
   std::int64_t iterations = 0;       ///< of the whole run
-  std::int64_t examples = 0;         ///< rows trained on
+  std::int64_t examples = 0;         ///< rows trained on, by all ranks
   std::int64_t phase = 0;            ///< number of the current phase
   double seconds = 0;                ///< since the run began
   double max_seconds = 0;            ///< the time limit; 0: none
@@ -100,14 +101,6 @@ class TrainRun final : private ProgressListener {
   /// RunUpdate does if one of them could not be written.
   void AwaitCheckpoint();
 
-  /// Goes back to a checkpoint of this run, or of a run of the same config, and forgets everything
-  /// after it. Background work is stopped and its results are dropped, and all components are built
-  /// again, so the same updates follow. The time that was spent still counts. With replay, the
-  /// replay file of the checkpoint must still be in the folder; a run with replay but without a
-  /// folder throws InputError and stays unchanged. Throws InputError if the checkpoint does not
-  /// match; the run can then only be destroyed.
-  void RewindTo(const Checkpoint& checkpoint);
-
   /// Ends the run after the current iteration. Safe in a signal handler and from any thread.
   void RequestStop() noexcept { requests_.Request(); }
 
@@ -126,7 +119,7 @@ class TrainRun final : private ProgressListener {
   std::int64_t num_parameters() const;
 
  private:
-  // Setting up and going back.
+  // Setting up.
   void MakeComponents(const Checkpoint* from, const RunState* ended);
   void Watch();
   void CheckReplayCanBeRead() const;
@@ -178,6 +171,7 @@ class TrainRun final : private ProgressListener {
   std::optional<AgreedStop> agreed_stop_;  // with ranks: the stops of all of them
   const StopSignal& stop_;                 // what ends fills and trainings
   Interrupter interrupter_;                // ends the waits of a run that is stuck
+  std::atomic<bool> stalled_ = false;      // the watchdog has stopped the run
   std::vector<TrainObserver*> observers_;
 
   RunProfile time_;

@@ -62,10 +62,12 @@ class TorchTrainer final : public Trainer {
   /// The number of steps that this object has done.
   std::int64_t num_steps() const { return num_steps_; }
 
+  /// The number of processes that train together; 1 if this one trains alone.
+  std::int64_t num_ranks() const { return reducer_ != nullptr ? reducer_->size() : 1; }
+
  private:
   class Pass;
 
-  std::int64_t num_ranks() const { return reducer_ != nullptr ? reducer_->size() : 1; }
   void AverageStatistics();
   double ErrorOfTarget();
   double LearningRateAt(std::int64_t iteration, std::int64_t update) const;

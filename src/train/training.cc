@@ -4,11 +4,9 @@
 
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
-#include "nn/device.h"
 #include "nn/torch_message.h"
-#include "train/calibrate.h"
 #include "train/checkpoint.h"
-#include "train/resolve.h"
+#include "train/prepare_run.h"
 #include "train/resume.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"
@@ -18,27 +16,22 @@ namespace tandem {
 struct Training::Run final : TrainObserver {
   // A new run.
   Run(const Config& asked, const std::filesystem::path& folder, const StopSignal* outer)
-      : stop(outer), device(OpenDevice(asked.device)), directory(RunDirectory::Create(folder)) {
+      : stop(outer), directory(RunDirectory::Create(folder)) {
     try {
-      train.emplace(ReplaceAutos(asked, device, began, stop), device, directory, stop, began);
+      Begin(PrepareNew(asked, /*group=*/nullptr, began, stop));
     } catch (...) {
       directory.Abandon();  // does nothing if the run has already written files
       throw;
     }
-    train->AddObserver(*this);
   }
 
   // The run in `folder` from the checkpoint in `file`.
   Run(RunDirectory folder, const std::filesystem::path& file,
       const std::vector<Override>& overrides, const StopSignal* outer)
       : stop(outer), directory(std::move(folder)) {
-    const Checkpoint checkpoint(file);
-    const Config asked = ConfigToResume(directory, checkpoint, overrides);
-    const RunCounters done = checkpoint.Counters();
-    CheckNotComplete(asked, done, directory.path());
-    device = OpenDevice(asked.device);
-    train.emplace(ResolveAutos(asked, *device), device, directory, stop, began, &checkpoint);
-    train->AddObserver(*this);
+    const PreparedRun prepared = PrepareRest(directory, file, overrides, /*group=*/nullptr);
+    const RunCounters done = prepared.from->Counters();
+    Begin(prepared);
     progress = {.updates = done.updates,
                 .iterations = done.iterations,
                 .examples = done.examples,
@@ -47,6 +40,11 @@ struct Training::Run final : TrainObserver {
                 .solve_rate = {},
                 .value_error = {}};
     if (done.validation) Note(*done.validation);
+  }
+
+  void Begin(const PreparedRun& prepared) {
+    train.emplace(prepared.config, prepared.device, directory, stop, began, prepared.from.get());
+    train->AddObserver(*this);
   }
 
   void OnIteration(const Progress& now) override {
@@ -72,7 +70,6 @@ struct Training::Run final : TrainObserver {
 
   const Stopwatch began;
   const StopSignal stop;
-  std::shared_ptr<Device> device;
   const RunDirectory directory;
   TrainingProgress progress;
   std::optional<TrainRun> train;  // set by the constructors

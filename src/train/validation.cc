@@ -217,6 +217,7 @@ ValidationReport Validator::Validate(const Network& net, const StopSignal& stop)
   net_.Load(net);
   const std::vector<bool> solved = Solve(stop);
   ValidationReport report;
+  report.states = std::ssize(solved);
   report.solve_rate =
       static_cast<double>(std::ranges::count(solved, true)) / static_cast<double>(solved.size());
   std::map<std::int64_t, std::vector<bool>> by_length;

@@ -148,6 +148,28 @@ INSTANTIATE_TEST_SUITE_P(Shards, InjectedFault,
                                               kShards},
                                          Case{"train.step:error:13", "training", kShards}));
 
+// The main thread is stuck in each iteration, and goes on before the watchdog would end the
+// process.
+TEST(Stall, EndsTheRunWithAnErrorAlsoIfTheThreadGoesOn) {
+  const TempFolder temp;
+  const fs::path folder = temp.path() / "run";
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal never;
+  const Config config =
+      ConfigWith(kSmall, {"train.watchdog_seconds=1", "train.on_stall=stop"}, *device);
+  {
+    TrainRun run(config, device, RunDirectory::Create(folder), never);
+    EachIteration stuck([](const Progress&) { TakeTime(std::chrono::milliseconds(1300)); });
+    run.AddObserver(stuck);
+    EXPECT_THAT(
+        [&] { ToTheEnd(run); },
+        ThrowsMessage<Error>(AllOf(StartsWith("update "), HasSubstr("the run made no progress"))));
+  }
+  const RunSummary resumed = ResumeRun(folder, device);
+  EXPECT_EQ(resumed.updates, 6);
+  EXPECT_EQ(resumed.weights_sha256, TrainToTheEnd(config, device).weights_sha256);
+}
+
 TEST(FaultPoints, UnknownFaultErrorListsThePoints) {
   for (const char* wrong : {"nothing:error", "simulator", "simulator:wrong", "simulator:error:0"}) {
     EXPECT_THAT([&] { ArmFault(wrong); },

@@ -502,9 +502,13 @@ TEST(Modes, WithoutAGeneratorNothingIsFilled) {
   for (const bool async : {true, false}) {
     const Config config = ConfigFor(async, async ? 1 : 0);
     Pipeline pipeline(config, {.trainer = trainer, .progress = progress}, 0, 2, {}, stop);
+    const auto began = Stopwatch::Clock::now();
     const UpdateRecord record = pipeline.RunUpdate();
     EXPECT_EQ(record.train.iterations, 3);
     EXPECT_EQ(record.wait_for_rows_s, 0);
+    EXPECT_EQ(record.fill.seconds, 0);
+    EXPECT_GE(record.fill.began, began);
+    EXPECT_LE(record.fill.began, record.train.began);
     EXPECT_EQ(record.lag_updates, 0);
     EXPECT_EQ(pipeline.RunUpdate().update, 1);
   }

@@ -177,16 +177,18 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"generate.target=value_iteration", "train.ema_decay=0.9",
                                  "train.ema_use=both", "pipeline.refresh=solve_rate",
                                  "pipeline.refresh_margin=0"},
-        std::vector<std::string>{"generate.target=value_iteration", "train.first_layer=gather",
+        std::vector<std::string>{"generate.target=value_iteration", "train.step=autograd",
+                                 "inference.forward=operators"},
+        std::vector<std::string>{"generate.target=value_iteration", "train.step=autograd",
+                                 "inference.forward=operators", "train.first_layer=gather",
                                  "inference.first_layer=gather"},
-        std::vector<std::string>{"train.step=auto", "network.norm=layer", "train.ema_decay=0.9"},
-        std::vector<std::string>{"train.step=auto", "network.norm=rms", "train.precision=fp32",
-                                 "optimizer.name=muon"},
+        std::vector<std::string>{"network.norm=layer", "train.ema_decay=0.9"},
+        std::vector<std::string>{"network.norm=rms", "train.precision=fp32", "optimizer.name=muon"},
         std::vector<std::string>{"generate.target=value_iteration", "domain.name=npuzzle",
                                  "domain.size=3", "network.kind=resnet_2d", "network.channels=4",
                                  "train.ema_decay=0.9"},
         std::vector<std::string>{"generate.target=value_iteration", "network.kind=mlp",
-                                 "network.norm=layer", "train.step=auto", "train.ema_decay=0.9"},
+                                 "network.norm=layer", "train.ema_decay=0.9"},
         std::vector<std::string>{"train.step=captured", "train.precision=bf16",
                                  "train.ema_decay=0.9"},
         std::vector<std::string>{"generate.target=value_iteration", "network.norm=layer",
@@ -336,6 +338,16 @@ TEST_P(InFolder, CheckpointWithoutALongestScrambleBeginsWithOne) {
   EXPECT_EQ(Inside(old, {"resume"}).erase("longest_scramble"), 1U);
   WriteTensorFile(file, old);
   EXPECT_EQ(Checkpoint(file).Pipeline().longest_scramble, 1);
+}
+
+TEST_P(InFolder, CheckpointWithoutTheNumberOfValidationStatesCanBeRead) {
+  RunInterrupted(3, [](TrainRun& run) { run.RequestStop(); });
+  const fs::path file = folder_ / "checkpoint.pt";
+  EXPECT_EQ(Checkpoint(file).Counters().at_start.value().states, 16);
+  const TensorDict old = ReadTensorFile(file);
+  EXPECT_EQ(Inside(old, {"resume", "counters", "at_start"}).erase("states"), 1U);
+  WriteTensorFile(file, old);
+  EXPECT_EQ(Checkpoint(file).Counters().at_start.value().states, std::nullopt);
 }
 
 TEST_P(InFolder, BestCannotBeResumed) {

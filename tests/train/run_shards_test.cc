@@ -99,6 +99,15 @@ TEST_F(FromShards, SummaryReportsEachStage) {
   EXPECT_GT(summary["time"]["disk"]["phases"]["disk_load"].get<double>(), 0);
 }
 
+TEST_F(FromShards, MetricsHaveAFillWithoutLengthWithinTheRun) {
+  RunStopped(1'000'000, {});
+  for (const nlohmann::json& line : MetricsOf(folder_)) {
+    EXPECT_EQ(line["generate_s"].get<double>(), 0);
+    EXPECT_GE(line["generate_began_s"].get<double>(), 0);
+    EXPECT_LE(line["generate_began_s"].get<double>(), line["elapsed_s"].get<double>());
+  }
+}
+
 TEST_F(FromShards, RejectsShardsOfAnotherPuzzle) {
   try {
     Run({"domain.size=4"});

@@ -16,6 +16,7 @@
 #include "support/temp_folder.h"
 #include "support/wait.h"
 #include "tandem/error.h"
+#include "train/bottleneck.h"
 #include "train/run_profile.h"
 #include "train/timing_breakdown.h"
 #include "train/trace.h"

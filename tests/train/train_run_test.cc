@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
@@ -27,6 +28,7 @@
 #include "support/recording_device.h"
 #include "support/small_run.h"
 #include "support/temp_folder.h"
+#include "support/wait.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/calibrate.h"
@@ -491,6 +493,26 @@ TEST_F(InFolder, ReopenRemovesPartialFilesOfAKilledProgram) {
                                    "notes.txt.4711.partial", "replay-7.txt", "summary.json"}));
 }
 
+TEST_F(InFolder, BestStaysUntilItsSuccessorIsWritten) {
+  const RunDirectory directory = RunDirectory::Create(folder_);
+  const fs::path aside = folder_ / "best-2.pt";
+  WriteFileAtomically(directory.best(), "after update 2");
+  directory.SetBestAside(2);
+  EXPECT_EQ(ReadFile(directory.best()), "after update 2");
+  EXPECT_EQ(ReadFile(aside), "after update 2");
+
+  directory.GoBackTo(3, 2);  // as after a kill before the successor was written
+  EXPECT_EQ(ReadFile(directory.best()), "after update 2");
+  EXPECT_FALSE(fs::exists(aside));
+
+  directory.SetBestAside(2);
+  WriteFileAtomically(directory.best(), "after update 4");
+  EXPECT_EQ(ReadFile(aside), "after update 2");
+  directory.GoBackTo(3, 2);
+  EXPECT_EQ(ReadFile(directory.best()), "after update 2");
+  EXPECT_FALSE(fs::exists(aside));
+}
+
 TEST_F(InFolder, ModelEvaluatesLikeTheNetworkOfTheCheckpoint) {
   RunToTheEnd({}, RunDirectory::Create(folder_));
   const RunDirectory run = RunDirectory::Open(folder_);
@@ -564,6 +586,31 @@ TEST_F(InFolder, RunWhoseGeneratorsCannotBeToldItsEndHasASummary) {
   EXPECT_TRUE(fs::exists(folder_ / "summary.json"));
 }
 
+TEST_F(InFolder, OnlyPublishedFilesAreRemovedAndAFailureDoesNotEndTheRun) {
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal stop;
+  const Config config = MakeConfig({"data.source=stream", "data.live_share=0.5",
+                                    "generate.target=value_iteration", "train.max_updates=2"},
+                                   *device);
+  const RunDirectory directory = RunDirectory::Create(folder_);
+  const fs::path published = folder_ / "published";
+  const fs::path in_the_way = published / "weights-100.pt";
+  fs::create_directories(in_the_way / "a file");
+  const std::vector<std::string> own = {"weights-99.pt", "weights-98.pt.4711.partial",
+                                        "manifest.json.4711.partial"};
+  const std::vector<std::string> foreign = {"notes.txt", "weights-old.pt", "weights-99.pt.bak",
+                                            "x.4711.partial"};
+  for (const std::string& name : own) WriteFileAtomically(published / name, "left");
+  for (const std::string& name : foreign) WriteFileAtomically(published / name, "precious");
+  testing::internal::CaptureStderr();
+  TrainRun run(config, device, directory, stop);
+  ToTheEnd(run);
+  const std::string messages = testing::internal::GetCapturedStderr();
+  for (const std::string& name : own) EXPECT_FALSE(fs::exists(published / name)) << name;
+  for (const std::string& name : foreign) EXPECT_TRUE(fs::exists(published / name)) << name;
+  EXPECT_NE(messages.find("cannot remove " + in_the_way.string()), std::string::npos) << messages;
+}
+
 TEST_F(InFolder, StopInTheLastValidationLeavesAFinishedRun) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
@@ -635,7 +682,11 @@ TEST(FastestThreads, AreTheFewestWithAboutTheBestRate) {
   EXPECT_EQ(FastestThreads({{2, 61}, {1, 49}}), 2);
   EXPECT_EQ(FastestThreads({{2, 25}, {1, 47}}), 1);
   EXPECT_EQ(FastestThreads({{4, 100}, {2, 99}, {1, 50}}), 2);
-  EXPECT_EQ(FastestThreads({{2, 0}, {1, 0}}), 1);
+}
+
+TEST(FastestThreads, ThreadsWithoutARateAreNotChosen) {
+  EXPECT_EQ(FastestThreads({{2, 5}, {1, std::nullopt}}), 2);
+  EXPECT_EQ(FastestThreads({{2, std::nullopt}, {1, std::nullopt}}), std::nullopt);
 }
 
 TEST_F(Calibrate, KeepsThreadsOfShortRunsAndExplicitNumbers) {
@@ -693,8 +744,40 @@ TEST_F(Calibrate, PlansMoreIterationsForMoreTime) {
   EXPECT_GT(iterations("200"), 5 * iterations("1"));
 }
 
-TEST_F(Calibrate, PlansOneUpdateIfNoIterationFits) {
-  EXPECT_EQ(Resolve({"train.max_seconds=0.001"}, stop_).train.max_updates, 1);
+TEST_F(Calibrate, PlanWithoutAMeasurementIsLongEnoughToBeRevised) {
+  testing::internal::CaptureStderr();
+  const Config config = Resolve({"train.max_seconds=1e-9"}, stop_);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("no iteration ended within"),
+            std::string::npos);
+  EXPECT_TRUE(config.train.follows_clock);
+  const UpdatePlan plan(config.train);
+  UpdatePacer pacer;
+  bool is_revised = false;
+  for (std::int64_t update = 0; update < plan.updates(); ++update) {
+    pacer.Begins(update, static_cast<double>(update));
+    is_revised = is_revised || pacer.Revised(plan, 3600).updates() > plan.updates();
+  }
+  EXPECT_TRUE(is_revised);
+}
+
+// A device with which setting up takes longer than measuring may take in a run of 4 s.
+class SlowToSetUp final : public RecordingDevice {
+ public:
+  std::unique_ptr<Stream> MainStream() override {
+    TakeTime(std::chrono::milliseconds(1000));
+    return RecordingDevice::MainStream();
+  }
+};
+
+TEST(ResolveMaxUpdates, TimeOfSettingUpIsNotThatOfTheMeasurement) {
+  const auto device = std::make_shared<SlowToSetUp>();
+  const Config config = MakeConfig({"train.max_updates=auto", "train.max_seconds=4"}, *device);
+  const StopSignal never;
+  testing::internal::CaptureStderr();
+  const Config resolved = ResolveMaxUpdates(config, device, Stopwatch(), never);
+  EXPECT_EQ(testing::internal::GetCapturedStderr().find("no iteration ended within"),
+            std::string::npos);
+  EXPECT_GT(resolved.train.max_updates, 1);
 }
 
 TEST_F(Calibrate, ChecksMemoryLimitsBeforeMeasuring) {
@@ -719,7 +802,8 @@ TEST(ResolveAutos, ChoosesBf16WhereNoHiddenLayerIsMultiplied) {
   EXPECT_EQ(resolved("0").inference.precision, Precision::kBf16);
   EXPECT_EQ(resolved("1").train.precision, Precision::kFp32);
   EXPECT_EQ(resolved("1").inference.precision, Precision::kFp32);
-  const Config operators = MakeConfig({"network.blocks=0"}, device);
+  const Config operators = MakeConfig(
+      {"network.blocks=0", "train.step=autograd", "inference.forward=operators"}, device);
   EXPECT_EQ(operators.train.precision, Precision::kFp32);
   EXPECT_EQ(operators.inference.precision, Precision::kFp32);
 }

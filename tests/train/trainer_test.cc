@@ -33,7 +33,11 @@ Config SmallConfig(const OptimizerConfig& optimizer = {.learning_rate = 0.01}) {
   config.train.iterations_per_update = 5;
   config.train.threads = 1;
   config.train.precision = Precision::kFp32;
-  config.inference = {.batch_size = 4, .threads = 1, .precision = Precision::kFp32};
+  config.train.step = TrainStep::kAutograd;
+  config.inference = {.batch_size = 4,
+                      .threads = 1,
+                      .precision = Precision::kFp32,
+                      .forward = InferenceForward::kOperators};
   return config;
 }
 

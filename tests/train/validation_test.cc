@@ -150,6 +150,7 @@ TEST_F(Validation, ReadsStatesFromAFile) {
   ASSERT_EQ(report.by_length.size(), 2);
   EXPECT_EQ(report.by_length[0].length, 1);
   EXPECT_EQ(report.by_length[1].length, 31);
+  EXPECT_EQ(report.states, 2);  // the config asks for 50
 }
 
 TEST_F(Validation, ErrorNamesWhatTheFileLacks) {

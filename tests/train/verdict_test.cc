@@ -39,6 +39,13 @@ TEST(Verdict, SaysInWordsWhetherTheNetworkLearns) {
               StartsWith("the network solves about as many states as before"));
 }
 
+TEST(Verdict, FewerStatesThanTheConfigAsksForAreWeakerEvidence) {
+  RunCounters run = Rates(0.25, 0.5, 0.5);
+  EXPECT_THAT(DescribeLearning(run, MakeConfig()), StartsWith("the network is learning"));
+  run.validation->states = 4;
+  EXPECT_THAT(DescribeLearning(run, MakeConfig()), HasSubstr("no sign of learning"));
+}
+
 TEST(Verdict, NamesTheBeamIfBeamsSolveTheStates) {
   const Config config = MakeConfig("validation: {states: 100, beam_width: 64}\n");
   EXPECT_THAT(DescribeLearning(Rates(0.04, 0.465, 0.465), config),

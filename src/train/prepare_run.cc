@@ -1,0 +1,120 @@
+#include "train/prepare_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/log.h"
+#include "config/fields.h"
+#include "domain/plugin.h"
+#include "nn/device.h"
+#include "nn/fused_step.h"
+#include "nn/tensor_step.h"
+#include "ranks/ranks.h"
+#include "tandem/registry.h"
+#include "train/calibrate.h"
+#include "train/memory_plan.h"
+#include "train/resolve.h"
+#include "train/resume.h"
+
+namespace tandem {
+namespace {
+
+std::shared_ptr<Device> DeviceFor(const Config& asked, const Group* group) {
+  return group != nullptr ? group->device : OpenDevice(asked.device);
+}
+
+// The number of processes of the run on this machine, which share its cores.
+int ProcessesOnThisMachine(const Group* group) {
+  return group != nullptr ? group->ranks.environment().local_world_size : 1;
+}
+
+bool Names(const std::vector<Override>& overrides, std::string_view key) {
+  return std::ranges::find(overrides, key, &Override::key) != overrides.end();
+}
+
+bool HasStep(const Device& device, const Config& config) {
+  switch (config.train.step) {
+    case TrainStep::kAutograd:
+    case TrainStep::kAuto:
+      return true;
+    case TrainStep::kFused:
+      return WhyNotFused(config.network, config.train.precision, device.torch()).empty();
+    case TrainStep::kTensors:
+    case TrainStep::kCaptured:
+      return WhyNoTensorStep(config.network, device).empty();
+  }
+  return true;  // not reached: the compiler warns of a missing case
+}
+
+bool HasForward(const Device& device, const Config& config) {
+  switch (config.inference.forward) {
+    case InferenceForward::kOperators:
+    case InferenceForward::kAuto:
+      return true;
+    case InferenceForward::kFused:
+      return WhyNotFused(config.network, config.inference.precision, device.torch()).empty();
+    case InferenceForward::kTensors:
+      return device.passes() != nullptr;
+  }
+  return true;  // not reached: the compiler warns of a missing case
+}
+
+// Returns the config with `auto` for each way of computing that the device does not have.
+Config WithWaysOf(const Device& device, Config config, const std::vector<Override>& overrides) {
+  if (!HasStep(device, config) && !Names(overrides, "train.step")) {
+    config.train.step = TrainStep::kAuto;
+  }
+  if (!HasForward(device, config) && !Names(overrides, "inference.forward")) {
+    config.inference.forward = InferenceForward::kAuto;
+  }
+  return config;
+}
+
+void LogChanges(const Config& before, const Config& now) {
+  for (const char* key : {"train.step", "inference.forward"}) {
+    const std::string value = ValueText(now, key);
+    if (const std::string old = ValueText(before, key); value != old) {
+      LogInfo(
+          fmt::format("{} is {} instead of {}, which this device does not have; the two differ "
+                      "by rounding",
+                      key, value, old));
+    }
+  }
+}
+
+}  // namespace
+
+PreparedRun PrepareNew(const Config& asked, const Group* group, const Stopwatch& began,
+                       const StopSignal& stop) {
+  CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
+  const std::shared_ptr<Device> device = DeviceFor(asked, group);
+  PreparedRun run{.config = group == nullptr
+                                ? ReplaceAutos(asked, device, began, stop)
+                                : ResolveAutos(asked, *device, ProcessesOnThisMachine(group)),
+                  .device = device,
+                  .from = nullptr};
+  CheckLimitsOfPhases(run.config);
+  return run;
+}
+
+PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::path& file,
+                        const std::vector<Override>& overrides, const Group* group) {
+  auto from = std::make_unique<Checkpoint>(file);
+  const Config asked = ConfigToResume(directory, *from, overrides);
+  CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
+  CheckNotComplete(asked, from->Counters(), directory.path());
+  const std::shared_ptr<Device> device = DeviceFor(asked, group);
+  PreparedRun run{.config = ResolveAutos(WithWaysOf(*device, asked, overrides), *device,
+                                         ProcessesOnThisMachine(group)),
+                  .device = device,
+                  .from = std::move(from)};
+  LogChanges(asked, run.config);
+  CheckLimitsOfPhases(run.config);
+  return run;
+}
+
+}  // namespace tandem

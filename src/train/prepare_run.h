@@ -1,0 +1,48 @@
+// Prepares runs: replaces what is `auto`, and checks what can be checked before a run allocates
+// anything large.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "base/stop_signal.h"
+#include "base/stopwatch.h"
+#include "config/config.h"
+#include "config/load.h"
+#include "train/checkpoint.h"
+#include "train/run_directory.h"
+
+namespace tandem {
+
+class Device;
+class Ranks;
+
+/// `Group` is the ranks with which this process trains one network, and its own device.
+struct Group {
+  Ranks& ranks;
+  std::shared_ptr<Device> device;
+};
+
+/// `PreparedRun` has what TrainRun needs for a new run or for the rest of one.
+struct PreparedRun {
+  Config config;  ///< without `auto`
+  std::shared_ptr<Device> device;
+  std::unique_ptr<Checkpoint> from;  ///< the checkpoint to continue from; null: a new run
+};
+
+/// Prepares a new run of `asked`. A process that trains alone (`group` is null) measures what the
+/// config leaves open (ReplaceAutos), counting its time from `began`. Throws InputError if the
+/// device cannot be opened or the run would exceed a memory limit, Error if the puzzle is a
+/// plug-in's and breaks a promise, and Stopped once `stop` is reached.
+PreparedRun PrepareNew(const Config& asked, const Group* group, const Stopwatch& began,
+                       const StopSignal& stop);
+
+/// Prepares the rest of the run in `directory` from the checkpoint in `file`. A way of computing
+/// that the run chose on another machine and that this device does not have is chosen again, unless
+/// `overrides` name it. Throws InputError if the run is complete, the errors of ConfigToResume, and
+/// those of PrepareNew.
+PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::path& file,
+                        const std::vector<Override>& overrides, const Group* group);
+
+}  // namespace tandem

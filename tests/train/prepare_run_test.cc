@@ -1,0 +1,83 @@
+// Tests what is checked and chosen before a run begins.
+#include "train/prepare_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "config/load.h"
+#include "config/write.h"
+#include "support/small_run.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+#include "train/run_directory.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+// In bf16, the fused step and the fused copy need an even width.
+constexpr const char* kOddWidth =
+    "domain: {name: npuzzle, size: 3}\n"
+    "device: cpu\n"
+    "generate: {max_scramble: 8, workers: 1}\n"
+    "network: {width: 33, blocks: 1, norm: layer}\n"
+    "train: {batch_size: 20, iterations_per_update: 8, max_updates: 2, threads: 1,\n"
+    "  precision: bf16, step: autograd}\n"
+    "inference: {threads: 1, precision: bf16, forward: operators}\n"
+    "validation: {every_updates: 0}\n";
+
+// A run in a folder whose config.yaml names the fused step and copy, as if another machine had
+// chosen them.
+class RunOfAnotherMachine : public testing::Test {
+ protected:
+  RunOfAnotherMachine() {
+    TrainRun run(ConfigWith(kOddWidth, {}, *device_), device_, RunDirectory::Create(folder_),
+                 never_);
+    run.RunUpdate();
+    run.AwaitCheckpoint();
+    Config config = LoadConfig(folder_ / "config.yaml");
+    config.train.step = TrainStep::kFused;
+    config.inference.forward = InferenceForward::kFused;
+    std::ofstream(folder_ / "config.yaml") << ToYaml(config);
+  }
+
+  PreparedRun Rest(const std::vector<Override>& overrides = {}) const {
+    const RunDirectory directory = RunDirectory::Reopen(folder_);
+    return PrepareRest(directory, directory.checkpoint(), overrides, /*group=*/nullptr);
+  }
+
+  const TempFolder temp_;
+  const fs::path folder_ = temp_.path() / "run";
+  const std::shared_ptr<Device> device_ = OpenDevice("cpu");
+  const StopSignal never_;
+};
+
+TEST_F(RunOfAnotherMachine, GetsWaysOfComputingThatThisOneHas) {
+  const PreparedRun rest = Rest();
+  EXPECT_EQ(rest.config.train.step, TrainStep::kAutograd);
+  EXPECT_EQ(rest.config.inference.forward, InferenceForward::kOperators);
+}
+
+TEST_F(RunOfAnotherMachine, KeepsAStepThatTheUserNames) {
+  const PreparedRun rest = Rest({ParseOverride("train.step=fused")});
+  EXPECT_EQ(rest.config.train.step, TrainStep::kFused);
+  EXPECT_EQ(rest.config.inference.forward, InferenceForward::kOperators);
+}
+
+TEST(PrepareNew, RefusesARunBeyondItsMemoryLimit) {
+  const Config config =
+      ParseConfig(kOddWidth, "small.yaml", {ParseOverride("memory.allocated_limit_gib=1e-6")});
+  const StopSignal never;
+  EXPECT_THAT([&] { PrepareNew(config, /*group=*/nullptr, Stopwatch(), never); },
+              ThrowsMessage<InputError>(HasSubstr("memory.allocated_limit_gib")));
+}
+
+}  // namespace
+}  // namespace tandem
