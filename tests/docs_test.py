@@ -27,7 +27,7 @@ from harness import SOURCE, TANDEM, CliTest  # noqa: E402
 
 # The README comes first: the other pages use the run that it trains.
 PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md")),
-         *(SOURCE / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"))]
+         *(SOURCE / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md"))]
 SHORT = {"README.md", "data_on_disk.md", "files.md", "puzzles.md", "python.md", "resume.md", "tutorial.md"}
 # Pages of the site that need not be there: the Python package is built only where Python's headers are.
 OPTIONAL_PAGES = {"docs/python.md"}
@@ -321,7 +321,7 @@ class Docs(CliTest):
         keys |= {f"domain.{key}" for key in ("size", "discs", "file", "input")}
         sections = "|".join({key.partition(".")[0] for key in keys if "." in key})
         found = 0
-        for page in [page for page in PAGES if page.name != "CHANGELOG.md"]:  # which has old names too
+        for page in PAGES:
             named = re.findall(rf"`((?:{sections})\.[a-z0-9_]+)(?![\w*(]|\.[a-z])[^`]*`", without_code(page))
             for key in named:
                 found += 1

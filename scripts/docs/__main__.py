@@ -41,7 +41,8 @@ def output(*words):
 
 def pages():
     """The Markdown files of the site, relative to the repository."""
-    top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
+    top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
+                                    "CODE_OF_CONDUCT.md")]
     found = [*top, ROOT / "data" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     return [page.relative_to(ROOT) for page in found]
 
@@ -122,7 +123,9 @@ class Site:
             first = "**Try first.** " if key["try_first"] else ""
             meaning = re.sub(r"([*_<])", r"\\\1", key["meaning"])
             meaning = re.sub(r"`[^`]*`", lambda code: code[0].replace("\\", ""), meaning)
-            text.append(f"\n[`{key['key']}`]{{#{key['key'].replace('.', '-')}}}\n: {first}{meaning}\n\n"
+            question, *choices = meaning.split("\n")
+            items = "".join(f"  {choice}\n" for choice in choices) + ("\n" if choices else "")
+            text.append(f"\n[`{key['key']}`]{{#{key['key'].replace('.', '-')}}}\n: {first}{question}\n\n{items}"
                         f"  Default: `{json.dumps(key['default'])}`. Accepted: {key['expected']}.\n")
         self.write("reference/config.md", "".join(text))
 

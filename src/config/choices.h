@@ -95,8 +95,8 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
      "them all. q_learning is the better choice if generation takes longer than training, and "
      "value_iteration if training takes longer or searches generate the states"},
     {Target::kCappedQLearning, "capped_q_learning",
-     "the smaller of that and the cost of the action, the action that undoes it, and the random "
-     "walk's way back"},
+     "the label of q_learning, but at most the cost of the action and of the one that undoes it, "
+     "plus the cost of the random walk's way back"},
     {Target::kSupervised, "supervised",
      "what solved paths say (generate.paths): the remaining cost of the path, for a Q net of the "
      "action that the path takes, and for a policy that action (where actions commute, all that "
@@ -131,14 +131,14 @@ constexpr bool NeedsNetwork(Target target) {
 }
 
 /// Returns whether rows are states of random walks, as many of each as generate.rows_per_walk says.
-constexpr bool TakesRowsOfWalks(Target target) {
+constexpr bool UsesRowsPerWalk(Target target) {
   return target == Target::kWalkLength || target == Target::kPolicy;
 }
 
-/// Returns whether consecutive rows are the states of a random walk, which the walk itself labels
-/// unless a search knows better.
-constexpr bool LabelsWholeWalks(Target target) {
-  return TakesRowsOfWalks(target) || target == Target::kOwnSolutions;
+/// Returns whether consecutive rows are states of a random walk, all or some of them, which the
+/// walk itself labels unless a search knows better.
+constexpr bool LabelsWalks(Target target) {
+  return UsesRowsPerWalk(target) || target == Target::kOwnSolutions;
 }
 
 /// generate.search

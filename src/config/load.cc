@@ -118,6 +118,9 @@ std::optional<Override> FindDomainName(const YAML::Node& document, const std::st
   if (parameter != nullptr) {  // NAME:ARGUMENT works only on the command line
     hint = fmt::format(". Did you mean {} with `domain.{}: {}`?", bare_name, parameter->key,
                        chosen.value.substr(colon + 1));
+  } else if (const auto domain = DomainThatAccepts(chosen.value)) {
+    hint = fmt::format(". Did you mean {} with `domain.{}: {}`?", *domain,
+                       ParameterOf(*domain)->key, chosen.value);
   } else if (const std::string_view nearest = Nearest(bare_name, known); !nearest.empty()) {
     hint =
         fmt::format(". Did you mean {}? For a puzzle from a plug-in, add --plugin FILE.", nearest);
@@ -367,7 +370,7 @@ class Reader {
     if (!PhaseMayChange(key)) {
       throw InputError(fmt::format(
           "{}: a phase cannot change `{}`. It may change {}. Set `{}` for the whole run.", at, key,
-          kPhaseKeys, key));
+          PhaseKeys(), key));
     }
     if (const auto [earlier, is_new] = reader.set.emplace(key, at); !is_new) {
       throw InputError(

@@ -1,6 +1,7 @@
 #include "config/training_phases.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,22 +13,60 @@
 namespace tandem {
 namespace {
 
-// Keys, or sections of keys, that a phase may change.
-constexpr auto kMayChange = std::to_array<std::string_view>(
-    {"generate.", "optimizer.", "pipeline.refresh", "pipeline.refresh_every",
-     "pipeline.refresh_margin", "pipeline.loss_thresh", "train.loss", "train.huber_delta"});
+// `KeyRange` is a key that a phase may change, or a section with a dot at its end, of which some
+// keys must stay, because they shape the work of the whole run.
+struct KeyRange {
+  std::string_view keys;
+  std::array<std::string_view, 2> except = {};
+};
 
-// Keys of these sections that shape the work of the whole run.
-constexpr auto kMustStay =
-    std::to_array<std::string_view>({"generate.workers", "generate.chunk_rows"});
+constexpr auto kMayChange = std::to_array<KeyRange>({
+    {.keys = "generate.", .except = {"workers", "chunk_rows"}},
+    {.keys = "optimizer."},
+    {.keys = "pipeline.refresh"},
+    {.keys = "pipeline.refresh_every"},
+    {.keys = "pipeline.refresh_margin"},
+    {.keys = "pipeline.loss_thresh"},
+    {.keys = "train.loss"},
+    {.keys = "train.huber_delta"},
+});
+
+bool Contains(const KeyRange& range, std::string_view key) {
+  if (!range.keys.ends_with('.')) return key == range.keys;
+  return key.starts_with(range.keys) &&
+         std::ranges::count(range.except, key.substr(range.keys.size())) == 0;
+}
+
+std::string Describe(const KeyRange& range) {
+  if (!range.keys.ends_with('.')) return std::string(range.keys);
+  const std::string section(range.keys.substr(0, range.keys.size() - 1));
+  if (range.except.front().empty()) return section;
+  return fmt::format("{} (except {})", section, fmt::join(range.except, " and "));
+}
 
 }  // namespace
 
+std::string PhaseKeys() {
+  std::string text;
+  for (const KeyRange& range : kMayChange) {
+    const bool is_last = &range == &kMayChange.back();
+    text += fmt::format("{}{}", text.empty() ? "" : (is_last ? " and " : ", "), Describe(range));
+  }
+  return text;
+}
+
+std::string PhasesMeaning() {
+  return fmt::format(
+      "Later parts of the run with other settings, in a list. `from` is the share of the updates "
+      "after which a phase begins, between 0 and 1. A phase keeps the weights of the network; the "
+      "optimizer and its schedule begin again, and the schedule of each part ends with the part. A "
+      "phase may change these keys: {}.",
+      PhaseKeys());
+}
+
 bool PhaseMayChange(std::string_view key) {
-  if (std::ranges::count(kMustStay, key) > 0) return false;
-  return std::ranges::any_of(kMayChange, [&](std::string_view may) {
-    return may.ends_with('.') ? key.starts_with(may) : key == may;
-  });
+  return std::ranges::any_of(kMayChange,
+                             [&](const KeyRange& range) { return Contains(range, key); });
 }
 
 std::string DescribePhase(const Config& run, std::int64_t phase) {

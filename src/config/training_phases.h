@@ -10,18 +10,11 @@
 
 namespace tandem {
 
-/// The keys that a phase may change, for messages.
-inline constexpr std::string_view kPhaseKeys =
-    "generate (except workers, chunk_rows and paths), optimizer, pipeline.refresh, "
-    "pipeline.refresh_every, pipeline.refresh_margin, pipeline.loss_thresh, train.loss and "
-    "train.huber_delta";
+/// Names the keys that a phase may change, for messages.
+std::string PhaseKeys();
 
 /// Describes the key `phases` for `tandem config --reference`.
-inline constexpr std::string_view kPhasesMeaning =
-    "Later parts of the run with other settings, in a list. `from` is the share of the updates "
-    "after which a phase begins, between 0 and 1. A phase keeps the weights of the network; the "
-    "optimizer and its schedule begin again, and the schedule of each part ends with the part. A "
-    "phase may change these keys:";
+std::string PhasesMeaning();
 
 /// An example of `phases` for `tandem config --reference`.
 inline constexpr std::string_view kPhasesExample =

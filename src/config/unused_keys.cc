@@ -45,7 +45,7 @@ constexpr auto kUses = std::to_array<Use>({
     {"generate.search_beam_width",
      [](const Config& c) { return c.generate.search == GenerateSearch::kBeam; },
      "only `search: beam` has a width"},
-    {"generate.rows_per_walk", [](const Config& c) { return TakesRowsOfWalks(c.generate.target); },
+    {"generate.rows_per_walk", [](const Config& c) { return UsesRowsPerWalk(c.generate.target); },
      "only the targets walk_length and policy take several rows of a walk"},
     {"generate.problem_rows", IsRetrograde, "only the target retrograde draws problems"},
     {"generate.problem_states", IsRetrograde, "only the target retrograde draws problems"},

@@ -101,11 +101,6 @@ double UpdatePlan::Done(std::int64_t iteration, std::int64_t iterations_per_upda
 
 void UpdatePacer::Begins(std::int64_t update, double elapsed_s) {
   if (began_s_.empty()) first_update_ = update;
-  // If the run went back to an earlier update, discard the times of later ones.
-  if (update < first_update_) {
-    began_s_.clear();
-    first_update_ = update;
-  }
   began_s_.resize(static_cast<std::size_t>(update - first_update_), elapsed_s);
   began_s_.push_back(elapsed_s);
 }

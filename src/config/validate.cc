@@ -93,7 +93,7 @@ void CheckExamples(const Config& c, const Reject& reject) {
          "or generate.search to none.");
   const bool generates = c.live_rows_of(0) > 0;
   const std::int64_t states_per_step = c.generate.states_per_step();
-  const bool takes_walks = LabelsWholeWalks(c.generate.target);
+  const bool takes_walks = LabelsWalks(c.generate.target);
   reject(searches && !takes_walks && generates && c.generate.rows_per_search() > c.live_rows_of(0),
          "generate.search_iterations", "train.iterations_per_update",
          states_per_step == 1
@@ -104,7 +104,7 @@ void CheckExamples(const Config& c, const Reject& reject) {
                            "{} rows. Lower generate.search_iterations or "
                            "generate.search_beam_width, or raise train.iterations_per_update.",
                            states_per_step, c.live_rows_of(0)));
-  reject(TakesRowsOfWalks(c.generate.target) && c.generate.rows_of_walk() > c.generate.max_scramble,
+  reject(UsesRowsPerWalk(c.generate.target) && c.generate.rows_of_walk() > c.generate.max_scramble,
          "generate.rows_per_walk", "generate.max_scramble",
          "each row is another state of a walk. Lower generate.rows_per_walk, or raise "
          "generate.max_scramble.");
@@ -303,11 +303,14 @@ void CheckStream(const Config& c, const Reject& reject) {
          "data.source",
          "a batch has fewer rows while no shard is there, so it cannot always be split into equal "
          "parts. Set train.accumulation_steps to 1, or data.live_share to 0.");
+  reject(c.train.step == TrainStep::kCaptured && c.data.live_share > 0, "train.step", "data.source",
+         "captured records a step again whenever the number of rows changes, and a batch has fewer "
+         "rows while no shard is there. Set train.step to tensors, or data.live_share to 0.");
   reject(c.network.norm == Norm::kBatch && c.live_part_of(c.train.batch_size) == 1, "network.norm",
          "data.live_share",
          "a batch has a single example while no shard is there, and batch normalisation needs at "
          "least 2. Raise data.live_share, or set network.norm to layer.");
-  const bool takes_walks = LabelsWholeWalks(c.generate.target);
+  const bool takes_walks = LabelsWalks(c.generate.target);
   reject(c.generate.rows_per_search() > c.data.stream_rows, "data.stream_rows",
          takes_walks ? "generate.max_scramble" : "generate.search_iterations",
          fmt::format("a {} must end within a shard, and fills {} rows. Raise data.stream_rows.",
@@ -403,6 +406,10 @@ void CheckNetworkKind(const Config& c, const Reject& reject) {
   reject(c.network.kind != kResNetFc && c.train.first_layer == FirstLayer::kGather,
          "train.first_layer", "network.kind",
          "only resnet_fc's first layer can be gathered. Set train.first_layer to product or auto.");
+  reject(c.profile.timing_breakdown && c.train.step == TrainStep::kCaptured,
+         "profile.timing_breakdown", "train.step",
+         "a recorded step has no phases that could be timed. Set train.step to tensors, or record "
+         "a trace with profile.trace instead.");
   const bool computes_resnet_fc_only =
       c.train.step != TrainStep::kAutograd && c.train.step != TrainStep::kAuto;
   reject(computes_resnet_fc_only && c.network.kind != kResNetFc, "train.step", "network.kind",

@@ -83,21 +83,31 @@ constexpr std::string_view kPreamble =
 
 constexpr std::string_view kTryFirstMark = "[try first] ";
 
-// Formats `text` as comment lines, broken between words.
-std::string Comment(std::string_view text, std::string_view indent) {
+// Formats one line of a text as comment lines, broken between words. The lines after the first of a
+// list item ("- ...") are indented.
+std::string CommentOfLine(std::string_view text, std::string_view indent) {
+  const std::string_view hanging = text.starts_with("- ") ? "  " : "";
   std::string lines;
   std::string line;
-  const auto end_line = [&] {
-    lines += fmt::format("{}#{}\n", indent, line);
-    line.clear();
-  };
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (!line.empty() && indent.size() + 2 + line.size() + word.size() > kColumns) end_line();
+    if (!line.empty() && indent.size() + 2 + line.size() + word.size() > kColumns) {
+      lines += fmt::format("{}#{}\n", indent, line);
+      line = hanging;
+    }
     line += fmt::format(" {}", word);
   }
-  end_line();
+  return fmt::format("{}{}#{}\n", lines, indent, line);
+}
+
+std::string Comment(std::string_view text, std::string_view indent) {
+  std::string lines;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines += CommentOfLine(text.substr(begin, end - begin), indent);
+    begin = end + 1;
+  }
   return lines;
 }
 
@@ -183,7 +193,7 @@ std::string ConfigReference() {
     }
     text += SectionText(section, entries);
   }
-  text += "\n" + Comment(fmt::format("{} {}.", kPhasesMeaning, kPhaseKeys), "");
+  text += "\n" + Comment(PhasesMeaning(), "");
   std::istringstream example{std::string(kPhasesExample)};
   for (std::string line; std::getline(example, line);) text += "# " + line + "\n";
   return text;

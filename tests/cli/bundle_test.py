@@ -1,6 +1,7 @@
 """Tests the bundle for other machines and the suite that runs there. They run on the CPU with small
 settings, and with stub programs in place of Tandem's."""
 
+import fnmatch
 import gzip
 import json
 import os
@@ -52,9 +53,9 @@ class Bundle(CliTest):
                                 env={**os.environ, "PATH": path})
         suite = json.loads((kept / "suite.json").read_text())
         steps = {step["step"]: step for step in suite["steps"]}
-        of_cuda = {"tests", "kernel benchmark", "net benchmark"}  # not built everywhere
+        of_cuda = re.compile("tests |.* benchmark$")  # not built everywhere
         failed = [step for name, step in steps.items() if step["outcome"] != "passed" and
-                  not (name in of_cuda and step["outcome"].startswith("not started"))]
+                  not (of_cuda.match(name) and step["outcome"].startswith("not started"))]
         self.assertEqual(failed, [], result.stderr)
         self.assertEqual(steps["quickstart"]["figures"]["summary"]["updates"], 3)
         for name in ("solve", "solve-tensor-tensors", "solve-tensor-operators",
@@ -72,8 +73,10 @@ class Bundle(CliTest):
         self.assertEqual([each["net"] for each in steps["pytorch"]["figures"]["results"]],
                          ["train 16H_0B_layer", "beam 16H_0B_layer"])
         self.assertEqual(sorted([*suite["kept"], "suite.json"]), sorted(os.listdir(kept)))
-        for name in ("deepcubea-async-seed1-trace.json.gz", "modes-async-seed1-trace.json.gz"):
+        for name in ("deepcubea-traced-trace.json.gz", "deepcubea-captured-trace.json.gz"):
             self.assertTrue(json.loads(gzip.decompress((kept / name).read_bytes()))["traceEvents"])
+        log = gzip.decompress((kept / "suite.log.gz").read_bytes()).decode()
+        self.assertEqual(re.findall("^=== (.*?): ", log, re.M), list(steps))
 
     def test_keeps_a_folder_that_is_not_a_bundle(self):
         (self.folder / "made").mkdir()
@@ -145,11 +148,12 @@ class Suite(CliTest):
 
     def test_runs_only_what_is_asked_for(self):
         self.program("tandem", "exit 0")
-        self.assertEqual(list(self.run_suite("deepcubea", code=0)), ["load", "deepcubea"])
+        self.assertEqual(list(self.run_suite("deepcubea", code=0)),
+                         ["load", "deepcubea", "deepcubea-traced"])
         self.assertEqual(list(self.run_suite("modes", "--device", "cpu", code=0)), ["modes"])
         self.run_suite("modes,nothing", code=2)
 
-    def test_three_calls_make_all_steps_within_eight_minutes_each(self):
+    def test_three_calls_make_all_steps_within_a_quarter_of_an_hour(self):
         self.program("tandem", "exit 0")
         self.program("gpu_bench", "exit 0")
         self.program("bench/beside_pytorch", "exit 0")
@@ -158,19 +162,74 @@ class Suite(CliTest):
             subprocess.run([self.folder / "gpu_suite", "--call", call, "--device", "cpu", "--out",
                             self.folder / "suite.json"], check=True, capture_output=True)
             steps += self.steps()
-        self.assertEqual(steps, ["tests", "kernel benchmark", "net benchmark", "deepcubea", "modes",
-                                 "plain", "one-rank", "plain-again", "deepcubea-captured",
-                                 "deepxube_async-captured", "deepcubea-tensors",
-                                 "deepxube_async-autograd", "deepcubea-tensor", "quickstart-tensor",
-                                 "four-million", "solve-tensor-tensors", "solve-tensor-operators",
-                                 "solve-domain-operators", "generate", "shards", "shards-in-memory",
-                                 "quickstart", "solve", "pytorch"])
+        self.assertEqual(steps, ["tests device", "tests passes", "tests steps", "tests permute",
+                                 "tests runs", "step benchmark", "evaluation benchmark",
+                                 "kernel benchmark", "generation benchmark", "beam benchmark",
+                                 "deepcubea-captured", "deepcubea-tensors", "deepxube_async-captured",
+                                 "deepcubea", "deepcubea-traced", "deepcubea-tensor",
+                                 "quickstart-tensor", "four-million", "solve-tensor-tensors",
+                                 "solve-tensor-operators", "solve-domain-operators", "plain",
+                                 "one-rank", "plain-again", "modes", "generate", "shards",
+                                 "shards-in-memory", "quickstart", "solve", "pytorch"])
         suite = load_script("gpu_suite")
-        options = suite.parse_options(["--out", str(self.folder / "suite.json")])
-        self.assertLessEqual(options.seconds + 2 * suite.GRACE, 8 * 60)
-        self.assertEqual(options.seeds, "1,2")
-        self.assertEqual(options.only, [step.__name__ for call in suite.CALLS.values()
-                                        for step in call])
+        out = ["--out", str(self.folder / "suite.json")]
+        most = sum(suite.parse_options([*out, "--call", str(call)]).seconds + 2 * suite.GRACE
+                   for call in suite.CALLS)
+        self.assertLessEqual(most, (15 - 2.5) * 60)
+        self.assertEqual(suite.parse_options([*out, "--call", "1", "--seconds", "60"]).seconds, 60)
+        self.assertEqual(suite.parse_options(out).only,
+                         [step.__name__ for _, call in suite.CALLS.values() for step in call])
+
+    def test_every_test_is_in_one_group(self):
+        suite = load_script("gpu_suite")
+        positive = [which for group, which in suite.TESTS.items() if group != "device"]
+        self.assertEqual(suite.TESTS["device"], "-" + ":".join(positive))
+        tests = "".join(path.read_text() for path in (SOURCE / "tests/gpu").glob("*.cc"))
+        names = [f"{suite}.{test}" for suite, test in re.findall(r"^TEST_[FP]\((\w+), (\w+)\)",
+                                                                 tests, re.M)]
+        for which in ":".join(positive).split(":"):
+            pattern = which.removeprefix("Every/")
+            self.assertTrue(fnmatch.filter(names, pattern), f"no test has a name like {which}")
+
+    def test_reads_benchmarks_of_a_program_that_was_stopped(self):
+        self.program("cuda_test", "exit 0")
+        self.program("gpu_bench", """for word; do out=${word#--benchmark_out=}; done
+            printf '{
+  "context": {"caches": [
+      {
+        "level": 1
+      }
+    ]},
+  "benchmarks": [
+    {
+      "name": "TrainingStep/net:1/rows:10000/way:3/real_time",
+      "FLOP/s": 6e14
+    },
+    {
+      "name": "ProductsOfAStep/net:1/rows:10000/real_time",
+      "FLOP/s": 8e14
+    },
+    {
+      "name": "TrainingSt' > "$out"
+            kill -SEGV $$""")
+        step = self.run_suite("benchmarks")["step benchmark"]
+        self.assertEqual(step["outcome"], "exit -11")
+        self.assertEqual(step["figures"]["shares"], {"TrainingStep/net:1/rows:10000/way:3": 0.75})
+        suite = load_script("gpu_suite")
+        self.assertEqual(suite.benchmarks_of('{"benchmarks": [')["benchmarks"], [])
+        with self.assertRaises(ValueError):
+            suite.benchmarks_of('{"context"')
+
+    def test_reads_tests_of_a_program_that_crashed(self):
+        self.program("cuda_test", """case $1 in *list*) exit 0;; esac
+            echo '[ RUN      ] Cuda.First'; echo '[       OK ] Cuda.First (3 ms)'
+            echo '[ RUN      ] Cuda.Second'; echo '[  FAILED  ] Cuda.Second (3 ms)'
+            echo '[ RUN      ] Cuda.Third'; kill -SEGV $$""")
+        step = self.run_suite("tests")["tests device"]
+        self.assertEqual(step["figures"], {"passed": ["Cuda.First"], "failed": ["Cuda.Second"],
+                                           "last": ["Cuda.Third"]})
+        log = gzip.decompress((self.folder / "kept/suite.log.gz").read_bytes()).decode()
+        self.assertEqual(log.count("[ RUN      ] Cuda.Third"), 5)
 
     def test_shares_compare_a_step_with_its_own_products(self):
         self.program("cuda_test", "exit 0")
@@ -183,20 +242,21 @@ class Suite(CliTest):
               {"name": "Evaluation/net:1/copy:2/real_time", "FLOP/s": 2e14},
               {"name": "ProductsOfAnEvaluation/net:1/real_time", "FLOP/s": 8e14}]}' > "$out" """)
         steps = self.run_suite("benchmarks")
-        self.assertEqual(steps["net benchmark"]["figures"]["shares"],
+        self.assertEqual(steps["step benchmark"]["figures"]["shares"],
                          {"TrainingStep/net:1/rows:10000/way:3": 0.75,
                           "Evaluation/net:1/copy:2": 0.25})
 
     def test_skipped_tests_and_benchmarks_are_failures(self):
         self.program("cuda_test", """case $1 in *list*) exit 0;; esac
+            for word; do out=${word#--gtest_output=json:}; done
             echo '{"testsuites": [{"testsuite": [{"name": "Copies", "result": "SKIPPED"}]}]}' \\
-              > tests.json""")
+              > "$out" """)
         self.program("gpu_bench", """for word; do out=${word#--benchmark_out=}; done
             echo '{"benchmarks": [{"name": "Apply", "error_occurred": true}]}' > "$out" """)
         steps = self.run_suite("tests,benchmarks")
-        self.assertEqual(steps["tests"]["outcome"], "passed, 1 skipped")
+        self.assertEqual(steps["tests device"]["outcome"], "passed, 1 skipped")
         self.assertEqual(steps["kernel benchmark"]["figures"]["skipped"], ["Apply"])
-        self.assertEqual(steps["net benchmark"]["outcome"], "passed, 1 skipped")
+        self.assertEqual(steps["step benchmark"]["outcome"], "passed, 1 skipped")
         self.run_suite("tests,benchmarks", "--device", "cpu", code=0)
 
     # A stub comparison: one run is done, and the second run never ends.
@@ -204,7 +264,6 @@ class Suite(CliTest):
         mkdir -p "$2/async-seed1" "$2/sequential-seed1"
         echo "$2" > FOLDER/out; echo weights > "$2/async-seed1/checkpoint.pt"
         echo weights > "$2/sequential-seed1/checkpoint.pt"
-        echo '{"traceEvents": []}' > "$2/async-seed1/trace.json"
         echo '{"updates": 7}' > "$2/async-seed1/summary.json"
         echo '{"update": 3}' > "$2/sequential-seed1/metrics.jsonl"
         echo done > "$2/async-seed1.log"; echo at work > "$2/sequential-seed1.log"
@@ -250,7 +309,7 @@ time.monotonic = lambda: real() + 3600 * os.path.exists("FOLDER/child")
         self.assertEqual(runs["async-seed1"]["summary"]["updates"], 7)
         self.assertIn('"update": 3', runs["sequential-seed1"]["last_updates"][0])
         self.assertIn("at work", runs["sequential-seed1"]["log"])
-        self.assertEqual(os.listdir(self.folder / "kept"), ["modes-async-seed1-trace.json.gz"])
+        self.assertEqual(os.listdir(self.folder / "kept"), ["suite.log.gz"])
         self.assertEqual(steps["deepcubea"]["outcome"], "not run: out of time")
         self.assert_ended("child")
 

@@ -11,7 +11,10 @@ import xml.etree.ElementTree as xml
 
 from harness import SMALL, TANDEM, CliTest
 
-CONFIG = SMALL.replace("max_scramble: 8", "max_scramble: 8, target: value_iteration") + \
+# The number of multiplications is that of LibTorch's operators.
+CONFIG = SMALL.replace("max_scramble: 8", "max_scramble: 8, target: value_iteration").replace(
+    "iterations_per_update: ", "step: autograd, first_layer: product, iterations_per_update: ").replace(
+    "inference: {", "inference: {forward: operators, first_layer: product, ") + \
     "validation: {every_updates: 2, states: 20}\n"
 
 

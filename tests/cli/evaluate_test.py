@@ -57,7 +57,7 @@ class Evaluate(CliTest):
         names = ["untrained", "update 2", "update 4", "last"]
         self.assertEqual([line[:9].rstrip() for line in table[1:5]], names)
         self.assertIn("[4/4] last: solved 4 of 4", log)
-        self.assertIn("4 states are few to choose a network by: use at least 54", log)
+        self.assertIn("4 states are few to choose a network by: use at least 100", log)
 
         results = json.loads((self.folder / "results.json").read_text())
         self.assertEqual(list(results), ["schema", "run", "domain", "states", "search", "beam_width",

@@ -21,24 +21,36 @@ class Init(CliTest):
             starter, _ = self.run_tandem("init", puzzle)
             shown = self.shown(self.write("starter.yaml", starter))
             self.assertEqual(shown["domain"]["name"], puzzle)
-            unwrapped = " ".join(line.strip(" #") for line in starter.splitlines())
+            unwrapped = " ".join(starter.replace("#", "").split())
             for key in keys:
                 if key["try_first"]:
-                    self.assertIn(key["meaning"], unwrapped)
+                    self.assertIn(" ".join(key["meaning"].split()), unwrapped)
                     self.assertRegex(starter, rf"(?m)^  {key['key'].split('.')[1]}: ")
             self.assertLessEqual(max(map(len, starter.splitlines())), 80)
 
     def test_takes_its_values_from_the_nearest_config(self):
-        for puzzle, size, max_scramble, method in [("npuzzle:5", 5, 100, "astar"),
-                                                   ("cube2_htm", None, 20, "astar"),
-                                                   ("lights_out", 7, 22, "beam")]:
-            shown = self.shown(self.write("starter.yaml", self.run_tandem("init", puzzle)[0]))
-            self.assertEqual(shown["domain"].get("size"), size)
-            self.assertEqual(shown["generate"]["max_scramble"], max_scramble)
-            self.assertEqual(shown["search"]["method"], method)
-            self.assertEqual(shown["optimizer"]["schedule"], "linear")
-        self.assertIn("with the settings of cube2.yaml",
-                      " ".join(self.run_tandem("init", "cube2_htm")[0].split("\n# ")))
+        for puzzle, argument, key, value, config in [
+                ("npuzzle", {"size": 4}, "generate.max_scramble", 120, "puzzle15"),
+                ("npuzzle:6", {"size": 6}, "generate.max_scramble", 220, "puzzle35"),
+                ("lights_out:9", {"size": 9}, "network.head", "policy", "lights_out7"),
+                ("cube3", {"input": "pieces"}, "search.ball_radius", 6, "quickstart"),
+                ("cube3:stickers", {"input": "stickers"}, "search.ball_radius", 6, "quickstart"),
+                ("cube2_htm", {"input": "pieces"}, "search.method", "astar", "cube2_htm"),
+                ("permutation:megaminx", {"file": "megaminx"}, "generate.max_scramble", 40, "megaminx"),
+                ("sokoban:8", {"size": 8}, "generate.target", "retrograde", "sokoban")]:
+            with self.subTest(puzzle=puzzle):
+                starter = self.run_tandem("init", puzzle)[0]
+                shown = self.shown(self.write("starter.yaml", starter))
+                section, name = key.split(".")
+                self.assertEqual(shown["domain"], {"name": puzzle.split(":")[0], **argument})
+                self.assertEqual(shown[section][name], value)
+                self.assertIn(f"with the settings of {config}.yaml", " ".join(starter.split("\n# ")))
+
+    def test_a_puzzle_that_no_config_is_for_gets_no_ball(self):
+        self.write("swap.yaml", "goal: [0, 1, 2]\ngenerators: {a: (0 1), b: (1 2)}\n")
+        starter = self.run_tandem("init", f"permutation:{self.folder}/swap.yaml")[0]
+        self.assertIn("with the settings of quickstart.yaml", " ".join(starter.split("\n# ")))
+        self.assertEqual(self.shown(self.write("starter.yaml", starter))["search"]["ball_radius"], 0)
 
     def test_the_config_trains(self):
         for number, puzzle in enumerate(("cube3", "npuzzle:4", "sokoban")):

@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import statistics
 import subprocess
@@ -124,6 +125,12 @@ class EqualWeights(RanksTest):
         line = self.metrics("a")[0]
         self.assertEqual(line["world_size"], 2)
         self.assertEqual(line["examples"], 2 * 5 * 100)
+
+    def test_progress_counts_the_examples_of_all_ranks(self):
+        shown, _ = self.errors_of(self.start(2, self.config, "--out", "run", "--set",
+                                             "train.max_updates=1"), 0, 0)
+        rate = re.findall(r"([0-9,]+) examples/s  loss .* left", shown)[-1]  # after the last iteration
+        self.assertGreaterEqual(int(rate.replace(",", "")), int(self.summary("run")["examples_per_s"]))
 
     def test_one_rank_equals_the_plain_run(self):
         for step in ("fused", "autograd"):

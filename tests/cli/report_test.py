@@ -164,7 +164,7 @@ class Report(CliTest):
 
     def test_errors_name_the_file(self):
         _, error = self.run_tandem("report", "nowhere", code=2)
-        self.assertIn("nowhere/config.yaml: not found. Expected the folder of a run", error)
+        self.assertIn("nowhere: no such folder; expected the folder of a run", error)
         run = self.train()
         _, error = self.run_tandem("report", run, "--out", "/nowhere/page.html", code=2)
         self.assertIn("/nowhere/page.html", error)

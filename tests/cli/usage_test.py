@@ -85,6 +85,8 @@ class Domains(CliTest):
 
     def test_an_unknown_word_suggests_the_nearest(self):
         self.assertIn("did you mean 'cube3'?", self.run_tandem("domains", "cub3", code=2)[1])
+        self.assertIn("did you mean 'permutation:cube4'?",
+                      self.run_tandem("domains", "cube4", code=2)[1])
 
 
 class Config(CliTest):

@@ -416,6 +416,9 @@ TEST(Config, WrongParameterErrorNamesKeyAndExpectedValues) {
   EXPECT_EQ(ErrorFor("", {"domain.name=npuzzle:5"}),
             "--set domain.name=npuzzle:5: `domain.name` is 'npuzzle:5', expected one of " +
                 KnownDomains() + ". Did you mean npuzzle with `domain.size: 5`?");
+  EXPECT_EQ(ErrorFor("domain: {name: cube4}\n"),
+            "my.yaml:1: `domain.name` is 'cube4', expected one of " + KnownDomains() +
+                ". Did you mean permutation with `domain.file: cube4`?");
 }
 
 TEST(Config, RenamedKeyErrorStatesTheNewName) {

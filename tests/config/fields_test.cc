@@ -25,26 +25,20 @@ TEST(Fields, SettingAChoiceByNameSelectsThatChoice) {
   EXPECT_TRUE(config.profile.trace);
 }
 
-TEST(Fields, ChoicesWithTheSameMeaningAreExplainedTogether) {
+TEST(Fields, ChoicesWithTheSameMeaningShareAListItem) {
   Config config;
   const auto fields = FieldsOf(config);
   const auto meaning = [&](const char* key) {
     return std::ranges::find(fields, key, &Field::key)->meaning;
   };
   EXPECT_EQ(meaning("optimizer.schedule"),
-            "Learning-rate schedule. constant: no change. linear, cosine: decrease to "
-            "final_learning_rate at the last iteration. exponential: multiply by decay after every "
-            "iteration. step: multiply by step_factor after every step_every updates. wsd: no "
-            "change, then a linear decrease to final_learning_rate over the last decay_share of "
-            "the run.");
-  EXPECT_EQ(
-      meaning("search.method"),
-      "beam: beam search. anytime_beam: beam search with wider and wider beams while max_seconds "
-      "lasts. astar: batched weighted A*. q_star: A* on the values of actions, for a Q net: "
-      "makes a child only when its action is taken. ida_star: iterative deepening A*, which "
-      "stores only the states of one path. greedy: take the best action again and again, "
-      "without visiting a state twice. bidirectional_beam: beam search from the state and "
-      "from the goal until the two meet.");
+            "Learning-rate schedule.\n"
+            "- constant: no change.\n"
+            "- linear, cosine: decrease to final_learning_rate at the last iteration.\n"
+            "- exponential: multiply by decay after every iteration.\n"
+            "- step: multiply by step_factor after every step_every updates.\n"
+            "- wsd: no change, then a linear decrease to final_learning_rate over the last "
+            "decay_share of the run.");
 }
 
 TEST(DeviceName, ParsesTheIndexOfAGpu) {

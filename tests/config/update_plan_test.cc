@@ -132,7 +132,7 @@ TEST(UpdatesThatFit, KeepsAMarginAndPlansAtLeastOne) {
   EXPECT_EQ(UpdatesThatFit(100, 50, 1), 47);
   EXPECT_EQ(UpdatesThatFit(100, 0, 1000), 1);
   EXPECT_EQ(UpdatesThatFit(100, 101, 1), 1);
-  EXPECT_EQ(UpdatesThatFit(100, 0, 0), 1);  // nothing was measured
+  EXPECT_EQ(UpdatesThatFit(100, 0, 0), 1);  // times that the clock cannot tell apart
 }
 
 }  // namespace

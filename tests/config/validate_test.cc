@@ -145,6 +145,10 @@ TEST(Validate, AStreamNeedsLabelsOfANetworkAndFixedWork) {
   EXPECT_EQ(ErrorOf(parts), "");
   ExpectContradiction(With(parts, {"data.live_share=0.5"}), "train.accumulation_steps",
                       "data.source", "equal parts");
+  const std::vector<std::string> captured = With(stream, {"train.step=captured"});
+  EXPECT_EQ(ErrorOf(captured), "");
+  ExpectContradiction(With(captured, {"data.live_share=0.5"}), "train.step", "data.source",
+                      "records a step again");
   ExpectContradiction(With(stream, {"generate.search=greedy", "data.stream_rows=10"}),
                       "data.stream_rows", "generate.search_iterations", "within a shard");
 }
@@ -158,6 +162,13 @@ TEST(Validate, TimingBreakdownIsRejectedIfOtherWorkRunsAtTheSameTime) {
                       "evaluates states for searches between");
   ExpectContradiction(With(kSyncMain, {"pipeline.overlap=false"}), "pipeline.overlap",
                       "pipeline.mode", "searches overlap with training");
+}
+
+TEST(Validate, TimingBreakdownIsRejectedIfStepsAreRecorded) {
+  const std::vector<std::string> timing = {"profile.timing_breakdown=true"};
+  EXPECT_EQ(ErrorOf(With(timing, {"train.step=tensors"})), "");
+  ExpectContradiction(With(timing, {"train.step=captured"}), "profile.timing_breakdown",
+                      "train.step", "no phases");
 }
 
 TEST(Validate, PolicyNeedsPolicyLabelsAndABeam) {
@@ -532,7 +543,8 @@ TEST(Validate, KindOfNetworkMustSupportTheOtherKeys) {
 }
 
 TEST(Validate, Int8NeedsTheFusedCopy) {
-  ExpectContradiction({"inference.precision=int8"}, "inference.precision", "inference.forward",
+  ExpectContradiction({"inference.precision=int8", "inference.forward=operators"},
+                      "inference.precision", "inference.forward",
                       "only the fused copy computes in int8");
   EXPECT_EQ(ErrorOf({"inference.precision=int8", "inference.forward=fused"}), "");
   EXPECT_EQ(ErrorOf({"inference.precision=int8", "inference.forward=auto"}), "");
