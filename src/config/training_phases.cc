@@ -39,8 +39,8 @@ bool Contains(const KeyRange& range, std::string_view key) {
 
 std::string Describe(const KeyRange& range) {
   if (!range.keys.ends_with('.')) return std::string(range.keys);
-  const std::string section(range.keys.substr(0, range.keys.size() - 1));
-  if (range.except.front().empty()) return section;
+  const std::string_view section = range.keys.substr(0, range.keys.size() - 1);
+  if (range.except.front().empty()) return std::string(section);
   return fmt::format("{} (except {})", section, fmt::join(range.except, " and "));
 }
 

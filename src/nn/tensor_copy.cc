@@ -197,6 +197,7 @@ class TensorCopy final : public NetworkCopy {
 
   template <class T>
   void RunPass(const Layer& layer, const at::Tensor& skip, const at::Tensor& y,
+               // NOLINTNEXTLINE(readability-non-const-parameter): the pass writes to it
                float* largest) const {
     const auto floats = [](const at::Tensor& tensor) {
       return tensor.defined() ? tensor.mutable_data_ptr<float>() : nullptr;

@@ -89,7 +89,7 @@ void AStar::EstimateStarts(const Starts& starts, Running running, const StopSign
   for (const auto& each : running) {
     if (!each.tree->ended()) fresh_.push_back(static_cast<std::uint32_t>(each.number));
   }
-  const std::span<const float> estimates = expander_.Estimate(starts.states, fresh_, stop);
+  const std::span<const float> estimates = expander().Estimate(starts.states, fresh_, stop);
   std::size_t next = 0;
   for (auto& each : running) {
     if (!each.tree->ended()) each.tree->SetStartEstimate(estimates[next++]);
@@ -98,26 +98,26 @@ void AStar::EstimateStarts(const Starts& starts, Running running, const StopSign
 
 void AStar::Step(Running running, const StopSignal& stop) {
   const std::size_t num_states = PopAll(running);
-  const std::size_t state_size = domain_.spec().state_size;
-  const std::size_t num_actions = domain_.spec().num_actions();
+  const std::size_t state_size = domain().spec().state_size;
+  const std::size_t num_actions = domain().spec().num_actions();
   states_.resize(num_states * state_size);
   const Rows states(states_.data(), num_states, state_size);
   ForEach(running.size(), [&](std::size_t i) {
     const AStarTree& tree = *running[i].tree;
     tree.CopyPopped(states.Slice(running[i].first_state, tree.num_popped()));
   });
-  expander_.Expand(states);
+  expander().Expand(states);
   if (policy_ != nullptr) {
-    expander_.KeepBest(expander_.EstimateActions(*policy_, states, stop),
-                       static_cast<std::size_t>(config().policy_actions));
+    expander().KeepBest(expander().EstimateActions(*policy_, states, stop),
+                        static_cast<std::size_t>(config().policy_actions));
   }
   ForEach(running.size(), [&](std::size_t i) {
-    running[i].tree->Receive(expander_, running[i].first_state * num_actions);
+    running[i].tree->Receive(expander(), running[i].first_state * num_actions);
   });
 
   fresh_.clear();
   ForEachFresh(running, [&](std::uint32_t child) { fresh_.push_back(child); });
-  const std::span<const float> estimates = expander_.Estimate(expander_.children(), fresh_, stop);
+  const std::span<const float> estimates = expander().Estimate(expander().children(), fresh_, stop);
   ForEach(running.size(), [&](std::size_t i) {
     AStarTree& tree = *running[i].tree;
     tree.SetEstimates(estimates.subspan(running[i].first_fresh, tree.fresh().size()));

@@ -308,13 +308,9 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
   return chosen;
 }
 
-// The new children with the least sum of path cost and Q value or, with a policy, with the most
-// probable paths. Their states are then in next_.
-std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
-  const auto width = static_cast<std::size_t>(limits_.width);
-  const std::span<const float> values =
-      policy_ != nullptr ? step_surprisals_  // FollowPolicy has evaluated it
-                         : expander_.EstimateActions(*q_or_policy_, frontier(), stop);
+// The children that are not left out, by the sum of path cost and Q value or, with a policy, by how
+// improbable their paths are.
+std::vector<BeamSearch::Ranked> BeamSearch::RankedByActions(std::span<const float> values) const {
   std::vector<Ranked> ranked;
   ranked.reserve(values.size());
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
@@ -324,6 +320,16 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
       if (expander_.is_left_out()[i] == 0) ranked.emplace_back(values[i] + excess, i);
     }
   }
+  return ranked;
+}
+
+// The best new children (RankedByActions). Their states are then in next_.
+std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
+  const auto width = static_cast<std::size_t>(limits_.width);
+  const std::span<const float> values =
+      policy_ != nullptr ? step_surprisals_  // FollowPolicy has evaluated it
+                         : expander_.EstimateActions(*q_or_policy_, frontier(), stop);
+  std::vector<Ranked> ranked = RankedByActions(values);
   // Sort as many of the best children as are still needed, and repeat, since some of them are
   // duplicates. Each round sorts a fixed share of the rest, so that rounds are few even if nearly
   // all children are duplicates.

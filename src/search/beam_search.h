@@ -142,6 +142,7 @@ class BeamSearch final : public Search {
   void FollowPolicy(const StopSignal& stop);
   std::vector<std::uint32_t> NewChildren();
   std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop);
+  std::vector<Ranked> RankedByActions(std::span<const float> values) const;
   std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop);
   void Keep(const std::vector<std::uint32_t>& children);
   void NotePositions();

@@ -213,6 +213,9 @@ class LockStepSearch : public BestFirstSearch {
         expander_(domain, evaluator, static_cast<std::size_t>(config.inference.rows_at_once()),
                   ball_) {}
 
+  const Domain& domain() const { return domain_; }
+  Expander& expander() { return expander_; }
+
   // Evaluates the starts of trees that were just made.
   virtual void EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) = 0;
 
@@ -243,10 +246,6 @@ class LockStepSearch : public BestFirstSearch {
     return count;
   }
 
-  const Domain& domain_;
-  const std::shared_ptr<const GoalBall> ball_;  // may be null
-  Expander expander_;
-
  private:
   std::unique_ptr<Tree> MakeTree(const Starts& starts, std::size_t number) const {
     const std::span<const std::uint8_t> start = starts.states[number];
@@ -255,6 +254,10 @@ class LockStepSearch : public BestFirstSearch {
     SolveIfKnown(*tree, domain_, ball_.get(), start, at_most);
     return tree;
   }
+
+  const Domain& domain_;
+  const std::shared_ptr<const GoalBall> ball_;  // may be null
+  Expander expander_;
 };
 
 }  // namespace tandem

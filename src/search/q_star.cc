@@ -92,12 +92,12 @@ void QStar::EstimateStarts(const Starts& starts, Running running, const StopSign
     const std::span<const std::uint8_t> start = starts.states[each.number];
     fresh_states_.insert(fresh_states_.end(), start.begin(), start.end());
   }
-  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  const auto num_actions = static_cast<std::size_t>(domain().spec().num_actions());
   const std::span<const float> values =
-      expander_.EstimateActions(q_net_,
-                                ConstRows(fresh_states_.data(), num_fresh,
-                                          static_cast<std::size_t>(domain_.spec().state_size)),
-                                stop);
+      expander().EstimateActions(q_net_,
+                                 ConstRows(fresh_states_.data(), num_fresh,
+                                           static_cast<std::size_t>(domain().spec().state_size)),
+                                 stop);
   for (auto& each : running) {
     if (each.tree->ended()) continue;
     each.tree->SetStartValues(values.subspan(each.first_fresh * num_actions, num_actions));
@@ -106,8 +106,8 @@ void QStar::EstimateStarts(const Starts& starts, Running running, const StopSign
 
 void QStar::Step(Running running, const StopSignal& stop) {
   const std::size_t num_states = PopAll(running);
-  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
-  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  const auto state_size = static_cast<std::size_t>(domain().spec().state_size);
+  const auto num_actions = static_cast<std::size_t>(domain().spec().num_actions());
   states_.resize(num_states * state_size);
   actions_.resize(num_states);
   const Rows states(states_.data(), num_states, state_size);
@@ -116,16 +116,16 @@ void QStar::Step(Running running, const StopSignal& stop) {
     tree.CopyPopped(states.Slice(running[i].first_state, tree.num_popped()),
                     std::span(actions_).subspan(running[i].first_state, tree.num_popped()));
   });
-  expander_.Step(states, actions_);
+  expander().Step(states, actions_);
   ForEach(running.size(),
-          [&](std::size_t i) { running[i].tree->Receive(expander_, running[i].first_state); });
+          [&](std::size_t i) { running[i].tree->Receive(expander(), running[i].first_state); });
 
   fresh_states_.clear();
   const std::size_t num_fresh = ForEachFresh(running, [&](std::uint32_t child) {
-    const std::span<const std::uint8_t> state = expander_.children()[child];
+    const std::span<const std::uint8_t> state = expander().children()[child];
     fresh_states_.insert(fresh_states_.end(), state.begin(), state.end());
   });
-  const std::span<const float> values = expander_.EstimateActions(
+  const std::span<const float> values = expander().EstimateActions(
       q_net_, ConstRows(fresh_states_.data(), num_fresh, state_size), stop);
   ForEach(running.size(), [&](std::size_t i) {
     QStarTree& tree = *running[i].tree;

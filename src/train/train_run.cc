@@ -31,9 +31,8 @@
 namespace tandem {
 namespace {
 
-Error StallError() {
-  return Error("the run made no progress for train.watchdog_seconds; see the threads above");
-}
+constexpr const char* kStalled =
+    "the run made no progress for train.watchdog_seconds; see the threads above";
 
 }  // namespace
 
@@ -105,7 +104,7 @@ void TrainRun::Watch() {
     LogWarning(description);
     if (!stops) return;
     stalled_ = true;
-    interrupter_.Interrupt(std::make_exception_ptr(StallError()));
+    interrupter_.Interrupt(std::make_exception_ptr(Error(kStalled)));
     requests_.Request();  // last, so that the error is the reason and not the stop
   };
   if (stops) {
@@ -224,7 +223,7 @@ bool TrainRun::RunUpdate() {
 void TrainRun::SaveOnFailure(const std::function<void()>& work) {
   try {
     work();
-    if (stalled_) throw StallError();
+    if (stalled_) throw Error(kStalled);
   } catch (...) {
     const Phase phase = Timeline::FailedPhase();  // before the spans of saving
     SaveUnfinished();

@@ -1,4 +1,6 @@
 // Tests reading the results of a run from its folder.
+#include "compare/run_record.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 
 #include "base/file.h"
 #include "base/hashed_line.h"
-#include "compare/run_record.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 

@@ -1,10 +1,11 @@
+#include "compare/variants.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 
 #include "base/split_list.h"
-#include "compare/variants.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -6,8 +6,8 @@
 #include "compare/evaluation.h"
 #include "compare/learning_curve.h"
 #include "compare/report_page.h"
-#include "compare/run_timeline.h"
 #include "compare/run_record.h"
+#include "compare/run_timeline.h"
 #include "fuzz/as_file.h"
 #include "tandem/error.h"
 
