@@ -13,8 +13,8 @@
 namespace tandem {
 namespace {
 
-// `KeyRange` is a key that a phase may change, or a section with a dot at its end, of which some
-// keys must stay, because they shape the work of the whole run.
+// `KeyRange` is a key that a phase may change or, with a dot at its end, a section. The keys in
+// `except` shape the work of the whole run, so a phase may not change them.
 struct KeyRange {
   std::string_view keys;
   std::array<std::string_view, 2> except = {};

@@ -31,7 +31,7 @@ struct FusedLayer {
   /// layer is its weights in bf16, in rows.
   AlignedVector<T> forward, backward;
   WeightGradient<T> kept;  ///< of layers after the first
-  /// It subtracts the bias, on which the loss does not depend, so the layer has none.
+  /// It would cancel a bias, so with it the layer has none.
   std::optional<BatchNormalisation<T>> batch_norm;
 };
 

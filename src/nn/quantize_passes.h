@@ -18,8 +18,8 @@ struct RoundToIntegers {
 };
 
 /// Writes for each number of a row of `x` a whole number q from 0 to 255, so that the number is
-/// about q * scale + least. If a row contains NaN or infinity, its `least` is NaN. Rows of `q` have
-/// `stride` bytes, of which those after `width` are set to 0.
+/// about q * scale + least. If a row contains NaN or infinity, its `least` is NaN. A row of `q` has
+/// `stride` bytes; those after the first `width` are set to 0.
 struct QuantizeRows {
   std::int64_t rows, width, stride;
   const Bf16* x;  ///< (rows, width)

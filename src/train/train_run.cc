@@ -157,7 +157,8 @@ void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
 void TrainRun::CheckReplayCanBeRead() const {
   if (directory_ || config_.replay.updates == 0) return;
   throw InputError(
-      "a run with replay but without a folder cannot go back to a checkpoint, because the folder "
+      "a run with replay but without a folder cannot continue from a checkpoint, because the "
+      "folder "
       "holds the replay rows of the checkpoint. Give the run a folder, or set replay.updates to "
       "0.");
 }

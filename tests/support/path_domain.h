@@ -3,21 +3,23 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "tandem/domain.h"
 
 namespace tandem {
 
-class PathDomain final : public Domain {
+class PathDomain : public Domain {
  public:
-  explicit PathDomain(int cells)
-      : Domain({.name = "path",
+  explicit PathDomain(int cells, std::string name = "path", bool per_problem_goals = false)
+      : Domain({.name = std::move(name),
                 .summary = "for tests",
                 .state_size = 1,
                 .input = {.positions = 1, .depth = cells},
                 .action_names = {"l", "r"},
                 .inverse_actions = {1, 0},
-                .masks_actions = true}),
+                .masks_actions = true,
+                .per_problem_goals = per_problem_goals}),
         last_(static_cast<std::uint8_t>(cells - 1)) {}
 
   void WriteGoals(Rows states) const override {
