@@ -120,19 +120,14 @@ void BellmanTargets::WriteBackup(std::span<const std::uint8_t> state, const Stat
 PipelinedLoop BellmanTargets::Start(std::int64_t update, const DataBuffer& states,
                                     DataBuffer& examples, const StopSignal& stop) {
   const RowRanges ranges(static_cast<std::int64_t>(states.rows()), chunk_rows_);
-  return {arena_, ranges.size(), stop,
-          [this, update, &states, &examples, ranges](std::int64_t turn) {
-            Expand(update, states, ranges[turn], examples, batches_[turn % 2]);
-          },
-          [this, &examples, ranges](std::int64_t turn) {
-            StateBatch& batch = batches_[turn % 2];
-            batch.children.EstimateAll();
-            const Span span(Phase::kBackUp);
-            const auto first = static_cast<std::size_t>(ranges[turn].first);
-            for (std::size_t i = 0; i < batch.size(); ++i) {
-              Write(batch, i, examples, first + i);
-            }
-          }};
+  const auto expand = [this, update, &states, &examples, ranges](std::int64_t turn) {
+    Expand(update, states, ranges[turn], examples, batches_[turn % 2]);
+  };
+  const auto evaluate = [this](std::int64_t turn) { batches_[turn % 2].children.EstimateAll(); };
+  const auto write_targets = [this, &examples, ranges](std::int64_t turn) {
+    WriteTargets(batches_[turn % 2], ranges[turn], examples);
+  };
+  return {arena_, ranges.size(), stop, expand, evaluate, write_targets};
 }
 
 void BellmanTargets::Expand(std::int64_t update, const DataBuffer& states, RowRange range,
@@ -149,6 +144,14 @@ void BellmanTargets::Expand(std::int64_t update, const DataBuffer& states, RowRa
         domain_, batch.rows().Slice(first, count),
         DrawActions(domain_.spec(), head_, seed_, update, static_cast<std::int64_t>(row), count),
         examples.column(kInputColumn).Slice(row, count));
+  });
+}
+
+void BellmanTargets::WriteTargets(const StateBatch& batch, RowRange range,
+                                  DataBuffer& examples) const {
+  const auto first_row = static_cast<std::size_t>(range.first);
+  ForRanges(batch.size(), kStatesPerTask, [&](std::size_t first, std::size_t count) {
+    for (std::size_t i = first; i < first + count; ++i) Write(batch, i, examples, first_row + i);
   });
 }
 

@@ -119,7 +119,8 @@ class BellmanTargets {
   /// Starts to label stored states, for update `update`, with the target network's current weights:
   /// each Step of the result labels the next generate.chunk_rows rows. Row i of `states`
   /// (StateSchema) becomes row i of `examples` (ExampleSchema). While the network evaluates the
-  /// children of some rows, the workers expand the next ones.
+  /// children of some rows, the workers back up the rows before and expand the next ones. The rows
+  /// of `examples` are complete once the Step that labels the last of them has returned.
   ///
   /// The arguments and this must outlive the result. Only one result at a time may exist.
   ///
@@ -131,6 +132,7 @@ class BellmanTargets {
  private:
   void Expand(std::int64_t update, const DataBuffer& states, RowRange range, DataBuffer& examples,
               StateBatch& batch);
+  void WriteTargets(const StateBatch& batch, RowRange range, DataBuffer& examples) const;
   float BackUpAction(const StateBatch& batch, std::size_t i, std::size_t action) const;
 
   // backup_of(action) is the backup of an action.

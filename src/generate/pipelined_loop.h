@@ -1,4 +1,4 @@
-// A loop whose turns are prepared by workers while the calling thread evaluates.
+// A loop whose turns are prepared and finished by workers while the calling thread evaluates.
 #pragma once
 
 #include <oneapi/tbb/task_arena.h>
@@ -14,13 +14,21 @@
 
 namespace tandem {
 
-/// PipelinedLoop runs a loop in which workers prepare turn i + 1 while the calling thread evaluates
-/// turn i. The calling thread counts as one of the workers and helps to prepare once its evaluation
-/// is done. With a single worker, preparation and evaluation therefore alternate.
+/// PipelinedLoop runs a loop whose turns have three stages: prepare, evaluate and finish. The
+/// calling thread evaluates a turn while the workers of an arena finish the turn before it and then
+/// prepare the turn after it. The calling thread counts as one of the workers and helps them once
+/// its evaluation is done. With a single worker, the arena's stages and evaluation therefore
+/// alternate.
 ///
-/// For each turn i, prepare(i) runs in the arena and then evaluate(i) on the calling thread.
-/// prepare(i) starts after evaluate(i - 2) has returned and runs at the same time as
-/// evaluate(i - 1), so two sets of memory are enough: one for even turns and one for odd turns.
+/// The stages of a turn run in order: prepare(i) in the arena, evaluate(i) on the calling thread,
+/// and finish(i) in the arena. All stages of turn i have returned before prepare(i + 2) starts, so
+/// two sets of memory are enough: one for even turns and one for odd turns.
+///
+/// The arena runs one stage at a time, in the order prepare(0), prepare(1), finish(0), prepare(2),
+/// finish(1), prepare(3), and so on. evaluate(i) runs at the same time as finish(i - 1) and
+/// prepare(i + 1), and as no other stage.
+///
+/// prepare counts as the phase kGenerate, and finish as kBackUp.
 ///
 /// Not thread-safe.
 class PipelinedLoop {
@@ -29,19 +37,21 @@ class PipelinedLoop {
 
   /// Starts to prepare turn 0. `arena` and `stop` must outlive this.
   PipelinedLoop(tbb::task_arena& arena, std::int64_t turns, const StopSignal& stop, Turn prepare,
-                Turn evaluate)
+                Turn evaluate, Turn finish)
       : arena_(arena),
         turns_(turns),
         stop_(stop),
         prepare_(std::move(prepare)),
-        evaluate_(std::move(evaluate)) {
-    StartPreparing(0);
+        evaluate_(std::move(evaluate)),
+        finish_(std::move(finish)) {
+    StartStagesBeside(-1);
   }
 
-  /// Waits until no turn is being prepared.
+  /// Waits for the stages that were started. If not all turns are done, the turn that was evaluated
+  /// last stays unfinished.
   ~PipelinedLoop() {
     try {
-      FinishPreparing();  // the task uses objects of the caller
+      WaitForStages();  // they use objects of the caller
     } catch (...) {
       // Step has thrown another exception, or the caller does not want the remaining turns.
     }
@@ -49,16 +59,20 @@ class PipelinedLoop {
   PipelinedLoop(const PipelinedLoop&) = delete;
   PipelinedLoop& operator=(const PipelinedLoop&) = delete;
 
-  /// Waits until the next turn is prepared, starts to prepare the one after it, and evaluates the
-  /// next turn. Returns false, and does nothing, if all turns are done. Throws Stopped once `stop`
-  /// is reached, and whatever `prepare` or `evaluate` throws. After an exception the loop can only
-  /// be destroyed.
+  /// Waits until the next turn is prepared, starts to finish the turn before it and to prepare the
+  /// turn after it, and evaluates the next turn. When Step returns for the last turn, all turns are
+  /// finished. When it returns for another turn i, those up to i - 2 are.
+  ///
+  /// Returns false, and does nothing, if all turns are done. Throws Stopped if `stop` is reached
+  /// before the evaluation, and whatever a stage throws. After an exception the loop can only be
+  /// destroyed.
   bool Step() {
     if (next_ == turns_) return false;
-    FinishPreparing();
+    WaitForStages();
     if (stop_.Reached()) throw Stopped();
-    StartPreparing(next_ + 1);
+    StartStagesBeside(next_);
     evaluate_(next_++);
+    if (next_ == turns_) FinishLastTurn();
     return true;
   }
 
@@ -69,26 +83,43 @@ class PipelinedLoop {
   }
 
  private:
-  void StartPreparing(std::int64_t turn) {
-    if (turn >= turns_) return;
+  // Starts the stages that run while the calling thread evaluates `turn`. For -1 and turns_, which
+  // are not turns, these are the first and the last stage of the loop.
+  void StartStagesBeside(std::int64_t turn) {
+    if (turns_ == 0) return;
     SanitizerRelease(this);
     arena_.execute([&] {
-      preparation_.run([this, turn] {
+      stages_.run([this, turn] {
         SanitizerAcquire(this);
-        {
-          const Attach attach(timeline_);
-          const Span span(Phase::kGenerate);
-          prepare_(turn);
-        }
+        RunStagesBeside(turn);
         SanitizerRelease(this);
       });
     });
   }
 
-  void FinishPreparing() {
+  void RunStagesBeside(std::int64_t turn) {
+    const Attach attach(timeline_);
+    // Both turns use the same memory, so the order matters.
+    if (turn > 0) {
+      const Span span(Phase::kBackUp);
+      finish_(turn - 1);
+    }
+    if (turn + 1 < turns_) {
+      const Span span(Phase::kGenerate);
+      prepare_(turn + 1);
+    }
+  }
+
+  void WaitForStages() {
     const Span span(Phase::kWaitForWorkers);
-    arena_.execute([&] { preparation_.wait(); });
+    arena_.execute([&] { stages_.wait(); });
     SanitizerAcquire(this);
+  }
+
+  void FinishLastTurn() {
+    WaitForStages();  // for the turn before the last one
+    StartStagesBeside(turns_);
+    WaitForStages();
   }
 
   tbb::task_arena& arena_;
@@ -96,9 +127,10 @@ class PipelinedLoop {
   const StopSignal& stop_;
   const Turn prepare_;
   const Turn evaluate_;
+  const Turn finish_;
   Timeline* const timeline_ = Timeline::Current();
   std::int64_t next_ = 0;
-  tbb::task_group preparation_;
+  tbb::task_group stages_;  // at most one task, which runs the stages beside one turn
 };
 
 }  // namespace tandem

@@ -62,11 +62,11 @@ void QLearningGenerator::Fill(const FillRequest& request, DataBuffer& out, const
   const auto expand = [&](std::int64_t turn) {
     Expand(request, ranges[turn], batches_[turn % 2], out);
   };
-  const auto evaluate = [&](std::int64_t turn) {
-    Evaluate(batches_[turn % 2]);
+  const auto evaluate = [&](std::int64_t turn) { Evaluate(batches_[turn % 2]); };
+  const auto write_labels = [&](std::int64_t turn) {
     WriteLabels(ranges[turn], batches_[turn % 2], out);
   };
-  PipelinedLoop(arena_, ranges.size(), stop, expand, evaluate).Run();
+  PipelinedLoop(arena_, ranges.size(), stop, expand, evaluate, write_labels).Run();
 }
 
 // Sets state i, its bound and its action, which depend on the number of the row only.
@@ -134,22 +134,25 @@ void QLearningGenerator::Evaluate(Batch& batch) const {
 }
 
 void QLearningGenerator::WriteLabels(RowRange range, Batch& batch, DataBuffer& out) const {
-  const Span span(Phase::kBackUp);
-  const auto first = static_cast<std::size_t>(range.first);
-  const bool labels_one_output = !HasWeights(schema_);  // the action is part of the input
-  for (std::size_t i = 0; i < batch.actions.size(); ++i) {
-    if (exact_ != nullptr && exact_->Write(StatesOf(batch.states)[i], out, first + i)) continue;
-    if (labels_one_output) {
-      out.floats(kTargetColumn, first + i)[0] = LabelOf(batch, i);
-      continue;
-    }
-    const std::span<float> label = out.floats(kTargetColumn, first + i);
-    const std::span<float> weight = out.floats(kWeightColumn, first + i);
-    std::ranges::fill(label, 0.0F);
-    std::ranges::fill(weight, 0.0F);
-    label[batch.actions[i]] = LabelOf(batch, i);
-    weight[batch.actions[i]] = 1;
+  const auto first_row = static_cast<std::size_t>(range.first);
+  ForRanges(batch.actions.size(), kStatesPerTask, [&](std::size_t first, std::size_t count) {
+    for (std::size_t i = first; i < first + count; ++i) WriteLabel(batch, i, out, first_row + i);
+  });
+}
+
+void QLearningGenerator::WriteLabel(Batch& batch, std::size_t i, DataBuffer& out,
+                                    std::size_t row) const {
+  if (exact_ != nullptr && exact_->Write(StatesOf(batch.states)[i], out, row)) return;
+  const std::span<float> label = out.floats(kTargetColumn, row);
+  if (!HasWeights(schema_)) {  // the action is part of the input
+    label[0] = LabelOf(batch, i);
+    return;
   }
+  const std::span<float> weight = out.floats(kWeightColumn, row);
+  std::ranges::fill(label, 0.0F);
+  std::ranges::fill(weight, 0.0F);
+  label[batch.actions[i]] = LabelOf(batch, i);
+  weight[batch.actions[i]] = 1;
 }
 
 float QLearningGenerator::LabelOf(const Batch& batch, std::size_t i) const {

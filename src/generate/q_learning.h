@@ -75,6 +75,7 @@ class QLearningGenerator final : public Generator {
   void Expand(const FillRequest& request, RowRange range, Batch& batch, DataBuffer& out) const;
   void Evaluate(Batch& batch) const;
   void WriteLabels(RowRange range, Batch& batch, DataBuffer& out) const;
+  void WriteLabel(Batch& batch, std::size_t i, DataBuffer& out, std::size_t row) const;
   float LabelOf(const Batch& batch, std::size_t i) const;
 
   const Domain& domain_;

@@ -76,6 +76,7 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
       head_(config.network.head),
       labels_(domain, head_),
       width_(static_cast<std::size_t>(config_.states_per_step())),
+      instances_per_task_(std::max<std::size_t>(kStatesPerTask / width_, 1)),
       keeps_trees_(KeepsTrees(domain.spec(), config_)),
       labelled_(!LabelsWhenTraining(config.pipeline.mode)),
       schema_(labelled_ ? ExampleSchema(domain.spec(), config) : StateSchema(domain.spec())),
@@ -106,12 +107,12 @@ void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
     group.step = turn / 2 % fill.steps;
     Expand(fill, group);
   };
-  const auto evaluate = [&](std::int64_t turn) {
-    groups_[turn % 2].batch.children.EstimateAll();
+  const auto evaluate = [&](std::int64_t turn) { groups_[turn % 2].batch.children.EstimateAll(); };
+  const auto back_up = [&](std::int64_t turn) {
     if (labelled_ || keeps_trees_) WriteTargets(fill, groups_[turn % 2]);
     if (config_.searches()) CountSearches(fill, groups_[turn % 2]);
   };
-  PipelinedLoop(arena_, pairs * 2 * fill.steps, stop, expand, evaluate).Run();
+  PipelinedLoop(arena_, pairs * 2 * fill.steps, stop, expand, evaluate, back_up).Run();
 }
 
 void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) const {
@@ -122,25 +123,24 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
                                .tree = SearchTree(domain_, head_),
                                .estimates = {}});
   }
-  ForRanges(instances, std::max<std::size_t>(kStatesPerTask / width_, 1),
-            [&](std::size_t first, std::size_t count) {
-              {
-                const Span span(Phase::kScramble);
-                for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
-              }
-              group.batch.Expand(first * width_, count * width_);
-              if (config_.searches() && group.batch.children.skips_known()) {
-                for (std::size_t i = first; i < first + count; ++i) {
-                  Instance& instance = group.instances[i];
-                  instance.estimates.Exchange(group.batch, i * width_, instance.searched);
-                }
-              }
-              const Span span(Phase::kWrite);
-              for (std::size_t i = first * width_; i < (first + count) * width_; ++i) {
-                const std::optional<std::size_t> row = fill.RowInFill(group, i);
-                if (row) WriteState(fill, group, i, *row);
-              }
-            });
+  ForRanges(instances, instances_per_task_, [&](std::size_t first, std::size_t count) {
+    {
+      const Span span(Phase::kScramble);
+      for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
+    }
+    group.batch.Expand(first * width_, count * width_);
+    if (config_.searches() && group.batch.children.skips_known()) {
+      for (std::size_t i = first; i < first + count; ++i) {
+        Instance& instance = group.instances[i];
+        instance.estimates.Exchange(group.batch, i * width_, instance.searched);
+      }
+    }
+    const Span span(Phase::kWrite);
+    for (std::size_t i = first * width_; i < (first + count) * width_; ++i) {
+      const std::optional<std::size_t> row = fill.RowInFill(group, i);
+      if (row) WriteState(fill, group, i, *row);
+    }
+  });
 }
 
 // Replaces the states of an instance with the next ones, by the search or by new scrambles.
@@ -254,27 +254,34 @@ void ValueIterationGenerator::WriteState(const CurrentFill& fill, Group& group, 
 // Writes the targets of all states, except that those of a search's states wait in its tree until
 // the search has ended.
 void ValueIterationGenerator::WriteTargets(const CurrentFill& fill, Group& group) const {
-  const Span span(Phase::kBackUp);
-  const bool last_step = group.step + 1 == fill.steps;
-  StateBackup backup;
-  for (std::size_t instance = 0; instance * width_ < group.batch.size(); ++instance) {
-    auto& [search, searched, first_search, tree, estimates] = group.instances[instance];
-    // The best state of a beam comes first in the batch and last in the tree.
-    for (std::size_t i = (instance + 1) * width_; i-- > instance * width_;) {
-      std::optional<std::size_t> row = fill.RowInFill(group, i);
-      const std::optional<std::size_t> anchor =
-          row ? Anchor(fill, group, i) : std::optional<std::size_t>();
-      if (anchor && labelled_) exact_->Write(exact_->ball()->state(*anchor), fill.out, *row);
-      if (anchor) row.reset();
-      if (keeps_trees_ && i < instance * width_ + searched) {
-        targets_.BackUp(group.batch, i, backup);
-        tree.Add(group.batch, i, backup, row);
-      } else if (row && labelled_) {
-        targets_.Write(group.batch, i, fill.out, *row);
-      }
+  ForRanges(group.batch.size() / width_, instances_per_task_,
+            [&](std::size_t first, std::size_t count) {
+              StateBackup backup;
+              for (std::size_t instance = first; instance < first + count; ++instance) {
+                WriteTargetsOf(fill, group, instance, backup);
+              }
+            });
+}
+
+// Does WriteTargets for one instance. `backup` is scratch memory.
+void ValueIterationGenerator::WriteTargetsOf(const CurrentFill& fill, Group& group,
+                                             std::size_t instance, StateBackup& backup) const {
+  auto& [search, searched, first_search, tree, estimates] = group.instances[instance];
+  // The best state of a beam comes first in the batch and last in the tree.
+  for (std::size_t i = (instance + 1) * width_; i-- > instance * width_;) {
+    std::optional<std::size_t> row = fill.RowInFill(group, i);
+    const std::optional<std::size_t> anchor =
+        row ? Anchor(fill, group, i) : std::optional<std::size_t>();
+    if (anchor && labelled_) exact_->Write(exact_->ball()->state(*anchor), fill.out, *row);
+    if (anchor) row.reset();
+    if (keeps_trees_ && i < instance * width_ + searched) {
+      targets_.BackUp(group.batch, i, backup);
+      tree.Add(group.batch, i, backup, row);
+    } else if (row && labelled_) {
+      targets_.Write(group.batch, i, fill.out, *row);
     }
-    if (last_step) EndSearch(fill, tree);
   }
+  if (group.step + 1 == fill.steps) EndSearch(fill, tree);
 }
 
 // Writes the labels of a search that has ended, and clears its tree.

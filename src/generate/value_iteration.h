@@ -58,8 +58,8 @@ namespace tandem {
 /// not see it.
 ///
 /// Instances are processed in ranges of up to generate.chunk_rows. The instances of a range advance
-/// in lock step, with one evaluation per step. Meanwhile the workers advance and expand another
-/// range (see PipelinedLoop).
+/// in lock step, with one evaluation per step. Meanwhile the workers label, advance and expand
+/// another range (see PipelinedLoop).
 class ValueIterationGenerator final : public Generator {
  public:
   /// `domain` and `network` must outlive this. See MakeGenerator for `config`. `exact` may be null.
@@ -112,6 +112,8 @@ class ValueIterationGenerator final : public Generator {
                                     std::size_t i) const;
   void WriteState(const CurrentFill& fill, Group& group, std::size_t i, std::size_t row) const;
   void WriteTargets(const CurrentFill& fill, Group& group) const;
+  void WriteTargetsOf(const CurrentFill& fill, Group& group, std::size_t instance,
+                      StateBackup& backup) const;
   void EndSearch(const CurrentFill& fill, SearchTree& tree) const;
   void MoveGoals(const CurrentFill& fill, SearchTree& tree) const;
 
@@ -121,6 +123,7 @@ class ValueIterationGenerator final : public Generator {
   const Head head_;
   const PathLabels labels_;  // of hindsight
   const std::size_t width_;  // states per step
+  const std::size_t instances_per_task_;
   const bool keeps_trees_;
   const bool labelled_;
   const Schema schema_;
