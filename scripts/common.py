@@ -1,7 +1,7 @@
 """Functions that the scripts and the Python benchmarks share.
 
-bench/common.py is a link to this file. scripts/bundle copies it for bench/beside_pytorch, so this file
-imports nothing else of the repository.
+bench/common.py is a link to this file. scripts/bundle copies it for bench/beside_pytorch and
+bench/beside_deepxube, so this file imports nothing else of the repository.
 """
 
 import contextlib
@@ -70,14 +70,16 @@ def tandem(program, *words):
         raise Failed(f"`tandem {words[0]}` ended with exit code {code}")
 
 
-def run(*command, cwd=None, seconds=None, allowed=(0,)):
+def run(*command, cwd=None, seconds=None, allowed=(0,), variables=None):
     """Runs a command and returns its output and messages. Fails if the exit code is not one of
-    `allowed`. If `seconds` pass, ends the command and returns what it has printed."""
+    `allowed`. If `seconds` pass, ends the command and returns what it has printed. The command gets
+    `variables` in addition to this program's environment."""
     words = [str(word) for word in command]
     # DeepXube starts processes of its own, which form a group with it. Without buffers, what it has
     # printed is not lost when it is ended.
     process = start(words, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                    start_new_session=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+                    start_new_session=True,
+                    env={**os.environ, "PYTHONUNBUFFERED": "1", **(variables or {})})
     try:
         output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:

@@ -157,10 +157,14 @@ class Suite(CliTest):
         self.program("tandem", "exit 0")
         self.program("gpu_bench", "exit 0")
         self.program("bench/beside_pytorch", "exit 0")
+        self.program("bench/beside_deepxube", "exit 0")
+        self.program("programs/deepxube", "exit 0")
+        path = f"{self.folder / 'programs'}:{os.environ['PATH']}"
         steps = []
         for call in ("1", "2", "3"):
             subprocess.run([self.folder / "gpu_suite", "--call", call, "--device", "cpu", "--out",
-                            self.folder / "suite.json"], check=True, capture_output=True)
+                            self.folder / "suite.json"], check=True, capture_output=True,
+                           env={**os.environ, "PATH": path})
             steps += self.steps()
         self.assertEqual(steps, ["tests device", "tests passes", "tests steps", "tests permute",
                                  "tests runs", "step benchmark", "evaluation benchmark",
@@ -170,7 +174,7 @@ class Suite(CliTest):
                                  "quickstart-tensor", "four-million", "solve-tensor-tensors",
                                  "solve-tensor-operators", "solve-domain-operators", "plain",
                                  "one-rank", "plain-again", "modes", "generate", "shards",
-                                 "shards-in-memory", "quickstart", "solve", "pytorch"])
+                                 "shards-in-memory", "quickstart", "solve", "pytorch", "deepxube"])
         suite = load_script("gpu_suite")
         out = ["--out", str(self.folder / "suite.json")]
         most = sum(suite.parse_options([*out, "--call", str(call)]).seconds + 2 * suite.GRACE
@@ -179,6 +183,19 @@ class Suite(CliTest):
         self.assertEqual(suite.parse_options([*out, "--call", "1", "--seconds", "60"]).seconds, 60)
         self.assertEqual(suite.parse_options(out).only,
                          [step.__name__ for _, call in suite.CALLS.values() for step in call])
+
+    def test_leaves_out_deepxube_if_path_does_not_have_it(self):
+        path = {"PATH": str(pathlib.Path(sys.executable).parent)}
+        self.assertEqual(self.run_suite("deepxube", "--device", "cpu", code=0, variables=path), {})
+        self.assertIn("deepxube", json.loads((self.folder / "suite.json").read_text())["left_out"])
+
+    def test_runs_the_deepxube_that_path_has(self):
+        self.program("programs/deepxube", "exit 0")
+        self.program("bench/beside_deepxube", 'echo "$@"')
+        path = {"PATH": f"{self.folder / 'programs'}:{os.environ['PATH']}"}
+        step = self.run_suite("deepxube", "--device", "cpu", code=0, variables=path)["deepxube"]
+        self.assertIn(f"--deepxube {self.folder / 'programs'} ", step["output"])
+        self.assertIn("--device cpu ", step["output"])
 
     def test_every_test_is_in_one_group(self):
         suite = load_script("gpu_suite")
