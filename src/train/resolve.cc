@@ -11,6 +11,7 @@
 #include "config/training_phases.h"
 #include "nn/device.h"
 #include "nn/fused_step.h"
+#include "nn/tensor_step.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -57,13 +58,30 @@ void ResolveFirstLayer(FirstLayer& first_layer, const NetworkConfig& network) {
   }
 }
 
+// A CPU runs tensor programs too, but slowly. Batches that mix a stream with live rows differ in
+// size, and a recorded step would be recorded again for each of them.
+TrainStep StepFor(const Config& config, const Device& device) {
+  if (WhyNotFused(config.network, config.train.precision, device.torch()).empty()) {
+    return TrainStep::kFused;
+  }
+  if (device.torch().is_cpu() || !WhyNoTensorStep(config.network, device).empty()) {
+    return TrainStep::kAutograd;
+  }
+  const bool is_timed = config.profile.timing_breakdown;
+  return config.data.live_share > 0 || is_timed ? TrainStep::kTensors : TrainStep::kCaptured;
+}
+
 // Each of int8 and fp8 has one way to be computed.
 InferenceForward ForwardFor(const Config& config, const Device& device) {
   const Precision precision = config.inference.precision;
   if (precision == Precision::kFp8) return InferenceForward::kTensors;
-  const bool fused = precision == Precision::kInt8 ||
-                     WhyNotFused(config.network, precision, device.torch()).empty();
-  return fused ? InferenceForward::kFused : InferenceForward::kOperators;
+  if (precision == Precision::kInt8 ||
+      WhyNotFused(config.network, precision, device.torch()).empty()) {
+    return InferenceForward::kFused;
+  }
+  const bool by_tensors =
+      !device.torch().is_cpu() && WhyNoTensorStep(config.network, device).empty();
+  return by_tensors ? InferenceForward::kTensors : InferenceForward::kOperators;
 }
 
 // Replaces `generate.rows_per_walk: auto` by rows(config of the phase), in the run and in its later
@@ -127,10 +145,7 @@ Config ResolveAutos(Config config, const Device& device, std::int64_t processes)
   ResolveFirstLayer(config.inference.first_layer, config.network);
   config.train.precision = TrainingPrecision(config, device);
   config.inference.precision = InferencePrecision(config, device);
-  if (config.train.step == TrainStep::kAuto) {
-    const bool fused = WhyNotFused(config.network, config.train.precision, device.torch()).empty();
-    config.train.step = fused ? TrainStep::kFused : TrainStep::kAutograd;
-  }
+  if (config.train.step == TrainStep::kAuto) config.train.step = StepFor(config, device);
   if (config.inference.forward == InferenceForward::kAuto) {
     config.inference.forward = ForwardFor(config, device);
   }
