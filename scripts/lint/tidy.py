@@ -33,7 +33,8 @@ FINDING = re.compile(r"^E\[[^]]*\] \[([a-z]+-[\w,.-]+|pp_file_not_found)\] Line 
 
 # Code that GPUs run too: it uses plain arrays and products of int, against the checks for other code.
 DEVICE_CODE = {SOURCE / "src/nn" / name
-               for name in ("adam_pass.h", "batch_norm_passes.h", "device_pass.h", "fp8_pass.h", "layer_passes.h")}
+               for name in ("adam_pass.h", "backward_passes.h", "batch_norm_passes.h", "device_pass.h", "e4m3.h",
+                            "forward_pass.h", "layer_rows.h", "one_hot_pass.h", "output_passes.h")}
 
 
 def with_headers(path, seen):

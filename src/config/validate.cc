@@ -437,11 +437,12 @@ void CheckNetworkKind(const Config& c, const Reject& reject) {
       c.inference.precision == Precision::kInt8 || c.inference.precision == Precision::kFp8;
   reject(is_narrow && c.network.kind != kResNetFc, "inference.precision", "network.kind",
          "only resnet_fc is evaluated in int8 and fp8. Set inference.precision to auto.");
-  reject(c.inference.precision == Precision::kFp8 &&
+  const bool by_row = c.network.norm == Norm::kLayer || c.network.norm == Norm::kRms;
+  reject(c.inference.precision == Precision::kFp8 && by_row &&
              (c.network.width % 16 != 0 || c.network.stem_width % 16 != 0),
          "inference.precision", c.network.width % 16 != 0 ? "network.width" : "network.stem_width",
-         "products in fp8 need multiples of 16. Change the width, or set inference.precision to "
-         "bf16.");
+         "products in fp8 need multiples of 16 with this network.norm. Change the width, or set "
+         "inference.precision to bf16.");
   if (c.network.kind != kResNet2d) return;
   reject(c.network.stem_width > 0, "network.stem_width", "network.kind",
          "the stem is a linear layer of resnet_fc. Remove network.stem_width.");

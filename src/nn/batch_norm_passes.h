@@ -30,16 +30,16 @@ struct BatchMoments {
     if (column < width) {
       float first[V];
       pass::Load<T, V>(z + column, first);
-      const std::int64_t begin = thread.block_y * kRowsOfColumnBlock;
-      const std::int64_t end = pass::Least(rows, begin + kRowsOfColumnBlock);
-      for (std::int64_t r = begin + thread.row; r < end; r += kThreadRows) {
-        float x[V];
-        pass::Load<T, V>(z + r * width + column, x);
-        for (int i = 0; i < V; ++i) {
-          sums[i] += x[i] - first[i];
-          squares[i] += (x[i] - first[i]) * (x[i] - first[i]);
-        }
-      }
+      ForRowsOfBlock(
+          thread, rows,
+          [&](std::int64_t row) { return pass::LoadPack<T, V>(z + row * width + column); },
+          [&](std::int64_t /*row*/, const pass::Pack<T, V>& x) {
+            for (int i = 0; i < V; ++i) {
+              const float difference = Widen(x.of[i]) - first[i];
+              sums[i] += difference;
+              squares[i] += difference * difference;
+            }
+          });
     }
     Share<V>(thread, 0, sums, shared);
     Share<V>(thread, 1, squares, shared);

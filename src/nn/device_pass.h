@@ -29,7 +29,7 @@ inline constexpr int kPassVector = 4;
 /// The size of the memory that the threads of a block share.
 inline constexpr int kPassSharedFloats = 3 * kThreadRows * kThreadLanes * kPassVector;
 
-/// The rows of a pass over columns that one block adds up.
+/// The rows of one block of a pass over columns.
 inline constexpr std::int64_t kRowsOfColumnBlock = 128;
 
 /// PassThread says which part of a pass a thread does.
@@ -52,8 +52,13 @@ struct alignas(V * sizeof(T)) Pack {
 };
 
 template <class T, int V>
+TANDEM_PASS_INLINE Pack<T, V> LoadPack(const T* from) {
+  return *reinterpret_cast<const Pack<T, V>*>(from);
+}
+
+template <class T, int V>
 TANDEM_PASS_INLINE void Load(const T* from, float (&to)[V]) {
-  const auto pack = *reinterpret_cast<const Pack<T, V>*>(from);
+  const Pack<T, V> pack = LoadPack<T, V>(from);
   for (int i = 0; i < V; ++i) to[i] = Widen(pack.of[i]);
 }
 
@@ -126,7 +131,27 @@ TANDEM_PASS_INLINE void ShareTotals(PassThread thread, const float* partial, std
   for (int i = 0; i < kSums; ++i) Share<1>(thread, i, sums[i], shared);
 }
 
-// The blocks of the first pass.
+// Passes over columns, in which a thread has V columns and every kThreadRows-th row of a block of
+// rows, read what they need of a few rows before they use it: many reads are then under way at
+// once, as a GPU's memory needs. read(row) returns what use(row, ...) takes.
+template <class Read, class Use>
+TANDEM_PASS_INLINE void ForRowsOfBlock(PassThread thread, std::int64_t rows, const Read& read,
+                                       const Use& use) {
+  constexpr int kAtOnce = 4;
+  const std::int64_t begin = thread.block_y * kRowsOfColumnBlock + thread.row;
+  const std::int64_t end = pass::Least(rows, (thread.block_y + 1) * kRowsOfColumnBlock);
+  for (std::int64_t row = begin; row < end; row += kAtOnce * kThreadRows) {
+    decltype(read(row)) of_rows[kAtOnce];
+    for (int i = 0; i < kAtOnce; ++i) {
+      of_rows[i] = read(pass::Least(row + i * kThreadRows, end - 1));
+    }
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (row + i * kThreadRows < end) use(row + i * kThreadRows, of_rows[i]);
+    }
+  }
+}
+
+// The blocks of a pass over columns.
 inline PassGrid ColumnGrid(std::int64_t rows, std::int64_t width, bool aligned) {
   return {pass::Ceil(width, kThreadLanes * (aligned ? kPassVector : 1)),
           pass::Ceil(rows, kRowsOfColumnBlock)};

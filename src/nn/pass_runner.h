@@ -4,17 +4,22 @@
 #include <variant>
 
 #include "nn/adam_pass.h"
+#include "nn/backward_passes.h"
 #include "nn/batch_norm_passes.h"
-#include "nn/fp8_pass.h"
-#include "nn/layer_passes.h"
+#include "nn/forward_pass.h"
+#include "nn/one_hot_pass.h"
+#include "nn/output_passes.h"
 
 namespace tandem {
 
 /// LayerPass is one of the passes, with the addresses that it reads and writes.
-using LayerPass = std::variant<ForwardPass<float>, ForwardPass<Bf16>, BackwardPass<float>,
-                               BackwardPass<Bf16>, BatchMoments<float>, BatchMoments<Bf16>,
-                               FinishBatchMoments<float>, FinishBatchMoments<Bf16>,
-                               ColumnSums<float>, ColumnSums<Bf16>, FinishSums, AdamPass, Fp8Pass>;
+using LayerPass =
+    std::variant<OneHotPass<float>, OneHotPass<Bf16>, ForwardPass<float>, ForwardPass<Bf16>,
+                 BackwardPass<float>, BackwardPass<Bf16>, BatchMoments<float>, BatchMoments<Bf16>,
+                 FinishBatchMoments<float>, FinishBatchMoments<Bf16>, ColumnSums<float>,
+                 ColumnSums<Bf16>, FinishSums, OutputPass<float>, OutputPass<Bf16>,
+                 OutputInputGradient<float>, OutputInputGradient<Bf16>, OutputWeightSums<float>,
+                 OutputWeightSums<Bf16>, FinishOutputWeights, AdamPass>;
 
 /// PassRunner runs passes in the memory of its device, on the calling thread's current stream.
 class PassRunner {

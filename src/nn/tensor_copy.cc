@@ -1,14 +1,15 @@
 #include "nn/tensor_copy.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_addmm_activation.h>
 #include <ATen/ops/_scaled_mm.h>
-#include <ATen/ops/add.h>
 #include <ATen/ops/addmm.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
@@ -24,41 +25,58 @@
 namespace tandem {
 namespace {
 
-constexpr std::int64_t kAlignment = 8;  // of the first product's rows, in numbers
+// Rows of products begin at addresses that are multiples of this many numbers.
+constexpr std::int64_t kAlignment = 8;
+constexpr std::int64_t kFp8Alignment = 16;
 
-// Numbers in e4m3, which `scale` (a scalar in fp32) multiplies.
-struct Quantised {
-  at::Tensor of, scale;
-};
+// The rows of random inputs that the scales of activations in fp8 are taken from, and how much
+// larger than theirs other activations may be.
+constexpr std::int64_t kCalibrationRows = 1024;
+constexpr double kCalibrationMargin = 4;
+constexpr double kLeastScale = 1e-12;  // with which zeros stay zeros
 
-// The same numbers as Fp8Pass makes, up to rounding.
-Quantised Quantise(const at::Tensor& weights) {
-  at::Tensor scale = weights.abs().max().div_(kLargestOfE4m3).clamp_min_(kLeastE4m3Scale);
-  return {.of = (weights / scale).to(at::kFloat8_e4m3fn), .scale = std::move(scale)};
+std::int64_t RoundedUp(std::int64_t size, std::int64_t to) { return (size + to - 1) / to * to; }
+
+// The scale with which the largest magnitude becomes the largest number of e4m3. NaN stays NaN.
+at::Tensor ScaleOf(const at::Tensor& numbers) {
+  return numbers.abs().max().to(at::kFloat).div_(kLargestOfE4m3).clamp_min_(kLeastScale);
 }
+
+// The results of a layer, in one or both forms.
+struct Activations {
+  at::Tensor numbers;    // in fp32 or bf16
+  at::Tensor quantised;  // in e4m3
+};
 
 class TensorCopy final : public NetworkCopy {
  public:
   TensorCopy(const NetworkSpec& spec, const InferenceConfig& config, const Device& device)
       : config_(spec.layers),
+        input_(spec.input),
         type_(WeightType(config)),
-        fp8_(config.precision == Precision::kFp8),
-        passes_(*device.passes()),
-        padding_(-spec.features() & (kAlignment - 1)),
-        offsets_(at::arange(padding_, padding_ + spec.features(), spec.input.depth, at::kLong)
-                     .to(device.torch())) {
+        passes_(*device.passes()) {
+    const bool fp8 = config.precision == Precision::kFp8;
     const std::vector<LayerShape> shapes = LayerShapes(spec);
     for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const bool is_first = i == 0;
       const bool is_output = i + 1 == shapes.size();
-      Layer& layer = layers_.emplace_back(shapes[i], is_output ? at::kFloat : type_, device.torch(),
-                                          i == 0 ? padding_ : 0);
-      layer.linear = shapes[i].linear;
-      layer.adds_skip = shapes[i].adds_skip;
-      layer.fp8 = fp8_ && i > 0 && !is_output;
-      if (!layer.fp8) continue;
-      layer.quantised = at::empty_like(layer.weight, at::kFloat8_e4m3fn);
-      layer.scale = at::ones({}, layer.bias.options().dtype(at::kFloat));
+      Layer& layer = layers_.emplace_back(shapes[i], is_output ? at::kFloat : type_, device.torch());
+      layer.fp8 = fp8 && !is_first && !is_output;
+      if (is_first) layer.padding_before = RoundedUp(shapes[i].in, kAlignment) - shapes[i].in;
+      // Features of value 0 are added. Only fp8 needs them, and has no statistics of rows then.
+      if (fp8 && !is_first) {
+        layer.padding_after = RoundedUp(shapes[i].in, kFp8Alignment) - shapes[i].in;
+      }
+      if (fp8 && !is_output) {
+        layer.more_outputs = RoundedUp(shapes[i].out, kFp8Alignment) - shapes[i].out;
+      }
+      layer.Allocate(shapes[i]);
     }
+    if (!fp8) return;
+    at::Generator generator = at::detail::createCPUGenerator(/*seed_val=*/1);
+    calibration_ = at::randint(0, input_.depth, {kCalibrationRows, input_.positions}, generator,
+                               at::TensorOptions().dtype(at::kByte))
+                       .to(device.torch());
   }
 
   void Load(const Network& net) override {
@@ -72,34 +90,7 @@ class TensorCopy final : public NetworkCopy {
 
   at::Tensor Forward(const at::Tensor& bytes) override {
     QuantiseIfWritten();
-    at::Tensor x = at::zeros({bytes.size(0), layers_.front().in()},
-                             at::TensorOptions().dtype(type_).device(bytes.device()));
-    x.scatter_(1, at::add(bytes, offsets_), 1);
-    // The largest magnitudes of the layers' results, which the next layers need in fp8.
-    const at::Tensor largest =
-        fp8_ ? at::zeros({static_cast<std::int64_t>(layers_.size())}, x.options().dtype(at::kFloat))
-             : at::Tensor();
-    at::Tensor skip;  // the input of the current block
-    for (std::size_t i = 0; i + 1 < layers_.size(); ++i) {
-      const auto largest_of = [&](std::size_t layer) {
-        return layers_[layer + 1].fp8 ? largest.mutable_data_ptr<float>() + layer : nullptr;
-      };
-      const Layer& layer = layers_[i];
-      const bool begins_block = layers_[i + 1].adds_skip;
-      if (begins_block) skip = x;
-      const at::Tensor& of_block = layer.adds_skip ? skip : at::Tensor();
-      if (layer.fp8) {
-        x = ProductInFp8(layer, x, largest_of(i - 1));
-      } else if (layer.is_relu_of_product(config_.activation) && largest_of(i) == nullptr) {
-        x = at::_addmm_activation(layer.bias, x, layer.weight.t());
-        continue;
-      } else {
-        x = at::addmm(layer.bias, x, layer.weight.t());
-      }
-      Finish(layer, of_block, x, largest_of(i));
-    }
-    const Layer& output = layers_.back();
-    return at::addmm(output.bias, x.to(at::kFloat), output.weight.t());
+    return Output(Hidden(bytes, calibration_.defined(), [](std::size_t, const at::Tensor&) {}));
   }
 
   // The numbers in e4m3 are not part of the state, because files cannot hold them.
@@ -119,34 +110,41 @@ class TensorCopy final : public NetworkCopy {
 
  private:
   struct Layer {
-    // The weights of `padding` inputs that are always 0 come first.
-    Layer(const LayerShape& shape, at::ScalarType type, c10::Device device, std::int64_t padding)
+    Layer(const LayerShape& shape, at::ScalarType type, c10::Device device)
         : name(shape.name),
           norm(shape.norm == Norm::kBatch ? Norm::kNone : shape.norm),
-          padding(padding) {
-      const auto options = at::TensorOptions().dtype(type).device(device);
-      weight = at::zeros({shape.out, padding + shape.in}, options);
-      bias = at::empty({shape.out}, options);
+          linear(shape.linear),
+          adds_skip(shape.adds_skip),
+          options(at::TensorOptions().dtype(type).device(device)) {}
+
+    void Allocate(const LayerShape& shape) {
+      const std::int64_t out = shape.out + more_outputs;
+      weight = at::zeros({out, padding_before + shape.in + padding_after}, options);
+      bias = at::zeros({out}, options);
+      if (fp8) {
+        quantised = at::empty_like(weight, at::kFloat8_e4m3fn);
+        scale = at::ones({}, options.dtype(at::kFloat));
+        input_scale = at::ones_like(scale);
+      }
       if (norm == Norm::kNone) return;
-      norm_weight = at::empty({shape.out}, options.dtype(at::kFloat));
+      norm_weight = at::empty({out}, options.dtype(at::kFloat));
       if (norm == Norm::kLayer) norm_bias = at::empty_like(norm_weight);
     }
 
     void Load(const Dense& dense) {
       const FoldedDense folded = Fold(dense);
-      weight.narrow(1, padding, folded.weight.size(1)).copy_(folded.weight);
-      bias.copy_(folded.bias);
+      weight.narrow(0, 0, folded.weight.size(0))
+          .narrow(1, padding_before, folded.weight.size(1))
+          .copy_(folded.weight);
+      bias.narrow(0, 0, folded.bias.size(0)).copy_(folded.bias);
       if (norm_weight.defined()) norm_weight.copy_(dense.norm_weight);
       if (norm_bias.defined()) norm_bias.copy_(dense.norm_bias);
     }
 
-    // If the layer is in fp8, sets `quantised` and `scale` unless they are those of the weights.
-    void QuantiseIfWritten() {
-      if (!fp8 || quantised_version == weight._version()) return;
-      const Quantised numbers = Quantise(weight.to(at::kFloat));
-      quantised.copy_(numbers.of);
-      scale.copy_(numbers.scale);
-      quantised_version = weight._version();
+    void Quantise() {
+      if (!fp8) return;
+      scale.copy_(ScaleOf(weight));
+      quantised.copy_((weight.to(at::kFloat) / scale).to(at::kFloat8_e4m3fn));
     }
 
     std::int64_t in() const { return weight.size(1); }
@@ -157,83 +155,164 @@ class TensorCopy final : public NetworkCopy {
 
     std::string name;
     Norm norm;  // that is not folded
-    std::int64_t padding;
-    bool linear = false, adds_skip = false, fp8 = false;
-    at::Tensor weight, bias;              // (out, in); in bf16 if `fp8`
-    at::Tensor quantised, scale;          // if `fp8`; products take these in place of `weight`
-    at::Tensor norm_weight, norm_bias;    // in fp32; undefined without
-    std::int64_t quantised_version = -1;  // of `weight`, from which `quantised` was made
+    bool linear, adds_skip;
+    at::TensorOptions options;
+    bool fp8 = false;
+    // The weights of inputs and of outputs that are always 0.
+    std::int64_t padding_before = 0, padding_after = 0, more_outputs = 0;
+    at::Tensor weight, bias;             // (out, in); in bf16 if `fp8`
+    at::Tensor quantised, scale;         // if `fp8`; products take these in place of `weight`
+    at::Tensor input_scale;              // if `fp8`
+    at::Tensor norm_weight, norm_bias;   // in fp32; undefined without
   };
 
   // Weights are written through Load or State. Load calls this so that the work is on the stream of
   // Load, for which evaluations wait.
   void QuantiseIfWritten() {
-    for (Layer& layer : layers_) layer.QuantiseIfWritten();
+    if (!calibration_.defined()) return;
+    std::int64_t version = 0;
+    for (const Layer& layer : layers_) version += layer.weight._version() + layer.bias._version();
+    if (version == quantised_version_) return;
+    for (Layer& layer : layers_) layer.Quantise();
+    Hidden(calibration_, /*in_fp8=*/false, [this](std::size_t layer, const at::Tensor& numbers) {
+      if (!layers_[layer + 1].fp8) return;
+      layers_[layer + 1].input_scale.copy_(ScaleOf(numbers) * kCalibrationMargin);
+    });
+    quantised_version_ = version;
   }
 
-  // `largest` is the largest magnitude of x.
-  at::Tensor ProductInFp8(const Layer& layer, const at::Tensor& x, const float* largest) const {
-    const Quantised inputs{.of = at::empty_like(x, at::kFloat8_e4m3fn),
-                           .scale = at::empty({}, layer.scale.options())};
-    passes_.Run(Fp8Pass{.count = x.numel(),
-                        .x = static_cast<const Bf16*>(x.const_data_ptr()),
-                        .largest = largest,
-                        .y = static_cast<E4m3*>(inputs.of.data_ptr()),
-                        .scale = inputs.scale.mutable_data_ptr<float>()});
-    return at::_scaled_mm(inputs.of, layer.quantised.t(), inputs.scale, layer.scale, layer.bias,
-                          /*scale_result=*/{}, type_, /*use_fast_accum=*/true);
-  }
-
-  // Makes the result of a layer from that of its product, in place.
-  void Finish(const Layer& layer, const at::Tensor& skip, const at::Tensor& y,
-              float* largest) const {
-    if (layer.is_product() && largest == nullptr) return;
-    if (type_ == at::kFloat) {
-      RunPass<float>(layer, skip, y, largest);
-    } else {
-      RunPass<Bf16>(layer, skip, y, largest);
+  // The results of the last hidden layer. see(i, numbers) gets those of each hidden layer that are
+  // not in e4m3 alone.
+  template <class See>
+  at::Tensor Hidden(const at::Tensor& bytes, bool in_fp8, const See& see) const {
+    Activations x{.numbers = OneHot(bytes), .quantised = {}};
+    at::Tensor skip;  // the input of the current block
+    for (std::size_t i = 0; i + 1 < layers_.size(); ++i) {
+      const Layer& layer = layers_[i];
+      const Layer& next = layers_[i + 1];
+      const bool quantises = in_fp8 && next.fp8;
+      const bool begins_block = i + 2 < layers_.size() && layers_[i + 2].adds_skip;
+      if (next.adds_skip) skip = x.numbers;
+      const at::Tensor& of_block = layer.adds_skip ? skip : at::Tensor();
+      if (layer.is_relu_of_product(config_.activation) && !in_fp8) {
+        x.numbers = at::_addmm_activation(layer.bias, x.numbers, layer.weight.t());
+      } else {
+        x = Finish(layer, of_block, Product(layer, x),
+                   {.numbers = !quantises || begins_block,
+                    .scale = quantises ? next.input_scale : at::Tensor()});
+      }
+      if (x.numbers.defined()) see(i, x.numbers);
     }
+    return x.numbers;
+  }
+
+  at::Tensor OneHot(const at::Tensor& bytes) const {
+    const Layer& first = layers_.front();
+    const at::Tensor features =
+        at::empty({bytes.size(0), first.in()}, first.options.device(bytes.device()));
+    const at::Tensor rows = bytes.contiguous();
+    WithType([&](auto zero) {
+      using T = decltype(zero);
+      passes_.Run(OneHotPass<T>{.rows = rows.size(0),
+                                .positions = input_.positions,
+                                .depth = input_.depth,
+                                .padding = first.padding_before,
+                                .values = rows.const_data_ptr<std::uint8_t>(),
+                                .features = static_cast<T*>(features.data_ptr())});
+    });
+    return features;
+  }
+
+  at::Tensor Product(const Layer& layer, const Activations& x) const {
+    if (!x.quantised.defined()) return at::addmm(layer.bias, x.numbers, layer.weight.t());
+    return at::_scaled_mm(x.quantised, layer.quantised.t(), layer.input_scale, layer.scale,
+                          layer.bias, /*scale_result=*/{}, type_, /*use_fast_accum=*/true);
+  }
+
+  // Which results of a layer are needed.
+  struct Wanted {
+    bool numbers;
+    at::Tensor scale;  // of numbers in e4m3; undefined if they are not needed
+  };
+
+  // Makes the result of a layer from that of its product, which may be overwritten.
+  Activations Finish(const Layer& layer, const at::Tensor& skip, const at::Tensor& product,
+                     const Wanted& wanted) const {
+    if (layer.is_product() && !wanted.scale.defined()) return {.numbers = product, .quantised = {}};
+    Activations result;
+    if (wanted.numbers) result.numbers = product;
+    if (wanted.scale.defined()) result.quantised = at::empty_like(product, at::kFloat8_e4m3fn);
+    WithType([&](auto zero) { RunPass<decltype(zero)>(layer, skip, product, wanted, result); });
+    return result;
   }
 
   template <class T>
-  void RunPass(const Layer& layer, const at::Tensor& skip, const at::Tensor& y,
-               // NOLINTNEXTLINE(readability-non-const-parameter): the pass writes to it
-               float* largest) const {
-    const auto floats = [](const at::Tensor& tensor) {
-      return tensor.defined() ? tensor.mutable_data_ptr<float>() : nullptr;
-    };
-    auto* numbers = static_cast<T*>(y.data_ptr());
-    const at::Tensor statistics = layer.norm == Norm::kNone
-                                      ? at::Tensor()
-                                      : at::empty({2, y.size(0)}, y.options().dtype(at::kFloat));
-    float* mean = floats(statistics);
-    float* inverse = mean != nullptr ? mean + y.size(0) : nullptr;
-    passes_.Run(ForwardPass<T>{
-        .of = {.rows = y.size(0),
-               .width = y.size(1),
-               .norm = layer.norm,
-               .activation = config_.activation,
-               .linear = layer.linear,
-               .z = numbers,
-               .skip = skip.defined() ? static_cast<const T*>(skip.const_data_ptr()) : nullptr,
-               .scale = floats(layer.norm_weight),
-               .shift = floats(layer.norm_bias),
-               .mean = mean,
-               .inverse = inverse,
-               .epsilon = static_cast<float>(Dense::kEpsilon)},
-        .row_mean = mean,
-        .row_inverse = inverse,
-        .y = numbers,
-        .largest = largest});
+  void RunPass(const Layer& layer, const at::Tensor& skip, const at::Tensor& product,
+               const Wanted& wanted, const Activations& result) const {
+    const at::Tensor statistics =
+        layer.norm == Norm::kNone
+            ? at::Tensor()
+            : at::empty({2, product.size(0)}, product.options().dtype(at::kFloat));
+    auto* mean = DataOrNull<float>(statistics);
+    auto* inverse = mean != nullptr ? mean + product.size(0) : nullptr;
+    passes_.Run(ForwardPass<T>{.of = {.rows = product.size(0),
+                                      .width = product.size(1),
+                                      .norm = layer.norm,
+                                      .activation = config_.activation,
+                                      .linear = layer.linear,
+                                      .z = DataOrNull<T>(product),
+                                      .skip = DataOrNull<T>(skip),
+                                      .scale = DataOrNull<float>(layer.norm_weight),
+                                      .shift = DataOrNull<float>(layer.norm_bias),
+                                      .mean = mean,
+                                      .inverse = inverse,
+                                      .epsilon = static_cast<float>(Dense::kEpsilon)},
+                               .row_mean = mean,
+                               .row_inverse = inverse,
+                               .y = DataOrNull<T>(result.numbers),
+                               .quantised = DataOrNull<E4m3>(result.quantised),
+                               .quantised_scale = DataOrNull<float>(wanted.scale)});
+  }
+
+  at::Tensor Output(const at::Tensor& x) const {
+    const Layer& output = layers_.back();
+    const at::Tensor y =
+        at::empty({x.size(0), output.weight.size(0)}, output.options.device(x.device()));
+    WithType([&](auto zero) {
+      using T = decltype(zero);
+      passes_.Run(OutputPass<T>{.rows = x.size(0),
+                                .width = x.size(1),
+                                .outputs = y.size(1),
+                                .x = DataOrNull<T>(x),
+                                .weight = DataOrNull<float>(output.weight),
+                                .bias = DataOrNull<float>(output.bias),
+                                .y = DataOrNull<float>(y)});
+    });
+    return y;
+  }
+
+  template <class T>
+  static T* DataOrNull(const at::Tensor& tensor) {
+    return tensor.defined() ? static_cast<T*>(tensor.data_ptr()) : nullptr;
+  }
+
+  // Calls work(T()) with the type of the activations.
+  template <class Work>
+  void WithType(const Work& work) const {
+    if (type_ == at::kFloat) {
+      work(float());
+    } else {
+      work(Bf16());
+    }
   }
 
   const NetworkConfig config_;
+  const InputLayout input_;
   const at::ScalarType type_;  // of the activations of hidden layers
-  const bool fp8_;
   const PassRunner& passes_;
-  const std::int64_t padding_;
-  const at::Tensor offsets_;  // (positions): the feature of value 0
   std::vector<Layer> layers_;
+  at::Tensor calibration_;               // random states, if products are in fp8
+  std::int64_t quantised_version_ = -1;  // of the weights that the numbers in e4m3 were made from
 };
 
 std::string WhyNoTensorCopy(const InferenceConfig& config, const Device& device) {

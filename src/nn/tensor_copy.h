@@ -16,11 +16,12 @@ class Device;
 /// so that a product can read its rows at aligned addresses.
 ///
 /// In fp8, the products between the first and the output layer are in e4m3. One scale for each
-/// weight matrix and for each batch of activations maps the largest number to the largest one of
-/// the format (Micikevicius et al., "FP8 Formats for Deep Learning", 2022). The pass that makes the
-/// activations finds the largest, and another pass scales and rounds. The estimate of a row
-/// therefore depends on the other rows of its batch. State has these weights in bf16; the copy
-/// makes their numbers in e4m3 whenever they are written.
+/// weight matrix maps its largest number to the largest one of the format, and one scale for each
+/// layer's activations does so with room to spare (Micikevicius et al., "FP8 Formats for Deep
+/// Learning", 2022). The scales of activations come from random inputs whenever the weights are
+/// written, so the estimate of a row does not depend on other rows; larger activations become the
+/// largest number. The pass that makes activations also rounds them. Widths are padded to multiples
+/// of 16 with zeros. State has the weights in bf16.
 ///
 /// `device` must outlive the copy. Throws InputError if the device cannot do it.
 std::unique_ptr<NetworkCopy> MakeTensorCopy(const NetworkSpec& spec, const InferenceConfig& config,

@@ -2,9 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_addmm_activation.h>
-#include <ATen/ops/add.h>
 #include <ATen/ops/addmm.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/log_softmax.h>
@@ -142,10 +140,7 @@ class ResNetTensorStep final : public TensorStep {
         captured_(config.step == TrainStep::kCaptured),
         loss_of_(net.spec().layers.head, config),
         of_net_(net.parameters()),
-        loss_(at::zeros({}, Floats())),
-        offsets_(at::arange(padding_, padding_ + std::int64_t{input_.positions} * input_.depth,
-                            input_.depth, at::kLong)
-                     .to(device.torch())) {
+        loss_(at::zeros({}, Floats())) {
     const c10::NoGradGuard no_grad;
     MoveParameters();
     AddLayers();
@@ -245,6 +240,7 @@ class ResNetTensorStep final : public TensorStep {
   void ForwardLayer(std::size_t i);
   void SetMoments(const Layer& l);
   void Backward(bool add);
+  void BackwardOutput(bool add);
   void BackwardLayer(std::size_t i, bool add);
   at::Tensor GradientOfProduct(std::size_t i, bool add);
 
@@ -258,7 +254,6 @@ class ResNetTensorStep final : public TensorStep {
   const TensorLoss loss_of_;
   std::vector<at::Tensor> of_net_;  // the network's parameters
   const at::Tensor loss_;
-  const at::Tensor offsets_;  // (positions): the feature of value 0
 
   at::Tensor all_, all_gradients_, all_copies_;  // with padding
   at::Tensor flat_, copies_;                     // without
@@ -271,11 +266,10 @@ class ResNetTensorStep final : public TensorStep {
   // For rows_ rows, which are a part of a batch.
   std::int64_t rows_ = 0;
   at::Tensor inputs_, targets_, weights_;  // a batch
-  at::Tensor features_, one_hot_;
+  at::Tensor one_hot_;
   std::array<at::Tensor, 3> memory_;  // two gradients of outputs, one of a product
   at::Tensor *gradient_ = nullptr, *skip_gradient_ = nullptr;
   at::Tensor partial_, mean_gradient_, mean_product_, scratch_;
-  at::Tensor hidden_, hidden_gradient_;  // of the last hidden layer in fp32, if the others are not
   at::Tensor outputs_, output_gradient_;
   std::unique_ptr<RepeatedWork> gradients_work_, step_work_;
 };
@@ -380,18 +374,14 @@ void ResNetTensorStep<T>::Reserve(const at::Tensor& inputs, const at::Tensor& ta
   inputs_ = at::empty_like(inputs);
   targets_ = at::empty_like(targets);
   weights_ = weights.defined() ? at::empty_like(weights) : at::Tensor();
-  features_ =
-      at::empty({inputs.size(1) * rows_}, Floats().dtype(at::kLong)).view({rows_, inputs.size(1)});
   one_hot_ = at::empty({rows_, layers_.front().in}, Numbers());
   for (Layer& layer : layers_) ReserveLayer(layer);
   for (at::Tensor& memory : memory_) memory = at::empty({rows_ * widest_}, Numbers());
   const std::int64_t blocks = (rows_ + kRowsOfColumnBlock - 1) / kRowsOfColumnBlock;
-  partial_ = at::empty({blocks * 3 * widest_}, Floats());
+  const std::int64_t of_output = targets.size(1) * layers_.back().width;
+  partial_ = at::empty({blocks * std::max(3 * widest_, of_output)}, Floats());
   outputs_ = at::empty({rows_, targets.size(1)}, Floats());
   output_gradient_ = at::empty_like(outputs_);
-  if (!kIsBf16<T>) return;
-  hidden_ = at::empty({rows_, layers_.back().width}, Floats());
-  hidden_gradient_ = at::empty_like(hidden_);
 }
 
 template <class T>
@@ -460,13 +450,21 @@ LayerRows<T> ResNetTensorStep<T>::RowsOfLayer(std::size_t i) const {
 
 template <class T>
 void ResNetTensorStep<T>::Forward(const at::Tensor& bytes) {
-  at::add_out(features_, bytes, offsets_);
-  one_hot_.zero_();
-  one_hot_.scatter_(1, features_, 1);
+  passes_.Run(OneHotPass<T>{.rows = rows_,
+                            .positions = input_.positions,
+                            .depth = input_.depth,
+                            .padding = padding_,
+                            .values = bytes.const_data_ptr<std::uint8_t>(),
+                            .features = Data(one_hot_)});
   for (std::size_t i = 0; i < layers_.size(); ++i) ForwardLayer(i);
   const Layer& last = layers_.back();
-  if (kIsBf16<T>) hidden_.copy_(last.y);
-  at::addmm_out(outputs_, output_bias_, kIsBf16<T> ? hidden_ : last.y, output_weight_.t());
+  passes_.Run(OutputPass<T>{.rows = rows_,
+                            .width = last.width,
+                            .outputs = outputs_.size(1),
+                            .x = Data(last.y),
+                            .weight = Floats(output_weight_),
+                            .bias = Floats(output_bias_),
+                            .y = Floats(outputs_)});
 }
 
 template <class T>
@@ -486,8 +484,12 @@ void ResNetTensorStep<T>::ForwardLayer(std::size_t i) {
     at::addmm_out(z, l.bias, x, weight);
   }
   if (l.is_product()) return;
-  ForwardPass<T> pass{
-      .of = RowsOfLayer(i), .row_mean = nullptr, .row_inverse = nullptr, .y = Data(l.y)};
+  ForwardPass<T> pass{.of = RowsOfLayer(i),
+                      .row_mean = nullptr,
+                      .row_inverse = nullptr,
+                      .y = Data(l.y),
+                      .quantised = nullptr,
+                      .quantised_scale = nullptr};
   pass.of.z = Data(z);
   if (pass.of.by_row()) {
     pass.row_mean = Floats(l.mean);
@@ -515,24 +517,38 @@ void ResNetTensorStep<T>::SetMoments(const Layer& l) {
 
 template <class T>
 void ResNetTensorStep<T>::Backward(bool add) {
+  gradient_ = memory_.data();
+  skip_gradient_ = &memory_[1];
+  BackwardOutput(add);
+  for (std::size_t i = layers_.size(); i-- > 0;) BackwardLayer(i, add);
+}
+
+template <class T>
+void ResNetTensorStep<T>::BackwardOutput(bool add) {
   const Layer& last = layers_.back();
-  SetProduct(output_gradient_.t(), kIsBf16<T> ? hidden_ : last.y, add, scratch_,
-             output_weight_gradient_);
+  const std::int64_t outputs = outputs_.size(1);
+  passes_.Run(OutputWeightSums<T>{.rows = rows_,
+                                  .width = last.width,
+                                  .outputs = outputs,
+                                  .x = Data(last.y),
+                                  .y_gradient = Floats(output_gradient_),
+                                  .partial = Floats(partial_)});
+  passes_.Run(FinishOutputWeights{.rows = rows_,
+                                  .weights = outputs * last.width,
+                                  .partial = Floats(partial_),
+                                  .add = add,
+                                  .gradients = Floats(output_weight_gradient_)});
   if (add) {
     output_bias_gradient_.add_(output_gradient_.sum(0));
   } else {
     at::sum_out(output_bias_gradient_, output_gradient_, 0);
   }
-  gradient_ = memory_.data();
-  skip_gradient_ = &memory_[1];
-  at::Tensor of_last = RowsOf(*gradient_, last.width);
-  if (kIsBf16<T>) {
-    at::mm_out(hidden_gradient_, output_gradient_, output_weight_);
-    of_last.copy_(hidden_gradient_);
-  } else {
-    at::mm_out(of_last, output_gradient_, output_weight_);
-  }
-  for (std::size_t i = layers_.size(); i-- > 0;) BackwardLayer(i, add);
+  passes_.Run(OutputInputGradient<T>{.rows = rows_,
+                                     .width = last.width,
+                                     .outputs = outputs,
+                                     .y_gradient = Floats(output_gradient_),
+                                     .weight = Floats(output_weight_),
+                                     .x_gradient = Data(*gradient_)});
 }
 
 // Before, *gradient_ is the gradient of the layer's output. Between the layers of a block,
@@ -563,18 +579,16 @@ at::Tensor ResNetTensorStep<T>::GradientOfProduct(std::size_t i, bool add) {
   const Layer& l = layers_[i];
   const at::Tensor of_output = RowsOf(*gradient_, l.width);
   at::Tensor of_product = l.is_product() ? of_output : RowsOf(memory_[2], l.width);
-  BackwardPass<T> pass{.of = RowsOfLayer(i),
-                       .y = Data(l.y),
-                       .y_gradient = Data(of_output),
+  const LayerGradients<T> layer{
+      .of = RowsOfLayer(i), .y = Data(l.y), .y_gradient = Data(of_output)};
+  const BackwardPass<T> pass{.layer = layer,
                        .mean_gradient = Floats(mean_gradient_),
                        .mean_product = Floats(mean_product_),
                        .z_gradient = Data(of_product),
                        .skip_gradient = l.adds_skip ? Data(*skip_gradient_) : nullptr};
   const bool by_column = l.norm == Norm::kBatch;
   if (!by_column && !l.is_product()) passes_.Run(pass);
-  passes_.Run(ColumnSums<T>{.of = pass.of,
-                            .y = pass.y,
-                            .y_gradient = pass.y_gradient,
+  passes_.Run(ColumnSums<T>{.layer = layer,
                             .z_gradient = by_column ? nullptr : pass.z_gradient,
                             .partial = Floats(partial_)});
   passes_.Run(FinishSums{.rows = rows_,

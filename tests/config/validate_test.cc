@@ -564,13 +564,14 @@ TEST(Validate, Fp8NeedsTensorsAndAlignedWidths) {
   const std::string tensors = "inference.forward=tensors";
   EXPECT_EQ(ErrorOf({fp8, tensors}), "");
   EXPECT_EQ(ErrorOf({fp8, "inference.forward=auto"}), "");
+  EXPECT_EQ(ErrorOf({fp8, "network.norm=batch", "network.width=1001"}), "");
   for (const char* forward : {"inference.forward=fused", "inference.forward=operators"}) {
     ExpectContradiction({fp8, forward}, "inference.precision", "inference.forward",
                         "Set inference.forward to tensors");
   }
-  ExpectContradiction({fp8, tensors, "network.width=1001"}, "inference.precision", "network.width",
+  ExpectContradiction({fp8, tensors, "network.norm=layer", "network.width=1001"}, "inference.precision", "network.width",
                       "multiples of 16");
-  ExpectContradiction({fp8, tensors, "network.stem_width=500"}, "inference.precision",
+  ExpectContradiction({fp8, tensors, "network.norm=rms", "network.stem_width=500"}, "inference.precision",
                       "network.stem_width", "multiples of 16");
   ExpectContradiction({tensors, "network.kind=mlp"}, "inference.forward", "network.kind",
                       "resnet_fc only");

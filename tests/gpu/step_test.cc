@@ -57,7 +57,7 @@ TEST_F(CudaStep, EveryPassMatchesTheCpu) {
           const double tolerance = type == at::kFloat ? 1e-4 : 1e-2;
           EXPECT_LT(Distance(actual.y, expected.y), tolerance);
           EXPECT_LT(Distance(actual.inverse, expected.inverse), tolerance);
-          EXPECT_LT(Distance(actual.largest, expected.largest), tolerance);
+          EXPECT_LT(Distance(actual.quantised, expected.quantised), 0.05);
           EXPECT_LT(Distance(on_gpu.running_var, layer.running_var), tolerance);
           // ReLU's slope jumps at 0. If rounding puts one number on the other side, a gradient
           // appears or vanishes, which is at most a few of the 846 numbers of the narrowest layer.
@@ -72,13 +72,30 @@ TEST_F(CudaStep, EveryPassMatchesTheCpu) {
   }
 }
 
-TEST_F(CudaStep, Fp8PassMatchesTheCpu) {
-  for (const std::int64_t count : {9'999, 1'000'000}) {
-    const at::Tensor x = at::randn({count}, generator_).to(at::kBFloat16);
-    const TestFp8 expected = RunFp8Pass(HostPassRunner(), x);
-    const TestFp8 actual = RunFp8Pass(*device_->passes(), x.to(device_->torch()));
-    EXPECT_EQ(actual.scale.item<float>(), expected.scale.item<float>());
-    EXPECT_TRUE(actual.numbers.cpu().to(at::kFloat).equal(expected.numbers.to(at::kFloat)));
+TEST_F(CudaStep, OneHotIsThatOfTheCpu) {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    for (const std::int64_t padding : {0, 1, 4}) {
+      const at::Tensor values = at::randint(0, 6, {1000, 54}, generator_, at::kByte);
+      const at::Tensor expected = RunOneHot(HostPassRunner(), values, 6, padding, type);
+      const at::Tensor actual =
+          RunOneHot(*device_->passes(), values.to(device_->torch()), 6, padding, type);
+      EXPECT_TRUE(actual.cpu().equal(expected));
+    }
+  }
+}
+
+TEST_F(CudaStep, TheOutputLayerMatchesTheCpu) {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    for (const std::int64_t width : {33, 1000}) {
+      for (const std::int64_t outputs : {1, 13}) {
+        const TestOutput output(width, outputs, type, generator_);
+        const TestOutputResult expected = output.Run(HostPassRunner());
+        const TestOutputResult actual = output.To(device_->torch()).Run(*device_->passes());
+        EXPECT_LT(Distance(actual.y, expected.y), 1e-5);
+        EXPECT_LT(Distance(actual.x_gradient, expected.x_gradient), 1e-2);
+        EXPECT_LT(Distance(actual.weight_gradient, expected.weight_gradient), 1e-5);
+      }
+    }
   }
 }
 
@@ -200,7 +217,7 @@ TEST_F(CudaStep, InferenceByTensorsIsThatOfTheCpu) {
   const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 1000, 54);
   for (const Norm norm : {Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms}) {
     const NetworkSpec spec{.input = kInput,
-                           .layers = {.stem_width = 128, .width = 64, .blocks = 2, .norm = norm}};
+                           .layers = {.stem_width = 120, .width = 72, .blocks = 2, .norm = norm}};
     const ResNetFC net(spec, 1);
     const auto values = [&](Device& device, InferenceForward forward, Precision precision) {
       InferenceNet copy(
@@ -222,7 +239,8 @@ TEST_F(CudaStep, InferenceByTensorsIsThatOfTheCpu) {
     const auto tensors = InferenceForward::kTensors;
     EXPECT_LT(error(values(*device_, tensors, Precision::kFp32), exact), 2e-3);
     EXPECT_LT(error(values(*device_, tensors, Precision::kBf16), exact), 2e-2);
-    if (device_->has_fp8()) {
+    const bool by_row = norm == Norm::kLayer || norm == Norm::kRms;
+    if (device_->has_fp8() && !by_row) {  // with these norms, widths must be multiples of 16
       EXPECT_LT(error(values(*device_, tensors, Precision::kFp8), exact), 0.1);
     }
   }

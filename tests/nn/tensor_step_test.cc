@@ -3,9 +3,13 @@
 
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/addmm.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/one_hot.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/rms_norm.h>
 #include <ATen/ops/zeros.h>
@@ -214,7 +218,7 @@ class LayerPasses : public testing::TestWithParam<std::tuple<std::int64_t, at::S
             .scale_gradient = scale.grad(),
             .shift_gradient = shift.grad(),
             .inverse = {},
-            .largest = {}};
+            .quantised = {}};
   }
 
   void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, const char* what) const {
@@ -274,17 +278,44 @@ TEST_P(LayerPasses, NanStaysNan) {
   for (const Norm norm : {Norm::kLayer, Norm::kBatch, Norm::kRms}) {
     const TestLayerResult result = Run(norm);
     EXPECT_TRUE(result.y[3][0].isnan().item<bool>());
-    EXPECT_TRUE(result.largest.isnan().item<bool>());
+    EXPECT_TRUE(result.quantised.to(at::kFloat)[3][0].isnan().item<bool>());
   }
 }
 
-TEST_P(LayerPasses, LargestIsThatOfTheResultsBeforeTheyAreRounded) {
+TEST_P(LayerPasses, NumbersInE4m3AreTheResultsDividedByTheirScale) {
   for (const Norm norm : {Norm::kLayer, Norm::kBatch, Norm::kRms}) {
     const TestLayerResult result = Run(norm);
-    const float exact = result.largest.item<float>();
-    EXPECT_EQ(result.largest.to(type()).to(at::kFloat).item<float>(),
-              result.y.abs().max().to(at::kFloat).item<float>());
-    EXPECT_GT(exact, 1);
+    const at::Tensor divided =
+        (result.y.to(at::kFloat) * (1 / TestLayer::kQuantisedScale)).clamp_max(kLargestOfE4m3);
+    EXPECT_EQ(divided.max().item<float>(), kLargestOfE4m3);  // some are too large
+    const at::Tensor quantised = result.quantised.to(at::kFloat);
+    if (type() == at::kFloat) {
+      EXPECT_TRUE(quantised.equal(divided.to(at::kFloat8_e4m3fn).to(at::kFloat)));
+    } else {  // y was rounded before
+      EXPECT_TRUE(quantised.allclose(divided, /*rtol=*/0.07, /*atol=*/0.002));
+    }
+  }
+}
+
+TEST_P(LayerPasses, OneHotIsThatOfOperators) {
+  constexpr std::int64_t kRows = 141, kDepth = 3, kPadding = 2;
+  const at::Tensor values = at::randint(0, kDepth, {kRows, width()}, generator_, at::kByte);
+  const at::Tensor features = RunOneHot(HostPassRunner(), values, kDepth, kPadding, type());
+  EXPECT_TRUE(features.narrow(1, 0, kPadding).eq(0).all().item<bool>());
+  const at::Tensor expected =
+      at::one_hot(values.to(at::kLong), kDepth).view({kRows, width() * kDepth});
+  EXPECT_TRUE(features.narrow(1, kPadding, width() * kDepth).to(at::kLong).equal(expected));
+}
+
+TEST_P(LayerPasses, TheOutputLayerIsThatOfOperators) {
+  for (const std::int64_t outputs : {1, 5}) {
+    const TestOutput output(width(), outputs, type(), generator_);
+    const TestOutputResult actual = output.Run(HostPassRunner());
+    const at::Tensor x = output.x.to(at::kFloat);
+    ExpectNear(actual.y, at::addmm(output.bias, x, output.weight.t()), "y");
+    ExpectNear(actual.x_gradient, at::mm(output.y_gradient, output.weight), "gradient of x");
+    const at::Tensor gradient = at::mm(output.y_gradient.t(), x);
+    ExpectNear(actual.weight_gradient, gradient * 2, "gradient of the weights, added twice");
   }
 }
 
@@ -312,29 +343,6 @@ TEST(LayerPassesOfManyRows, MomentsOfBatchNormalisationAreThoseOfAllRows) {
                                        .running_var = DataOf<float>(running_var)});
   EXPECT_TRUE(mean.allclose(z.mean(0), /*rtol=*/1e-5));
   EXPECT_TRUE(running_var.allclose(z.var(0), /*rtol=*/1e-4));
-}
-
-TEST(Fp8Pass, RoundsAsOperatorsDo) {
-  at::Generator generator = InitialWeights(/*seed=*/1);
-  for (const std::int64_t count : {9'999, 20'000}) {  // one is not a multiple of a thread's columns
-    const at::Tensor x = at::randn({count}, generator).to(at::kBFloat16);
-    const TestFp8 actual = RunFp8Pass(HostPassRunner(), x);
-    const at::Tensor exact = x.to(at::kFloat);
-    EXPECT_FLOAT_EQ(actual.scale.item<float>(), exact.abs().max().item<float>() / 448);
-    const at::Tensor expected = (exact * (1 / actual.scale)).to(at::kFloat8_e4m3fn);
-    EXPECT_TRUE(actual.numbers.to(at::kFloat).equal(expected.to(at::kFloat)));
-    EXPECT_EQ(actual.numbers.to(at::kFloat).abs().max().item<float>(), 448);
-  }
-}
-
-TEST(Fp8Pass, KeepsZerosAndNan) {
-  const at::Tensor zeros = at::zeros({16}, at::kBFloat16);
-  EXPECT_TRUE(RunFp8Pass(HostPassRunner(), zeros).numbers.to(at::kFloat).eq(0).all().item<bool>());
-  const at::Tensor nan = at::ones({16}, at::kBFloat16);
-  nan[3] = std::nan("");
-  const TestFp8 result = RunFp8Pass(HostPassRunner(), nan);
-  EXPECT_TRUE(result.scale.isnan().item<bool>());
-  EXPECT_TRUE(result.numbers.to(at::kFloat)[3].isnan().item<bool>());
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, LayerPasses,

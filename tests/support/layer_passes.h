@@ -25,6 +25,7 @@ T* DataOf(const at::Tensor& tensor) {
 struct TestLayer {
   static constexpr std::int64_t kRows = 141;  // in two blocks of a pass over columns
   static constexpr float kEpsilon = 1e-5F;
+  static constexpr float kQuantisedScale = 0.005F;  // the largest number in e4m3 stands for 2.24
 
   TestLayer(std::int64_t width, at::ScalarType type, at::Generator& generator)
       : z(at::randn({kRows, width}, generator).add_(3).to(type)),
@@ -53,7 +54,7 @@ struct TestLayer {
 };
 
 struct TestLayerResult {
-  at::Tensor y, z_gradient, skip_gradient, scale_gradient, shift_gradient, inverse, largest;
+  at::Tensor y, z_gradient, skip_gradient, scale_gradient, shift_gradient, inverse, quantised;
 };
 
 // Runs the forward and the backward pass.
@@ -73,7 +74,7 @@ TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const TestLaye
                     .scale_gradient = at::zeros({width}, floats),
                     .shift_gradient = at::zeros({width}, floats),
                     .inverse = statistics[1],
-                    .largest = at::zeros({}, floats)};
+                    .quantised = at::empty_like(layer.z, at::kFloat8_e4m3fn)};
   const bool is_rms = norm == Norm::kRms;
   const LayerRows<T> rows{.rows = kRows,
                           .width = width,
@@ -101,14 +102,16 @@ TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const TestLaye
                                      .running_mean = DataOf<float>(layer.running_mean),
                                      .running_var = DataOf<float>(layer.running_var)});
   }
+  const at::Tensor scale = at::empty({}, floats).fill_(TestLayer::kQuantisedScale);
   runner.Run(ForwardPass<T>{.of = rows,
                             .row_mean = mean,
                             .row_inverse = inverse,
                             .y = DataOf<T>(r.y),
-                            .largest = DataOf<float>(r.largest)});
-  runner.Run(ColumnSums<T>{.of = rows,
-                           .y = DataOf<T>(r.y),
-                           .y_gradient = DataOf<T>(layer.y_gradient),
+                            .quantised = DataOf<E4m3>(r.quantised),
+                            .quantised_scale = DataOf<float>(scale)});
+  const LayerGradients<T> gradients{
+      .of = rows, .y = DataOf<T>(r.y), .y_gradient = DataOf<T>(layer.y_gradient)};
+  runner.Run(ColumnSums<T>{.layer = gradients,
                            .z_gradient = nullptr,
                            .partial = DataOf<float>(partial)});
   runner.Run(FinishSums{.rows = kRows,
@@ -120,9 +123,7 @@ TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const TestLaye
                         .bias = nullptr,
                         .mean_gradient = DataOf<float>(means),
                         .mean_product = DataOf<float>(means) + width});
-  runner.Run(BackwardPass<T>{.of = rows,
-                             .y = DataOf<T>(r.y),
-                             .y_gradient = DataOf<T>(layer.y_gradient),
+  runner.Run(BackwardPass<T>{.layer = gradients,
                              .mean_gradient = DataOf<float>(means),
                              .mean_product = DataOf<float>(means) + width,
                              .z_gradient = DataOf<T>(r.z_gradient),
@@ -135,23 +136,96 @@ inline TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const T
                                              : RunTestLayer<Bf16>(runner, norm, layer);
 }
 
-// Numbers in e4m3, and the scale with which they were made.
-struct TestFp8 {
-  at::Tensor numbers, scale;
+// The features of states' values, which are bytes.
+inline at::Tensor RunOneHot(const PassRunner& runner, const at::Tensor& values, std::int64_t depth,
+                            std::int64_t padding, at::ScalarType type) {
+  const at::Tensor features =
+      at::empty({values.size(0), padding + values.size(1) * depth}, values.options().dtype(type));
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    runner.Run(OneHotPass<T>{.rows = values.size(0),
+                             .positions = values.size(1),
+                             .depth = depth,
+                             .padding = padding,
+                             .values = DataOf<std::uint8_t>(values),
+                             .features = DataOf<T>(features)});
+  };
+  if (type == at::kFloat) {
+    run(float());
+  } else {
+    run(Bf16());
+  }
+  return features;
+}
+
+struct TestOutputResult {
+  at::Tensor y, x_gradient, weight_gradient;
 };
 
-// `x` is in bf16.
-inline TestFp8 RunFp8Pass(const PassRunner& runner, const at::Tensor& x) {
-  const at::Tensor largest = x.to(at::kFloat).abs().max();
-  TestFp8 result{.numbers = at::empty_like(x, at::kFloat8_e4m3fn),
-                 .scale = at::empty({}, largest.options())};
-  runner.Run(Fp8Pass{.count = x.numel(),
-                     .x = DataOf<Bf16>(x),
-                     .largest = DataOf<float>(largest),
-                     .y = DataOf<E4m3>(result.numbers),
-                     .scale = DataOf<float>(result.scale)});
-  return result;
-}
+// An output layer.
+struct TestOutput {
+  static constexpr std::int64_t kRows = 141;
+
+  TestOutput(std::int64_t width, std::int64_t outputs, at::ScalarType type,
+             at::Generator& generator)
+      : x(at::randn({kRows, width}, generator).to(type)),
+        weight(at::randn({outputs, width}, generator)),
+        bias(at::randn({outputs}, generator)),
+        y_gradient(at::randn({kRows, outputs}, generator)) {}
+
+  TestOutput To(c10::Device device) const {
+    TestOutput copy = *this;
+    for (at::Tensor* tensor : {&copy.x, &copy.weight, &copy.bias, &copy.y_gradient}) {
+      *tensor = tensor->to(device);
+    }
+    return copy;
+  }
+
+  // Runs the forward and the backward pass; the gradient of the weights is added twice.
+  TestOutputResult Run(const PassRunner& runner) const {
+    return x.scalar_type() == at::kFloat ? RunAs<float>(runner) : RunAs<Bf16>(runner);
+  }
+
+  at::Tensor x, weight, bias, y_gradient;
+
+ private:
+  template <class T>
+  TestOutputResult RunAs(const PassRunner& runner) const {
+    const std::int64_t width = x.size(1);
+    const std::int64_t outputs = weight.size(0);
+    TestOutputResult r{.y = at::empty_like(y_gradient),
+                       .x_gradient = at::empty_like(x),
+                       .weight_gradient = at::empty_like(weight)};
+    const at::Tensor partial = at::empty({2 * outputs * width}, weight.options());
+    runner.Run(OutputPass<T>{.rows = kRows,
+                             .width = width,
+                             .outputs = outputs,
+                             .x = DataOf<T>(x),
+                             .weight = DataOf<float>(weight),
+                             .bias = DataOf<float>(bias),
+                             .y = DataOf<float>(r.y)});
+    runner.Run(OutputInputGradient<T>{.rows = kRows,
+                                      .width = width,
+                                      .outputs = outputs,
+                                      .y_gradient = DataOf<float>(y_gradient),
+                                      .weight = DataOf<float>(weight),
+                                      .x_gradient = DataOf<T>(r.x_gradient)});
+    runner.Run(OutputWeightSums<T>{.rows = kRows,
+                                   .width = width,
+                                   .outputs = outputs,
+                                   .x = DataOf<T>(x),
+                                   .y_gradient = DataOf<float>(y_gradient),
+                                   .partial = DataOf<float>(partial)});
+    for (const bool add : {false, true}) {
+      runner.Run(FinishOutputWeights{.rows = kRows,
+                                     .weights = outputs * width,
+                                     .partial = DataOf<float>(partial),
+                                     .add = add,
+                                     .gradients = DataOf<float>(r.weight_gradient)});
+    }
+    return r;
+  }
+};
 
 // The parameters of Adam before its first step.
 struct TestAdam {

@@ -1,0 +1,279 @@
+// The passes that make the gradients of a hidden layer (device_pass.h).
+#pragma once
+
+#include <cstdint>
+
+#include "nn/device_pass.h"
+#include "nn/layer_rows.h"
+
+namespace tandem {
+
+/// LayerGradients is what the backward passes of a layer read besides LayerRows.
+template <class T>
+struct LayerGradients {
+  LayerRows<T> of;
+  const T *y, *y_gradient;
+
+  bool aligned() const {
+    return of.aligned() && pass::IsAligned(y) && pass::IsAligned(y_gradient);
+  }
+
+  // What is read of V columns of a row.
+  template <int V>
+  struct Read {
+    pass::Pack<T, V> z, skip, y, y_gradient;
+  };
+
+  template <int V>
+  TANDEM_PASS_INLINE Read<V> ReadAt(std::int64_t row, std::int64_t column) const {
+    const bool needs_skip = of.slope_needs_input();
+    return {of.template Read<V>(of.z, row, column),
+            of.template Read<V>(needs_skip ? of.skip : nullptr, row, column),
+            of.template Read<V>(of.slope_needs_result() ? y : nullptr, row, column),
+            of.template Read<V>(y_gradient, row, column)};
+  }
+
+  // Sets zhat, which is unspecified if there is no z, and the gradient of the activation's input.
+  template <int V>
+  TANDEM_PASS_INLINE void Compute(const Read<V>& read, const LayerColumns<V>& columns,
+                                  float (&zhat)[V], float (&u_gradient)[V]) const {
+    of.template Normalise<V>(read.z, columns, zhat);
+    for (int i = 0; i < V; ++i) u_gradient[i] = Widen(read.y_gradient.of[i]);
+    if (of.linear) return;
+    float u[V];
+    if (of.slope_needs_input()) {
+      of.template Finish<V>(zhat, read.skip, columns, u);
+    } else {
+      for (int i = 0; i < V; ++i) u[i] = Widen(read.y.of[i]);
+    }
+    for (int i = 0; i < V; ++i) u_gradient[i] *= pass::Slope(of.activation, u[i]);
+  }
+};
+
+/// BackwardPass sets the gradient of z, and of `skip` if there is one. With batch normalisation it
+/// needs the means over rows of the gradients that ColumnSums and FinishSums compute.
+template <class T>
+struct BackwardPass {
+  static constexpr int kPhases = 2;
+
+  LayerGradients<T> layer;
+  /// (width), with batch normalisation: the means of u's gradient and of its product with zhat
+  const float *mean_gradient, *mean_product;
+  T* z_gradient;
+  T* skip_gradient;  ///< null for none
+
+  PassGrid grid() const {
+    const LayerRows<T>& of = layer.of;
+    if (of.by_row()) return {pass::Ceil(of.rows, kThreadRows), 1};
+    return ColumnGrid(of.rows, of.width, aligned());
+  }
+  bool aligned() const {
+    return layer.aligned() && pass::IsAligned(z_gradient) && pass::IsAligned(skip_gradient) &&
+           pass::IsAligned(mean_gradient) && pass::IsAligned(mean_product);
+  }
+
+  template <int V>
+  TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
+    if (layer.of.by_row()) {
+      RunByRow<V>(phase, thread, shared);
+    } else if (phase == 0) {
+      RunByColumn<V>(thread);
+    }
+  }
+
+ private:
+  template <int V>
+  using Read = typename LayerGradients<T>::template Read<V>;
+
+  template <int V>
+  TANDEM_PASS_INLINE void RunByColumn(PassThread thread) const {
+    const LayerRows<T>& of = layer.of;
+    const std::int64_t column = (thread.block_x * kThreadLanes + thread.lane) * V;
+    if (column >= of.width) return;
+    LayerColumns<V> columns;
+    of.template LoadColumns<V>(column, columns);
+    float means[V] = {};
+    float products[V] = {};
+    float slopes[V];  // of z's gradient in u's
+    for (int i = 0; i < V; ++i) slopes[i] = 1;
+    if (of.norm == Norm::kBatch) {
+      pass::Load<float, V>(mean_gradient + column, means);
+      pass::Load<float, V>(mean_product + column, products);
+      for (int i = 0; i < V; ++i) slopes[i] = columns.scale[i] * columns.inverse[i];
+    }
+    ForRowsOfBlock(
+        thread, of.rows,
+        [&](std::int64_t row) { return layer.template ReadAt<V>(row, column); },
+        [&](std::int64_t row, const Read<V>& read) {
+          float zhat[V];
+          float g[V];
+          layer.template Compute<V>(read, columns, zhat, g);
+          const std::int64_t at = row * of.width + column;
+          if (skip_gradient != nullptr) pass::Store<T, V>(g, skip_gradient + at);
+          for (int i = 0; i < V; ++i) g[i] = (g[i] - means[i] - zhat[i] * products[i]) * slopes[i];
+          pass::Store<T, V>(g, z_gradient + at);
+        });
+  }
+
+  // A row of threads has a row.
+  template <int V>
+  TANDEM_PASS_INLINE void RunByRow(int phase, PassThread thread, float* shared) const {
+    const LayerRows<T>& of = layer.of;
+    const std::int64_t row = thread.block_x * kThreadRows + thread.row;
+    if (row >= of.rows) return;
+    float* sums = shared + thread.row * kThreadLanes;
+    float* products = sums + kThreadRows * kThreadLanes;
+    if (phase == 0) {
+      AddRow<V>(row, thread.lane, sums[thread.lane], products[thread.lane]);
+      return;
+    }
+    float mean = 0;
+    float product = 0;
+    for (int i = 0; i < kThreadLanes; ++i) {
+      mean += sums[i];
+      product += products[i];
+    }
+    if (of.norm == Norm::kRms) mean = 0;
+    const auto width = static_cast<float>(of.width);
+    WriteRow<V>(row, thread.lane, mean / width, product / width);
+  }
+
+  TANDEM_PASS_INLINE float MeanOf(std::int64_t row) const {
+    return layer.of.mean != nullptr ? layer.of.mean[row] : 0;
+  }
+
+  template <int V>
+  TANDEM_PASS_INLINE void AddRow(std::int64_t row, int lane, float& sum, float& product) const {
+    const LayerRows<T>& of = layer.of;
+    sum = 0;
+    product = 0;
+    for (std::int64_t c = lane * V; c < of.width; c += kThreadLanes * V) {
+      LayerColumns<V> columns;
+      of.template LoadColumns<V>(c, MeanOf(row), of.inverse[row], columns);
+      float zhat[V];
+      float g[V];
+      layer.template Compute<V>(layer.template ReadAt<V>(row, c), columns, zhat, g);
+      for (int i = 0; i < V; ++i) {
+        sum += g[i] * columns.scale[i];
+        product += g[i] * columns.scale[i] * zhat[i];
+      }
+    }
+  }
+
+  template <int V>
+  TANDEM_PASS_INLINE void WriteRow(std::int64_t row, int lane, float mean, float product) const {
+    const LayerRows<T>& of = layer.of;
+    for (std::int64_t c = lane * V; c < of.width; c += kThreadLanes * V) {
+      LayerColumns<V> columns;
+      of.template LoadColumns<V>(c, MeanOf(row), of.inverse[row], columns);
+      float zhat[V];
+      float g[V];
+      layer.template Compute<V>(layer.template ReadAt<V>(row, c), columns, zhat, g);
+      const std::int64_t at = row * of.width + c;
+      if (skip_gradient != nullptr) pass::Store<T, V>(g, skip_gradient + at);
+      for (int i = 0; i < V; ++i) {
+        g[i] = (g[i] * columns.scale[i] - mean - zhat[i] * product) * columns.inverse[i];
+      }
+      pass::Store<T, V>(g, z_gradient + at);
+    }
+  }
+};
+
+/// ColumnSums adds up the gradient of u, its product with zhat, and the gradient of z over each
+/// block of rows.
+template <class T>
+struct ColumnSums {
+  static constexpr int kPhases = 2;
+
+  LayerGradients<T> layer;
+  const T* z_gradient;  ///< null: not added up
+  float* partial;       ///< (blocks of kRowsOfColumnBlock rows, 3, width)
+
+  PassGrid grid() const { return ColumnGrid(layer.of.rows, layer.of.width, aligned()); }
+  bool aligned() const { return layer.aligned() && pass::IsAligned(z_gradient); }
+
+  template <int V>
+  TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
+    const std::int64_t column = (thread.block_x * kThreadLanes + thread.lane) * V;
+    if (phase == 1) return WriteTotals<V, 3>(thread, shared, layer.of.width, column, partial);
+    float gradients[V] = {};
+    float products[V] = {};
+    float inputs[V] = {};
+    if (column < layer.of.width) AddRows<V>(thread, column, gradients, products, inputs);
+    Share<V>(thread, 0, gradients, shared);
+    Share<V>(thread, 1, products, shared);
+    Share<V>(thread, 2, inputs, shared);
+  }
+
+ private:
+  template <int V>
+  struct Read {
+    typename LayerGradients<T>::template Read<V> layer;
+    pass::Pack<T, V> z_gradient;
+  };
+
+  template <int V>
+  TANDEM_PASS_INLINE void AddRows(PassThread thread, std::int64_t column, float (&gradients)[V],
+                                  float (&products)[V], float (&inputs)[V]) const {
+    const LayerRows<T>& of = layer.of;
+    LayerColumns<V> columns;
+    if (!of.by_row()) of.template LoadColumns<V>(column, columns);
+    ForRowsOfBlock(
+        thread, of.rows,
+        [&](std::int64_t row) {
+          return Read<V>{layer.template ReadAt<V>(row, column),
+                         of.template Read<V>(z_gradient, row, column)};
+        },
+        [&](std::int64_t row, const Read<V>& read) {
+          if (of.by_row()) {
+            const float mean = of.mean != nullptr ? of.mean[row] : 0;
+            of.template LoadColumns<V>(column, mean, of.inverse[row], columns);
+          }
+          float zhat[V];
+          float g[V];
+          layer.template Compute<V>(read.layer, columns, zhat, g);
+          for (int i = 0; i < V; ++i) {
+            gradients[i] += g[i];
+            products[i] += g[i] * zhat[i];
+            inputs[i] += Widen(read.z_gradient.of[i]);
+          }
+        });
+  }
+};
+
+/// FinishSums sets the gradients of a layer's shift, scale and bias from the sums of ColumnSums, or
+/// adds to them.
+struct FinishSums {
+  static constexpr int kPhases = 2;
+
+  std::int64_t rows, width;
+  const float* partial;
+  bool add;
+  float *shift, *scale, *bias;          ///< (width); null for none
+  float *mean_gradient, *mean_product;  ///< (width), of batch normalisation; null for none
+
+  PassGrid grid() const { return TotalsGrid(width); }
+  static bool aligned() { return false; }
+
+  template <int V>
+  TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
+    if (phase == 0) return ShareTotals<3>(thread, partial, rows, width, shared);
+    const std::int64_t column = thread.block_x * kThreadLanes + thread.lane;
+    if (thread.row != 0 || column >= width) return;
+    float sums[3];
+    for (int i = 0; i < 3; ++i) sums[i] = SharedTotal<1>(thread.lane, i, 0, shared);
+    Set(shift, column, sums[0]);
+    Set(scale, column, sums[1]);
+    Set(bias, column, sums[2]);
+    if (mean_gradient == nullptr) return;
+    mean_gradient[column] = sums[0] / static_cast<float>(rows);
+    mean_product[column] = sums[1] / static_cast<float>(rows);
+  }
+
+ private:
+  TANDEM_PASS_INLINE void Set(float* gradients, std::int64_t column, float value) const {
+    if (gradients != nullptr) gradients[column] = add ? gradients[column] + value : value;
+  }
+};
+
+}  // namespace tandem

@@ -1,0 +1,145 @@
+// The pass that makes a hidden layer's result from that of its product (device_pass.h).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "nn/device_pass.h"
+#include "nn/e4m3.h"
+#include "nn/layer_rows.h"
+
+namespace tandem {
+
+/// ForwardPass sets y, or the same numbers in e4m3, or both. With layer normalisation and RMSNorm
+/// it first computes the statistics of each row.
+template <class T>
+struct ForwardPass {
+  static constexpr int kPhases = 3;
+
+  LayerRows<T> of;
+  float *row_mean, *row_inverse;  ///< where statistics of rows go: of.mean and of.inverse
+  T* y;                           ///< may be of.z; null for none
+  E4m3* quantised;                ///< null for none
+  const float* quantised_scale;   ///< one number, which the numbers of `quantised` are divided by
+
+  PassGrid grid() const {
+    if (of.by_row()) return {pass::Ceil(of.rows, kThreadRows), 1};
+    return ColumnGrid(of.rows, of.width, aligned());
+  }
+  bool aligned() const {
+    return of.aligned() && pass::IsAligned(y) && pass::IsAligned(quantised);
+  }
+
+  template <int V>
+  TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
+    if (of.by_row()) {
+      RunByRow<V>(phase, thread, shared);
+    } else if (phase == 0) {
+      RunByColumn<V>(thread);
+    }
+  }
+
+ private:
+  template <int V>
+  struct Read {
+    pass::Pack<T, V> z, skip;
+  };
+
+  template <int V>
+  TANDEM_PASS_INLINE void RunByColumn(PassThread thread) const {
+    const std::int64_t column = (thread.block_x * kThreadLanes + thread.lane) * V;
+    if (column >= of.width) return;
+    LayerColumns<V> columns;
+    of.template LoadColumns<V>(column, columns);
+    const float factor = Factor();
+    ForRowsOfBlock(
+        thread, of.rows,
+        [&](std::int64_t row) {
+          return Read<V>{of.template Read<V>(of.z, row, column),
+                         of.template Read<V>(of.skip, row, column)};
+        },
+        [&](std::int64_t row, const Read<V>& read) {
+          Write<V>(row * of.width + column, read, columns, factor);
+        });
+  }
+
+  // A row of threads has a row.
+  template <int V>
+  TANDEM_PASS_INLINE void RunByRow(int phase, PassThread thread, float* shared) const {
+    const std::int64_t row = thread.block_x * kThreadRows + thread.row;
+    if (row >= of.rows) return;
+    float* sums = shared + thread.row * kThreadLanes;
+    float* squares = sums + kThreadRows * kThreadLanes;
+    if (phase == 0) {
+      if (of.norm == Norm::kLayer) sums[thread.lane] = Sum<V>(row, thread.lane);
+      return;
+    }
+    const float mean =
+        of.norm == Norm::kLayer ? Total(sums) / static_cast<float>(of.width) : 0;
+    if (phase == 1) {
+      squares[thread.lane] = Squares<V>(row, thread.lane, mean);
+      return;
+    }
+    const float inverse = 1 / sqrtf(Total(squares) / static_cast<float>(of.width) + of.epsilon);
+    if (thread.lane == 0) {
+      if (of.norm == Norm::kLayer) row_mean[row] = mean;
+      row_inverse[row] = inverse;
+    }
+    const float factor = Factor();
+    for (std::int64_t c = thread.lane * V; c < of.width; c += kThreadLanes * V) {
+      LayerColumns<V> columns;
+      of.template LoadColumns<V>(c, mean, inverse, columns);
+      const Read<V> read{of.template Read<V>(of.z, row, c), of.template Read<V>(of.skip, row, c)};
+      Write<V>(row * of.width + c, read, columns, factor);
+    }
+  }
+
+  TANDEM_PASS_INLINE float Factor() const {
+    return quantised != nullptr ? 1 / *quantised_scale : 1;
+  }
+
+  TANDEM_PASS_INLINE static float Total(const float* of_lanes) {
+    float total = 0;
+    for (int i = 0; i < kThreadLanes; ++i) total += of_lanes[i];
+    return total;
+  }
+
+  template <int V>
+  TANDEM_PASS_INLINE float Sum(std::int64_t row, int lane) const {
+    float sum = 0;
+    for (std::int64_t c = lane * V; c < of.width; c += kThreadLanes * V) {
+      float z[V];
+      pass::Load<T, V>(of.z + row * of.width + c, z);
+      for (int i = 0; i < V; ++i) sum += z[i];
+    }
+    return sum;
+  }
+
+  template <int V>
+  TANDEM_PASS_INLINE float Squares(std::int64_t row, int lane, float mean) const {
+    float sum = 0;
+    for (std::int64_t c = lane * V; c < of.width; c += kThreadLanes * V) {
+      float z[V];
+      pass::Load<T, V>(of.z + row * of.width + c, z);
+      for (int i = 0; i < V; ++i) sum += (z[i] - mean) * (z[i] - mean);
+    }
+    return sum;
+  }
+
+  // Writes the V numbers at `at`. `factor` is one over the scale of the numbers in e4m3.
+  template <int V>
+  TANDEM_PASS_INLINE void Write(std::int64_t at, const Read<V>& read,
+                                const LayerColumns<V>& columns, float factor) const {
+    float zhat[V];
+    float u[V];
+    of.template Normalise<V>(read.z, columns, zhat);
+    of.template Finish<V>(zhat, read.skip, columns, u);
+    for (int i = 0; i < V; ++i) u[i] = of.linear ? u[i] : pass::Activate(of.activation, u[i]);
+    if (y != nullptr) pass::Store<T, V>(u, y + at);
+    if (quantised == nullptr) return;
+    for (int i = 0; i < V; ++i) u[i] *= factor;
+    pass::Store<E4m3, V>(u, quantised + at);
+  }
+};
+
+}  // namespace tandem

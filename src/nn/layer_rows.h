@@ -1,0 +1,137 @@
+// What the passes over a hidden layer (forward_pass.h, backward_passes.h) read and compute.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "config/choices.h"
+#include "nn/device_pass.h"
+
+namespace tandem {
+
+namespace pass {
+
+TANDEM_PASS_INLINE float Sigmoid(float x) { return 1 / (1 + expf(-x)); }
+
+// NaN stays NaN.
+TANDEM_PASS_INLINE float Activate(Activation activation, float u) {
+  switch (activation) {
+    case Activation::kRelu:
+      return u < 0 ? 0 : u;
+    case Activation::kLeakyRelu:
+      return u < 0 ? 0.01F * u : u;
+    case Activation::kSilu:
+      return u * Sigmoid(u);
+  }
+  return u;
+}
+
+// The derivative at u. ReLU and leaky ReLU need only its sign, which their result has too.
+TANDEM_PASS_INLINE float Slope(Activation activation, float u) {
+  switch (activation) {
+    case Activation::kRelu:
+      return u <= 0 ? 0 : 1;
+    case Activation::kLeakyRelu:
+      return u <= 0 ? 0.01F : 1;
+    case Activation::kSilu: {
+      const float s = Sigmoid(u);
+      return s * (1 + u * (1 - s));
+    }
+  }
+  return 1;
+}
+
+}  // namespace pass
+
+/// LayerColumns is what a pass needs to know of V columns of a layer, in some row if the statistics
+/// are those of rows.
+template <int V>
+struct LayerColumns {
+  float mean[V], inverse[V], scale[V], shift[V];
+};
+
+/// LayerRows is what the passes over a hidden layer read: y = activation(zhat * scale + shift +
+/// skip), where zhat is z normalised. A linear layer, the input layer of DeepXube's networks, has
+/// no activation. With batch normalisation, `mean` and `inverse` (one over the deviation) are those
+/// of columns (width), with layer normalisation and RMSNorm those of rows (rows). All matrices are
+/// (rows, width).
+template <class T>
+struct LayerRows {
+  std::int64_t rows, width;
+  Norm norm;
+  Activation activation;
+  bool linear;
+  const T* z;                   ///< null without a normalisation if the slope does not need z
+  const T* skip;                ///< null for none
+  const float *scale, *shift;   ///< (width); null for none
+  const float *mean, *inverse;  ///< null for none; RMSNorm has no mean
+  float epsilon;
+
+  TANDEM_PASS_INLINE bool by_row() const { return norm == Norm::kLayer || norm == Norm::kRms; }
+
+  // Whether the slope of the activation is that of its input, which is computed again, or else
+  // taken from its result.
+  TANDEM_PASS_INLINE bool slope_needs_input() const {
+    return !linear && (activation == Activation::kSilu || (z != nullptr && skip == nullptr));
+  }
+  TANDEM_PASS_INLINE bool slope_needs_result() const { return !linear && !slope_needs_input(); }
+
+  bool aligned() const {
+    return width % kPassVector == 0 && pass::IsAligned(z) && pass::IsAligned(skip) &&
+           pass::IsAligned(scale) && pass::IsAligned(shift) &&
+           (by_row() || (pass::IsAligned(mean) && pass::IsAligned(inverse)));
+  }
+
+  // V numbers of a matrix; zeros if it is null.
+  template <int V>
+  TANDEM_PASS_INLINE pass::Pack<T, V> Read(const T* matrix, std::int64_t row,
+                                           std::int64_t column) const {
+    if (matrix == nullptr) return {};
+    return pass::LoadPack<T, V>(matrix + row * width + column);
+  }
+
+  template <int V>
+  TANDEM_PASS_INLINE static void LoadOr(float missing, const float* from, float (&to)[V]) {
+    for (int i = 0; i < V; ++i) to[i] = missing;
+    if (from != nullptr) pass::Load<float, V>(from, to);
+  }
+
+  template <int V>
+  TANDEM_PASS_INLINE void LoadScales(std::int64_t column, LayerColumns<V>& to) const {
+    LoadOr<V>(1, scale == nullptr ? nullptr : scale + column, to.scale);
+    LoadOr<V>(0, shift == nullptr ? nullptr : shift + column, to.shift);
+  }
+
+  // Requires that the statistics are not those of rows.
+  template <int V>
+  TANDEM_PASS_INLINE void LoadColumns(std::int64_t column, LayerColumns<V>& to) const {
+    LoadScales<V>(column, to);
+    LoadOr<V>(0, mean == nullptr ? nullptr : mean + column, to.mean);
+    LoadOr<V>(1, inverse == nullptr ? nullptr : inverse + column, to.inverse);
+  }
+
+  template <int V>
+  TANDEM_PASS_INLINE void LoadColumns(std::int64_t column, float row_mean, float row_inverse,
+                                      LayerColumns<V>& to) const {
+    LoadScales<V>(column, to);
+    for (int i = 0; i < V; ++i) {
+      to.mean[i] = row_mean;
+      to.inverse[i] = row_inverse;
+    }
+  }
+
+  template <int V>
+  TANDEM_PASS_INLINE static void Normalise(const pass::Pack<T, V>& z, const LayerColumns<V>& of,
+                                           float (&zhat)[V]) {
+    for (int i = 0; i < V; ++i) zhat[i] = (Widen(z.of[i]) - of.mean[i]) * of.inverse[i];
+  }
+
+  // The input of the activation.
+  template <int V>
+  TANDEM_PASS_INLINE static void Finish(const float (&zhat)[V], const pass::Pack<T, V>& skip,
+                                        const LayerColumns<V>& of, float (&u)[V]) {
+    for (int i = 0; i < V; ++i) u[i] = zhat[i] * of.scale[i] + of.shift[i] + Widen(skip.of[i]);
+  }
+};
+
+}  // namespace tandem
