@@ -329,7 +329,8 @@ inline constexpr auto kInferenceForwards = std::to_array<Choice<InferenceForward
      "tile by tile through the whole network: faster, for resnet_fc on a CPU"},
     {InferenceForward::kTensors, "tensors",
      "products that add the bias and apply ReLU, and fused passes, for resnet_fc on a GPU"},
-    {InferenceForward::kAuto, "auto", "fused where it is supported, otherwise operators"},
+    {InferenceForward::kAuto, "auto",
+     "fused on a CPU and tensors on a GPU where they are supported, otherwise operators"},
 });
 
 /// train.first_layer, inference.first_layer
@@ -352,7 +353,8 @@ inline constexpr auto kTrainSteps = std::to_array<Choice<TrainStep>>({
      "products and fused passes without autograd, for resnet_fc on any device"},
     {TrainStep::kCaptured, "captured",
      "tensors, which a GPU repeats as one CUDA graph, with adam and adamw including the optimizer"},
-    {TrainStep::kAuto, "auto", "fused where it is supported, otherwise autograd"},
+    {TrainStep::kAuto, "auto",
+     "fused on a CPU and captured on a GPU where they are supported, otherwise autograd"},
 });
 
 /// search.method

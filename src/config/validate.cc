@@ -542,9 +542,6 @@ void CheckTensorSearch(const Config& c, const Reject& reject) {
   reject(c.search.policy_actions > 0, "search.program", "search.policy_actions",
          "the tensor program does not evaluate the policy. Set search.program to domain, or "
          "search.policy_actions to 0.");
-  reject(c.search.inverse != UseInverse::kNo, "search.program", "search.inverse",
-         "the tensor program starts from the position alone. Set search.program to domain, or "
-         "search.inverse to false.");
   reject(c.search.improve_seconds > 0, "search.program", "search.improve_seconds",
          "the tensor program does not shorten solutions. Set search.program to domain, or "
          "search.improve_seconds to 0.");

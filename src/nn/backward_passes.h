@@ -14,9 +14,7 @@ struct LayerGradients {
   LayerRows<T> of;
   const T *y, *y_gradient;
 
-  bool aligned() const {
-    return of.aligned() && pass::IsAligned(y) && pass::IsAligned(y_gradient);
-  }
+  bool aligned() const { return of.aligned() && pass::IsAligned(y) && pass::IsAligned(y_gradient); }
 
   // What is read of V columns of a row.
   template <int V>
@@ -25,12 +23,11 @@ struct LayerGradients {
   };
 
   template <int V>
-  TANDEM_PASS_INLINE Read<V> ReadAt(std::int64_t row, std::int64_t column) const {
+  TANDEM_PASS_INLINE Read<V> ReadAt(std::int64_t at) const {
     const bool needs_skip = of.slope_needs_input();
-    return {of.template Read<V>(of.z, row, column),
-            of.template Read<V>(needs_skip ? of.skip : nullptr, row, column),
-            of.template Read<V>(of.slope_needs_result() ? y : nullptr, row, column),
-            of.template Read<V>(y_gradient, row, column)};
+    return {of.template Read<V>(of.z, at), of.template Read<V>(needs_skip ? of.skip : nullptr, at),
+            of.template Read<V>(of.slope_needs_result() ? y : nullptr, at),
+            of.template Read<V>(y_gradient, at)};
   }
 
   // Sets zhat, which is unspecified if there is no z, and the gradient of the activation's input.
@@ -38,15 +35,15 @@ struct LayerGradients {
   TANDEM_PASS_INLINE void Compute(const Read<V>& read, const LayerColumns<V>& columns,
                                   float (&zhat)[V], float (&u_gradient)[V]) const {
     of.template Normalise<V>(read.z, columns, zhat);
-    for (int i = 0; i < V; ++i) u_gradient[i] = Widen(read.y_gradient.of[i]);
+    pass::WidenAll(read.y_gradient, u_gradient);
     if (of.linear) return;
     float u[V];
     if (of.slope_needs_input()) {
       of.template Finish<V>(zhat, read.skip, columns, u);
     } else {
-      for (int i = 0; i < V; ++i) u[i] = Widen(read.y.of[i]);
+      pass::WidenAll(read.y, u);
     }
-    for (int i = 0; i < V; ++i) u_gradient[i] *= pass::Slope(of.activation, u[i]);
+    pass::TimesSlope<V>(of.activation, u, u_gradient);
   }
 };
 
@@ -62,6 +59,7 @@ struct BackwardPass {
   T* z_gradient;
   T* skip_gradient;  ///< null for none
 
+  TANDEM_PASS_INLINE LayerRows<T>& rows_of_layer() { return layer.of; }
   PassGrid grid() const {
     const LayerRows<T>& of = layer.of;
     if (of.by_row()) return {pass::Ceil(of.rows, kThreadRows), 1};
@@ -92,25 +90,30 @@ struct BackwardPass {
     if (column >= of.width) return;
     LayerColumns<V> columns;
     of.template LoadColumns<V>(column, columns);
-    float means[V] = {};
-    float products[V] = {};
-    float slopes[V];  // of z's gradient in u's
+    float slopes[V];  // of z's gradient in u's; it is u's * slope - constant - zhat * of_zhat
+    float constants[V] = {};
+    float of_zhat[V] = {};
     for (int i = 0; i < V; ++i) slopes[i] = 1;
     if (of.norm == Norm::kBatch) {
-      pass::Load<float, V>(mean_gradient + column, means);
-      pass::Load<float, V>(mean_product + column, products);
-      for (int i = 0; i < V; ++i) slopes[i] = columns.scale[i] * columns.inverse[i];
+      pass::Load<float, V>(mean_gradient + column, constants);
+      pass::Load<float, V>(mean_product + column, of_zhat);
+      for (int i = 0; i < V; ++i) {
+        slopes[i] = columns.scale[i] * columns.inverse[i];
+        constants[i] *= slopes[i];
+        of_zhat[i] *= slopes[i];
+      }
     }
     ForRowsOfBlock(
-        thread, of.rows,
-        [&](std::int64_t row) { return layer.template ReadAt<V>(row, column); },
-        [&](std::int64_t row, const Read<V>& read) {
+        thread, of.rows, of.width, column,
+        [&](std::int64_t /*row*/, std::int64_t at) { return layer.template ReadAt<V>(at); },
+        [&](std::int64_t /*row*/, std::int64_t at, const Read<V>& read) {
           float zhat[V];
           float g[V];
           layer.template Compute<V>(read, columns, zhat, g);
-          const std::int64_t at = row * of.width + column;
           if (skip_gradient != nullptr) pass::Store<T, V>(g, skip_gradient + at);
-          for (int i = 0; i < V; ++i) g[i] = (g[i] - means[i] - zhat[i] * products[i]) * slopes[i];
+          for (int i = 0; i < V; ++i) {
+            g[i] = (g[i] * slopes[i] - constants[i]) - zhat[i] * of_zhat[i];
+          }
           pass::Store<T, V>(g, z_gradient + at);
         });
   }
@@ -152,7 +155,7 @@ struct BackwardPass {
       of.template LoadColumns<V>(c, MeanOf(row), of.inverse[row], columns);
       float zhat[V];
       float g[V];
-      layer.template Compute<V>(layer.template ReadAt<V>(row, c), columns, zhat, g);
+      layer.template Compute<V>(layer.template ReadAt<V>(row * of.width + c), columns, zhat, g);
       for (int i = 0; i < V; ++i) {
         sum += g[i] * columns.scale[i];
         product += g[i] * columns.scale[i] * zhat[i];
@@ -168,7 +171,7 @@ struct BackwardPass {
       of.template LoadColumns<V>(c, MeanOf(row), of.inverse[row], columns);
       float zhat[V];
       float g[V];
-      layer.template Compute<V>(layer.template ReadAt<V>(row, c), columns, zhat, g);
+      layer.template Compute<V>(layer.template ReadAt<V>(row * of.width + c), columns, zhat, g);
       const std::int64_t at = row * of.width + c;
       if (skip_gradient != nullptr) pass::Store<T, V>(g, skip_gradient + at);
       for (int i = 0; i < V; ++i) {
@@ -189,6 +192,7 @@ struct ColumnSums {
   const T* z_gradient;  ///< null: not added up
   float* partial;       ///< (blocks of kRowsOfColumnBlock rows, 3, width)
 
+  TANDEM_PASS_INLINE LayerRows<T>& rows_of_layer() { return layer.of; }
   PassGrid grid() const { return ColumnGrid(layer.of.rows, layer.of.width, aligned()); }
   bool aligned() const { return layer.aligned() && pass::IsAligned(z_gradient); }
 
@@ -216,15 +220,14 @@ struct ColumnSums {
   TANDEM_PASS_INLINE void AddRows(PassThread thread, std::int64_t column, float (&gradients)[V],
                                   float (&products)[V], float (&inputs)[V]) const {
     const LayerRows<T>& of = layer.of;
-    LayerColumns<V> columns;
+    LayerColumns<V> columns = {};
     if (!of.by_row()) of.template LoadColumns<V>(column, columns);
     ForRowsOfBlock(
-        thread, of.rows,
-        [&](std::int64_t row) {
-          return Read<V>{layer.template ReadAt<V>(row, column),
-                         of.template Read<V>(z_gradient, row, column)};
+        thread, of.rows, of.width, column,
+        [&](std::int64_t /*row*/, std::int64_t at) {
+          return Read<V>{layer.template ReadAt<V>(at), of.template Read<V>(z_gradient, at)};
         },
-        [&](std::int64_t row, const Read<V>& read) {
+        [&](std::int64_t row, std::int64_t /*at*/, const Read<V>& read) {
           if (of.by_row()) {
             const float mean = of.mean != nullptr ? of.mean[row] : 0;
             of.template LoadColumns<V>(column, mean, of.inverse[row], columns);
@@ -235,8 +238,10 @@ struct ColumnSums {
           for (int i = 0; i < V; ++i) {
             gradients[i] += g[i];
             products[i] += g[i] * zhat[i];
-            inputs[i] += Widen(read.z_gradient.of[i]);
           }
+          if (z_gradient == nullptr) return;
+          pass::WidenAll(read.z_gradient, g);
+          for (int i = 0; i < V; ++i) inputs[i] += g[i];
         });
   }
 };

@@ -31,11 +31,13 @@ struct BatchMoments {
       float first[V];
       pass::Load<T, V>(z + column, first);
       ForRowsOfBlock(
-          thread, rows,
-          [&](std::int64_t row) { return pass::LoadPack<T, V>(z + row * width + column); },
-          [&](std::int64_t /*row*/, const pass::Pack<T, V>& x) {
+          thread, rows, width, column,
+          [&](std::int64_t /*row*/, std::int64_t at) { return pass::LoadPack<T, V>(z + at); },
+          [&](std::int64_t /*row*/, std::int64_t /*at*/, const pass::Pack<T, V>& x) {
+            float numbers[V];
+            pass::WidenAll(x, numbers);
             for (int i = 0; i < V; ++i) {
-              const float difference = Widen(x.of[i]) - first[i];
+              const float difference = numbers[i] - first[i];
               sums[i] += difference;
               squares[i] += difference * difference;
             }

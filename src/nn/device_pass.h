@@ -51,22 +51,85 @@ struct alignas(V * sizeof(T)) Pack {
   T of[V];
 };
 
+#ifdef __CUDA_ARCH__
+// nvcc reads and writes a Pack one number after another. A word of its size is one instruction.
+template <int kBytes>
+struct WordOf;
+template <>
+struct WordOf<1> {
+  using Type = unsigned char;
+};
+template <>
+struct WordOf<2> {
+  using Type = unsigned short;
+};
+template <>
+struct WordOf<4> {
+  using Type = unsigned int;
+};
+template <>
+struct WordOf<8> {
+  using Type = uint2;
+};
+template <>
+struct WordOf<16> {
+  using Type = uint4;
+};
+
+template <class P>
+TANDEM_PASS_INLINE P LoadWord(const void* from) {
+  const auto word = *static_cast<const typename WordOf<sizeof(P)>::Type*>(from);
+  P pack;
+  memcpy(&pack, &word, sizeof(pack));
+  return pack;
+}
+template <class P>
+TANDEM_PASS_INLINE void StoreWord(const P& pack, void* to) {
+  typename WordOf<sizeof(P)>::Type word;
+  memcpy(&word, &pack, sizeof(word));
+  __stwb(static_cast<typename WordOf<sizeof(P)>::Type*>(to), word);
+}
+#else
+template <class P>
+P LoadWord(const void* from) {
+  return *static_cast<const P*>(from);
+}
+template <class P>
+void StoreWord(const P& pack, void* to) {
+  *static_cast<P*>(to) = pack;
+}
+#endif
+
 template <class T, int V>
 TANDEM_PASS_INLINE Pack<T, V> LoadPack(const T* from) {
-  return *reinterpret_cast<const Pack<T, V>*>(from);
+  return LoadWord<Pack<T, V>>(from);
+}
+
+template <class T, int V>
+TANDEM_PASS_INLINE void WidenAll(const Pack<T, V>& pack, float (&to)[V]) {
+#ifdef __CUDA_ARCH__
+  for (int i = 0; i + 1 < V; i += 2) WidenTwo(pack.of + i, to[i], to[i + 1]);
+  if (V % 2 != 0) to[V - 1] = Widen(pack.of[V - 1]);
+#else
+  for (int i = 0; i < V; ++i) to[i] = Widen(pack.of[i]);
+#endif
 }
 
 template <class T, int V>
 TANDEM_PASS_INLINE void Load(const T* from, float (&to)[V]) {
-  const Pack<T, V> pack = LoadPack<T, V>(from);
-  for (int i = 0; i < V; ++i) to[i] = Widen(pack.of[i]);
+  WidenAll(LoadPack<T, V>(from), to);
 }
 
 template <class T, int V>
 TANDEM_PASS_INLINE void Store(const float (&from)[V], T* to) {
   Pack<T, V> pack;
+#ifdef __CUDA_ARCH__
+  for (int i = 0; i + 1 < V; i += 2) NarrowTwo(from[i], from[i + 1], pack.of + i);
+  if (V % 2 != 0) Narrow(from[V - 1], pack.of[V - 1]);
+#else
   for (int i = 0; i < V; ++i) Narrow(from[i], pack.of[i]);
-  *reinterpret_cast<Pack<T, V>*>(to) = pack;
+#endif
+  StoreWord(pack, to);
 }
 
 // Null counts as aligned.
@@ -131,22 +194,28 @@ TANDEM_PASS_INLINE void ShareTotals(PassThread thread, const float* partial, std
   for (int i = 0; i < kSums; ++i) Share<1>(thread, i, sums[i], shared);
 }
 
-// Passes over columns, in which a thread has V columns and every kThreadRows-th row of a block of
-// rows, read what they need of a few rows before they use it: many reads are then under way at
-// once, as a GPU's memory needs. read(row) returns what use(row, ...) takes.
+// Passes over columns, in which a thread has V columns of a matrix, from `column`, and every
+// kThreadRows-th row of a block of rows, read what they need of a few rows before they use it: many
+// reads are then under way at once, as a GPU's memory needs. read(row, at) returns what use(row,
+// at, ...) takes; the thread's numbers in the row begin at index `at` of the matrix.
 template <class Read, class Use>
-TANDEM_PASS_INLINE void ForRowsOfBlock(PassThread thread, std::int64_t rows, const Read& read,
-                                       const Use& use) {
+TANDEM_PASS_INLINE void ForRowsOfBlock(PassThread thread, std::int64_t rows, std::int64_t width,
+                                       std::int64_t column, const Read& read, const Use& use) {
   constexpr int kAtOnce = 4;
-  const std::int64_t begin = thread.block_y * kRowsOfColumnBlock + thread.row;
-  const std::int64_t end = pass::Least(rows, (thread.block_y + 1) * kRowsOfColumnBlock);
-  for (std::int64_t row = begin; row < end; row += kAtOnce * kThreadRows) {
-    decltype(read(row)) of_rows[kAtOnce];
+  const std::int64_t first = thread.block_y * kRowsOfColumnBlock;
+  const std::int64_t begin = first * width + column;
+  const auto count = static_cast<int>(pass::Least(kRowsOfColumnBlock, rows - first));
+  const auto step = static_cast<int>(width);
+  for (int row = thread.row; row < count; row += kAtOnce * kThreadRows) {
+    decltype(read(first, begin)) of_rows[kAtOnce];
     for (int i = 0; i < kAtOnce; ++i) {
-      of_rows[i] = read(pass::Least(row + i * kThreadRows, end - 1));
+      const int place = row + i * kThreadRows;
+      const int valid = place < count ? place : count - 1;
+      of_rows[i] = read(first + valid, begin + valid * step);
     }
     for (int i = 0; i < kAtOnce; ++i) {
-      if (row + i * kThreadRows < end) use(row + i * kThreadRows, of_rows[i]);
+      const int place = row + i * kThreadRows;
+      if (place < count) use(first + place, begin + place * step, of_rows[i]);
     }
   }
 }

@@ -22,13 +22,12 @@ struct ForwardPass {
   E4m3* quantised;                ///< null for none
   const float* quantised_scale;   ///< one number, which the numbers of `quantised` are divided by
 
+  TANDEM_PASS_INLINE LayerRows<T>& rows_of_layer() { return of; }
   PassGrid grid() const {
     if (of.by_row()) return {pass::Ceil(of.rows, kThreadRows), 1};
     return ColumnGrid(of.rows, of.width, aligned());
   }
-  bool aligned() const {
-    return of.aligned() && pass::IsAligned(y) && pass::IsAligned(quantised);
-  }
+  bool aligned() const { return of.aligned() && pass::IsAligned(y) && pass::IsAligned(quantised); }
 
   template <int V>
   TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
@@ -46,6 +45,11 @@ struct ForwardPass {
   };
 
   template <int V>
+  TANDEM_PASS_INLINE Read<V> ReadAt(std::int64_t at) const {
+    return {of.template Read<V>(of.z, at), of.template Read<V>(of.skip, at)};
+  }
+
+  template <int V>
   TANDEM_PASS_INLINE void RunByColumn(PassThread thread) const {
     const std::int64_t column = (thread.block_x * kThreadLanes + thread.lane) * V;
     if (column >= of.width) return;
@@ -53,13 +57,10 @@ struct ForwardPass {
     of.template LoadColumns<V>(column, columns);
     const float factor = Factor();
     ForRowsOfBlock(
-        thread, of.rows,
-        [&](std::int64_t row) {
-          return Read<V>{of.template Read<V>(of.z, row, column),
-                         of.template Read<V>(of.skip, row, column)};
-        },
-        [&](std::int64_t row, const Read<V>& read) {
-          Write<V>(row * of.width + column, read, columns, factor);
+        thread, of.rows, of.width, column,
+        [&](std::int64_t /*row*/, std::int64_t at) { return ReadAt<V>(at); },
+        [&](std::int64_t /*row*/, std::int64_t at, const Read<V>& read) {
+          Write<V>(at, read, columns, factor);
         });
   }
 
@@ -74,8 +75,7 @@ struct ForwardPass {
       if (of.norm == Norm::kLayer) sums[thread.lane] = Sum<V>(row, thread.lane);
       return;
     }
-    const float mean =
-        of.norm == Norm::kLayer ? Total(sums) / static_cast<float>(of.width) : 0;
+    const float mean = of.norm == Norm::kLayer ? Total(sums) / static_cast<float>(of.width) : 0;
     if (phase == 1) {
       squares[thread.lane] = Squares<V>(row, thread.lane, mean);
       return;
@@ -89,8 +89,8 @@ struct ForwardPass {
     for (std::int64_t c = thread.lane * V; c < of.width; c += kThreadLanes * V) {
       LayerColumns<V> columns;
       of.template LoadColumns<V>(c, mean, inverse, columns);
-      const Read<V> read{of.template Read<V>(of.z, row, c), of.template Read<V>(of.skip, row, c)};
-      Write<V>(row * of.width + c, read, columns, factor);
+      const std::int64_t at = row * of.width + c;
+      Write<V>(at, ReadAt<V>(at), columns, factor);
     }
   }
 
@@ -134,7 +134,7 @@ struct ForwardPass {
     float u[V];
     of.template Normalise<V>(read.z, columns, zhat);
     of.template Finish<V>(zhat, read.skip, columns, u);
-    for (int i = 0; i < V; ++i) u[i] = of.linear ? u[i] : pass::Activate(of.activation, u[i]);
+    if (!of.linear) pass::Activate<V>(of.activation, u);
     if (y != nullptr) pass::Store<T, V>(u, y + at);
     if (quantised == nullptr) return;
     for (int i = 0; i < V; ++i) u[i] *= factor;

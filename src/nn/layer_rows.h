@@ -13,41 +13,51 @@ namespace pass {
 
 TANDEM_PASS_INLINE float Sigmoid(float x) { return 1 / (1 + expf(-x)); }
 
-// NaN stays NaN.
-TANDEM_PASS_INLINE float Activate(Activation activation, float u) {
+// Replaces each u by its activation. NaN stays NaN.
+template <int V>
+TANDEM_PASS_INLINE void Activate(Activation activation, float (&u)[V]) {
   switch (activation) {
     case Activation::kRelu:
-      return u < 0 ? 0 : u;
+      for (int i = 0; i < V; ++i) u[i] = u[i] < 0 ? 0 : u[i];
+      break;
     case Activation::kLeakyRelu:
-      return u < 0 ? 0.01F * u : u;
+      for (int i = 0; i < V; ++i) u[i] = u[i] < 0 ? 0.01F * u[i] : u[i];
+      break;
     case Activation::kSilu:
-      return u * Sigmoid(u);
+      for (int i = 0; i < V; ++i) u[i] *= Sigmoid(u[i]);
+      break;
   }
-  return u;
 }
 
-// The derivative at u. ReLU and leaky ReLU need only its sign, which their result has too.
-TANDEM_PASS_INLINE float Slope(Activation activation, float u) {
+// Multiplies each gradient by the derivative at u. ReLU and leaky ReLU need only the sign of u,
+// which their result has too.
+template <int V>
+TANDEM_PASS_INLINE void TimesSlope(Activation activation, const float (&u)[V],
+                                   float (&gradient)[V]) {
   switch (activation) {
     case Activation::kRelu:
-      return u <= 0 ? 0 : 1;
+      for (int i = 0; i < V; ++i) gradient[i] = u[i] <= 0 ? 0 : gradient[i];
+      break;
     case Activation::kLeakyRelu:
-      return u <= 0 ? 0.01F : 1;
-    case Activation::kSilu: {
-      const float s = Sigmoid(u);
-      return s * (1 + u * (1 - s));
-    }
+      for (int i = 0; i < V; ++i) gradient[i] *= u[i] <= 0 ? 0.01F : 1;
+      break;
+    case Activation::kSilu:
+      for (int i = 0; i < V; ++i) {
+        const float s = Sigmoid(u[i]);
+        gradient[i] *= s * (1 + u[i] * (1 - s));
+      }
+      break;
   }
-  return 1;
 }
 
 }  // namespace pass
 
 /// LayerColumns is what a pass needs to know of V columns of a layer, in some row if the statistics
-/// are those of rows.
+/// are those of rows: zhat = z * inverse + offset, and the input of the activation is zhat * scale
+/// + shift + skip.
 template <int V>
 struct LayerColumns {
-  float mean[V], inverse[V], scale[V], shift[V];
+  float inverse[V], offset[V], scale[V], shift[V];
 };
 
 /// LayerRows is what the passes over a hidden layer read: y = activation(zhat * scale + shift +
@@ -82,12 +92,11 @@ struct LayerRows {
            (by_row() || (pass::IsAligned(mean) && pass::IsAligned(inverse)));
   }
 
-  // V numbers of a matrix; zeros if it is null.
+  // V numbers of a matrix, from index `at`; zeros if it is null.
   template <int V>
-  TANDEM_PASS_INLINE pass::Pack<T, V> Read(const T* matrix, std::int64_t row,
-                                           std::int64_t column) const {
+  TANDEM_PASS_INLINE static pass::Pack<T, V> Read(const T* matrix, std::int64_t at) {
     if (matrix == nullptr) return {};
-    return pass::LoadPack<T, V>(matrix + row * width + column);
+    return pass::LoadPack<T, V>(matrix + at);
   }
 
   template <int V>
@@ -105,9 +114,11 @@ struct LayerRows {
   // Requires that the statistics are not those of rows.
   template <int V>
   TANDEM_PASS_INLINE void LoadColumns(std::int64_t column, LayerColumns<V>& to) const {
+    float means[V];
     LoadScales<V>(column, to);
-    LoadOr<V>(0, mean == nullptr ? nullptr : mean + column, to.mean);
+    LoadOr<V>(0, mean == nullptr ? nullptr : mean + column, means);
     LoadOr<V>(1, inverse == nullptr ? nullptr : inverse + column, to.inverse);
+    for (int i = 0; i < V; ++i) to.offset[i] = -means[i] * to.inverse[i];
   }
 
   template <int V>
@@ -115,22 +126,24 @@ struct LayerRows {
                                       LayerColumns<V>& to) const {
     LoadScales<V>(column, to);
     for (int i = 0; i < V; ++i) {
-      to.mean[i] = row_mean;
       to.inverse[i] = row_inverse;
+      to.offset[i] = -row_mean * row_inverse;
     }
   }
 
   template <int V>
   TANDEM_PASS_INLINE static void Normalise(const pass::Pack<T, V>& z, const LayerColumns<V>& of,
                                            float (&zhat)[V]) {
-    for (int i = 0; i < V; ++i) zhat[i] = (Widen(z.of[i]) - of.mean[i]) * of.inverse[i];
+    pass::WidenAll(z, zhat);
+    for (int i = 0; i < V; ++i) zhat[i] = zhat[i] * of.inverse[i] + of.offset[i];
   }
 
   // The input of the activation.
   template <int V>
   TANDEM_PASS_INLINE static void Finish(const float (&zhat)[V], const pass::Pack<T, V>& skip,
                                         const LayerColumns<V>& of, float (&u)[V]) {
-    for (int i = 0; i < V; ++i) u[i] = zhat[i] * of.scale[i] + of.shift[i] + Widen(skip.of[i]);
+    pass::WidenAll(skip, u);
+    for (int i = 0; i < V; ++i) u[i] += zhat[i] * of.scale[i] + of.shift[i];
   }
 };
 

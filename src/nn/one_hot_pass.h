@@ -34,16 +34,16 @@ struct OneHotPass {
       value[i] = is_padding ? -1 : feature % static_cast<int>(depth);
     }
     ForRowsOfBlock(
-        thread, rows,
-        [&](std::int64_t row) {
+        thread, rows, width(), column,
+        [&](std::int64_t row, std::int64_t /*at*/) {
           pass::Pack<std::uint8_t, V> read;
           for (int i = 0; i < V; ++i) read.of[i] = values[row * positions + position[i]];
           return read;
         },
-        [&](std::int64_t row, const pass::Pack<std::uint8_t, V>& read) {
+        [&](std::int64_t /*row*/, std::int64_t at, const pass::Pack<std::uint8_t, V>& read) {
           float x[V];
           for (int i = 0; i < V; ++i) x[i] = read.of[i] == value[i] ? 1 : 0;
-          pass::Store<T, V>(x, features + row * width() + column);
+          pass::Store<T, V>(x, features + at);
         });
   }
 };

@@ -115,11 +115,13 @@ struct OutputWeightSums {
     float sums[V] = {};
     if (column < width) {
       ForRowsOfBlock(
-          thread, rows,
-          [&](std::int64_t row) { return pass::LoadPack<T, V>(x + row * width + column); },
-          [&](std::int64_t row, const pass::Pack<T, V>& numbers) {
+          thread, rows, width, column,
+          [&](std::int64_t /*row*/, std::int64_t at) { return pass::LoadPack<T, V>(x + at); },
+          [&](std::int64_t row, std::int64_t /*at*/, const pass::Pack<T, V>& read) {
             const float gradient = y_gradient[row * outputs + output];
-            for (int i = 0; i < V; ++i) sums[i] += gradient * Widen(numbers.of[i]);
+            float numbers[V];
+            pass::WidenAll(read, numbers);
+            for (int i = 0; i < V; ++i) sums[i] += gradient * numbers[i];
           });
     }
     Share<V>(thread, 0, sums, shared);

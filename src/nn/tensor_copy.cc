@@ -60,7 +60,8 @@ class TensorCopy final : public NetworkCopy {
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       const bool is_first = i == 0;
       const bool is_output = i + 1 == shapes.size();
-      Layer& layer = layers_.emplace_back(shapes[i], is_output ? at::kFloat : type_, device.torch());
+      Layer& layer =
+          layers_.emplace_back(shapes[i], is_output ? at::kFloat : type_, device.torch());
       layer.fp8 = fp8 && !is_first && !is_output;
       if (is_first) layer.padding_before = RoundedUp(shapes[i].in, kAlignment) - shapes[i].in;
       // Features of value 0 are added. Only fp8 needs them, and has no statistics of rows then.
@@ -160,10 +161,10 @@ class TensorCopy final : public NetworkCopy {
     bool fp8 = false;
     // The weights of inputs and of outputs that are always 0.
     std::int64_t padding_before = 0, padding_after = 0, more_outputs = 0;
-    at::Tensor weight, bias;             // (out, in); in bf16 if `fp8`
-    at::Tensor quantised, scale;         // if `fp8`; products take these in place of `weight`
-    at::Tensor input_scale;              // if `fp8`
-    at::Tensor norm_weight, norm_bias;   // in fp32; undefined without
+    at::Tensor weight, bias;            // (out, in); in bf16 if `fp8`
+    at::Tensor quantised, scale;        // if `fp8`; products take these in place of `weight`
+    at::Tensor input_scale;             // if `fp8`
+    at::Tensor norm_weight, norm_bias;  // in fp32; undefined without
   };
 
   // Weights are written through Load or State. Load calls this so that the work is on the stream of

@@ -582,10 +582,10 @@ at::Tensor ResNetTensorStep<T>::GradientOfProduct(std::size_t i, bool add) {
   const LayerGradients<T> layer{
       .of = RowsOfLayer(i), .y = Data(l.y), .y_gradient = Data(of_output)};
   const BackwardPass<T> pass{.layer = layer,
-                       .mean_gradient = Floats(mean_gradient_),
-                       .mean_product = Floats(mean_product_),
-                       .z_gradient = Data(of_product),
-                       .skip_gradient = l.adds_skip ? Data(*skip_gradient_) : nullptr};
+                             .mean_gradient = Floats(mean_gradient_),
+                             .mean_product = Floats(mean_product_),
+                             .z_gradient = Data(of_product),
+                             .skip_gradient = l.adds_skip ? Data(*skip_gradient_) : nullptr};
   const bool by_column = l.norm == Norm::kBatch;
   if (!by_column && !l.is_product()) passes_.Run(pass);
   passes_.Run(ColumnSums<T>{.layer = layer,

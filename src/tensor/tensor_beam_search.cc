@@ -1,5 +1,6 @@
 #include "tensor/tensor_beam_search.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <tuple>
@@ -55,6 +57,7 @@ TensorBeamSearch::TensorBeamSearch(const Domain& domain, InferenceNet& network,
       threads_(static_cast<int>(*config.inference.threads)),
       network_(network),
       ball_(std::move(ball)),
+      inverse_(MakeInverseFrame(domain, config.search)),
       stream_(device.MakeStream()),
       puzzle_(domain, device, "search.program"),
       hasher_(dynamic_cast<const PermutationDomain&>(domain), device.torch()),
@@ -110,7 +113,7 @@ SearchResult TensorBeamSearch::SolveOne(std::span<const std::uint8_t> start, flo
   if (!Begin(start)) limit = Ended::kExhausted;
   while (!solution && !limit) {
     try {
-      limit = GoDeeper(start, within, result, solution);
+      limit = GoDeeper(within, result, solution);
     } catch (const Stopped&) {
       if (stop.Reached()) throw;
       limit = Ended::kTimeLimit;
@@ -126,8 +129,7 @@ SearchResult TensorBeamSearch::SolveOne(std::span<const std::uint8_t> start, flo
 
 // Expands the frontier, and makes the best children the next one unless one of them completes a
 // `solution`. Returns the limit that it met, if any.
-std::optional<Ended> TensorBeamSearch::GoDeeper(std::span<const std::uint8_t> start,
-                                                const StopSignal& within, SearchResult& result,
+std::optional<Ended> TensorBeamSearch::GoDeeper(const StopSignal& within, SearchResult& result,
                                                 std::optional<std::vector<Action>>& solution) {
   if (within.Reached()) throw Stopped();
   if (const std::optional<Ended> limit = LimitReached(result.nodes)) return limit;
@@ -136,12 +138,13 @@ std::optional<Ended> TensorBeamSearch::GoDeeper(std::span<const std::uint8_t> st
   if (WorkLimitsOf(config_).ExceededBy(result.nodes + generated, 0)) return Ended::kNodeLimit;
   result.nodes += generated;
   result.expanded += frontier_.hashes.size(0);
-  solution = CheapestSolution(children, start);
+  solution = CheapestSolution(children);
   if (!solution) Keep(children, Choose(children, within));
   return std::nullopt;
 }
 
-// Makes the start the frontier. Returns false if no moves lead from the goal to it.
+// Makes the start, and its inverse if there is another one, the frontier. Returns false if no moves
+// lead from the goal to the start.
 bool TensorBeamSearch::Begin(std::span<const std::uint8_t> start) {
   history_.clear();
   nearest_.reset();
@@ -149,14 +152,23 @@ bool TensorBeamSearch::Begin(std::span<const std::uint8_t> start) {
   was_full_ = false;
   frontier_ = {};
   kept_ = at::empty({0}, at::TensorOptions().dtype(at::kLong).device(puzzle_.device()));
-  const std::optional<at::Tensor> state = puzzle_.State(start);
-  if (!state) return false;
-  const at::Tensor hash = hasher_.HashStates(puzzle_.Bytes(*state));
-  frontier_ = {.states = *state,
-               .hashes = hash,
-               .parent_hashes = hash,
-               .costs = at::zeros({1}, known_costs_.options())};
-  kept_ = hash;
+  starts_ = {{start.begin(), start.end()}};
+  if (inverse_) {
+    const auto inverse = inverse_->Invert(start);
+    if (inverse && *inverse != starts_.front()) starts_.push_back(*inverse);
+  }
+  std::vector<at::Tensor> states;
+  for (const std::vector<std::uint8_t>& of : starts_) {
+    const std::optional<at::Tensor> state = puzzle_.State(of);
+    if (!state) return false;
+    states.push_back(*state);
+  }
+  frontier_.states = at::cat(states);
+  frontier_.hashes = hasher_.HashStates(puzzle_.Bytes(frontier_.states));
+  frontier_.parent_hashes = frontier_.hashes;
+  frontier_.costs = at::zeros({std::ssize(states)}, known_costs_.options());
+  frontier_.of_inverse = at::arange(std::ssize(states), kept_.options()) == 1;
+  kept_ = std::get<0>(Sorted(frontier_.hashes));
   return true;
 }
 
@@ -208,7 +220,7 @@ TensorBeamSearch::Children TensorBeamSearch::Expand() const {
 // index. A path from the ball to the goal may make a solution longer than search.max_length; such a
 // solution does not count. Nor does a child whose hash only collides with a known one.
 std::optional<std::vector<Action>> TensorBeamSearch::CheapestSolution(
-    const Children& children, std::span<const std::uint8_t> start) const {
+    const Children& children) const {
   const at::Tensor totals = children.costs + children.rest;
   const at::Tensor found = IndicesOf(totals.isfinite().logical_and(totals <= bound_.most()));
   if (found.size(0) == 0) return std::nullopt;
@@ -216,16 +228,22 @@ std::optional<std::vector<Action>> TensorBeamSearch::CheapestSolution(
   const at::Tensor cheapest_first = found.index_select(0, order).cpu();
   const auto* const child = cheapest_first.const_data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < cheapest_first.size(0); ++i) {
-    std::vector<Action> actions = PathTo(history_.size(), child[i]);
-    std::vector<std::uint8_t> state(start.begin(), start.end());
-    ApplyAll(domain_, actions, state);
-    const std::optional<std::vector<Action>> rest =
-        KnownSolution(domain_, ball_.get(), CostBound(0), config_.max_length, state);
-    if (!rest) continue;
-    std::ranges::copy(*rest, std::back_inserter(actions));
-    if (std::cmp_less_equal(actions.size(), config_.max_length)) return actions;
+    auto solution = Completed(PathTo(history_.size(), child[i]));
+    if (solution) return solution;
   }
   return std::nullopt;
+}
+
+// The solution that begins with a path to a state whose cost-to-go is known.
+std::optional<std::vector<Action>> TensorBeamSearch::Completed(Path path) const {
+  std::vector<std::uint8_t> state = starts_[path.of_inverse ? 1 : 0];
+  ApplyAll(domain_, path.actions, state);
+  const std::optional<std::vector<Action>> rest =
+      KnownSolution(domain_, ball_.get(), CostBound(0), config_.max_length, state);
+  if (!rest) return std::nullopt;
+  std::ranges::copy(*rest, std::back_inserter(path.actions));
+  if (std::cmp_greater(path.actions.size(), config_.max_length)) return std::nullopt;
+  return path.of_inverse ? inverse_->Translate(path.actions) : path.actions;
 }
 
 // The children whose states were not kept before, in ascending order. Of equal children only the
@@ -256,7 +274,7 @@ at::Tensor TensorBeamSearch::NewChildren(const Children& children) {
 
 // The new children with the least sum of path cost and estimate, in ascending order.
 at::Tensor TensorBeamSearch::Choose(const Children& children, const StopSignal& stop) {
-  at::Tensor fresh = NewChildren(children);
+  const at::Tensor fresh = NewChildren(children);
   if (fresh.size(0) <= config_.beam_width) return fresh;
   was_full_ = true;
   const at::Tensor estimates = Estimate(fresh, stop);
@@ -268,16 +286,22 @@ at::Tensor TensorBeamSearch::Choose(const Children& children, const StopSignal& 
       estimates + excess.index_select(0, parents) + more.index_select(0, actions);
   const at::Tensor best = std::get<1>(Sorted(ranks)).narrow(0, 0, config_.beam_width);
   const at::Tensor chosen = std::get<0>(Sorted(best));  // indices into `fresh`
-  const at::Tensor of_chosen = estimates.index_select(0, chosen);
-  const at::Tensor least = of_chosen.argmin();
-  const auto estimate = of_chosen.index_select(0, least).item<float>();
-  at::Tensor kept = fresh.index_select(0, chosen);
-  if (!nearest_ || estimate < nearest_->estimate) {
-    nearest_ = {.estimate = estimate,
-                .depth = history_.size(),
-                .child = kept.index_select(0, least).item<std::int64_t>()};
-  }
+  const at::Tensor kept = fresh.index_select(0, chosen);
+  NoteNearest(kept, estimates.index_select(0, chosen));
   return kept;
+}
+
+// The moves of a partial path of the inverse position do nothing useful in the position itself.
+void TensorBeamSearch::NoteNearest(const at::Tensor& children, const at::Tensor& estimates) {
+  const at::Tensor parents = children.floor_divide(puzzle_.num_actions());
+  const at::Tensor of_position =
+      estimates.masked_fill(frontier_.of_inverse.index_select(0, parents), kInfinity);
+  const at::Tensor least = of_position.argmin();
+  const auto estimate = of_position.index_select(0, least).item<float>();
+  if (std::isinf(estimate) || (nearest_ && estimate >= nearest_->estimate)) return;
+  nearest_ = {.estimate = estimate,
+              .depth = history_.size(),
+              .child = children.index_select(0, least).item<std::int64_t>()};
 }
 
 // Makes, encodes and evaluates the children a batch at a time, so that their states take little
@@ -313,12 +337,13 @@ void TensorBeamSearch::Keep(const Children& children, const at::Tensor& chosen) 
   frontier_ = {.states = Build(chosen),
                .hashes = children.hashes.index_select(0, chosen),
                .parent_hashes = frontier_.hashes.index_select(0, parents),
-               .costs = children.costs.index_select(0, chosen)};
+               .costs = children.costs.index_select(0, chosen),
+               .of_inverse = frontier_.of_inverse.index_select(0, parents)};
   kept_ = std::get<0>(Sorted(at::cat({kept_, frontier_.hashes})));
 }
 
-// The actions to a child of a state that was kept at `depth`.
-std::vector<Action> TensorBeamSearch::PathTo(std::size_t depth, std::int64_t child) const {
+// The path to a child of a state that was kept at `depth`.
+TensorBeamSearch::Path TensorBeamSearch::PathTo(std::size_t depth, std::int64_t child) const {
   const std::int64_t num_actions = puzzle_.num_actions();
   std::vector<Action> actions = {static_cast<Action>(child % num_actions)};
   while (depth-- > 0) {
@@ -326,7 +351,7 @@ std::vector<Action> TensorBeamSearch::PathTo(std::size_t depth, std::int64_t chi
     actions.push_back(static_cast<Action>(child % num_actions));
   }
   std::ranges::reverse(actions);
-  return actions;
+  return {.actions = std::move(actions), .of_inverse = child / num_actions == 1};
 }
 
 // Fills in the fields of `result` that follow from how the search ended.
@@ -338,15 +363,16 @@ void TensorBeamSearch::FinishResult(SearchResult& result) const {
   if (result.solved) {
     result.ended = Ended::kSolved;
   } else if (nearest_) {
-    result.best = {.actions = PathTo(nearest_->depth, nearest_->child),
+    result.best = {.actions = PathTo(nearest_->depth, nearest_->child).actions,
                    .estimate = nearest_->estimate};
     result.best->cost = CostOf(domain_.spec(), result.best->actions);
   }
 }
 
 std::string TensorBeamSearch::Describe() const {
-  return fmt::format("beam search with width {} by tensor operations",
-                     WithThousands(config_.beam_width));
+  return fmt::format("beam search with width {} by tensor operations{}",
+                     WithThousands(config_.beam_width),
+                     inverse_ ? " from the position and its inverse" : "");
 }
 
 std::string TensorBeamSearch::Failure(const SearchResult& result) const {

@@ -17,6 +17,7 @@
 #include "nn/inference_net.h"
 #include "search/ball.h"
 #include "search/cost_bound.h"
+#include "search/inverse_frame.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tensor/state_hasher.h"
@@ -28,7 +29,8 @@ namespace tandem {
 /// history stay on the device. It follows the same rules, with ties decided in the same way: of
 /// equal children, and of children with equal ranks, the first counts. So with equal estimates it
 /// keeps the same states and finds the same solutions, in as many nodes. It ranks states by path
-/// cost and estimate, from the position alone.
+/// cost and estimate. With search.inverse, the frontier begins with the position and its inverse
+/// (InverseFrame), and their states share the width.
 ///
 /// All children are hashed without being made (StateHasher), and those that are new are made a
 /// batch of the network at a time. The hashes of kept states are a sorted tensor, and so are those
@@ -43,7 +45,8 @@ class TensorBeamSearch final : public Search {
  public:
   /// Follows the limits of config.search; the network evaluates at most inference.batch_size states
   /// at once. `domain`, `network` and `device` must outlive this. `ball` may be null. Throws
-  /// InputError if the domain is not a TensorPuzzle.
+  /// InputError if the domain is not a TensorPuzzle, or if search.inverse is true and it has no
+  /// inverse positions.
   TensorBeamSearch(const Domain& domain, InferenceNet& network, const Config& config,
                    Device& device, std::shared_ptr<const GoalBall> ball = nullptr);
 
@@ -59,8 +62,15 @@ class TensorBeamSearch final : public Search {
     at::Tensor states;  // (n, positions), as TensorPuzzle has them
     at::Tensor hashes;  // (n) int64
     at::Tensor
-        parent_hashes;  // (n) int64, of the states before on the paths; of the start, its own
-    at::Tensor costs;   // (n) float, of the paths
+        parent_hashes;      // (n) int64, of the states before on the paths; of the start, its own
+    at::Tensor costs;       // (n) float, of the paths
+    at::Tensor of_inverse;  // (n) bool, whether the paths begin at the inverse position
+  };
+
+  // A path from the position or from its inverse.
+  struct Path {
+    std::vector<Action> actions;
+    bool of_inverse;
   };
 
   // All children of a frontier. Child i * num_actions + a is the result of action a on state i.
@@ -71,7 +81,8 @@ class TensorBeamSearch final : public Search {
     at::Tensor useful;  // bool, whether the child is neither its parent nor its parent's parent
   };
 
-  // The state with the least estimate: a child of a state that is `depth` steps from the start.
+  // The state with the least estimate, of those on paths from the position: a child of a state that
+  // is `depth` steps from it.
   struct Nearest {
     float estimate;
     std::size_t depth;
@@ -81,20 +92,21 @@ class TensorBeamSearch final : public Search {
   void MakeKnown();
   SearchResult SolveOne(std::span<const std::uint8_t> start, float at_most, const StopSignal& stop);
   bool Begin(std::span<const std::uint8_t> start);
-  std::optional<Ended> GoDeeper(std::span<const std::uint8_t> start, const StopSignal& within,
-                                SearchResult& result, std::optional<std::vector<Action>>& solution);
+  std::optional<Ended> GoDeeper(const StopSignal& within, SearchResult& result,
+                                std::optional<std::vector<Action>>& solution);
   std::optional<Ended> LimitReached(std::int64_t nodes) const;
   std::int64_t BytesStored() const;
   std::int64_t BytesOfNextDepth() const;
   Children Expand() const;
-  std::optional<std::vector<Action>> CheapestSolution(const Children& children,
-                                                      std::span<const std::uint8_t> start) const;
+  std::optional<std::vector<Action>> CheapestSolution(const Children& children) const;
+  std::optional<std::vector<Action>> Completed(Path path) const;
   at::Tensor NewChildren(const Children& children);
   at::Tensor Choose(const Children& children, const StopSignal& stop);
   at::Tensor Estimate(const at::Tensor& children, const StopSignal& stop);
   at::Tensor Build(const at::Tensor& children) const;
+  void NoteNearest(const at::Tensor& children, const at::Tensor& estimates);
   void Keep(const Children& children, const at::Tensor& chosen);
-  std::vector<Action> PathTo(std::size_t depth, std::int64_t child) const;
+  Path PathTo(std::size_t depth, std::int64_t child) const;
   void FinishResult(SearchResult& result) const;
 
   const Domain& domain_;
@@ -103,6 +115,7 @@ class TensorBeamSearch final : public Search {
   const int threads_;
   InferenceNet& network_;
   const std::shared_ptr<const GoalBall> ball_;  // may be null
+  const std::optional<InverseFrame> inverse_;   // only with search.inverse
   const std::unique_ptr<Stream> stream_;
   const TensorPuzzle puzzle_;
   const StateHasher hasher_;
@@ -113,7 +126,8 @@ class TensorBeamSearch final : public Search {
 
   // Of the current search.
   CostBound bound_;
-  bool excluded_ = false;  // a child was dropped because of bound_
+  std::vector<std::vector<std::uint8_t>> starts_;  // the position, and its inverse if there is one
+  bool excluded_ = false;                          // a child was dropped because of bound_
   bool was_full_ = false;  // a child was dropped because of search.beam_width
   Frontier frontier_;
   at::Tensor kept_;                  // int64, ascending: the hashes of all kept states

@@ -73,7 +73,7 @@ class Bundle(CliTest):
         self.assertEqual([each["net"] for each in steps["pytorch"]["figures"]["results"]],
                          ["train 16H_0B_layer", "beam 16H_0B_layer"])
         self.assertEqual(sorted([*suite["kept"], "suite.json"]), sorted(os.listdir(kept)))
-        for name in ("deepcubea-traced-trace.json.gz", "deepcubea-captured-trace.json.gz"):
+        for name in ("deepcubea-traced-trace.json.gz", "modes-async-seed1-trace.json.gz"):
             self.assertTrue(json.loads(gzip.decompress((kept / name).read_bytes()))["traceEvents"])
         log = gzip.decompress((kept / "suite.log.gz").read_bytes()).decode()
         self.assertEqual(re.findall("^=== (.*?): ", log, re.M), list(steps))
@@ -169,12 +169,13 @@ class Suite(CliTest):
         self.assertEqual(steps, ["tests device", "tests passes", "tests steps", "tests permute",
                                  "tests runs", "step benchmark", "evaluation benchmark",
                                  "kernel benchmark", "generation benchmark", "beam benchmark",
-                                 "deepcubea-captured", "deepcubea-tensors", "deepxube_async-captured",
-                                 "deepcubea", "deepcubea-traced", "deepcubea-tensor",
-                                 "quickstart-tensor", "four-million", "solve-tensor-tensors",
-                                 "solve-tensor-operators", "solve-domain-operators", "plain",
-                                 "one-rank", "plain-again", "modes", "generate", "shards",
-                                 "shards-in-memory", "quickstart", "solve", "pytorch", "deepxube"])
+                                 "deepcubea", "deepcubea-traced", "plain", "one-rank", "plain-again",
+                                 "modes", "overlap-1000", "overlap-200", "deepcubea-tensors",
+                                 "deepcubea-autograd", "deepcubea-tensor", "quickstart-tensor",
+                                 "four-million", "solve-tensor-tensors", "solve-tensor-operators",
+                                 "solve-domain-operators", "generate", "shards", "shards-in-memory",
+                                 "cube3_gpu", "solve-fifty", "quickstart", "solve", "pytorch",
+                                 "deepxube"])
         suite = load_script("gpu_suite")
         out = ["--out", str(self.folder / "suite.json")]
         most = sum(suite.parse_options([*out, "--call", str(call)]).seconds + 2 * suite.GRACE

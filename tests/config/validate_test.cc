@@ -657,7 +657,6 @@ TEST(Validate, TensorProgramOfSearchNamesWhatItDoesNotSupport) {
          "does not evaluate the policy");
   expect({"network.head=vp", "search.policy_actions=1"}, "search.policy_actions",
          "does not evaluate the policy");
-  expect({"search.inverse=auto"}, "search.inverse", "from the position alone");
   expect({"search.ball_radius=3", "search.improve_seconds=1"}, "search.improve_seconds",
          "does not shorten");
 }

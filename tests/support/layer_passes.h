@@ -111,9 +111,8 @@ TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const TestLaye
                             .quantised_scale = DataOf<float>(scale)});
   const LayerGradients<T> gradients{
       .of = rows, .y = DataOf<T>(r.y), .y_gradient = DataOf<T>(layer.y_gradient)};
-  runner.Run(ColumnSums<T>{.layer = gradients,
-                           .z_gradient = nullptr,
-                           .partial = DataOf<float>(partial)});
+  runner.Run(
+      ColumnSums<T>{.layer = gradients, .z_gradient = nullptr, .partial = DataOf<float>(partial)});
   runner.Run(FinishSums{.rows = kRows,
                         .width = width,
                         .partial = DataOf<float>(partial),

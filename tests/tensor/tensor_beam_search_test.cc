@@ -121,6 +121,21 @@ TEST_F(TensorBeamSearchTest, SolvesCubesAsBeamSearchDoes) {
   }
 }
 
+TEST_F(TensorBeamSearchTest, StartsFromThePositionAndItsInverseAsBeamSearchDoes) {
+  const auto cube = MakeDomain("cube3");
+  int other = 0;
+  for (std::uint64_t number = 0; number < 10; ++number) {
+    Config config = ConfigFor(200);
+    config.search.max_length = 9;
+    config.search.ball_radius = 3;
+    const State start = ScrambleOf(*cube, 5 + static_cast<std::int64_t>(number % 4), number);
+    const SearchResult alone = Compare(*cube, config, start);
+    config.search.inverse = UseInverse::kYes;
+    if (Compare(*cube, config, start).actions != alone.actions) ++other;
+  }
+  EXPECT_GT(other, 0);
+}
+
 TEST_F(TensorBeamSearchTest, TiesGoToTheFirstChild) {
   const PancakeDomain pancakes(6);
   const Config config = ConfigFor(5);
