@@ -79,7 +79,30 @@ std::string SmallerNetwork(const NetworkConfig& network) {
   return fmt::format("lower network.width (now {})", network.width);
 }
 
+// Whether the GPU always had work: batches were copied, and then waited for those before them.
+bool GpuWasFull(const TimeReport& report, const Config& c) {
+  const double waited = report.threads.prefetch[Phase::kWaitForDevice];
+  return c.device != "cpu" && waited > 0.5 * report.train_critical_s;
+}
+
+// Whether generation needs the GPU that trains for much of its time.
+bool SharesGpu(const TimeReport& report, const Config& c) {
+  const double evaluated = report.threads.generator[Phase::kEvaluate];
+  return c.device != "cpu" && evaluated > 0.2 * report.generate_critical_s;
+}
+
+std::string AdviceForFullGpu(const TimeReport& report, const Config& c) {
+  const std::string smaller = SmallerNetwork(c.network);
+  if (!SharesGpu(report, c)) return fmt::format("the GPU is full: {}", smaller);
+  return fmt::format("evaluation and training share a full GPU: {}{}",
+                     c.inference.precision == Precision::kFp8
+                         ? ""
+                         : "try inference.precision: fp8 with wide layers, or ",
+                     smaller);
+}
+
 std::string AdviceForTraining(const TimeReport& report, const Config& c, std::int64_t cores) {
+  if (GpuWasFull(report, c)) return AdviceForFullGpu(report, c);
   const ThreadTimes& times = report.threads;
   const PhaseTimes& main = times.main;
   const PhaseTimes& prefetch = times.prefetch;
@@ -163,8 +186,9 @@ std::string DescribeBottleneck(const TimeReport& report, const Config& config, s
   const std::string ideal = Ideal(std::max(generate, train), measured);
   if (config.pipeline.mode == Mode::kSequential) {
     return fmt::format(
-        "generation ({}) and training ({}) took turns; {}: set pipeline.mode to async",
-        HumanSeconds(generate), HumanSeconds(train), ideal);
+        "generation ({}) and training ({}) took turns; {}{}: set pipeline.mode to async",
+        HumanSeconds(generate), HumanSeconds(train), ideal,
+        SharesGpu(report, config) ? ", but both sides need the GPU" : "");
   }
   if (wait > kNegligible * measured) {
     return fmt::format("generation is the bottleneck: training waited {} for rows; {}; {}",

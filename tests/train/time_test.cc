@@ -312,6 +312,23 @@ TEST(Bottleneck, AdviceDependsOnTheLongestPhaseOfTheSlowerSide) {
               std::string::npos);
 }
 
+TEST(Bottleneck, IsAFullGpuIfBatchesWaitForIt) {
+  Config config = Resolved({"network.width=1000"});
+  config.device = "cuda:0";
+  TimeReport report = Report(10, 20, 0);
+  report.threads.main[Phase::kWaitForBatch] = 18;
+  report.threads.prefetch[Phase::kWaitForDevice] = 17;
+  EXPECT_TRUE(DescribeBottleneck(report, config, 2)
+                  .ends_with("the GPU is full: lower network.width (now 1000)"));
+  report.threads.generator[Phase::kEvaluate] = 9;
+  EXPECT_TRUE(DescribeBottleneck(report, config, 2)
+                  .ends_with("evaluation and training share a full GPU: try inference.precision: "
+                             "fp8 with wide layers, or lower network.width (now 1000)"));
+  config.pipeline.mode = Mode::kSequential;
+  EXPECT_TRUE(DescribeBottleneck(report, config, 2)
+                  .ends_with(", but both sides need the GPU: set pipeline.mode to async"));
+}
+
 TEST(Bottleneck, IsTheHandOverOfChunksIfDiskAndCopiesAreIdle) {
   TimeReport report = Report(0, 20, 0);
   report.wall_s = report.threads.main.wall_s = 20;
