@@ -10,6 +10,7 @@
 
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "search/depth_loop.h"
 
 namespace tandem {
 namespace {
@@ -71,28 +72,16 @@ void BeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Do
 SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::uint8_t> start,
                                      const StopSignal& stop) {
   const Stopwatch watch;
-  StopSignal within(&stop);
-  if (limits.max_seconds > 0) within.SetDeadlineIn(limits.max_seconds);
   limits_ = limits;
   limits_.width = std::min(limits.width, MostStates(domain_.spec()));
   bound_ = CostBound(limits.at_most);
   Begin(start);
-
   SearchResult result;
-  std::optional<std::vector<Action>> solution =
-      KnownSolution(domain_, ball_.get(), bound_, limits_.max_length, start);
-  std::optional<Ended> limit;
-  while (!solution && !limit) {
-    try {
-      limit = GoDeeper(start, within, result, solution);
-    } catch (const Stopped&) {
-      if (stop.Reached()) throw;
-      limit = Ended::kTimeLimit;
-    }
-  }
-  if (limit) result.ended = *limit;
-  result.solved = solution.has_value();
-  if (solution) result.actions = std::move(*solution);
+  SolveDepthByDepth(KnownSolution(domain_, ball_.get(), bound_, limits_.max_length, start),
+                    /*limit=*/std::nullopt, limits_.max_seconds, stop, result,
+                    [&](const StopSignal& within, std::optional<std::vector<Action>>& solution) {
+                      return GoDeeper(start, within, result, solution);
+                    });
   FinishResult(result);
   result.seconds = watch.Seconds();
   return result;
@@ -103,7 +92,6 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
 std::optional<Ended> BeamSearch::GoDeeper(std::span<const std::uint8_t> start,
                                           const StopSignal& within, SearchResult& result,
                                           std::optional<std::vector<Action>>& solution) {
-  if (within.Reached()) throw Stopped();
   if (const std::optional<Ended> limit = LimitReached(result.nodes)) return limit;
   expander_.ExpandHashes(frontier(), UndoingActions());
   FollowPolicy(within);

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "nn/threads.h"
 #include "search/beam_search.h"
+#include "search/depth_loop.h"
 #include "search/expander.h"
 
 namespace tandem {
@@ -100,28 +101,17 @@ void TensorBeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, co
 SearchResult TensorBeamSearch::SolveOne(std::span<const std::uint8_t> start, float at_most,
                                         const StopSignal& stop) {
   const Stopwatch watch;
-  StopSignal within(&stop);
-  if (config_.max_seconds > 0) within.SetDeadlineIn(config_.max_seconds);
   const c10::InferenceMode inference;
   const ScopedThreads threads(threads_);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   bound_ = CostBound(at_most);
   SearchResult result;
-  std::optional<std::vector<Action>> solution =
-      KnownSolution(domain_, ball_.get(), bound_, config_.max_length, start);
-  std::optional<Ended> limit;
-  if (!Begin(start)) limit = Ended::kExhausted;
-  while (!solution && !limit) {
-    try {
-      limit = GoDeeper(within, result, solution);
-    } catch (const Stopped&) {
-      if (stop.Reached()) throw;
-      limit = Ended::kTimeLimit;
-    }
-  }
-  if (limit) result.ended = *limit;
-  result.solved = solution.has_value();
-  if (solution) result.actions = std::move(*solution);
+  const std::optional<Ended> limit = Begin(start) ? std::nullopt : std::optional(Ended::kExhausted);
+  SolveDepthByDepth(KnownSolution(domain_, ball_.get(), bound_, config_.max_length, start), limit,
+                    config_.max_seconds, stop, result,
+                    [&](const StopSignal& within, std::optional<std::vector<Action>>& solution) {
+                      return GoDeeper(within, result, solution);
+                    });
   FinishResult(result);
   result.seconds = watch.Seconds();
   return result;
@@ -131,7 +121,6 @@ SearchResult TensorBeamSearch::SolveOne(std::span<const std::uint8_t> start, flo
 // `solution`. Returns the limit that it met, if any.
 std::optional<Ended> TensorBeamSearch::GoDeeper(const StopSignal& within, SearchResult& result,
                                                 std::optional<std::vector<Action>>& solution) {
-  if (within.Reached()) throw Stopped();
   if (const std::optional<Ended> limit = LimitReached(result.nodes)) return limit;
   const Children children = Expand();
   const auto generated = children.useful.sum().item<std::int64_t>();
