@@ -148,16 +148,15 @@ class ResNetTensorStep final : public TensorStep {
 
   const at::Tensor& parameters() const override { return flat_; }
   const at::Tensor& copies() const override { return copies_; }
+  const at::Tensor& gradients() const override { return flat_gradients_; }
 
   at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                           const at::Tensor& weights) override {
     const Span span(Phase::kBackward);
     const c10::NoGradGuard no_grad;
     Take(inputs, targets, weights);
-    Run(gradients_work_, [this] {
-      SetCopies();
-      RunGradients();
-    });
+    SetCopies();
+    Run(gradients_work_, [this] { RunGradients(); });
     LendGradients();
     return loss_;
   }
@@ -167,8 +166,7 @@ class ResNetTensorStep final : public TensorStep {
     const Span span(Phase::kBackward);
     const c10::NoGradGuard no_grad;
     Take(inputs, targets, weights);
-    // Loading a checkpoint changes parameters, and so does every update outside of these steps.
-    if (Versions() != versions_) SetCopies();
+    SetCopiesIfOld();
     Run(step_work_, [this, update] {
       RunGradients();
       LendGradients();
@@ -176,6 +174,23 @@ class ResNetTensorStep final : public TensorStep {
     });
     versions_ = Versions();
     return loss_;
+  }
+
+  at::Tensor ReducedStep(const at::Tensor& inputs, const at::Tensor& targets,
+                         const at::Tensor& weights, const Reduce& reduce,
+                         const Update& update) override {
+    const c10::NoGradGuard no_grad;
+    {
+      const Span span(Phase::kBackward);
+      Take(inputs, targets, weights);
+      SetCopiesIfOld();
+      Run(gradients_work_, [this] { RunGradients(); });
+      LendGradients();
+    }
+    at::Tensor loss = reduce(loss_);
+    update();
+    versions_ = Versions();
+    return loss;
   }
 
  private:
@@ -224,6 +239,11 @@ class ResNetTensorStep final : public TensorStep {
     if (kIsBf16<T>) copies_.copy_(flat_);
   }
 
+  // Loading a checkpoint changes parameters, and so does every update outside of whole steps.
+  void SetCopiesIfOld() {
+    if (Versions() != versions_) SetCopies();
+  }
+
   void MoveParameters();
   void AddLayers();
   void UsePaddedInput(Layer& layer) const;
@@ -257,6 +277,7 @@ class ResNetTensorStep final : public TensorStep {
 
   at::Tensor all_, all_gradients_, all_copies_;  // with padding
   at::Tensor flat_, copies_;                     // without
+  at::Tensor flat_gradients_;                    // without, but with kRoomBehindGradients
   std::vector<at::Tensor> gradients_;
   std::int64_t versions_ = -1;  // after the last step that set the copies
   std::vector<Layer> layers_;   // the hidden layers
@@ -282,14 +303,15 @@ void ResNetTensorStep<T>::MoveParameters() {
   for (const at::Tensor& parameter : of_net_) count += parameter.numel();
   const std::int64_t zeros = padding_ * of_net_.front().size(0);
   all_ = at::zeros({zeros + count}, Floats());
-  all_gradients_ = at::zeros({zeros + count}, Floats());
+  all_gradients_ = at::zeros({zeros + count + kRoomBehindGradients}, Floats());
   flat_ = all_.narrow(0, zeros, count);
   const std::vector<at::Tensor> views = ViewsOf(flat_, of_net_);
   for (std::size_t i = 0; i < of_net_.size(); ++i) {
     views[i].copy_(of_net_[i]);
     of_net_[i].set_data(views[i]);
   }
-  gradients_ = ViewsOf(all_gradients_.narrow(0, zeros, count), of_net_);
+  flat_gradients_ = all_gradients_.narrow(0, zeros, count + kRoomBehindGradients);
+  gradients_ = ViewsOf(flat_gradients_.narrow(0, 0, count), of_net_);
   if (!kIsBf16<T>) return;
   all_copies_ = at::zeros({zeros + count}, Numbers());
   copies_ = all_copies_.narrow(0, zeros, count);

@@ -5,10 +5,12 @@
 
 namespace tandem {
 
-/// `AgreedStop` holds a stop of this rank back until all ranks know of it. Each iteration, every
-/// rank passes on whether it wants to stop (wants_stop, time_is_up), and receives whether any rank
-/// does (Decide). Only then `signal` is reached. Use it from the main thread; other threads may
-/// read the signal.
+/// `AgreedStop` holds a stop of this rank back until all ranks know of it. In each iteration, every
+/// rank votes whether it wants to stop (wants_stop, time_is_up). GradientReducer reads the votes of
+/// all ranks in the next iteration, or at the end of the update if that comes first, and calls
+/// Decide. Only then `signal` is reached. A stop therefore takes effect one iteration after the
+/// vote, but never later than the end of the vote's update. Use it from the main thread; other
+/// threads may read the signal.
 class AgreedStop {
  public:
   /// `local` has this rank's stop requests and its time limit. It must outlive this object.

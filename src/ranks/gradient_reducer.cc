@@ -1,19 +1,42 @@
 #include "ranks/gradient_reducer.h"
 
+#include <ATen/ops/_foreach_copy.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
 
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
 #include "base/timeline.h"
+#include "nn/tensor_step.h"
 
 namespace tandem {
 namespace {
 
-// Behind the gradients: the loss, the weight of the rows, and the two votes.
-constexpr std::int64_t kExtras = 4;
+// The numbers behind the gradients.
+enum Extra : std::int64_t {
+  kLoss,
+  kWeight,  // of the rank's rows
+  kStopVote,
+  kTimeVote,
+  kExtras,
+};
+
+constexpr std::int64_t kVotes = kExtras - kStopVote;
+
+static_assert(kExtras == TensorStep::kRoomBehindGradients);
 
 }  // namespace
+
+GradientReducer::GradientReducer(Ranks& ranks, AgreedStop& stop, Device& device)
+    : ranks_(ranks), stop_(stop), votes_(device.MakeResultSlot(kVotes * sizeof(float))) {}
+
+void GradientReducer::ReduceInPlace(const at::Tensor& block) {
+  flat_ = block;
+  in_place_ = true;
+}
 
 void GradientReducer::Allocate(const std::vector<at::Tensor>& parameters) {
   std::int64_t total = 0;
@@ -27,37 +50,55 @@ void GradientReducer::Allocate(const std::vector<at::Tensor>& parameters) {
   }
 }
 
+void GradientReducer::CopyGradients(const std::vector<at::Tensor>& parameters) {
+  const Span span(Phase::kReduce);
+  if (!flat_.defined()) Allocate(parameters);
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : parameters) gradients.push_back(parameter.grad());
+  at::_foreach_copy_(views_, gradients);
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].mutable_grad() = views_[i];
+}
+
 at::Tensor GradientReducer::Reduce(const at::Tensor& loss, const at::Tensor& weights,
                                    const std::vector<at::Tensor>& parameters) {
   const c10::NoGradGuard no_grad;
-  if (!flat_.defined()) Allocate(parameters);
+  DecideStop();  // before the votes are overwritten
+  if (!in_place_) CopyGradients(parameters);
   const std::int64_t total = flat_.numel() - kExtras;
-  const at::Tensor means = flat_.narrow(0, 0, total + 1);  // the gradients and the loss
+  const at::Tensor means = flat_.narrow(0, 0, total + kLoss + 1);  // the gradients and the loss
   const at::Tensor extras = flat_.narrow(0, total, kExtras);
+  // One rank has nothing to weigh, and a product and a quotient would change the last bits.
+  const bool weighs = ranks_.size() > 1;
   {
     const Span span(Phase::kReduce);
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      views_[i].copy_(parameters[i].grad());
-      parameters[i].mutable_grad() = views_[i];
-    }
-    extras[0].copy_(loss);
-    // One rank has nothing to weigh, and a product and a quotient would change the last bits.
-    if (ranks_.size() == 1 || !weights.defined()) {
-      extras[1].fill_(1);
+    extras[kLoss].copy_(loss);
+    if (weighs && weights.defined()) {
+      extras[kWeight].copy_(weights.sum());
+      means.mul_(extras[kWeight]);
     } else {
-      extras[1].copy_(weights.sum());
-      means.mul_(extras[1]);
+      extras[kWeight].fill_(1);
     }
-    extras[2].fill_(stop_.wants_stop() ? 1 : 0);
-    extras[3].fill_(stop_.time_is_up() ? 1 : 0);
+    extras.narrow(0, kStopVote, kVotes).zero_();
+    if (stop_.wants_stop()) extras[kStopVote].fill_(1);
+    if (stop_.time_is_up()) extras[kTimeVote].fill_(1);
   }
   ranks_.Sum(flat_);
   const Span span(Phase::kReduce);
   // If all outputs of all ranks are masked, the loss and the gradients are 0 and not 0 / 0.
-  if (ranks_.size() > 1) means.div_(extras[1].clamp_min(1e-30));
-  const at::Tensor votes = extras.narrow(0, 2, 2).cpu();
-  stop_.Decide(votes[0].item<float>() > 0, votes[1].item<float>() > 0);
-  return extras[0].clone();
+  if (weighs) means.div_(extras[kWeight].clamp_min(1e-30));
+  votes_->EnqueueCopy(extras.narrow(0, kStopVote, kVotes));
+  undecided_ = true;
+  return extras[kLoss];
+}
+
+void GradientReducer::DecideStop() {
+  if (!undecided_) return;
+  undecided_ = false;
+  const Span span(Phase::kWaitForDevice);
+  const std::span<const std::byte> bytes = votes_->Await();
+  std::array<float, kVotes> votes = {};
+  std::memcpy(votes.data(), bytes.data(), sizeof(votes));
+  stop_.Decide(/*requested=*/votes[0] > 0, /*time_is_up=*/votes[1] > 0);
 }
 
 void GradientReducer::AverageBuffers(const Network& net) {

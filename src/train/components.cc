@@ -67,9 +67,9 @@ StartPoint StartOf(const PhasePlan& plan, const Checkpoint* from, const RunState
           .pipeline = PipelineStateAfter(*ended)};
 }
 
-std::optional<GradientReducer> MakeReducer(const std::optional<RankLinks>& links) {
+std::optional<GradientReducer> MakeReducer(const std::optional<RankLinks>& links, Device& device) {
   if (!links) return std::nullopt;
-  return std::optional<GradientReducer>(std::in_place, links->ranks, links->stop);
+  return std::optional<GradientReducer>(std::in_place, links->ranks, links->stop, device);
 }
 
 std::uint64_t SeedOf(const Config& config) { return static_cast<std::uint64_t>(config.seed); }
@@ -129,7 +129,7 @@ Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Devic
       stream(MakeStream(interrupter, folder)),
       loader(*device, ExampleSchema(domain->spec(), config), config, stored(),
              links ? links->ranks.rank() : 0),
-      reducer(MakeReducer(links)),
+      reducer(MakeReducer(links, *device)),
       trainer(*net, target.get(), loader, *device, config, reducer ? &*reducer : nullptr),
       parts{.trainer = trainer,
             .progress = progress,

@@ -146,6 +146,8 @@ class TorchTrainer::Pass final : public TrainPass {
     }
     if (stats_.iterations == 0) return stats_;
     trainer_.AverageStatistics();
+    // All ranks end the update after the same iteration.
+    if (trainer_.reducer_ != nullptr) trainer_.reducer_->DecideStop();
     const Span span(Phase::kWaitForDevice);
     const std::int64_t used = stats_.iterations - stats_.skipped;
     if (used == 0 && stats_.iterations == trainer_.config_.iterations_per_update) {
@@ -212,6 +214,7 @@ TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loade
   if (tensors_ != nullptr && optimizer_.repeats_steps()) {
     optimizer_.UseCopies(tensors_->parameters(), tensors_->copies(), *device.passes());
   }
+  if (tensors_ != nullptr && reducer_ != nullptr) reducer_->ReduceInPlace(tensors_->gradients());
   if (config_.averages()) average_.emplace(net_, config_.ema_decay);
 }
 
@@ -283,16 +286,24 @@ void TorchTrainer::AverageStatistics() {
   if (average_) reducer_->AverageBuffers(average_->net());
 }
 
-// Whether nothing has to happen between the gradients and the optimizer.
+// Whether the host has nothing to decide between the gradients and the optimizer.
 bool TorchTrainer::TakesWholeSteps() const {
-  return tensors_ != nullptr && reducer_ == nullptr && optimizer_.repeats_steps() &&
+  return tensors_ != nullptr && optimizer_.repeats_steps() &&
          config_.on_invalid != OnInvalid::kSkip;
 }
 
 at::Tensor TorchTrainer::TakeWholeStep(const Batch& batch, double learning_rate) {
   optimizer_.SetRate(learning_rate);
-  at::Tensor loss = tensors_->Step(batch.inputs, batch.targets, batch.weights,
-                                   [this] { optimizer_.RepeatStep(); });
+  const auto update = [this] { optimizer_.RepeatStep(); };
+  at::Tensor loss;
+  if (reducer_ == nullptr) {
+    loss = tensors_->Step(batch.inputs, batch.targets, batch.weights, update);
+  } else {
+    const auto reduce = [&](const at::Tensor& own) {
+      return reducer_->Reduce(own, batch.weights, net_.parameters());
+    };
+    loss = tensors_->ReducedStep(batch.inputs, batch.targets, batch.weights, reduce, update);
+  }
   ++num_steps_;
   return loss;
 }

@@ -133,12 +133,14 @@ class EqualWeights(RanksTest):
         self.assertGreaterEqual(int(rate.replace(",", "")), int(self.summary("run")["examples_per_s"]))
 
     def test_one_rank_equals_the_plain_run(self):
-        for step in ("fused", "autograd"):
+        for step, precision in (("fused", "fp32"), ("autograd", "fp32"), ("tensors", "fp32"),
+                                ("tensors", "bf16")):
             for head in ("v", "q"):  # walks label two actions of a Q net, so its rows have weights
-                with self.subTest(step=step, head=head):
-                    options = ("--set", f"train.step={step}", "--set", f"network.head={head}")
-                    ranks = self.train(1, f"ranks-{step}-{head}", *options)
-                    plain = f"plain-{step}-{head}"
+                with self.subTest(step=step, precision=precision, head=head):
+                    options = ("--set", f"train.step={step}", "--set", f"network.head={head}",
+                               "--set", f"train.precision={precision}")
+                    ranks = self.train(1, f"ranks-{step}-{precision}-{head}", *options)
+                    plain = f"plain-{step}-{precision}-{head}"
                     self.run_tandem("train", self.config, "--out", plain, *options)
                     self.assertEqual(ranks["weights_sha256"], self.summary(plain)["weights_sha256"])
 

@@ -147,7 +147,8 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
   }
 
   // The weights and losses after steps on batches of several sizes and with several rates.
-  std::vector<at::Tensor> Train(TrainStep kind) const {
+  // `reduced`: with a reduction that changes nothing.
+  std::vector<at::Tensor> Train(TrainStep kind, bool reduced = false) const {
     ResNetFC net(spec_, /*seed=*/1);
     net.To(device_->torch());
     const auto step = MakeTensorStep(net, ConfigOf(kind), *device_);
@@ -160,8 +161,13 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
         const auto batch = [&](const at::Tensor& of) {
           return of.narrow(0, (i % 2) * (kRows - rows), rows).to(device_->torch());
         };
-        results.push_back(
-            step->Step(batch(inputs_), batch(targets_), {}, [&] { optimizer.RepeatStep(); }).cpu());
+        const auto update = [&] { optimizer.RepeatStep(); };
+        const auto reduce = [](const at::Tensor& loss) { return loss; };
+        const at::Tensor inputs = batch(inputs_);
+        const at::Tensor targets = batch(targets_);
+        results.push_back((reduced ? step->ReducedStep(inputs, targets, {}, reduce, update)
+                                   : step->Step(inputs, targets, {}, update))
+                              .cpu());
       }
     }
     for (const auto& [name, tensor] : net.State()) results.push_back(tensor.detach().cpu());
@@ -194,8 +200,10 @@ TEST_P(CudaTensorStep, GradientsAreThoseOfTheCpu) {
 TEST_P(CudaTensorStep, RecordedStepsGiveTheWeightsOfOthers) {
   const std::vector<at::Tensor> expected = Train(TrainStep::kTensors);
   const std::vector<at::Tensor> actual = Train(TrainStep::kCaptured);
+  const std::vector<at::Tensor> reduced = Train(TrainStep::kCaptured, /*reduced=*/true);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_TRUE(actual[i].allclose(expected[i], /*rtol=*/1e-4, /*atol=*/1e-6)) << i;
+    EXPECT_TRUE(reduced[i].allclose(expected[i], /*rtol=*/1e-4, /*atol=*/1e-6)) << i;
   }
 }
 
