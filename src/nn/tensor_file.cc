@@ -2,22 +2,26 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/core/GradMode.h>
 #include <caffe2/serialize/inline_container.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <openssl/evp.h>
-#include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <exception>
+#include <future>
 #include <memory>
 #include <new>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -59,9 +63,168 @@ std::string DtypeText(const at::Tensor& tensor) {
   }
 }
 
-// Writes the zip archive that torch.save writes: a pickle, and one record for each tensor's
-// storage.
-void WriteArchive(AtomicFile& out, const TensorDict& dict) {
+// HostBytes gives access to the bytes of tensors that may be on a GPU. It copies them into a buffer
+// that it uses again, because memory that is used for the first time costs more than the copy.
+class HostBytes {
+ public:
+  // Returns the elements in row-major order. Valid until the next call, while `tensor` exists.
+  std::string_view Of(const at::Tensor& tensor) {
+    const bool in_place = tensor.is_cpu() && tensor.is_contiguous();
+    const at::Tensor elements = in_place ? tensor : CopyOf(tensor.detach());
+    return {static_cast<const char*>(elements.const_data_ptr()), elements.nbytes()};
+  }
+
+ private:
+  at::Tensor CopyOf(const at::Tensor& tensor) {
+    const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
+    if (!buffer_.defined() || buffer_.numel() < bytes) buffer_ = at::empty({bytes}, at::kByte);
+    at::Tensor copy = buffer_.narrow(0, 0, bytes).view(tensor.scalar_type()).view(tensor.sizes());
+    return copy.copy_(tensor);
+  }
+
+  at::Tensor buffer_;
+};
+
+// The elements that a tensor refers to. Tensors with equal keys have the same bytes.
+using TensorKey = std::tuple<c10::DeviceType, c10::DeviceIndex, const void*, at::ScalarType,
+                             std::vector<std::int64_t>, std::vector<std::int64_t>>;
+
+TensorKey KeyOf(const at::Tensor& tensor) {
+  return {tensor.device().type(), tensor.device().index(), tensor.const_data_ptr(),
+          tensor.scalar_type(),   tensor.sizes().vec(),    tensor.strides().vec()};
+}
+
+// StateHash computes WeightsSha256 of a state dict.
+class StateHash {
+ public:
+  explicit StateHash(const StateDict& state)
+      : state_(state), context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
+    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
+  }
+
+  // Hashes the next tensors of the state dict as long as they are empty or `tensor`, whose elements
+  // are `bytes`. Calls no operator of LibTorch, so it needs no stream.
+  void Offer(const at::Tensor& tensor, std::string_view bytes) {
+    const TensorKey key = KeyOf(tensor);
+    for (; next_ < state_.size(); ++next_) {
+      const at::Tensor& mine = state_[next_].second;
+      if (mine.numel() != 0 && KeyOf(mine) != key) return;
+      Add(mine.numel() == 0 ? std::string_view() : bytes);
+    }
+  }
+
+  // Hashes the remaining tensors. Call once.
+  std::string Finish(HostBytes& host) {
+    for (; next_ < state_.size(); ++next_) Add(host.Of(state_[next_].second));
+    std::vector<unsigned char> digest(EVP_MAX_MD_SIZE);
+    unsigned int size = 0;
+    EVP_DigestFinal_ex(context_.get(), digest.data(), &size);
+    digest.resize(size);
+    return fmt::format("{:02x}", fmt::join(digest, ""));
+  }
+
+ private:
+  // Adds the next tensor, whose elements are `bytes`.
+  void Add(std::string_view bytes) {
+    const auto& [name, tensor] = state_[next_];
+    for (const std::string& text : {name, DtypeText(tensor), ShapeText(tensor)}) {
+      EVP_DigestUpdate(context_.get(), text.c_str(), text.size() + 1);
+    }
+    EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size());
+  }
+
+  const StateDict& state_;
+  std::size_t next_ = 0;
+  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
+};
+
+// TensorRecords collects the tensors of a file. A tensor that occurs several times, such as the
+// network of a checkpoint that is also part of its resume state, is one record.
+class TensorRecords {
+ public:
+  // Returns a copy of `dict` in which placeholders replace the tensors. A placeholder has no
+  // memory. It is on the CPU, and has the type and the shape that the pickle needs.
+  TensorDict WithPlaceholders(const TensorDict& dict) {
+    TensorDict copy = MakeTensorDict();
+    for (const auto& entry : dict) {
+      const c10::IValue& value = entry.value();
+      if (value.isTensor()) {
+        copy.insert(entry.key(), PlaceholderOf(value.toTensor()));
+      } else if (value.isGenericDict()) {
+        copy.insert(entry.key(), WithPlaceholders(value.toGenericDict()));
+      } else {
+        copy.insert(entry.key(), value);
+      }
+    }
+    return copy;
+  }
+
+  const std::vector<at::Tensor>& tensors() const { return tensors_; }
+
+  std::int64_t bytes() const {
+    std::int64_t bytes = 0;
+    for (const at::Tensor& tensor : tensors_) bytes += static_cast<std::int64_t>(tensor.nbytes());
+    return bytes;
+  }
+
+  // Throws if a pickle numbered the placeholders in another order than tensors().
+  void CheckOrder(const std::vector<at::Tensor>& pickled) const {
+    const auto is_same = [](const at::Tensor& a, const at::Tensor& b) {
+      return a.storage().is_alias_of(b.storage());
+    };
+    if (!std::ranges::equal(pickled, placeholders_, is_same)) {
+      throw Error("the pickle of a tensor file has its tensors in an unexpected order");
+    }
+  }
+
+ private:
+  at::Tensor PlaceholderOf(const at::Tensor& tensor) {
+    const auto [known, is_new] = numbers_.emplace(KeyOf(tensor), tensors_.size());
+    if (is_new) {
+      tensors_.push_back(tensor);
+      placeholders_.push_back(at::from_blob(nullptr, tensor.sizes(), tensor.scalar_type()));
+    }
+    return placeholders_[known->second];
+  }
+
+  std::map<TensorKey, std::size_t> numbers_;
+  std::vector<at::Tensor> tensors_, placeholders_;  // by number
+};
+
+std::string PickleOf(const TensorDict& dict, const TensorRecords& records) {
+  std::string pickle;
+  torch::jit::Pickler pickler(
+      [&](const char* data, std::size_t size) { pickle.append(data, size); },
+      /*tensor_table=*/nullptr, /*type_renamer=*/nullptr, /*memoized_class_types=*/nullptr,
+      /*get_tensor_id=*/nullptr, /*tag_aggregates=*/false);
+  pickler.protocol();
+  pickler.pushIValue(dict);
+  pickler.stop();
+  records.CheckOrder(pickler.tensorData());
+  return pickle;
+}
+
+// Gives the elements of a tensor to `write` and, at the same time, to `hashes`: both take about
+// as long. A thread for few bytes would cost more than it saves.
+void WriteAndHash(const at::Tensor& tensor, std::string_view bytes,
+                  const std::function<void(std::string_view)>& write,
+                  std::vector<StateHash>& hashes) {
+  constexpr std::size_t kFewBytes = std::size_t{1} << 20;
+  const auto hash = [&] {
+    for (StateHash& each : hashes) each.Offer(tensor, bytes);
+  };
+  // Without a free thread, get() hashes.
+  const auto policy =
+      bytes.size() < kFewBytes ? std::launch::deferred : std::launch::async | std::launch::deferred;
+  std::future<void> hashed = std::async(policy, hash);
+  write(bytes);
+  hashed.get();
+}
+
+// Writes the zip archive that torch.save writes: one record for each tensor, and a pickle. Calls
+// `pickle`, which returns the pickle, after the records of the tensors.
+void WriteArchive(AtomicFile& out, const TensorRecords& records, HostBytes& host,
+                  std::vector<StateHash>& hashes, const std::function<std::string()>& pickle) {
   HashedArchive archive([&](std::string_view bytes) { out.Write(bytes); });
   // Do not let the writer see a failure: its destructor would continue to write, and throw again.
   std::exception_ptr failure;
@@ -74,22 +237,21 @@ void WriteArchive(AtomicFile& out, const TensorDict& dict) {
     }
     return size;
   });
-  std::string pickle;
-  torch::jit::Pickler pickler(
-      [&](const char* data, std::size_t size) { pickle.append(data, size); },
-      /*tensor_table=*/nullptr, /*type_renamer=*/nullptr, /*memoized_class_types=*/nullptr,
-      /*get_tensor_id=*/nullptr, /*tag_aggregates=*/false);
-  pickler.protocol();
-  pickler.pushIValue(dict);
-  pickler.stop();
-
-  writer.writeRecord("data.pkl", pickle.data(), pickle.size());
-  const std::string byte_order = "little";
-  writer.writeRecord("byteorder", byte_order.data(), byte_order.size());
-  std::size_t number = 0;
-  for (const at::Tensor& tensor : pickler.tensorData()) {
-    const torch::jit::WriteableTensorData data = torch::jit::getWriteableTensorData(tensor);
-    writer.writeRecord(fmt::format("data/{}", number++), data.data(), data.sizeInBytes());
+  const auto write = [&](const std::string& name, std::string_view content) {
+    writer.writeRecord(name, content.data(), content.size());
+    if (failure) std::rethrow_exception(failure);
+  };
+  try {
+    std::size_t number = 0;
+    for (const at::Tensor& tensor : records.tensors()) {
+      const std::string name = fmt::format("data/{}", number++);
+      const auto write_record = [&](std::string_view bytes) { write(name, bytes); };
+      WriteAndHash(tensor, host.Of(tensor), write_record, hashes);
+    }
+    write("data.pkl", pickle());
+    write("byteorder", "little");
+  } catch (...) {
+    failure = std::current_exception();
   }
   writer.writeEndOfFile();
   if (failure) std::rethrow_exception(failure);
@@ -116,17 +278,6 @@ std::vector<std::byte> ContentOf(const std::filesystem::path& path) {
   } catch (const Error& error) {
     throw DamagedFile(fmt::format("cannot read {}: {}", path.string(), error.what()));
   }
-}
-
-// The bytes of all tensors in a dictionary. The rest of its file is small.
-std::int64_t BytesOf(const TensorDict& dict) {
-  std::int64_t bytes = 0;
-  for (const auto& entry : dict) {
-    const c10::IValue& value = entry.value();
-    if (value.isTensor()) bytes += static_cast<std::int64_t>(value.toTensor().nbytes());
-    if (value.isGenericDict()) bytes += BytesOf(value.toGenericDict());
-  }
-  return bytes;
 }
 
 at::ScalarType ScalarTypeOf(StoredType type) {
@@ -207,12 +358,7 @@ TensorDict MakeTensorDict() { return TensorDict(c10::StringType::get(), c10::Any
 
 TensorDict ToTensorDict(const StateDict& state) {
   TensorDict dict = MakeTensorDict();
-  for (const auto& [name, tensor] : state) {
-    // A file holds the whole storage of each tensor, so one that shares it with others is copied.
-    const at::Tensor own = tensor.detach().cpu();
-    const bool shares = own.storage().nbytes() != own.nbytes();
-    dict.insert(name, shares ? own.clone(at::MemoryFormat::Contiguous) : own);
-  }
+  for (const auto& [name, tensor] : state) dict.insert(name, tensor.detach());
   return dict;
 }
 
@@ -222,10 +368,20 @@ StateDict CloneOf(const StateDict& state) {
   return clone;
 }
 
-void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict) {
-  RequireSpace(path, BytesOf(dict));
+void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict,
+                     const std::vector<StateDict>& hashed, const CompleteEntries& complete) {
+  TensorRecords records;
+  TensorDict pickled = records.WithPlaceholders(dict);
+  RequireSpace(path, records.bytes());
   AtomicFile file(path);
-  WriteArchive(file, dict);
+  HostBytes host;
+  std::vector<StateHash> hashes(hashed.begin(), hashed.end());
+  WriteArchive(file, records, host, hashes, [&] {
+    std::vector<std::string> sha256;
+    for (StateHash& hash : hashes) sha256.push_back(hash.Finish(host));
+    if (complete) complete(pickled, sha256);
+    return PickleOf(pickled, records);
+  });
   file.Commit();
 }
 
@@ -238,10 +394,8 @@ void WriteSafetensors(const std::filesystem::path& path, const StateDict& state,
   }
   AtomicFile file(path);
   file.Write(SafetensorsHeader(entries, metadata));
-  for (const auto& [name, tensor] : state) {
-    const at::Tensor bytes = tensor.detach().cpu().contiguous();
-    file.Write({static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()});
-  }
+  HostBytes host;
+  for (const auto& [name, tensor] : state) file.Write(host.Of(tensor));
   file.Commit();
 }
 
@@ -291,21 +445,8 @@ void LoadStateDict(const TensorDict& from, const StateDict& into, const std::str
 }
 
 std::string WeightsSha256(const StateDict& state) {
-  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(),
-                                                                   &EVP_MD_CTX_free);
-  EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
-  for (const auto& [name, tensor] : state) {
-    for (const std::string& text : {name, DtypeText(tensor), ShapeText(tensor)}) {
-      EVP_DigestUpdate(context.get(), text.c_str(), text.size() + 1);
-    }
-    const at::Tensor bytes = tensor.detach().cpu().contiguous();
-    EVP_DigestUpdate(context.get(), bytes.const_data_ptr(), bytes.nbytes());
-  }
-  std::vector<unsigned char> digest(EVP_MAX_MD_SIZE);
-  unsigned int size = 0;
-  EVP_DigestFinal_ex(context.get(), digest.data(), &size);
-  digest.resize(size);
-  return fmt::format("{:02x}", fmt::join(digest, ""));
+  HostBytes host;
+  return StateHash(state).Finish(host);
 }
 
 }  // namespace tandem

@@ -5,8 +5,10 @@
 #include <ATen/core/ivalue.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "nn/network.h"
 
@@ -15,6 +17,8 @@ namespace tandem {
 /// TensorDict maps names to tensors, numbers, text and dictionaries.
 using TensorDict = c10::impl::GenericDict;
 TensorDict MakeTensorDict();
+
+/// A dictionary of the tensors of `state`. They keep their device and share their memory with it.
 TensorDict ToTensorDict(const StateDict& state);
 
 /// A copy of `state` with copies of its tensors, on the same device.
@@ -22,7 +26,16 @@ StateDict CloneOf(const StateDict& state);
 
 /// Writes `dict` to `path`. If that fails, the file is left as it was. The file ends with a hash of
 /// its contents. Throws Error that names both amounts if the disk has too little space.
-void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict);
+///
+/// Tensors may be on any device, and are copied to the host one at a time. A tensor that occurs
+/// several times is written once. While the file is written, other threads compute WeightsSha256 of
+/// each state dict in `hashed`; that is cheapest if its tensors are also in `dict`, in the same
+/// order. `complete` may be empty. It receives these hashes after the tensors are written, and may
+/// change the numbers and texts that the file will hold, but not its tensors.
+using CompleteEntries = std::function<void(TensorDict&, const std::vector<std::string>& sha256)>;
+void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict,
+                     const std::vector<StateDict>& hashed = {},
+                     const CompleteEntries& complete = {});
 
 /// Reads a file that WriteTensorFile wrote, or Python's torch.save from a dictionary of the same
 /// kinds of values. The file may be hostile: no code in it is run, LibTorch does not parse its

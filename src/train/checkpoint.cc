@@ -169,10 +169,11 @@ void AddLeaves(const TensorDict& dict, const std::string& path, StateDict& leave
   }
 }
 
-std::string Sha256Of(const TensorDict& run_state) {
+// The entries that the SHA-256 of a RunState covers.
+StateDict LeavesOf(const TensorDict& run_state) {
   StateDict leaves;
   AddLeaves(run_state, "", leaves);
-  return WeightsSha256(leaves);
+  return leaves;
 }
 
 TensorDict ToDict(const RunState& state) {
@@ -187,7 +188,6 @@ TensorDict ToDict(const RunState& state) {
   dict.insert("optimizer", ToTensorDict(state.optimizer));
   dict.insert("target_network", ToTensorDict(state.target_network));
   if (!state.average.empty()) dict.insert("average", ToTensorDict(state.average));
-  dict.insert(kSha256, Sha256Of(dict));
   return dict;
 }
 
@@ -213,9 +213,9 @@ Entries RunStateIn(const TensorDict& checkpoint, const std::string& file) {
 
 }  // namespace
 
-void WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
-                     const NetworkConfig& network, const RunCounters& counters,
-                     const StateDict& model, const RunState* resume) {
+std::string WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
+                            const NetworkConfig& network, const RunCounters& counters,
+                            const StateDict& model, const RunState* resume) {
   TensorDict checkpoint = MakeTensorDict();
   checkpoint.insert("schema", kCheckpointSchema);
   checkpoint.insert("domain", domain);
@@ -223,10 +223,23 @@ void WriteCheckpoint(const std::filesystem::path& path, const std::string& domai
   checkpoint.insert("activation", std::string(NameOf(kActivations, network.activation)));
   checkpoint.insert("updates", counters.updates);
   checkpoint.insert("iterations", counters.iterations);
-  checkpoint.insert("weights_sha256", WeightsSha256(model));
+  checkpoint.insert("weights_sha256", "");  // known later, but in this place
   checkpoint.insert("model", ToTensorDict(model));
-  if (resume != nullptr) checkpoint.insert("resume", ToDict(*resume));
-  WriteTensorFile(path, checkpoint);
+  std::vector<StateDict> hashed = {model};
+  if (resume != nullptr) {
+    const TensorDict state = ToDict(*resume);
+    hashed.push_back(LeavesOf(state));
+    checkpoint.insert("resume", state);
+  }
+  std::string weights_sha256;
+  WriteTensorFile(path, checkpoint, hashed,
+                  [&](TensorDict& entries, const std::vector<std::string>& sha256) {
+                    weights_sha256 = sha256[0];
+                    entries.insert_or_assign("weights_sha256", weights_sha256);
+                    if (resume == nullptr) return;
+                    entries.at("resume").toGenericDict().insert(kSha256, sha256[1]);
+                  });
+  return weights_sha256;
 }
 
 Checkpoint::Checkpoint(const std::filesystem::path& path)
@@ -343,7 +356,7 @@ PipelineState Checkpoint::Pipeline() const {
 void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,
                            const StateDict& target_network, const StateDict& average) const {
   const Entries state = RunStateIn(content_, file_);
-  if (Sha256Of(state.dict()) != state.Text(kSha256)) {
+  if (WeightsSha256(LeavesOf(state.dict())) != state.Text(kSha256)) {
     throw DamagedFile(fmt::format(
         "{}: the SHA-256 of the run's state does not match; the file is damaged. Train a new "
         "run; network.init_from can take the weights of best.pt.",

@@ -44,11 +44,12 @@ struct RunState {
   StateDict average;         ///< moving average of the weights; empty without train.ema_decay
 };
 
-/// Writes a checkpoint atomically. `model` is the network to solve with, which `network` describes.
-/// Without `resume`, the checkpoint can be used for solving but a run cannot be resumed from it.
-void WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
-                     const NetworkConfig& network, const RunCounters& counters,
-                     const StateDict& model, const RunState* resume);
+/// Writes a checkpoint atomically, and returns the SHA-256 of `model`, the network to solve with,
+/// which `network` describes. Without `resume`, the checkpoint can be used for solving but a run
+/// cannot be resumed from it. The tensors may be on any device.
+std::string WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
+                            const NetworkConfig& network, const RunCounters& counters,
+                            const StateDict& model, const RunState* resume);
 
 /// `Checkpoint` is a checkpoint read from disk. If an entry is missing or wrong, a method throws
 /// InputError that names the file, the entry and what was expected.

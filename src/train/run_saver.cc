@@ -96,18 +96,19 @@ void RunSaver::Post(std::function<void()> write) {
   });
 }
 
-void RunSaver::SaveCheckpoint(const RunState& current) {
+std::string RunSaver::SaveCheckpoint(const RunState& current) {
   const Span span(Phase::kCheckpoint);
   Wait();
-  Save(kept_ ? *kept_ : current, current);
+  std::string weights_sha256 = Save(kept_ ? *kept_ : current, current);
   is_due_ = false;
   since_saved_ = Stopwatch();
+  return weights_sha256;
 }
 
 // Writes the metrics and the replay rows before the checkpoint, because it relies on both. Removes
 // the files of earlier checkpoints after the new one is complete. Runs on the writing thread, or on
 // the main thread while the writing thread is idle.
-void RunSaver::Save(const RunState& resume, const RunState& current) {
+std::string RunSaver::Save(const RunState& resume, const RunState& current) {
   const std::int64_t next = resume.counters.updates;
   directory_.SyncMetrics();
   if (components_->replay != nullptr) {
@@ -117,11 +118,13 @@ void RunSaver::Save(const RunState& resume, const RunState& current) {
   if (config_.checkpoint.keep > 1 && saved_next_ && *saved_next_ < next) {
     directory_.SetCheckpointAside(*saved_next_);
   }
-  WriteCheckpoint(directory_.checkpoint(), domain_identity_, config_.network, current.counters,
-                  config_.train.saves_average() ? current.average : current.model, &resume);
+  std::string weights_sha256 =
+      WriteCheckpoint(directory_.checkpoint(), domain_identity_, config_.network, current.counters,
+                      config_.train.saves_average() ? current.average : current.model, &resume);
   if (resume.stream) components_->stream->Counted(*resume.stream);
   saved_next_ = next;
   directory_.RemoveFilesBefore(next, BestUpdateOf(resume.counters), config_.checkpoint.keep);
+  return weights_sha256;
 }
 
 void RunSaver::Wait() {

@@ -67,9 +67,9 @@ class RunSaver {
   /// Starts to write a copy of `network`, trained as `counters` say, to be kept.
   void StartToKeepNetwork(const StateDict& network, const RunCounters& counters);
 
-  /// Writes a checkpoint with the network of `current`. A run resumes from the kept state; if none
-  /// is kept, from `current`.
-  void SaveCheckpoint(const RunState& current);
+  /// Writes a checkpoint with the network of `current`, and returns the SHA-256 of that network's
+  /// weights. A run resumes from the kept state; if none is kept, from `current`.
+  std::string SaveCheckpoint(const RunState& current);
 
   // Waiting.
 
@@ -88,7 +88,7 @@ class RunSaver {
 
  private:
   void Post(std::function<void()> write);
-  void Save(const RunState& resume, const RunState& current);
+  std::string Save(const RunState& resume, const RunState& current);
 
   const RunDirectory& directory_;
   Device& device_;

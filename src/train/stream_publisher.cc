@@ -87,10 +87,10 @@ void StreamPublisher::Write(const StateDict& weights, std::int64_t updates) {
   RunCounters counters;
   counters.updates = updates;
   counters.iterations = updates * config_.train.iterations_per_update;
-  WriteCheckpoint(PublishedWeights(run_, updates), manifest_.domain, config_.network, counters,
-                  weights, /*resume=*/nullptr);
+  manifest_.weights_sha256 =
+      WriteCheckpoint(PublishedWeights(run_, updates), manifest_.domain, config_.network, counters,
+                      weights, /*resume=*/nullptr);
   manifest_.version = updates;
-  manifest_.weights_sha256 = WeightsSha256(weights);
   WriteManifest();
 }
 

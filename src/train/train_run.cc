@@ -561,8 +561,8 @@ RunSummary TrainRun::Finish() {
     ValidateAtEnd();
     if (breakdown_) breakdown_->Finish();
     const Span span(Phase::kCheckpoint);
-    summary.weights_sha256 = WeightsSha256(components_->trainer.saved_net().State());
-    if (saver_) saver_->SaveCheckpoint(State());
+    summary.weights_sha256 = saver_ ? saver_->SaveCheckpoint(State())
+                                    : WeightsSha256(components_->trainer.saved_net().State());
   });
   const Span span(Phase::kCheckpoint);
   static_cast<RunCounters&>(summary) = Counters();

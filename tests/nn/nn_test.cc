@@ -826,6 +826,72 @@ TEST_F(TensorFile, MayContainOneNetworkTwice) {
       LoadStateDict(ReadTensorFile(path_).at("resume").toGenericDict(), read.State(), "net.pt"));
 }
 
+TEST_F(TensorFile, WritesATensorThatOccursTwiceOnce) {
+  const auto size_with = [&](const at::Tensor& a, const at::Tensor& b) {
+    TensorDict dict = MakeTensorDict();
+    dict.insert("a", a);
+    dict.insert("b", b);
+    WriteTensorFile(path_, dict);
+    const TensorDict read = ReadTensorFile(path_);
+    EXPECT_TRUE(at::equal(read.at("a").toTensor(), a));
+    EXPECT_TRUE(at::equal(read.at("b").toTensor(), b));
+    return std::filesystem::file_size(path_);
+  };
+  const at::Tensor one = at::randn({64, 64});
+  const std::uintmax_t different = size_with(one, at::randn({64, 64}));
+  EXPECT_LE(size_with(one, one.detach()), different - one.nbytes());
+  EXPECT_GE(size_with(one, one.t()), different - 256);
+}
+
+TEST_F(TensorFile, WritesOnlyTheElementsOfAView) {
+  const at::Tensor large = at::randn({1000, 50});
+  const StateDict views = {{"row", large[7]},
+                           {"column", large.select(1, 3)},
+                           {"block", large.slice(0, 10, 20)},
+                           {"every_second", large.slice(1, 0, 50, 2)},
+                           {"scalar", large[2][3]},
+                           {"turned", at::arange(6, at::kLong).view({2, 3}).t()},
+                           {"none", large.slice(0, 0, 0)}};
+  const std::int64_t elements = 50 + 1000 + 500 + 25000 + 1 + 2 * 6;
+  WriteTensorFile(path_, ToTensorDict(views));
+  EXPECT_LT(std::filesystem::file_size(path_), static_cast<std::uintmax_t>(elements * 4 + 4000));
+  const TensorDict read = ReadTensorFile(path_);
+  StateDict back;
+  for (const auto& [name, tensor] : views) back.emplace_back(name, read.at(name).toTensor());
+  EXPECT_EQ(WeightsSha256(back), WeightsSha256(views));
+}
+
+// The hashes are computed while the file is written, with the order of its tensors or another one.
+TEST_F(TensorFile, EntriesCanBeCompletedWithHashesOfItsTensors) {
+  const StateDict state = {{"large", at::randn({700, 800})},
+                           {"turned", at::randn({700, 800}).t()},
+                           {"none", at::empty({0})},
+                           {"small", at::randn({3})}};
+  const std::vector<StateDict> hashed = {
+      state, {state.rbegin(), state.rend()}, {{"other", at::randn({5, 4})}}, {}};
+  TensorDict dict = ToTensorDict(state);
+  dict.insert("hash", "");
+  std::vector<std::string> sha256;
+  WriteTensorFile(path_, dict, hashed,
+                  [&](TensorDict& entries, const std::vector<std::string>& hashes) {
+                    sha256 = hashes;
+                    entries.insert_or_assign("hash", hashes[0]);
+                  });
+  ASSERT_EQ(sha256.size(), hashed.size());
+  for (std::size_t i = 0; i < hashed.size(); ++i) EXPECT_EQ(sha256[i], WeightsSha256(hashed[i]));
+  EXPECT_EQ(ReadTensorFile(path_).at("hash").toStringRef(), sha256[0]);
+  EXPECT_EQ(dict.at("hash").toStringRef(), "");
+}
+
+TEST_F(TensorFile, FailureToCompleteLeavesTheFileAsItWas) {
+  WriteFileAtomically(path_, "before");
+  const TensorDict dict = ToTensorDict(ResNetFC(SmallSpec(Norm::kNone), 1).State());
+  const auto fail = [](TensorDict&, const std::vector<std::string>&) { throw Error("no hash"); };
+  EXPECT_THROW(WriteTensorFile(path_, dict, {}, fail), Error);
+  EXPECT_EQ(ReadFile(path_), "before");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1);
+}
+
 TEST_F(TensorFile, ErrorNamesTheFileWhicheverByteIsDamaged) {
   WriteTensorFile(path_, ToTensorDict(ResNetFC(SmallSpec(Norm::kNone), 1).State()));
   const std::string whole = ReadFile(path_);
