@@ -24,11 +24,16 @@
 namespace tandem {
 namespace {
 
-// All networks read the stickers of a cube. kFourMillion has as many parameters.
+// kQuickstart is that of configs/quickstart.yaml and reads the pieces of a cube; the others read
+// its stickers. kFourMillion has as many parameters.
 enum Net : std::int64_t { kQuickstart, kDeepCubeA, kDeepXubeLarge, kFourMillion };
 
+std::unique_ptr<const Domain> CubeOf(std::int64_t net) {
+  return MakeDomain(net == kQuickstart ? "cube3:pieces" : "cube3");
+}
+
 NetworkSpec SpecOf(std::int64_t net) {
-  NetworkSpec spec{.input = {.positions = 54, .depth = 6}};
+  NetworkSpec spec{.input = CubeOf(net)->spec().input};
   switch (net) {
     case kDeepCubeA:
       spec.layers = {.stem_width = 5000, .width = 1000, .blocks = 4, .norm = Norm::kBatch};
@@ -40,9 +45,15 @@ NetworkSpec SpecOf(std::int64_t net) {
       spec.layers = {.width = 1000, .blocks = 2, .norm = Norm::kLayer};
       break;
     default:
-      spec.layers = {.width = 256, .blocks = 2, .norm = Norm::kLayer};
+      spec.layers = {.width = 1024, .blocks = 0, .norm = Norm::kLayer};
   }
   return spec;
+}
+
+// Random states of a cube, as the network reads them.
+at::Tensor RandomInputs(const NetworkSpec& spec, std::int64_t rows, c10::Device device) {
+  return at::randint(0, spec.input.depth, {rows, spec.input.positions},
+                     at::TensorOptions().dtype(at::kByte).device(device));
 }
 
 // Made once for all benchmarks, because each is called several times and the largest takes seconds
@@ -135,9 +146,8 @@ void TrainingStep(benchmark::State& state) {
     DataLoader unused(device, {}, {}, nullptr);  // Step takes its batch as an argument
     TorchTrainer trainer(net, nullptr, unused, device, TrainingConfigFor(state.range(2)));
     const std::int64_t rows = state.range(1);
-    const auto on_gpu = at::TensorOptions().device(device.torch());
-    const Batch batch{.inputs = at::randint(0, 6, {rows, 54}, on_gpu.dtype(at::kByte)),
-                      .targets = at::randn({rows, 1}, on_gpu)};
+    const Batch batch{.inputs = RandomInputs(net.spec(), rows, device.torch()),
+                      .targets = at::randn({rows, 1}, at::TensorOptions().device(device.torch()))};
     const auto steps = [&] {
       for (int i = 0; i < kStepsAtOnce; ++i) trainer.Step(batch, 1e-3);
       device.Synchronize();
@@ -195,10 +205,12 @@ void Evaluation(benchmark::State& state) {
     const std::unique_ptr<InferenceNet> copy =
         CopyOnGpu(device, state.range(0), InferenceConfigFor(state.range(1)));
     constexpr std::int64_t kRows = 8 * kEvaluatedAtOnce;
-    const at::Tensor rows = at::randint(0, 6, {kRows, 54}, at::kByte);
+    const at::Tensor rows = RandomInputs(SpecOf(state.range(0)), kRows, c10::kCPU);
     std::vector<float> values(kRows);
     for (auto _ : state) {  // includes the copies to and from the GPU
-      copy->Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
+      copy->Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows,
+                               static_cast<std::size_t>(rows.size(1))),
+                     values);
     }
     CountFlops(state, CostOf(SpecOf(state.range(0))).evaluation_flop, kRows);
   });
@@ -239,7 +251,7 @@ Config TensorConfig() {
 
 void Generate(benchmark::State& state, const Config& config, std::int64_t net, std::int64_t rows) {
   OnGpu(state, [&](Device& device) {
-    const auto cube = MakeDomain("cube3");
+    const auto cube = CubeOf(net);
     const std::unique_ptr<InferenceNet> network = CopyOnGpu(device, net, config.inference);
     const auto generator = MakeTensorGenerator(*cube, config, network.get(), device);
     DataBuffer buffer = generator->MakeBuffer(static_cast<std::size_t>(rows));
