@@ -569,10 +569,10 @@ TEST(Validate, Fp8NeedsTensorsAndAlignedWidths) {
     ExpectContradiction({fp8, forward}, "inference.precision", "inference.forward",
                         "Set inference.forward to tensors");
   }
-  ExpectContradiction({fp8, tensors, "network.norm=layer", "network.width=1001"}, "inference.precision", "network.width",
-                      "multiples of 16");
-  ExpectContradiction({fp8, tensors, "network.norm=rms", "network.stem_width=500"}, "inference.precision",
-                      "network.stem_width", "multiples of 16");
+  ExpectContradiction({fp8, tensors, "network.norm=layer", "network.width=1001"},
+                      "inference.precision", "network.width", "multiples of 16");
+  ExpectContradiction({fp8, tensors, "network.norm=rms", "network.stem_width=500"},
+                      "inference.precision", "network.stem_width", "multiples of 16");
   ExpectContradiction({tensors, "network.kind=mlp"}, "inference.forward", "network.kind",
                       "resnet_fc only");
 }
