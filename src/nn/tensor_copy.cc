@@ -142,7 +142,7 @@ class TensorCopy final : public NetworkCopy {
       if (norm_bias.defined()) norm_bias.copy_(dense.norm_bias);
     }
 
-    void Quantise() {
+    void Quantise() const {
       if (!fp8) return;
       scale.copy_(ScaleOf(weight));
       quantised.copy_((weight.to(at::kFloat) / scale).to(at::kFloat8_e4m3fn));
@@ -209,7 +209,7 @@ class TensorCopy final : public NetworkCopy {
 
   at::Tensor OneHot(const at::Tensor& bytes) const {
     const Layer& first = layers_.front();
-    const at::Tensor features =
+    at::Tensor features =
         at::empty({bytes.size(0), first.in()}, first.options.device(bytes.device()));
     const at::Tensor rows = bytes.contiguous();
     WithType([&](auto zero) {
@@ -277,8 +277,7 @@ class TensorCopy final : public NetworkCopy {
 
   at::Tensor Output(const at::Tensor& x) const {
     const Layer& output = layers_.back();
-    const at::Tensor y =
-        at::empty({x.size(0), output.weight.size(0)}, output.options.device(x.device()));
+    at::Tensor y = at::empty({x.size(0), output.weight.size(0)}, output.options.device(x.device()));
     WithType([&](auto zero) {
       using T = decltype(zero);
       passes_.Run(OutputPass<T>{.rows = x.size(0),
@@ -300,11 +299,7 @@ class TensorCopy final : public NetworkCopy {
   // Calls work(T()) with the type of the activations.
   template <class Work>
   void WithType(const Work& work) const {
-    if (type_ == at::kFloat) {
-      work(float());
-    } else {
-      work(Bf16());
-    }
+    return type_ == at::kFloat ? work(float()) : work(Bf16());
   }
 
   const NetworkConfig config_;

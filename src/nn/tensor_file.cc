@@ -378,6 +378,7 @@ void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict,
   std::vector<StateHash> hashes(hashed.begin(), hashed.end());
   WriteArchive(file, records, host, hashes, [&] {
     std::vector<std::string> sha256;
+    sha256.reserve(hashes.size());
     for (StateHash& hash : hashes) sha256.push_back(hash.Finish(host));
     if (complete) complete(pickled, sha256);
     return PickleOf(pickled, records);

@@ -54,6 +54,7 @@ void GradientReducer::CopyGradients(const std::vector<at::Tensor>& parameters) {
   const Span span(Phase::kReduce);
   if (!flat_.defined()) Allocate(parameters);
   std::vector<at::Tensor> gradients;
+  gradients.reserve(parameters.size());
   for (const at::Tensor& parameter : parameters) gradients.push_back(parameter.grad());
   at::_foreach_copy_(views_, gradients);
   for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].mutable_grad() = views_[i];

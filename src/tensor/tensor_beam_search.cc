@@ -263,7 +263,7 @@ at::Tensor TensorBeamSearch::NewChildren(const Children& children) {
 
 // The new children with the least sum of path cost and estimate, in ascending order.
 at::Tensor TensorBeamSearch::Choose(const Children& children, const StopSignal& stop) {
-  const at::Tensor fresh = NewChildren(children);
+  at::Tensor fresh = NewChildren(children);
   if (fresh.size(0) <= config_.beam_width) return fresh;
   was_full_ = true;
   const at::Tensor estimates = Estimate(fresh, stop);
@@ -275,7 +275,7 @@ at::Tensor TensorBeamSearch::Choose(const Children& children, const StopSignal& 
       estimates + excess.index_select(0, parents) + more.index_select(0, actions);
   const at::Tensor best = std::get<1>(Sorted(ranks)).narrow(0, 0, config_.beam_width);
   const at::Tensor chosen = std::get<0>(Sorted(best));  // indices into `fresh`
-  const at::Tensor kept = fresh.index_select(0, chosen);
+  at::Tensor kept = fresh.index_select(0, chosen);
   NoteNearest(kept, estimates.index_select(0, chosen));
   return kept;
 }

@@ -138,7 +138,7 @@ inline TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const T
 // The features of states' values, which are bytes.
 inline at::Tensor RunOneHot(const PassRunner& runner, const at::Tensor& values, std::int64_t depth,
                             std::int64_t padding, at::ScalarType type) {
-  const at::Tensor features =
+  at::Tensor features =
       at::empty({values.size(0), padding + values.size(1) * depth}, values.options().dtype(type));
   const auto run = [&](auto zero) {
     using T = decltype(zero);
@@ -149,11 +149,7 @@ inline at::Tensor RunOneHot(const PassRunner& runner, const at::Tensor& values, 
                              .values = DataOf<std::uint8_t>(values),
                              .features = DataOf<T>(features)});
   };
-  if (type == at::kFloat) {
-    run(float());
-  } else {
-    run(Bf16());
-  }
+  type == at::kFloat ? run(float()) : run(Bf16());
   return features;
 }
 
