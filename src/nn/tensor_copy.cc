@@ -299,7 +299,8 @@ class TensorCopy final : public NetworkCopy {
   // Calls work(T()) with the type of the activations.
   template <class Work>
   void WithType(const Work& work) const {
-    return type_ == at::kFloat ? work(float()) : work(Bf16());
+    if (type_ == at::kFloat) return work(float());
+    work(Bf16());
   }
 
   const NetworkConfig config_;
