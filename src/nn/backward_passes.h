@@ -141,10 +141,6 @@ struct BackwardPass {
     WriteRow<V>(row, thread.lane, mean / width, product / width);
   }
 
-  TANDEM_PASS_INLINE float MeanOf(std::int64_t row) const {
-    return layer.of.mean != nullptr ? layer.of.mean[row] : 0;
-  }
-
   template <int V>
   TANDEM_PASS_INLINE void AddRow(std::int64_t row, int lane, float& sum, float& product) const {
     const LayerRows<T>& of = layer.of;
@@ -152,7 +148,7 @@ struct BackwardPass {
     product = 0;
     for (std::int64_t c = lane * V; c < of.width; c += kThreadLanes * V) {
       LayerColumns<V> columns;
-      of.template LoadColumns<V>(c, MeanOf(row), of.inverse[row], columns);
+      of.template LoadColumnsOfRow<V>(row, c, columns);
       float zhat[V];
       float g[V];
       layer.template Compute<V>(layer.template ReadAt<V>(row * of.width + c), columns, zhat, g);
@@ -168,7 +164,7 @@ struct BackwardPass {
     const LayerRows<T>& of = layer.of;
     for (std::int64_t c = lane * V; c < of.width; c += kThreadLanes * V) {
       LayerColumns<V> columns;
-      of.template LoadColumns<V>(c, MeanOf(row), of.inverse[row], columns);
+      of.template LoadColumnsOfRow<V>(row, c, columns);
       float zhat[V];
       float g[V];
       layer.template Compute<V>(layer.template ReadAt<V>(row * of.width + c), columns, zhat, g);
@@ -228,10 +224,7 @@ struct ColumnSums {
           return Read<V>{layer.template ReadAt<V>(at), of.template Read<V>(z_gradient, at)};
         },
         [&](std::int64_t row, std::int64_t /*at*/, const Read<V>& read) {
-          if (of.by_row()) {
-            const float mean = of.mean != nullptr ? of.mean[row] : 0;
-            of.template LoadColumns<V>(column, mean, of.inverse[row], columns);
-          }
+          if (of.by_row()) of.template LoadColumnsOfRow<V>(row, column, columns);
           float zhat[V];
           float g[V];
           layer.template Compute<V>(read.layer, columns, zhat, g);
@@ -267,17 +260,12 @@ struct FinishSums {
     if (thread.row != 0 || column >= width) return;
     float sums[3];
     for (int i = 0; i < 3; ++i) sums[i] = SharedTotal<1>(thread.lane, i, 0, shared);
-    Set(shift, column, sums[0]);
-    Set(scale, column, sums[1]);
-    Set(bias, column, sums[2]);
+    pass::SetOrAdd(sums[0], add, column, shift);
+    pass::SetOrAdd(sums[1], add, column, scale);
+    pass::SetOrAdd(sums[2], add, column, bias);
     if (mean_gradient == nullptr) return;
     mean_gradient[column] = sums[0] / static_cast<float>(rows);
     mean_product[column] = sums[1] / static_cast<float>(rows);
-  }
-
- private:
-  TANDEM_PASS_INLINE void Set(float* gradients, std::int64_t column, float value) const {
-    if (gradients != nullptr) gradients[column] = add ? gradients[column] + value : value;
   }
 };
 

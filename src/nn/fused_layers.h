@@ -31,7 +31,7 @@ struct FusedLayer {
   /// layer is its weights in bf16, in rows.
   AlignedVector<T> forward, backward;
   WeightGradient<T> kept;  ///< of layers after the first
-  /// It would cancel a bias, so with it the layer has none.
+  /// A layer that has it has no bias, which it would cancel.
   std::optional<BatchNormalisation<T>> batch_norm;
 };
 

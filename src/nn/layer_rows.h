@@ -111,7 +111,7 @@ struct LayerRows {
     LoadOr<V>(0, shift == nullptr ? nullptr : shift + column, to.shift);
   }
 
-  // Requires that the statistics are not those of rows.
+  // Reads the statistics too. Requires that they are not those of rows.
   template <int V>
   TANDEM_PASS_INLINE void LoadColumns(std::int64_t column, LayerColumns<V>& to) const {
     float means[V];
@@ -119,6 +119,13 @@ struct LayerRows {
     LoadOr<V>(0, mean == nullptr ? nullptr : mean + column, means);
     LoadOr<V>(1, inverse == nullptr ? nullptr : inverse + column, to.inverse);
     for (int i = 0; i < V; ++i) to.offset[i] = -means[i] * to.inverse[i];
+  }
+
+  // Reads the statistics of the row. Requires that they are those of rows.
+  template <int V>
+  TANDEM_PASS_INLINE void LoadColumnsOfRow(std::int64_t row, std::int64_t column,
+                                           LayerColumns<V>& to) const {
+    LoadColumns<V>(column, mean != nullptr ? mean[row] : 0, inverse[row], to);
   }
 
   template <int V>

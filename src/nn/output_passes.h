@@ -146,8 +146,7 @@ struct FinishOutputWeights {
     if (phase == 0) return ShareTotals<1>(thread, partial, rows, weights, shared);
     const std::int64_t i = thread.block_x * kThreadLanes + thread.lane;
     if (thread.row != 0 || i >= weights) return;
-    const float sum = SharedTotal<1>(thread.lane, 0, 0, shared);
-    gradients[i] = add ? gradients[i] + sum : sum;
+    pass::SetOrAdd(SharedTotal<1>(thread.lane, 0, 0, shared), add, i, gradients);
   }
 };
 

@@ -58,15 +58,18 @@ void ResolveFirstLayer(FirstLayer& first_layer, const NetworkConfig& network) {
   }
 }
 
-// A CPU runs tensor programs too, but slowly. Batches that mix a stream with live rows differ in
-// size, and a recorded step would be recorded again for each of them.
+// A CPU runs tensor programs too, but slowly.
+bool IsFastByTensors(const Config& config, const Device& device) {
+  return !device.torch().is_cpu() && WhyNoTensorStep(config.network, device).empty();
+}
+
+// Batches that mix a stream with live rows differ in size, and a recorded step would be recorded
+// again for each of them.
 TrainStep StepFor(const Config& config, const Device& device) {
   if (WhyNotFused(config.network, config.train.precision, device.torch()).empty()) {
     return TrainStep::kFused;
   }
-  if (device.torch().is_cpu() || !WhyNoTensorStep(config.network, device).empty()) {
-    return TrainStep::kAutograd;
-  }
+  if (!IsFastByTensors(config, device)) return TrainStep::kAutograd;
   const bool is_timed = config.profile.timing_breakdown;
   return config.data.live_share > 0 || is_timed ? TrainStep::kTensors : TrainStep::kCaptured;
 }
@@ -79,9 +82,8 @@ InferenceForward ForwardFor(const Config& config, const Device& device) {
       WhyNotFused(config.network, precision, device.torch()).empty()) {
     return InferenceForward::kFused;
   }
-  const bool by_tensors =
-      !device.torch().is_cpu() && WhyNoTensorStep(config.network, device).empty();
-  return by_tensors ? InferenceForward::kTensors : InferenceForward::kOperators;
+  return IsFastByTensors(config, device) ? InferenceForward::kTensors
+                                         : InferenceForward::kOperators;
 }
 
 // Replaces `generate.rows_per_walk: auto` by rows(config of the phase), in the run and in its later

@@ -158,9 +158,8 @@ void TrainRun::CheckReplayCanBeRead() const {
   if (directory_ || config_.replay.updates == 0) return;
   throw InputError(
       "a run with replay but without a folder cannot continue from a checkpoint, because the "
-      "folder "
-      "holds the replay rows of the checkpoint. Give the run a folder, or set replay.updates to "
-      "0.");
+      "folder holds the replay rows of the checkpoint. Give the run a folder, or set "
+      "replay.updates to 0.");
 }
 
 // Drops the revisions of the plan from `update` on, because those updates will be repeated.
