@@ -64,31 +64,35 @@ void RankReport::Add(const RankReport& more) {
   }
 }
 
-RankReport CompareRanks(Ranks& ranks, const StateDict& weights, const UpdateRecord& record,
-                        double waited_s) {
+RankReport RankTimes::AddUpdate(const UpdateRecord& record, const StateDict& weights) {
+  const double waited_s = ranks_.wait_s() - waited_before_s_;
   std::vector<double> own = HashOf(weights);
   const TrainStats& train = record.train;
   own.insert(own.end(),
              {record.fill.seconds, std::max(0.0, train.seconds - train.wait_for_batch_s - waited_s),
               record.wait_for_rows_s, waited_s});
-  const std::vector<std::vector<double>> all = ranks.Gather(own);
+  const std::vector<std::vector<double>> all = ranks_.Gather(own);
   RankReport report;
   std::vector<std::string> differ;
-  for (int rank = 0; rank < ranks.size(); ++rank) {
+  for (int rank = 0; rank < ranks_.size(); ++rank) {
     const std::vector<double>& numbers = all[static_cast<std::size_t>(rank)];
     if (!std::equal(numbers.begin(), numbers.begin() + kHashParts, all[0].begin())) {
-      differ.push_back(ranks.NameOf(rank));
+      differ.push_back(ranks_.NameOf(rank));
     }
-    report.names.push_back(ranks.NameOf(rank));
+    report.names.push_back(ranks_.NameOf(rank));
     for (std::size_t i = 0; i < kTimes.size(); ++i) {
       (report.*kTimes[i].seconds).push_back(numbers[kHashParts + i]);
     }
   }
-  if (differ.empty()) return report;
-  throw Error(fmt::format(
-      "after update {}, the weights of {} differ from those of {}. All ranks must run the same "
-      "program on the same kind of machine",
-      record.update, fmt::join(differ, ", "), ranks.NameOf(0)));
+  if (!differ.empty()) {
+    throw Error(fmt::format(
+        "after update {}, the weights of {} differ from those of {}. All ranks must run the same "
+        "program on the same kind of machine",
+        record.update, fmt::join(differ, ", "), ranks_.NameOf(0)));
+  }
+  waited_before_s_ = ranks_.wait_s();
+  total_.Add(report);
+  return report;
 }
 
 nlohmann::ordered_json FlatJson(const RankReport& report) {

@@ -25,11 +25,25 @@ struct RankReport {
   void Add(const RankReport& more);
 };
 
-/// Compares the weights of the ranks by their hash after update `update`, and exchanges the times
-/// of `record`. `waited_s` is the part of the update's training that this rank waited for others.
-/// All ranks must call it. Throws Error that names the ranks whose weights differ from rank 0's.
-RankReport CompareRanks(Ranks& ranks, const StateDict& weights, const UpdateRecord& record,
-                        double waited_s);
+/// `RankTimes` compares the ranks of a run after each update, and adds up their times.
+class RankTimes {
+ public:
+  /// `ranks` must outlive this object.
+  explicit RankTimes(Ranks& ranks) : ranks_(ranks) {}
+
+  /// Compares the weights of the ranks by their hash after an update, and exchanges the times of
+  /// `record`. All ranks must call it. Throws Error that names the ranks whose weights differ from
+  /// rank 0's.
+  RankReport AddUpdate(const UpdateRecord& record, const StateDict& weights);
+
+  /// The times of all updates; empty before the first.
+  const RankReport& total() const { return total_; }
+
+ private:
+  Ranks& ranks_;
+  RankReport total_;
+  double waited_before_s_ = 0;  // Ranks::wait_s when the last update ended
+};
 
 /// Returns the entries of an update's line in metrics.jsonl: world_size, and of each time the
 /// least, the most, and the rank that took most.

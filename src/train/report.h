@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "train/product_meter.h"
 #include "train/rank_times.h"
 #include "train/run_counters.h"
 #include "train/run_profile.h"
@@ -19,13 +20,6 @@
 namespace tandem {
 
 enum class RunEnd { kAllUpdates, kTimeLimit, kStopped };
-
-/// `ProductReport` holds the matrix products that the network did after the cold start, and how
-/// fast the machine can do them.
-struct ProductReport {
-  double flop = 0;                ///< floating-point operations, without validation
-  double machine_flop_per_s = 0;  ///< MeasureProductRate at the end of the run
-};
 
 /// `RunSummary` holds the contents of summary.json.
 struct RunSummary : RunCounters {

@@ -1,11 +1,15 @@
 #include "train/run_saver.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/fault_point.h"
+#include "base/log.h"
 #include "base/timeline.h"
 #include "nn/tensor_file.h"
 #include "nn/threads.h"
+#include "tandem/error.h"
 #include "train/components.h"
 #include "train/run_profile.h"
 
@@ -33,7 +37,26 @@ RunSaver::RunSaver(const RunDirectory& directory, Device& device, Config config,
 
 void RunSaver::Use(const Components* components) { components_ = components; }
 
-void RunSaver::ContinueFrom(std::int64_t next) { saved_next_ = next; }
+void RunSaver::ContinueFrom(RunCounters& so_far) {
+  saved_next_ = so_far.updates;
+  directory_.GoBackTo(so_far.updates, BestUpdateOf(so_far));
+  if (!so_far.best || HasBestOf(so_far)) return;
+  LogWarning("the next validation counts as the best so far and replaces best.pt");
+  so_far.best.reset();
+}
+
+// Warns if best.pt is not the best network of `so_far`.
+bool RunSaver::HasBestOf(const RunCounters& so_far) const {
+  const std::int64_t iterations = so_far.best_update * config_.train.iterations_per_update;
+  try {
+    if (Checkpoint(directory_.best()).iterations() == iterations) return true;
+    LogWarning(fmt::format("{}: expected the network after update {}, found another",
+                           directory_.best().string(), so_far.best_update));
+  } catch (const InputError& error) {
+    LogWarning(error.what());
+  }
+  return false;
+}
 
 // If a checkpoint was just started, its copy of the tensors is that of the next update too.
 void RunSaver::Keep(RunState state) {
@@ -82,6 +105,12 @@ void RunSaver::StartToKeepNetwork(const StateDict& network, const RunCounters& c
     WriteCheckpoint(directory_.kept(counters.updates), domain_identity_, config_.network, counters,
                     *copy, /*resume=*/nullptr);
   });
+}
+
+void RunSaver::SaveBest(const StateDict& network, const RunCounters& counters) {
+  if (const auto earlier = BestUpdateOf(counters)) directory_.SetBestAside(*earlier);
+  WriteCheckpoint(directory_.best(), domain_identity_, config_.network, counters, network,
+                  /*resume=*/nullptr);
 }
 
 // Lets the writing thread run `write`, whose tensors were copied on the main stream.

@@ -38,9 +38,10 @@ class RunSaver {
   /// and this with null.
   void Use(const Components* components);
 
-  /// Says that the run goes on from the checkpoint in the folder, which continues with update
-  /// `next`.
-  void ContinueFrom(std::int64_t next);
+  /// Says that the run goes on from the checkpoint in the folder, which has `so_far`. Removes or
+  /// restores files so that none is newer. If the best network is missing then, warns and removes
+  /// it from `so_far`.
+  void ContinueFrom(RunCounters& so_far);
 
   // The state from before the current update.
 
@@ -67,6 +68,10 @@ class RunSaver {
   /// Starts to write a copy of `network`, trained as `counters` say, to be kept.
   void StartToKeepNetwork(const StateDict& network, const RunCounters& counters);
 
+  /// Writes `network`, trained as `counters` say, as the best one so far, and waits. The best one
+  /// of `counters` is kept as long as the last checkpoint refers to it.
+  void SaveBest(const StateDict& network, const RunCounters& counters);
+
   /// Writes a checkpoint with the network of `current`, and returns the SHA-256 of that network's
   /// weights. A run resumes from the kept state; if none is kept, from `current`.
   std::string SaveCheckpoint(const RunState& current);
@@ -87,6 +92,7 @@ class RunSaver {
   void ReportFailure();
 
  private:
+  bool HasBestOf(const RunCounters& so_far) const;
   void Post(std::function<void()> write);
   std::string Save(const RunState& resume, const RunState& current);
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -18,7 +17,6 @@
 #include "data/examples.h"
 #include "data/replay_buffer.h"
 #include "nn/device.h"
-#include "nn/products.h"
 #include "nn/tensor_file.h"
 #include "nn/torch_message.h"
 #include "ranks/ranks.h"
@@ -29,13 +27,6 @@
 #include "train/resolve.h"
 
 namespace tandem {
-namespace {
-
-constexpr const char* kStalled =
-    "the run made no progress for train.watchdog_seconds; see the threads above";
-
-}  // namespace
-
 TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
                    std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began,
                    const Checkpoint* from, Ranks* ranks)
@@ -46,77 +37,31 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
       device_description_(device_->description()),
       stream_(device_->MainStream()),
       ranks_(ranks),
-      requests_(&stop),
-      local_stop_(&requests_),
-      agreed_stop_(ranks != nullptr ? std::optional<AgreedStop>(std::in_place, local_stop_)
-                                    : std::nullopt),
-      stop_(agreed_stop_ ? agreed_stop_->signal() : local_stop_),
-      time_(began) {
+      time_(began),
+      stop_(stop, /*among_ranks=*/ranks != nullptr) {
   const Attach attach(time_.main());
   const Span span(Phase::kSetUp);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  if (from != nullptr) {
-    so_far_ = from->Counters();
-    if (so_far_.phase > std::ssize(config_.phases)) {
-      throw InputError(fmt::format("the checkpoint was in phase {}, but the config has {}",
-                                   so_far_.phase, Counted(std::ssize(config_.phases), "phase")));
-    }
-    earlier_s_ = so_far_.wall_s;
-    ForgetPlanFrom(so_far_.updates);
-  }
+  if (from != nullptr) ContinueFrom(*from);
   if (config_.profile.timing_breakdown) breakdown_.emplace(time_.main(), *device_, config_);
   if (config_.profile.trace && directory_) {
     tracer_.emplace(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates);
   }
   if (config_.train.max_seconds > 0) {
-    local_stop_.SetDeadline(began_.start(), config_.train.max_seconds - earlier_s_);
+    stop_.SetTimeLimit(began_, config_.train.max_seconds - earlier_s_);
   }
+  if (ranks_ != nullptr) rank_times_.emplace(*ranks_);
   CheckLaterPhases(config_, so_far_.phase, *device_);
   MakeComponents(from, /*ended=*/nullptr);
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
-  if (config_.train.watchdog_seconds > 0) Watch();
-  if (!directory_) return;
-  // Only the wait for a stream's rows may never end by itself.
-  Interrupter* const interrupter = config_.streams() ? &interrupter_ : nullptr;
-  saver_.emplace(*directory_, *device_, config_, domain_identity(), interrupter);
-  saver_->Use(components_.get());
-  if (from != nullptr) {
-    saver_->ContinueFrom(so_far_.updates);
-    DropLaterFiles();
-  } else {
-    saver_->SaveCheckpoint(State());
+  if (config_.profile.product_rate && (directory_ || ranks_ == nullptr)) {
+    products_.emplace(components_->network, config_, *device_);
   }
-  // The checkpoint contains the config too, so a run that is killed before this write can resume.
-  SaveConfig();
-  StartEvents();
+  if (config_.train.watchdog_seconds > 0) stop_.Watch(time_.timeline(), config_.train);
+  if (directory_) StartToSave(/*resumes=*/from != nullptr);
 }
 
 TrainRun::~TrainRun() = default;
-
-// With train.on_stall: stop, a run that is stuck is stopped as by a signal, and the waits for
-// buffers end with an error. The main thread then saves the state and throws the error, also if it
-// did not wait and the thread that was stuck goes on. A thread that does not return from what it
-// does cannot be ended, so the process ends without it.
-void TrainRun::Watch() {
-  const bool stops = config_.train.on_stall == OnStall::kStop;
-  Watchdog::Actions actions;
-  actions.on_stall = [this, stops](const std::string& description) {
-    LogWarning(description);
-    if (!stops) return;
-    stalled_ = true;
-    interrupter_.Interrupt(std::make_exception_ptr(Error(kStalled)));
-    requests_.Request();  // last, so that the error is the reason and not the stop
-  };
-  if (stops) {
-    actions.on_no_recovery = [] {
-      LogWarning(
-          "the run does not end, because a thread does not return; the process ends now. `tandem "
-          "train --resume` continues from the last checkpoint.");
-      std::_Exit(EXIT_FAILURE);
-    };
-  }
-  watchdog_.emplace(time_.timeline(), config_.train.watchdog_seconds, std::move(actions));
-}
 
 void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }
 
@@ -124,7 +69,26 @@ std::string TrainRun::domain_identity() const { return components_->domain->spec
 
 std::int64_t TrainRun::num_parameters() const { return components_->net->NumParameters(); }
 
+std::int64_t TrainRun::NumEvaluated() const {
+  return evaluated_rows_ + components_->NumEvaluated();
+}
+
 Config TrainRun::phase_config() const { return ConfigOfPhase(config_, so_far_.phase); }
+
+// Takes over what the run has done. The updates from there on will be repeated, so their revisions
+// of the plan go.
+void TrainRun::ContinueFrom(const Checkpoint& checkpoint) {
+  so_far_ = checkpoint.Counters();
+  if (so_far_.phase > std::ssize(config_.phases)) {
+    throw InputError(fmt::format("the checkpoint was in phase {}, but the config has {}",
+                                 so_far_.phase, Counted(std::ssize(config_.phases), "phase")));
+  }
+  earlier_s_ = so_far_.wall_s;
+  if (!config_.train.follows_clock) return;
+  UpdatePlan plan(config_.train);
+  plan.ForgetFrom(so_far_.updates);
+  plan.WriteTo(config_.train);
+}
 
 // Builds the components of the current phase (see Components).
 void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
@@ -133,23 +97,16 @@ void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
     saver_->WaitWithoutThrowing();
     saver_->Use(nullptr);
   }
-  if (components_) evaluated_rows_ += components_->NumEvaluated();
+  if (components_) evaluated_rows_ = NumEvaluated();
   components_.reset();  // stops background work
   components_ = std::make_unique<Components>(
       WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
-      device_, static_cast<ProgressListener&>(*this), stop_, interrupter_, from, ended,
-      ranks_ != nullptr ? std::optional(RankLinks{.ranks = *ranks_, .stop = *agreed_stop_})
+      device_, static_cast<ProgressListener&>(*this), stop_.signal(), stop_.interrupter(), from,
+      ended,
+      ranks_ != nullptr ? std::optional(RankLinks{.ranks = *ranks_, .stop = *stop_.agreed()})
                         : std::nullopt,
       directory_ ? directory_->path() : std::filesystem::path());
-  if (from != nullptr && components_->replay != nullptr) {
-    ReplayBuffer& replay = *components_->replay;
-    const std::filesystem::path file = directory_->replay(so_far_.updates);
-    ReadReplay(file, replay, so_far_.updates, so_far_.phase_began);
-    for (std::int64_t k = replay.first(); HasTargets(replay.schema()) && k < replay.end(); ++k) {
-      CheckInputs(replay.BufferOf(k).column(kInputColumn), components_->network.input.depth,
-                  file.string());
-    }
-  }
+  if (from != nullptr && components_->replay != nullptr) ReadReplayRows();
   if (components_->shards != nullptr) began_training_ = Mark();
   if (saver_) saver_->Use(components_.get());
 }
@@ -162,35 +119,32 @@ void TrainRun::CheckReplayCanBeRead() const {
       "replay.updates to 0.");
 }
 
-// Drops the revisions of the plan from `update` on, because those updates will be repeated.
-void TrainRun::ForgetPlanFrom(std::int64_t update) {
-  if (!config_.train.follows_clock) return;
-  UpdatePlan plan(config_.train);
-  plan.ForgetFrom(update);
-  plan.WriteTo(config_.train);
-}
-
-// Removes or restores files in the folder so that none is newer than `so_far_`.
-void TrainRun::DropLaterFiles() {
-  directory_->GoBackTo(so_far_.updates, BestUpdateOf(so_far_));
-  if (!so_far_.best) return;
-  const std::int64_t iterations = so_far_.best_update * config_.train.iterations_per_update;
-  try {
-    if (Checkpoint(directory_->best()).iterations() == iterations) return;
-    LogWarning(fmt::format("{}: expected the network after update {}, found another",
-                           directory_->best().string(), so_far_.best_update));
-  } catch (const InputError& error) {
-    LogWarning(error.what());
+// Reads the replay rows of the checkpoint from which the run continues.
+void TrainRun::ReadReplayRows() {
+  ReplayBuffer& replay = *components_->replay;
+  const std::filesystem::path file = directory_->replay(so_far_.updates);
+  ReadReplay(file, replay, so_far_.updates, so_far_.phase_began);
+  if (!HasTargets(replay.schema())) return;
+  for (std::int64_t k = replay.first(); k < replay.end(); ++k) {
+    CheckInputs(replay.BufferOf(k).column(kInputColumn), components_->network.input.depth,
+                file.string());
   }
-  LogWarning("the next validation counts as the best so far and replaces best.pt");
-  so_far_.best.reset();
 }
 
-// Starts an event file for the updates after the current one. Event files are never changed, so
-// that TensorBoard can follow them; the new one tells it to forget later updates of older ones.
-void TrainRun::StartEvents() {
-  if (!config_.report.tensorboard) return;
-  tensorboard_.emplace(directory_->new_events(), WithAbsolutePaths(config_), so_far_.iterations);
+// Makes the folder that of this run: its files are a checkpoint of `so_far_`, and none is newer.
+void TrainRun::StartToSave(bool resumes) {
+  // Only the wait for a stream's rows may never end by itself.
+  Interrupter* const interrupter = config_.streams() ? &stop_.interrupter() : nullptr;
+  saver_.emplace(*directory_, *device_, config_, domain_identity(), interrupter);
+  saver_->Use(components_.get());
+  if (resumes) {
+    saver_->ContinueFrom(so_far_);
+  } else {
+    saver_->SaveCheckpoint(State());
+  }
+  // The checkpoint contains the config too, so a run that is killed before this write can resume.
+  SaveConfig();
+  metrics_.emplace(*directory_, config_, so_far_.iterations);
 }
 
 bool TrainRun::RunUpdate() {
@@ -223,7 +177,7 @@ bool TrainRun::RunUpdate() {
 void TrainRun::SaveOnFailure(const std::function<void()>& work) {
   try {
     work();
-    if (stalled_) throw Error(kStalled);
+    stop_.ThrowIfStalled();
   } catch (...) {
     const Phase phase = Timeline::FailedPhase();  // before the spans of saving
     SaveUnfinished();
@@ -279,7 +233,7 @@ void TrainRun::RunPipelineUpdate() {
   try {
     record = components_->pipeline->RunUpdate();
   } catch (const Stopped&) {
-    if (!stop_.Reached()) throw;
+    if (!stop_.signal().Reached()) throw;
     return;  // the stop came while the main thread waited for a buffer
   }
   if (record.train.iterations > 0) EndUpdate(record);
@@ -290,7 +244,7 @@ void TrainRun::RunPipelineUpdate() {
 void TrainRun::TrainingStarts() {
   if (saver_) saver_->ReportFailure();
   time_.TrainingStarts();
-  if (!cold_flop_) cold_flop_ = ProductFlop();
+  if (products_) products_->ColdStartEnds(NumEvaluated());
 }
 
 void TrainRun::IterationEnds(std::int64_t iterations) {
@@ -318,40 +272,43 @@ void TrainRun::IterationEnds(std::int64_t iterations) {
 
 // Counts and reports an update, validates the network, and writes a checkpoint, if they are due.
 void TrainRun::EndUpdate(const UpdateRecord& record) {
-  const TrainStats& train = record.train;
   const Span span(Phase::kReport);
-  const bool whole = train.iterations == config_.train.iterations_per_update;
-  if (whole) ++so_far_.updates;
+  const bool whole = record.train.iterations == config_.train.iterations_per_update;
+  Count(record);
+  std::optional<RankReport> ranks;
+  if (rank_times_) ranks = rank_times_->AddUpdate(record, components_->net->State());
+  if (whole) ValidateIfDue();
+  const ThreadTimes times = time_.TakeTimes();
+  busy_ = BusySharesOf(times);
+  if (metrics_) AddMetrics(record, times, ranks ? &*ranks : nullptr);
+  if (saver_ && whole) SaveWhatIsDue(record.seconds);
+  for (TrainObserver* observer : observers_) observer->OnUpdate(record);
+}
+
+void TrainRun::Count(const UpdateRecord& record) {
+  const TrainStats& train = record.train;
+  if (train.iterations == config_.train.iterations_per_update) ++so_far_.updates;
   so_far_.iterations += train.iterations;
   so_far_.examples += train.examples;
   so_far_.skipped += train.skipped;
-  trained_rows_ += train.examples / components_->trainer.num_ranks();
   so_far_.generate_s += record.fill.seconds;
   so_far_.train_s += train.seconds;
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
   so_far_.final_loss = train.loss;
-  if (train.skipped > 0) {
-    LogWarning(fmt::format(
-        "update {}: {} of {} steps were skipped, because the loss or a gradient was not finite",
-        record.update, train.skipped, train.iterations));
-  }
   last_fill_ = record.fill;
-  const std::optional<RankReport> ranks = CompareWithRanks(record);
+  if (products_) products_->AddTrained(train.examples / components_->trainer.num_ranks());
+  if (train.skipped == 0) return;
+  LogWarning(fmt::format(
+      "update {}: {} of {} steps were skipped, because the loss or a gradient was not finite",
+      record.update, train.skipped, train.iterations));
+}
 
-  if (whole) ValidateIfDue();
-  const ThreadTimes times = time_.TakeTimes();
-  busy_ = BusySharesOf(times);
-  if (directory_) {
-    nlohmann::ordered_json line =
-        MetricsLine(record, config_, Counters(), std::exchange(report_, std::nullopt), times,
-                    ranks ? &*ranks : nullptr);
-    if (components_->stream != nullptr) ReportStream(record.update, line);
-    directory_->AppendMetrics(line);
-    last_line_ = record.update;
-    if (tensorboard_) tensorboard_->Add(line, so_far_.iterations);
-    if (whole) SaveWhatIsDue(record.seconds);
-  }
-  for (TrainObserver* observer : observers_) observer->OnUpdate(record);
+void TrainRun::AddMetrics(const UpdateRecord& record, const ThreadTimes& times,
+                          const RankReport* ranks) {
+  nlohmann::ordered_json line =
+      MetricsLine(record, config_, Counters(), std::exchange(report_, std::nullopt), times, ranks);
+  if (components_->stream != nullptr) ReportStream(record.update, line);
+  metrics_->Add(record.update, line, so_far_.iterations);
 }
 
 // Adds what the update used of the stream to its line of metrics.
@@ -363,21 +320,10 @@ void TrainRun::ReportStream(std::int64_t update, nlohmann::ordered_json& line) {
   if (config_.profile.stream_ledger) directory_->AppendShards(LedgerLines(update, done));
 }
 
-// Ends the run if the weights of the ranks differ.
-std::optional<RankReport> TrainRun::CompareWithRanks(const UpdateRecord& record) {
-  if (ranks_ == nullptr) return std::nullopt;
-  const double waited_s = ranks_->wait_s() - waited_before_s_;
-  RankReport report = CompareRanks(*ranks_, components_->net->State(), record, waited_s);
-  waited_before_s_ = ranks_->wait_s();
-  rank_times_.Add(report);
-  return report;
-}
-
 void TrainRun::DecideWhetherEnded() {
   const bool all_done = so_far_.updates == *config_.train.max_updates;
-  if (!all_done && stop_.Reached()) {
-    const bool requested = agreed_stop_ ? agreed_stop_->requested() : requests_.requested();
-    end_ = requested ? RunEnd::kStopped : RunEnd::kTimeLimit;
+  if (!all_done && stop_.signal().Reached()) {
+    end_ = stop_.requested() ? RunEnd::kStopped : RunEnd::kTimeLimit;
   }
   ended_ = all_done || end_ != RunEnd::kAllUpdates;
 }
@@ -389,7 +335,7 @@ void TrainRun::ValidateAtStart() {
   const Span span(Phase::kSetUp);
   try {
     so_far_.at_start =
-        components_->validator->Validate(components_->trainer.saved_net(), requests_);
+        components_->validator->Validate(components_->trainer.saved_net(), stop_.requests());
     components_->pipeline->Validated(so_far_.at_start->solve_rate);
   } catch (const Stopped&) {
   }
@@ -413,16 +359,12 @@ void TrainRun::Validate() {
   FaultPoint(Fault::kValidate);
   ValidationReport report;
   try {
-    report = components_->validator->Validate(components_->trainer.saved_net(), requests_);
+    report = components_->validator->Validate(components_->trainer.saved_net(), stop_.requests());
   } catch (const Stopped&) {
     return;
   }
   if (!so_far_.best || IsBetter(report, *so_far_.best, config_.validation.best_by)) {
-    if (directory_) {
-      if (so_far_.best) directory_->SetBestAside(so_far_.best_update);
-      WriteCheckpoint(directory_->best(), domain_identity(), config_.network, Counters(),
-                      components_->trainer.saved_net().State(), /*resume=*/nullptr);
-    }
+    if (saver_) saver_->SaveBest(components_->trainer.saved_net().State(), Counters());
     so_far_.best = report;
     so_far_.best_update = so_far_.updates;
   }
@@ -511,44 +453,14 @@ std::int64_t TrainRun::EndOfTracedEpochs() const {
   return end;
 }
 
-double TrainRun::ProductFlop() const {
-  const auto rows = [](std::int64_t count) { return static_cast<double>(count); };
-  const NetworkSpec& network = components_->network;
-  NetworkCost cost = CostOf(network);
-  // A gathered first layer is no product.
-  if (GathersInTraining(config_.train, network.input, device_->torch())) {
-    cost.training_flop -= 2 * cost.first_layer_flop;
-  }
-  if (GathersInInference(config_.inference, network.input, device_->torch())) {
-    cost.evaluation_flop -= cost.first_layer_flop;
-  }
-  return rows(trained_rows_) * cost.training_flop +
-         rows(evaluated_rows_ + components_->NumEvaluated()) * cost.evaluation_flop;
-}
-
-std::optional<ProductReport> TrainRun::MeasureProducts() const {
-  if (!config_.profile.product_rate || !cold_flop_ || end_ == RunEnd::kStopped) return std::nullopt;
-  const bool bf16 = config_.train.precision == Precision::kBf16 ||
-                    config_.inference.precision != Precision::kFp32;
-  try {
-    return ProductReport{.flop = ProductFlop() - *cold_flop_,
-                         .machine_flop_per_s = MeasureProductRate(*device_, bf16, NumCores())};
-  } catch (const std::exception& error) {
-    LogWarning(fmt::format("cannot measure the speed of matrix products: {}", error.what()));
-    return std::nullopt;
-  }
-}
-
 void TrainRun::ValidateAtEnd() {
   if (end_ == RunEnd::kStopped || components_->validator == nullptr) return;
   Validate();
   if (so_far_.validated_iterations != so_far_.iterations) {
     LogWarning("the last validation was stopped, so it has no result");
   }
-  if (!directory_ || !report_) return;
-  const nlohmann::ordered_json validation = ValidationJson(*report_, config_);
-  directory_->AddToLastMetrics(last_line_.value_or(so_far_.updates - 1), validation);
-  if (tensorboard_) tensorboard_->Add(validation, so_far_.iterations);
+  if (!metrics_ || !report_) return;
+  metrics_->AddToLast(so_far_.updates, ValidationJson(*report_, config_), so_far_.iterations);
 }
 
 RunSummary TrainRun::Finish() {
@@ -574,8 +486,8 @@ RunSummary TrainRun::Finish() {
   if (tracer_) summary.time.gpu = tracer_->gpu();
   summary.bottleneck = DescribeBottleneck(summary.time, phase_config(), NumCores());
   summary.learning = DescribeLearning(summary, phase_config());
-  if (directory_ || ranks_ == nullptr) summary.products = MeasureProducts();
-  if (ranks_ != nullptr && !rank_times_.names.empty()) summary.ranks = rank_times_;
+  if (products_ && end_ != RunEnd::kStopped) summary.products = products_->Measure(NumEvaluated());
+  if (rank_times_ && !rank_times_->total().names.empty()) summary.ranks = rank_times_->total();
   if (components_->shards != nullptr) {
     summary.data = ReportOfShards(*components_->shards, began_training_, Mark());
   }

@@ -1,7 +1,6 @@
 // A training run: it owns the network, the generator, the buffers and every thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -11,21 +10,20 @@
 #include <string>
 #include <vector>
 
-#include "base/interrupter.h"
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
-#include "base/watchdog.h"
 #include "config/config.h"
 #include "config/update_plan.h"
-#include "ranks/agreed_stop.h"
+#include "train/metrics_log.h"
 #include "train/pipeline.h"
+#include "train/product_meter.h"
 #include "train/rank_times.h"
 #include "train/report.h"
 #include "train/run_directory.h"
 #include "train/run_profile.h"
 #include "train/run_saver.h"
+#include "train/run_stop.h"
 #include "train/stream_report.h"
-#include "train/tensorboard.h"
 #include "train/timing_breakdown.h"
 #include "train/trace.h"
 
@@ -102,7 +100,7 @@ class TrainRun final : private ProgressListener {
   void AwaitCheckpoint();
 
   /// Ends the run after the current iteration. Safe in a signal handler and from any thread.
-  void RequestStop() noexcept { requests_.Request(); }
+  void RequestStop() noexcept { stop_.Request(); }
 
   /// Validates the final network unless that was done, and writes the last checkpoint and the
   /// summary. Call once, after RunUpdate returned false.
@@ -121,11 +119,10 @@ class TrainRun final : private ProgressListener {
  private:
   // Setting up.
   void MakeComponents(const Checkpoint* from, const RunState* ended);
-  void Watch();
+  void ContinueFrom(const Checkpoint& checkpoint);
   void CheckReplayCanBeRead() const;
-  void ForgetPlanFrom(std::int64_t update);
-  void DropLaterFiles();
-  void StartEvents();
+  void ReadReplayRows();
+  void StartToSave(bool resumes);
 
   // An update, and what happens between two updates.
   void SaveOnFailure(const std::function<void()>& work);
@@ -136,13 +133,14 @@ class TrainRun final : private ProgressListener {
   void TrainingStarts() override;
   void IterationEnds(std::int64_t iterations) override;
   void EndUpdate(const UpdateRecord& record);
+  void Count(const UpdateRecord& record);
   void ValidateAtStart();
   void ValidateIfDue();
   void ValidateAtEnd();
   void Validate();
+  void AddMetrics(const UpdateRecord& record, const ThreadTimes& times, const RankReport* ranks);
   void ReportStream(std::int64_t update, nlohmann::ordered_json& line);
   void DecideWhetherEnded();
-  std::optional<RankReport> CompareWithRanks(const UpdateRecord& record);
 
   // Saving.
   RunCounters Counters() const;
@@ -155,8 +153,7 @@ class TrainRun final : private ProgressListener {
   // Measuring.
   TrainingMark Mark() const;
   std::int64_t EndOfTracedEpochs() const;
-  double ProductFlop() const;
-  std::optional<ProductReport> MeasureProducts() const;
+  std::int64_t NumEvaluated() const;
 
   Config config_;  // only its plan changes
   UpdatePacer pacer_;
@@ -164,40 +161,30 @@ class TrainRun final : private ProgressListener {
   const Stopwatch began_;
   const std::shared_ptr<Device> device_;
   const std::string device_description_;
-  const std::unique_ptr<Stream> stream_;   // stream of all device work of the calling thread
-  Ranks* const ranks_;                     // null if this process trains alone
-  StopSignal requests_;                    // stop requests
-  StopSignal local_stop_;                  // stop requests and the time limit
-  std::optional<AgreedStop> agreed_stop_;  // with ranks: the stops of all of them
-  const StopSignal& stop_;                 // what ends fills and trainings
-  Interrupter interrupter_;                // ends the waits of a run that is stuck
-  std::atomic<bool> stalled_ = false;      // the watchdog has stopped the run
+  const std::unique_ptr<Stream> stream_;  // stream of all device work of the calling thread
+  Ranks* const ranks_;                    // null if this process trains alone
   std::vector<TrainObserver*> observers_;
 
   RunProfile time_;
+  RunStop stop_;
   std::optional<TimingBreakdown> breakdown_;
   std::optional<Tracer> tracer_;
-  std::optional<TensorBoardLog> tensorboard_;
+  std::optional<MetricsLog> metrics_;     // with a folder
+  std::optional<RankTimes> rank_times_;   // with ranks
+  std::optional<ProductMeter> products_;  // with profile.product_rate
+
   RunCounters so_far_;
+  double earlier_s_ = 0;                    // wall time before this run was resumed
   StreamReport stream_report_;              // since this object was made
   FillStats last_fill_;                     // of the last update's rows
-  std::optional<ValidationReport> report_;  // validation not yet written to the metrics
-  std::optional<std::int64_t> last_line_;   // update of the last line that this object wrote there
-  double earlier_s_ = 0;                    // wall time before this run was resumed
-  TrainingMark began_training_;             // when the current components were built
-  std::int64_t trained_rows_ = 0;           // rows that this object trained on
-  std::int64_t evaluated_rows_ = 0;         // rows evaluated by earlier components
-  std::optional<double> cold_flop_;         // ProductFlop at the end of the cold start
   std::optional<BusyShares> busy_;          // in the last update
-  RankReport rank_times_;                   // with ranks; of all updates
-  double waited_before_s_ = 0;              // Ranks::wait_s when the last update ended
+  std::optional<ValidationReport> report_;  // validation not yet written to the metrics
+  TrainingMark began_training_;             // when the current components were built
+  std::int64_t evaluated_rows_ = 0;         // rows evaluated by earlier components
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
 
-  std::optional<Watchdog> watchdog_;  // watches also while the components end
-
   std::unique_ptr<Components> components_;  // its threads use the members above
-
   std::optional<RunSaver> saver_;  // with a folder; last, because it also reads components_
 };
 
