@@ -66,23 +66,15 @@ void AddSetOption(CLI::App& command, std::vector<Override>& overrides, const std
 CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args) {
   CLI::Option* model =
       command
-          .add_option_function<std::vector<std::string>>(
-              "--model",
-              [&args](const std::vector<std::string>& runs) {
-                args.run = runs.front();
-                args.more_runs.assign(runs.begin() + 1, runs.end());
-              },
+          .add_option(
+              "--model", args.runs,
               "Folder of a run of `tandem train`; if repeated, the mean of the networks is used")
           ->type_name("RUN_DIR")
           ->allow_extra_args(false);
   command
       .add_option_function<std::string>(
           "--checkpoint",
-          [&args](const std::string& text) {
-            const std::vector<std::string> which = SplitList(text, "--checkpoint");
-            args.checkpoint = which.front();
-            args.more_checkpoints.assign(which.begin() + 1, which.end());
-          },
+          [&args](const std::string& text) { args.checkpoints = SplitList(text, "--checkpoint"); },
           "last, best (by validation), or a checkpoint file (default: last); if several, the mean "
           "of the networks is used")
       ->type_name("WHICH,...");

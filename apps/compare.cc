@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "compare/comparison.h"
 #include "compare/comparison_figure.h"
+#include "compare/comparison_table.h"
 #include "compare/run_record.h"
 #include "compare/variants.h"
 #include "config/check_ranks.h"

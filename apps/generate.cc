@@ -1,15 +1,10 @@
-// tandem generate CONFIG --examples N --out DIR
-// tandem generate --follow RUN
+// tandem generate CONFIG --examples N --out DIR. follow.cc has tandem generate --follow RUN.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include "apps/command_line.h"
+#include "apps/follow.h"
 #include "apps/output.h"
 #include "base/log.h"
 #include "base/machine.h"
@@ -17,11 +12,10 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "data/stream_manifest.h"
 #include "domain/plugin.h"
-#include "generate/follow_run.h"
 #include "generate/generate_shards.h"
 #include "generate/generator.h"
+#include "generate/spec_of_set.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -35,10 +29,8 @@ struct GenerateArgs {
   ShardingOptions sharding;
   std::vector<Override> overrides;
   std::string follow;  // run to generate rows for; "": write a set of shards
-  std::string name;    // with `follow`; "": made of the names of the machine and the process
+  std::string name;    // with `follow`: FollowArgs::name
 };
-
-constexpr double kReportInterval = 10;  // seconds
 
 Compression CompressionOption(const std::string& text) {
   if (const auto compression = ParseCompression(text)) return *compression;
@@ -118,8 +110,7 @@ int WriteShards(const GenerateArgs& args, const Labelling& labelling) {
   labelled.pipeline.mode = Mode::kAsync;  // in sync_main the rows would stay unlabelled
   const ShardSetSpec set = SpecOfSet(labelled, domain->spec(), args.sharding,
                                      labelling.weights_sha256, labelling.instruction_set);
-  const auto generator =
-      MakeGenerator(*domain, labelled, labelling.network, nullptr, labelling.network);
+  const auto generator = MakeGenerator(*domain, labelled, labelling.network);
   Announce(set, args);
   const StopOnSignals signals(ClosedPipe::kStops);
   Reporter reporter;
@@ -159,144 +150,6 @@ int RunGenerate(const GenerateArgs& args) {
   }
   return WithLabellingNetwork(
       config, [&](const Labelling& labelling) { return WriteShards(args, labelling); });
-}
-
-// Returns a name for a generator that its user gave none.
-std::string DefaultName() {
-  std::array<char, 40> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"generator"};
-  std::string name = fmt::format("{}-{}", host.data(), ::getpid());
-  std::erase_if(name, [](char c) { return !IsGeneratorName({&c, 1}); });
-  return name;
-}
-
-// Returns the config of the run that published `manifest`, for this machine.
-Config ConfigToFollow(const GenerateArgs& args, const StreamManifest& manifest) {
-  const std::string file = ManifestOf(args.follow).string();
-  std::vector<Override> overrides;
-  for (const char* key : {"device", "train.threads", "inference.threads", "inference.precision",
-                          "generate.workers", "inference.forward"}) {
-    overrides.push_back({key, "auto", "the default of --follow"});
-  }
-  overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
-  Config config = ParseConfig(manifest.config, file, overrides);
-  const Config of_run = ParseConfig(manifest.config, file);
-  const auto domain = MakeDomain(of_run.domain.full_name());
-  const ShardSetSpec expected = StreamKind(of_run, domain->spec());
-  if (domain->spec().identity() != manifest.domain) {
-    throw InputError(fmt::format(
-        "{}: the run is for {}, but here the puzzle is {}. Use the same version of the puzzle.",
-        file, manifest.domain, domain->spec().identity()));
-  }
-  if (const ShardSetSpec kind = StreamKind(config, MakeDomain(config.domain.full_name())->spec());
-      kind != expected) {
-    throw InputError(fmt::format("{}: --set may not change which rows the run gets: {}", file,
-                                 DescribeDifference(expected, kind)));
-  }
-  config.network.init_from = PublishedWeights(args.follow, manifest.version).string();
-  return config;
-}
-
-// Logs what a generator has done every few seconds, and the name of each shard on standard output.
-class FollowReporter {
- public:
-  void Wrote(const std::string& file, const FollowProgress& progress) {
-    std::printf("%s\n", file.c_str());
-    std::fflush(stdout);
-    if (since_reported_.Seconds() < kReportInterval) return;
-    since_reported_ = Stopwatch();
-    LogInfo(Describe(progress));
-  }
-
-  static std::string Describe(const FollowProgress& progress) {
-    const double rate =
-        progress.generate_s > 0 ? static_cast<double>(progress.rows) / progress.generate_s : 0.0;
-    return fmt::format("{} in {} ({} examples/s while generating), paused {}; weights of update {}",
-                       WithThousands(progress.rows) + " examples",
-                       Counted(progress.shards, "shard"),
-                       WithThousands(static_cast<long long>(rate)), HumanSeconds(progress.paused_s),
-                       progress.version);
-  }
-
- private:
-  Stopwatch since_reported_;
-};
-
-// Follows the run until it ends or gets another config.
-FollowEnd FollowWith(const GenerateArgs& args, const StreamManifest& manifest,
-                     const Labelling& labelling, const StopSignal& stop, FollowProgress& progress) {
-  const Config& config = labelling.config;
-  const auto domain = MakeDomain(config.domain.full_name());
-  CheckPluginDomain(*domain);
-  const auto generator =
-      MakeGenerator(*domain, config, labelling.network, nullptr, labelling.network);
-  const StreamFolder folder(StreamPathOf(args.follow, config));
-  LogInfo(fmt::format("{} generates for {}: {} rows per shard into {}, {} on {}", args.name,
-                      args.follow, WithThousands(config.data.stream_rows), folder.path().string(),
-                      Counted(*config.generate.workers, "worker"), config.device));
-  FollowReporter reporter;
-  return FollowRun({.run = args.follow,
-                    .name = args.name,
-                    .folder = folder,
-                    .kind = StreamKind(config, domain->spec()),
-                    .config = config,
-                    .generator = *generator,
-                    .load = labelling.load,
-                    .wrote = [&](const std::string& file,
-                                 const FollowProgress& now) { reporter.Wrote(file, now); }},
-                   manifest, stop, progress);
-}
-
-// Throws InputError if the run has a config but no stream, because it will never publish anything.
-// A run that is being set up has an empty config.
-void CheckStreams(const std::string& run) {
-  const std::filesystem::path file = std::filesystem::path(run) / "config.yaml";
-  std::error_code error;
-  if (!std::filesystem::exists(file, error) || std::filesystem::is_empty(file, error)) return;
-  const Config config = LoadConfig(file);
-  if (config.streams()) return;
-  throw InputError(fmt::format(
-      "--follow {}: the run has `data.source: {}`, so it takes no rows of other processes. Train "
-      "with --set data.source=stream.",
-      run, ValueText(config, "data.source")));
-}
-
-int Follow(GenerateArgs args) {
-  if (args.name.empty()) args.name = DefaultName();
-  if (!IsGeneratorName(args.name)) {
-    throw InputError(fmt::format(
-        "--name {}: expected 1 to 60 letters, digits, dots, dashes and underscores", args.name));
-  }
-  args.follow = std::filesystem::absolute(args.follow).lexically_normal().string();
-  const StopOnSignals signals(ClosedPipe::kStops);
-  FollowProgress progress;
-  try {
-    for (bool follows = true; follows;) {
-      const StreamManifest manifest = AwaitManifest(args.follow, signals.stop(), [&] {
-        CheckStreams(args.follow);
-        LogInfo(fmt::format("waiting for {}, which `tandem train` with data.source: stream writes",
-                            ManifestOf(args.follow).string()));
-      });
-      if (manifest.ended) break;
-      const Config config = ConfigToFollow(args, manifest);
-      try {
-        WithLabellingNetwork(config, [&](const Labelling& labelling) {
-          follows = FollowWith(args, manifest, labelling, signals.stop(), progress) ==
-                    FollowEnd::kConfigChanged;
-          return kDone;
-        });
-      } catch (const InputError&) {
-        // The run may have published newer weights, and removed these before they were read.
-        if (ReadManifest(args.follow) == manifest) throw;
-      }
-    }
-  } catch (const Stopped&) {
-    LogInfo(FollowReporter::Describe(progress));
-    LogWarning("stopped; the run goes on without this generator");
-    return kSignalBase + signals.caught();
-  }
-  LogInfo(fmt::format("the run has ended; {}", FollowReporter::Describe(progress)));
-  return kDone;
 }
 
 // The config and the folder of a set of shards, or with --follow the run that gets the rows.
@@ -391,7 +244,8 @@ void AddShardingOptions(CLI::App& generate, ShardingOptions& sharding) {
 void AddGenerate(CommandLine& line) {
   const auto args = std::make_shared<GenerateArgs>();
   CLI::App& generate = AddCommand(line, "generate", "Write training examples to disk", [args] {
-    return args->follow.empty() ? RunGenerate(*args) : Follow(*args);
+    if (args->follow.empty()) return RunGenerate(*args);
+    return Follow({.run = args->follow, .name = args->name, .overrides = args->overrides});
   });
   AddFollowerOptions(generate, *args, AddSourceOptions(generate, *args));
   AddProcessOptions(generate, args->process);

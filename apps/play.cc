@@ -1,23 +1,20 @@
 // tandem play DOMAIN[:ARG] [--model RUN_DIR]
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "apps/command_line.h"
+#include "apps/game.h"
+#include "apps/line_reader.h"
 #include "apps/output.h"
 #include "base/machine.h"
 #include "base/signals.h"
@@ -34,7 +31,7 @@ constexpr std::int64_t kMaxSteps = 1'000'000;
 
 struct PlayArgs {
   StartArgs start;
-  ModelArgs model;  // no network if `model.run` is empty
+  ModelArgs model;  // no network if `model.runs` is empty
 };
 
 std::string Count(std::size_t moves) { return Counted(static_cast<long long>(moves), "move"); }
@@ -48,110 +45,6 @@ std::int64_t ParseCount(std::string_view command, std::string_view text,
   throw InputError(fmt::format("{}: found '{}', expected a whole number from 1 to {}", command,
                                text, kMaxSteps));
 }
-
-// `Game` holds the current state of a puzzle and the moves that led to it from the start.
-class Game {
- public:
-  // `domain` must outlive the game.
-  Game(const Domain& domain, std::vector<std::uint8_t> start)
-      : domain_(domain), state_(std::move(start)) {}
-
-  std::span<const std::uint8_t> state() const { return state_; }
-  bool solved() const { return IsGoal(domain_, state()); }
-
-  // Number and total cost of the moves since the start, without undone ones.
-  std::size_t moves() const { return history_.size(); }
-  float cost() const {
-    float cost = 0;
-    for (const PastMove& move : history_) cost += move.cost;
-    return cost;
-  }
-
-  // Makes moves until one does not apply. Returns how many it made.
-  std::size_t Move(std::span<const Action> actions) {
-    for (std::size_t i = 0; i < actions.size(); ++i) {
-      if (!Applies(actions[i])) return i;
-      history_.push_back({.before = state_, .cost = domain_.spec().action_costs[actions[i]]});
-      domain_.Apply(Rows(std::span(state_)), {&actions[i], 1});
-    }
-    return actions.size();
-  }
-
-  // Undoes the last `count` moves, or all if there are fewer. Returns how many it undid.
-  std::size_t Undo(std::size_t count) {
-    count = std::min(count, history_.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      state_ = std::move(history_.back().before);
-      history_.pop_back();
-    }
-    return count;
-  }
-
-  // Restarts the game from `start`, with no moves made.
-  void Start(std::vector<std::uint8_t> start) {
-    state_ = std::move(start);
-    history_.clear();
-  }
-
- private:
-  struct PastMove {
-    std::vector<std::uint8_t> before;  // undo needs it, because not every action has an inverse
-    float cost;
-  };
-
-  bool Applies(Action action) const {
-    std::vector<std::uint8_t> applies(static_cast<std::size_t>(domain_.spec().num_actions()));
-    domain_.Mask(ConstRows(state()), applies);
-    return applies[action] != 0;
-  }
-
-  const Domain& domain_;
-  std::vector<std::uint8_t> state_;
-  std::vector<PastMove> history_;
-};
-
-// `LineReader` reads lines from standard input, which may be a pipe, a file or a terminal. Unlike
-// std::getline, it stops waiting once a stop is requested.
-class LineReader {
- public:
-  // Returns the next line without its line feed. Returns nothing at the end of the input, or once
-  // `stop` is reached. Throws Error if the input cannot be read.
-  std::optional<std::string> Next(const StopSignal& stop) {
-    std::size_t end = read_.find('\n');
-    while (end == std::string::npos) {
-      const std::size_t seen = read_.size();
-      if (!Fill(stop)) break;
-      end = read_.find('\n', seen);
-    }
-    if (stop.Reached() || (end == std::string::npos && read_.empty())) return std::nullopt;
-    std::string line = read_.substr(0, end);
-    read_.erase(0, end == std::string::npos ? end : end + 1);
-    return line;
-  }
-
- private:
-  // A signal that arrives between the check of `stop` and the wait is noticed after this time.
-  static constexpr int kPollIntervalMs = 100;
-
-  // Waits for more input. Returns false at the end of the input or once `stop` is reached.
-  bool Fill(const StopSignal& stop) {
-    while (!stop.Reached()) {
-      pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-      if (::poll(&input, 1, kPollIntervalMs) <= 0) continue;
-      std::array<char, 4096> bytes{};
-      const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) {
-        throw Error(std::string("cannot read standard input: ") + std::strerror(errno));
-      }
-      read_.append(bytes.data(), static_cast<std::size_t>(count));
-      return count > 0;
-    }
-    return false;
-  }
-
-  std::string read_;  // input that has been read but not returned
-};
 
 // An interactive session. Each line of the input is moves or a command.
 class Session {
@@ -383,18 +276,17 @@ void CheckTrainedOn(const HintProvider& hints, const PlayArgs& args) {
   const std::string& wanted = args.start.domain;
   if (wanted == trained || wanted == trained.substr(0, trained.find(':'))) return;
   if (MakeDomain(wanted)->spec().name == trained) return;
-  throw InputError(
-      fmt::format("the network of {} is for {}, not for {}", args.model.run, trained, wanted));
+  throw InputError(fmt::format("the network of {} is for {}, not for {}", args.model.runs.front(),
+                               trained, wanted));
 }
 
 int RunPlay(const PlayArgs& args) {
-  if (!args.model.run.empty()) {
+  if (!args.model.runs.empty()) {
     const std::unique_ptr<HintProvider> hints = OpenHintProvider(args.model);
     CheckTrainedOn(*hints, args);
     return Session(hints->domain(), hints.get(), args.start).Run();
   }
-  if (args.model.checkpoint != "last" || !args.model.more_checkpoints.empty() ||
-      !args.model.overrides.empty()) {
+  if (args.model.checkpoints != ModelArgs().checkpoints || !args.model.overrides.empty()) {
     throw InputError("--checkpoint and --set need a network: expected --model with them");
   }
   const auto domain = MakeDomain(args.start.domain);

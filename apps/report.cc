@@ -94,20 +94,21 @@ std::string Bottleneck(const RunFiles& files) {
 }
 
 std::vector<std::pair<std::string, std::string>> FactsOf(const RunFiles& files) {
-  const UpdatePoint& last = files.updates.curve.back();
+  const std::vector<UpdatePoint>& curve = files.updates.curve;
+  const UpdatePoint& last = curve.back();
   std::vector<std::pair<std::string, std::string>> facts = {
       {"puzzle", files.config.domain.full_name()},
       {"target", ValueText(files.config, "generate.target")},
       {"mode", ValueText(files.config, "pipeline.mode")},
-      {"updates", WithThousands(std::ssize(files.updates.curve))},
+      {"updates", WithThousands(std::ssize(curve))},
       {"examples", WithThousands(last.examples)},
       {"time", HumanSeconds(last.seconds)},
       {"final loss", fmt::format("{:.4g}", last.loss)}};
-  for (const UpdatePoint& point : files.updates.curve) {
-    if (!point.solve_rate) continue;
-    const std::string text = fmt::format("{:.1f} %", 100 * *point.solve_rate);
-    if (facts.back().first == "validation solved") facts.pop_back();
-    facts.emplace_back("validation solved", text);
+  const auto validated = std::find_if(curve.rbegin(), curve.rend(), [](const UpdatePoint& point) {
+    return point.solve_rate.has_value();
+  });
+  if (validated != curve.rend()) {
+    facts.emplace_back("validation solved", fmt::format("{:.1f} %", 100 * *validated->solve_rate));
   }
   if (const auto found = files.summary.find("parameters");
       found != files.summary.end() && found->is_number_integer()) {
@@ -188,7 +189,7 @@ void AddPuzzle(const ReportArgs& args, const Config& config, const StopSignal& s
                ReportPage& page) {
   constexpr int kAttempts = 6;
   const std::unique_ptr<HintProvider> hints =
-      OpenHintProvider({.run = args.evaluate.run, .overrides = args.evaluate.overrides});
+      OpenHintProvider({.runs = {args.evaluate.run}, .overrides = args.evaluate.overrides});
   const Domain& domain = hints->domain();
   std::int64_t steps = args.random > 0 ? args.random : config.generate.max_scramble;
   for (int attempt = 0; attempt < kAttempts;

@@ -15,7 +15,7 @@
 
 #include "base/stop_signal.h"
 #include "config/load.h"
-#include "search/greedy.h"
+#include "search/hint.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"

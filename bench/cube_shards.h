@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/mapped_file.h"
+#include "base/open_file.h"
 #include "data/shard_set.h"
 #include "generate/generate_shards.h"
 #include "generate/generator.h"
+#include "generate/spec_of_set.h"
 #include "support/temp_folder.h"
 #include "tandem/registry.h"
 

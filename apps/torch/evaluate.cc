@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "apps/output.h"
+#include "apps/torch/solve_result.h"
 #include "apps/torch_library.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -25,7 +26,8 @@
 #include "compare/run_record.h"
 #include "config/fields.h"
 #include "nn/torch_message.h"
-#include "search/expander.h"
+#include "search/costs.h"
+#include "search/state_evaluator.h"
 #include "tandem/error.h"
 #include "train/checkpoint.h"
 #include "train/loaded_model.h"
@@ -164,15 +166,9 @@ class Evaluation {
     const Stopwatch watch;
     SolveProblems(problems_, model_.domain(), *search_, stop,
                   [&](std::size_t number, const SearchResult& result) {
-                    SolveOutcome outcome{.solved = result.solved,
-                                         .length = std::ssize(result.actions),
-                                         .nodes = result.nodes,
-                                         .seconds = result.seconds};
-                    const Problem& problem = problems_[number];
-                    outcome.best_known = problem.best_known;
-                    if (problem.optimal) {
-                      outcome.optimal = *problem.optimal;
-                      outcome.cost = static_cast<double>(*problem.optimal) * least_cost;
+                    SolveOutcome outcome = OutcomeOf(problems_[number], result);
+                    if (outcome.optimal) {
+                      outcome.cost = static_cast<double>(*outcome.optimal) * least_cost;
                       if (!estimates.empty()) outcome.estimate = estimates[number];
                     }
                     outcomes_.push_back(outcome);
@@ -188,9 +184,9 @@ class Evaluation {
       states.insert(states.end(), problem.state.begin(), problem.state.end());
     }
     const ConstRows rows(states.data(), problems_.size(), model_.domain().spec().state_size);
-    Expander expander(model_.domain(), model_.net(),
-                      static_cast<std::size_t>(model_.config().inference.rows_at_once()));
-    const std::span<const float> estimates = expander.Estimate(rows, stop);
+    StateEvaluator evaluator(model_.domain(), model_.net(),
+                             static_cast<std::size_t>(model_.config().inference.rows_at_once()));
+    const std::span<const float> estimates = evaluator.Estimate(rows, stop);
     return {estimates.begin(), estimates.end()};
   }
 
@@ -214,7 +210,7 @@ std::vector<EvaluatedNetwork> EvaluateUntilFailure(const std::vector<EvaluatedNe
     } catch (...) {
       failure = std::current_exception();
     }
-    const EvaluationFigures& figures = network.figures;
+    const SolveFigures& figures = network.figures;
     const bool complete = network.complete;
     if (complete || figures.states > 0) {
       LogInfo(fmt::format("[{}/{}] {}: solved {} of {} in {}", done.size() + 1, networks.size(),
@@ -232,7 +228,7 @@ void Print(const std::vector<EvaluatedNetwork>& networks, std::optional<std::siz
   fmt::print("{}", EvaluationTable(networks));
   if (!best) return;
   const EvaluatedNetwork& network = networks[*best];
-  const EvaluationFigures& figures = network.figures;
+  const SolveFigures& figures = network.figures;
   if (figures.known) {
     fmt::print("\n{}:\n{}", network.name, ByLengthTable(figures));
   }
@@ -300,9 +296,9 @@ int Evaluate(const EvaluateArgs& args) {
   CheckResultFile("--json", args.json, args);
   CheckResultFile("--figure", figure, args);
   std::vector<EvaluatedNetwork> networks = NetworksOf(args, run);
-  LoadedModel model({.run = args.run,
-                     .checkpoint = networks.back().file.empty() ? run.checkpoint().string()
-                                                                : networks.back().file.string(),
+  const fs::path& latest = networks.back().file;
+  LoadedModel model({.runs = {args.run},
+                     .checkpoints = {(latest.empty() ? run.checkpoint() : latest).string()},
                      .overrides = args.overrides});
   const std::vector<UpdatePoint> training = TrainingOf(run, model.config());
   LocateInTraining(networks, run, training);

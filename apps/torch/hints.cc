@@ -5,7 +5,7 @@
 
 #include "apps/torch_library.h"
 #include "nn/torch_message.h"
-#include "search/greedy.h"
+#include "search/hint.h"
 #include "search/search.h"
 #include "train/loaded_model.h"
 

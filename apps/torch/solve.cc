@@ -9,12 +9,12 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/output.h"
+#include "apps/torch/solve_result.h"
 #include "apps/torch_library.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -30,172 +30,6 @@
 
 namespace tandem {
 namespace {
-
-using nlohmann::ordered_json;
-
-// `SolveResult` is the outcome of one line of the states file.
-struct SolveResult {
-  Problem line;
-  SearchResult search;
-  std::string error;  // why there is no solution; "" if there is one
-};
-
-double Mean(double part, std::size_t of) { return of == 0 ? 0.0 : part / static_cast<double>(of); }
-
-double BytesPerNode(const SearchResult& search) {
-  return Mean(static_cast<double>(search.bytes), static_cast<std::size_t>(search.stored));
-}
-
-ordered_json PartialToJson(const Partial& best, const Domain& domain) {
-  return {{"moves", FormatActions(domain.spec(), best.actions)},
-          {"length", best.actions.size()},
-          {"cost", best.cost},
-          {"estimate", best.estimate}};
-}
-
-std::string Memory(const std::vector<SolveResult>& results) {
-  std::int64_t stored = 0;
-  std::int64_t bytes = 0;
-  std::int64_t most = 0;
-  for (const SolveResult& result : results) {
-    stored += result.search.stored;
-    bytes += result.search.bytes;
-    most = std::max(most, result.search.bytes);
-  }
-  if (stored == 0) return "";
-  return fmt::format("memory        {:.0f} bytes per stored node, at most {} for one puzzle\n",
-                     static_cast<double>(bytes) / static_cast<double>(stored),
-                     HumanBytes(static_cast<double>(most)));
-}
-
-// Returns "not solved    3: 2 at the node limit, 1 exhausted", or "" if every search succeeded.
-std::string NotSolved(const std::vector<SolveResult>& results) {
-  std::string reasons;
-  std::size_t unsolved = 0;
-  for (const Ended why : {Ended::kNodeLimit, Ended::kMemoryLimit, Ended::kTimeLimit,
-                          Ended::kLengthLimit, Ended::kCostLimit, Ended::kExhausted}) {
-    const auto count = std::ranges::count_if(results, [&](const SolveResult& result) {
-      return result.line.error.empty() && !result.search.solved && result.search.ended == why;
-    });
-    if (count == 0) continue;
-    unsolved += static_cast<std::size_t>(count);
-    reasons += fmt::format("{}{} {}{}", reasons.empty() ? "" : ", ", count,
-                           why == Ended::kExhausted ? "" : "at the ", NameOf(why));
-  }
-  return reasons.empty() ? "" : fmt::format("not solved    {}: {}\n", unsolved, reasons);
-}
-
-std::string NotSearched(const std::vector<SolveResult>& results) {
-  const auto count = std::ranges::count_if(
-      results, [](const SolveResult& result) { return !result.line.error.empty(); });
-  return count == 0 ? "" : fmt::format("not a state   {}\n", Counted(count, "line"));
-}
-
-std::string Lengths(const std::vector<SolveResult>& results) {
-  std::size_t solved = 0;
-  std::size_t with_optimal = 0;
-  std::size_t optimal = 0;
-  double length = 0;
-  double length_with_optimal = 0;
-  double optimal_length = 0;
-  double found_length = 0;
-  for (const SolveResult& result : results) {
-    if (!result.search.solved) continue;
-    const auto moves = static_cast<double>(result.search.actions.size());
-    ++solved;
-    length += moves;
-    found_length += static_cast<double>(result.search.found_length.value_or(0));
-    if (!result.line.optimal) continue;
-    ++with_optimal;
-    length_with_optimal += moves;
-    optimal_length += *result.line.optimal;
-    if (moves == *result.line.optimal) ++optimal;
-  }
-  std::string table = fmt::format("\nsolved        {} of {}\n", solved, results.size());
-  table += NotSolved(results) + NotSearched(results);
-  if (solved > 0) {
-    const std::string before =
-        found_length > 0 ? fmt::format(", shortened from {:.2f}", Mean(found_length, solved)) : "";
-    table += fmt::format("mean length   {:.2f}{}\n", Mean(length, solved), before);
-  }
-  if (with_optimal > 0) {
-    const std::string theirs =
-        with_optimal == solved
-            ? ""
-            : fmt::format(", their mean {:.2f}", Mean(length_with_optimal, with_optimal));
-    table += fmt::format("mean optimal  {:.2f}, reached by {} of {}{}\n",
-                         Mean(optimal_length, with_optimal), optimal, with_optimal, theirs);
-  }
-  return table;
-}
-
-// Returns the JSON object of a result. docs/solve.md lists its keys.
-ordered_json ToJson(const SolveResult& result, const Domain& domain) {
-  const SearchResult& search = result.search;
-  ordered_json json = {{"id", result.line.id},
-                       {"state", result.line.text},
-                       {"solved", search.solved},
-                       {"moves", nullptr},
-                       {"length", nullptr}};
-  if (search.solved) {
-    json["moves"] = FormatActions(domain.spec(), search.actions);
-    json["length"] = search.actions.size();
-  }
-  if (search.found_length) json["found_length"] = *search.found_length;
-  if (result.line.optimal) json["optimal"] = *result.line.optimal;
-  json["cost"] = search.solved ? ordered_json(search.cost) : ordered_json();
-  json["ended"] = result.line.error.empty() ? ordered_json(NameOf(search.ended)) : ordered_json();
-  json["best"] = search.best ? PartialToJson(*search.best, domain) : ordered_json();
-  json["nodes"] = search.nodes;
-  json["expanded"] = search.expanded;
-  json["stored"] = search.stored;
-  json["bytes_per_node"] = BytesPerNode(search);
-  json["seconds"] = search.seconds;
-  json["error"] = result.error.empty() ? ordered_json() : ordered_json(result.error);
-  return json;
-}
-
-// Describes a result in one line of text.
-std::string DescribeResult(const SolveResult& result, const Domain& domain) {
-  const SearchResult& search = result.search;
-  const std::string id =
-      result.line.id.is_string() ? result.line.id.get<std::string>() : DumpJson(result.line.id);
-  if (!search.solved) {
-    const std::string best = search.best
-                                 ? fmt::format("; best: estimate {:.2f}, after {} moves",
-                                               search.best->estimate, search.best->actions.size())
-                                 : "";
-    return fmt::format("{:>6}  not solved: {}{}", id, result.error, best);
-  }
-  const std::string optimal =
-      result.line.optimal ? fmt::format(" (optimal {})", *result.line.optimal) : "";
-  const std::string found =
-      search.found_length ? fmt::format(", shortened from {},", *search.found_length) : "";
-  return fmt::format("{:>6}  {} moves{}{} in {}: {}", id, search.actions.size(), optimal, found,
-                     HumanSeconds(search.seconds), FormatActions(domain.spec(), search.actions));
-}
-
-// Summarises all results in a table of text. `seconds` is their total time.
-std::string Summarise(const std::vector<SolveResult>& results, double seconds) {
-  std::int64_t nodes = 0;
-  std::int64_t expanded = 0;
-  std::size_t searched = 0;
-  for (const SolveResult& result : results) {
-    if (result.line.error.empty()) ++searched;
-    nodes += result.search.nodes;
-    expanded += result.search.expanded;
-  }
-  std::string table = Lengths(results);
-  if (searched > 0) {
-    table += fmt::format("mean time     {} a puzzle\n", HumanSeconds(Mean(seconds, searched)));
-  }
-  if (seconds > 0) {
-    table += fmt::format("nodes         {} generated, {} per second\n", WithThousands(nodes),
-                         WithThousands(static_cast<long long>(double(nodes) / seconds)));
-    table += fmt::format("expanded      {} states\n", WithThousands(expanded));
-  }
-  return table + Memory(results);
-}
 
 // `ResultWriter` writes results as they arrive. JSON lines go to --out if it is given, else to
 // standard output. Readable lines go to standard output if --out is given or standard output is a
@@ -225,7 +59,7 @@ class ResultWriter {
   // Completes the file and prints the summary.
   void Finish(const std::vector<SolveResult>& results, double seconds) {
     if (file_) file_->Commit();
-    std::fputs(Summarise(results, seconds).c_str(), for_people_ ? stdout : stderr);
+    std::fputs(DescribeResults(results, seconds).c_str(), for_people_ ? stdout : stderr);
   }
 
  private:

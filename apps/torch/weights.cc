@@ -17,6 +17,7 @@
 #include "config/load.h"
 #include "config/write.h"
 #include "nn/deepxube_weights.h"
+#include "nn/network_weights.h"
 #include "nn/tensor_file.h"
 #include "nn/torch_message.h"
 #include "tandem/error.h"

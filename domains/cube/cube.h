@@ -10,6 +10,7 @@
 
 #include "cube/geometry.h"
 #include "cube/pairs.h"
+#include "cube/pieces.h"
 #include "tandem/permutation.h"
 #include "tandem/registry.h"
 

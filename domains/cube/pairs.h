@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "cube/geometry.h"
+#include "cube/pieces.h"
 
 namespace tandem::cube {
 

@@ -23,6 +23,9 @@ using Array = nb::ndarray<nb::numpy, T>;
 
 using Shape = std::vector<std::size_t>;
 
+/// Number of rows that are worked on as one task of ForRanges.
+inline constexpr std::size_t kGrain = 256;
+
 /// `StateBatch` views states that Python passed: an array of bytes of shape (n, row_size), or one
 /// state of shape (row_size,). It copies them only if they are not contiguous.
 class StateBatch {

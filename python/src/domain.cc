@@ -24,7 +24,6 @@
 namespace tandem::python {
 namespace {
 
-constexpr std::size_t kGrain = 256;  // rows of a task
 constexpr std::int64_t kLongestScramble = 1'000'000;
 
 // All work on rows is done without the GIL, also for one row: a puzzle that is written in Python

@@ -50,8 +50,9 @@ void Paint(const Picture& picture, int scale, ImageSize size, std::span<std::uin
   const std::size_t line = scale < kSmallestWithLines ? 0 : 1;
   for (const Cell& cell : picture.cells) {
     const Colour colour = ColourOf(cell);
-    const std::size_t right = Pixels(cell.x + cell.width, scale) - line;
-    const std::size_t below = Pixels(cell.y + 1, scale) - line;
+    // A cell without an area has no line.
+    const std::size_t right = std::max(Pixels(cell.x + cell.width, scale), line) - line;
+    const std::size_t below = std::max(Pixels(cell.y + 1, scale), line) - line;
     for (std::size_t y = Pixels(cell.y, scale); y < below; ++y) {
       for (std::size_t x = Pixels(cell.x, scale); x < right; ++x) {
         std::ranges::copy(colour,

@@ -27,8 +27,6 @@
 namespace tandem::python {
 namespace {
 
-constexpr std::size_t kGrain = 256;  // rows of a task
-
 /// `Solution` is the outcome of the search for one state.
 struct Solution {
   SearchResult search;
@@ -42,11 +40,8 @@ class PythonNetwork {
   PythonNetwork(const std::filesystem::path& run, const std::string& checkpoint,
                 const Settings& settings) {
     const nb::gil_scoped_release release;
-    const ModelArgs args{.run = run.string(),
-                         .checkpoint = checkpoint,
-                         .overrides = ToOverrides(settings),
-                         .more_runs = {},
-                         .more_checkpoints = {}};
+    const ModelArgs args{
+        .runs = {run.string()}, .checkpoints = {checkpoint}, .overrides = ToOverrides(settings)};
     network_ = std::make_shared<TrainedNetwork>(args);
   }
 

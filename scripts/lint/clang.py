@@ -24,10 +24,14 @@ def find_tool(name):
     return path
 
 
-def sources():
-    """Every .h, .cc and .cu file that git tracks or would track."""
-    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard",
-                             "*.h", "*.cc", "*.cu"], cwd=SOURCE, capture_output=True, text=True)
+def files_of_git(*patterns):
+    """Every file that git tracks or would track. `patterns` such as *.h choose some of them."""
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns],
+                            cwd=SOURCE, capture_output=True, text=True)
     if listed.returncode != 0:
         sys.exit(f"git cannot list the sources: {listed.stderr.strip()}")
     return [path for name in listed.stdout.splitlines() if (path := SOURCE / name).exists()]
+
+
+def sources():
+    return files_of_git("*.h", "*.cc", "*.cu")

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-from clang import SOURCE
+from clang import SOURCE, files_of_git
 
 
 def is_python(path):
@@ -19,15 +19,6 @@ def is_python(path):
         return path.suffix == ".py"
     with open(path, "rb") as file:
         return re.match(rb"#!.*python", file.readline(100)) is not None
-
-
-def sources():
-    """Every file with Python code that git tracks or would track."""
-    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-                            cwd=SOURCE, capture_output=True, text=True)
-    if listed.returncode != 0:
-        sys.exit(f"git cannot list the sources: {listed.stderr.strip()}")
-    return [path for name in listed.stdout.splitlines() if is_python(path := SOURCE / name)]
 
 
 def is_excused(finding):
@@ -43,7 +34,7 @@ def check(_build):
     tool = shutil.which("pyflakes3") or shutil.which("pyflakes")
     if tool is None:
         sys.exit("pyflakes is not installed; `make lint` installs it on Debian")
-    files = sources()
+    files = [path for path in files_of_git() if is_python(path)]
     result = subprocess.run([tool, *files], cwd=SOURCE, capture_output=True, text=True)
     found = [line for line in result.stdout.splitlines() if not is_excused(line)]
     print("".join(f"{line}\n" for line in found) + result.stderr, end="")

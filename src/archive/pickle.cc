@@ -10,7 +10,10 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "tandem/error.h"
 
@@ -23,17 +26,10 @@ static_assert(std::endian::native == std::endian::little,
 // All the names that a pickle may contain. Other names are never looked up.
 enum class Callable : std::uint8_t { kRebuildTensor, kOrderedDict };
 
-// The types of elements, in the order of StoredType.
-struct TypeInfo {
-  std::string_view storage;  // its name in the module torch
-  std::size_t bytes;
-};
-
-constexpr std::array kTypes = {
-    TypeInfo{"DoubleStorage", 8},   TypeInfo{"FloatStorage", 4}, TypeInfo{"HalfStorage", 2},
-    TypeInfo{"BFloat16Storage", 2}, TypeInfo{"LongStorage", 8},  TypeInfo{"IntStorage", 4},
-    TypeInfo{"ShortStorage", 2},    TypeInfo{"CharStorage", 1},  TypeInfo{"ByteStorage", 1},
-};
+// The names of the types' storages in the module torch, in the order of StoredType.
+constexpr std::array<std::string_view, 9> kStorages = {
+    "DoubleStorage", "FloatStorage", "HalfStorage", "BFloat16Storage", "LongStorage",
+    "IntStorage",    "ShortStorage", "CharStorage", "ByteStorage"};
 
 struct Tuple;
 
@@ -46,7 +42,7 @@ struct Storage {
 // A dictionary under construction. The names come from the file, which could choose them so that
 // they collide in a hash table.
 struct OpenDict {
-  PickledDict dict;
+  StoredDict dict;
   std::set<std::string> names;
 };
 
@@ -111,7 +107,7 @@ class PickleReader {
   PickleReader(std::string_view pickle, const StorageFinder& storages, const PickleLimits& limits)
       : pickle_(pickle), storages_(storages), limits_(limits) {}
 
-  PickledDict Read() {
+  StoredDict Read() {
     if (pickle_.size() > limits_.bytes) {
       throw Error(fmt::format("its pickle has {} bytes, expected at most {}", pickle_.size(),
                               limits_.bytes));
@@ -239,8 +235,8 @@ class PickleReader {
     const std::string_view name = Line();
     if (module == "torch._utils" && name == "_rebuild_tensor_v2") return Callable::kRebuildTensor;
     if (module == "collections" && name == "OrderedDict") return Callable::kOrderedDict;
-    for (std::size_t i = 0; i < kTypes.size(); ++i) {
-      if (module == "torch" && name == kTypes[i].storage) return static_cast<StoredType>(i);
+    for (std::size_t i = 0; i < kStorages.size(); ++i) {
+      if (module == "torch" && name == kStorages[i]) return static_cast<StoredType>(i);
     }
     Fail(fmt::format("it names {}.{}, which no tensor file needs", Shown(module), Shown(name)));
   }
@@ -331,7 +327,7 @@ class PickleReader {
     return true;
   }
 
-  PickledValue Finished(Value value) const {
+  StoredValue Finished(Value value) const {
     if (const auto* flag = std::get_if<bool>(&value)) return *flag;
     if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
     if (const auto* real = std::get_if<double>(&value)) return *real;
@@ -492,10 +488,8 @@ class PickleReader {
 
 }  // namespace
 
-std::size_t BytesOf(StoredType type) { return kTypes[static_cast<std::size_t>(type)].bytes; }
-
-PickledDict ReadPickle(std::string_view pickle, const StorageFinder& storages,
-                       const PickleLimits& limits) {
+StoredDict ReadPickle(std::string_view pickle, const StorageFinder& storages,
+                      const PickleLimits& limits) {
   return PickleReader(pickle, storages, limits).Read();
 }
 

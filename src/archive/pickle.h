@@ -6,53 +6,11 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <variant>
-#include <vector>
+
+#include "archive/stored_dict.h"
 
 namespace tandem {
-
-/// The types of elements that a file may hold. Tables elsewhere are in this order.
-enum class StoredType : std::uint8_t {
-  kFloat64,
-  kFloat32,
-  kFloat16,
-  kBFloat16,
-  kInt64,
-  kInt32,
-  kInt16,
-  kInt8,
-  kUint8
-};
-
-std::size_t BytesOf(StoredType type);
-
-/// StoredTensor is a tensor in a file. The element at index (i, j, ...) is element
-/// i * strides[0] + j * strides[1] + ... of `bytes`; all elements are within `bytes`. The first
-/// byte is aligned to BytesOf(type).
-struct StoredTensor {
-  StoredType type = StoredType::kFloat32;
-  std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides;  ///< in elements, 0 or more
-  std::span<const std::byte> bytes;   ///< first to last element; refers to the file's memory
-};
-
-struct PickledEntry;
-
-/// PickledDict is a dictionary. Names are unique, and entries are in the order of the file.
-struct PickledDict {
-  std::vector<PickledEntry> entries;
-};
-
-/// PickledValue is the value of an entry. std::monostate stands for Python's None.
-using PickledValue = std::variant<std::monostate, bool, std::int64_t, double, std::string,
-                                  StoredTensor, PickledDict>;
-
-struct PickledEntry {
-  std::string name;
-  PickledValue value;
-};
 
 /// PickleLimits limits the contents of a pickle, so that a small file cannot use much memory or
 /// time.
@@ -72,7 +30,7 @@ using StorageFinder =
 /// Reads a pickle whose value is a dictionary from names to tensors, numbers, texts and
 /// dictionaries. Accepts only the opcodes and names that such a dictionary needs. Throws Error that
 /// says what is wrong and at which byte, without the name of the file.
-PickledDict ReadPickle(std::string_view pickle, const StorageFinder& storages,
-                       const PickleLimits& limits);
+StoredDict ReadPickle(std::string_view pickle, const StorageFinder& storages,
+                      const PickleLimits& limits);
 
 }  // namespace tandem

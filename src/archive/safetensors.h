@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "archive/pickle.h"
+#include "archive/stored_dict.h"
 
 namespace tandem {
 
 /// Safetensors is the content of a file.
 struct Safetensors {
-  PickledDict tensors;  ///< StoredTensor only, in the order of their bytes
+  StoredDict tensors;  ///< StoredTensor only, in the order of their bytes
   std::map<std::string, std::string> metadata;
 };
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "archive/pickle.h"
+#include "archive/stored_dict.h"
 #include "base/hash.h"
 
 namespace tandem {
@@ -18,7 +18,7 @@ namespace tandem {
 /// If the file has a hash, it is checked first. A hostile file can have a correct hash, so for any
 /// bytes the tensors stay within `file`, and the result stays within PickleLimits. Throws Error
 /// that says what is wrong, without the name of the file.
-PickledDict ReadTensorArchive(std::span<const std::byte> file);
+StoredDict ReadTensorArchive(std::span<const std::byte> file);
 
 /// HashedArchive adds the hash to a zip archive that LibTorch writes from front to back.
 class HashedArchive {

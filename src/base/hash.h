@@ -1,6 +1,7 @@
 // A hash that detects changed bytes.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,5 +26,8 @@ class Hash {
 };
 
 inline constexpr std::size_t kHashDigits = 32;
+
+/// The Hash of `bytes`, as hexadecimal digits.
+std::string HashOf(std::string_view bytes);
 
 }  // namespace tandem

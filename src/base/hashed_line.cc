@@ -20,9 +20,7 @@ constexpr std::size_t kEntrySize = kBegin.size() + kHashDigits + kEnd.size();
 
 // Returns the end of a line. `text` is the line before that.
 std::string HashEntry(std::string_view text) {
-  Hash hash;
-  hash.Add(text);
-  return fmt::format("{}{}{}", kBegin, hash.Hex(), kEnd);
+  return fmt::format("{}{}{}", kBegin, HashOf(text), kEnd);
 }
 
 }  // namespace

@@ -55,7 +55,9 @@ std::string WithThousands(long long value) {
   return digits;
 }
 
-double RoundedReal(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+double RoundedReal(double value) {
+  return ParseNumber<double>(fmt::format("{:.6g}", value)).value_or(value);
+}
 
 double RoundedSeconds(double seconds) { return std::round(seconds * 1e6) / 1e6; }
 

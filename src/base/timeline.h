@@ -1,4 +1,4 @@
-// The time of a run's threads: phases, the tracks that count them, and traces.
+// The time of a run's threads: the tracks that count their phases, and traces.
 #pragma once
 
 #include <array>
@@ -10,78 +10,15 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "base/phase.h"
+
 namespace tandem {
-
-/// Phase is what a thread spends its time on. The names (PhaseName) appear in files that other
-/// programs read, so add phases but do not rename them.
-enum class Phase : std::uint8_t {
-  kUnnamed,  ///< time outside all spans; never reported, so that missing spans show as missing time
-  kIdle,     ///< between two tasks
-  kSetUp,    ///< choosing the number of updates, creating the network, starting threads
-
-  // Generation.
-  kGenerate,          ///< distributing the work of a fill
-  kScramble,          ///< random walks
-  kExpand,            ///< expanding states and testing the children for goals
-  kEvaluate,          ///< evaluating with the target network
-  kBackUp,            ///< computing labels from the children's estimates
-  kWrite,             ///< encoding states for the buffer or for the target network
-  kWaitForWorkers,    ///< waiting until the workers have finished the work given to them
-  kWaitForInference,  ///< waiting until the main thread has evaluated states (sync_main)
-  kWaitForFreeSlot,   ///< waiting until the trainer returns a buffer
-
-  // Making batches.
-  kShuffle,
-  kGather,        ///< copying rows of the buffer into a batch
-  kHostToDevice,  ///< starting the transfer of a batch to the device
-  kWaitForRoom,   ///< waiting until the trainer returns a batch
-
-  // Reading shards.
-  kDiskLoad,      ///< reading a chunk from disk and verifying it
-  kWaitForChunk,  ///< transfer thread: waiting until the next chunk has been read
-  kGpuTransfer,   ///< transferring a chunk to the device, until it has arrived
-  kGpuQueueWait,  ///< training thread: waiting until a chunk is on the device
-
-  // Training.
-  kWaitForRows,   ///< waiting until a buffer is full
-  kServe,         ///< evaluating states for the generator (sync_main)
-  kReplay,        ///< storing rows in replay and drawing a sample of them
-  kWaitForBatch,  ///< waiting until the prefetch thread has made a batch
-  kForward,
-  kBackward,
-  kClipGradients,
-  kOptimizer,
-  kWaitForDevice,
-  kReduce,        ///< preparing the exchange of gradients with other ranks, and their mean
-  kWaitForRanks,  ///< waiting for the other ranks and for the exchange
-  kPublish,       ///< copying the weights to the target network
-
-  // Between updates.
-  kKeepState,  ///< copying the state that is saved if the next update fails
-  kValidation,
-  kCheckpoint,
-  kReport,  ///< writing metrics and calling observers of the run
-
-  kCount
-};
-
-inline constexpr auto kNumPhases = static_cast<std::size_t>(Phase::kCount);
-
-/// The name of a phase in files, such as "wait_for_rows".
-std::string_view PhaseName(Phase phase);
-
-/// The phase of this name, or nothing.
-std::optional<Phase> PhaseNamed(std::string_view name);
-
-/// Whether the thread does no work in this phase.
-bool IsWait(Phase phase);
 
 /// The process number of GPU 0 in a trace; GPU i has the i-th number after it.
 inline constexpr int kFirstGpuProcess = 1000;
@@ -95,24 +32,6 @@ struct TraceEvent {
   std::string_view name;            ///< must have static storage duration
   std::int64_t number = kNoNumber;  ///< an update or iteration; for an arrow, the same at both ends
   std::chrono::steady_clock::time_point begin, end;  ///< equal for the ends of arrows
-};
-
-/// PhaseTimes holds the seconds that one or several threads spent in each phase.
-struct PhaseTimes {
-  std::array<double, kNumPhases> seconds{};
-  double wall_s = 0;         ///< wall time of the thread, or the sum over several threads
-  double synchronize_s = 0;  ///< part of `seconds` spent waiting for the device at ends of phases
-
-  double operator[](Phase phase) const { return seconds[static_cast<std::size_t>(phase)]; }
-  double& operator[](Phase phase) { return seconds[static_cast<std::size_t>(phase)]; }
-
-  /// The time in all named phases.
-  double Sum() const;
-  /// The time in all named phases that are not waits (IsWait).
-  double Work() const;
-
-  PhaseTimes& operator+=(const PhaseTimes& other);
-  PhaseTimes& operator-=(const PhaseTimes& other);
 };
 
 /// ThreadActivity says what a thread does now.

@@ -1,41 +1,16 @@
-// Compares the runs of several variants: statistics, a table and verdicts.
+// Compares the runs of several variants.
 #pragma once
 
-#include <cstddef>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "compare/run_record.h"
+#include "compare/spread.h"
 #include "compare/variants.h"
 
 namespace tandem {
-
-/// `Spread` holds the median and the range of some values.
-struct Spread {
-  double median = 0;
-  double least = 0;
-  double most = 0;
-};
-
-/// Returns the spread of one or more values.
-Spread SpreadOf(std::span<const double> values);
-
-/// Returns nothing if a value is missing.
-std::optional<Spread> SpreadOf(std::span<const std::optional<double>> values);
-
-/// Returns the p-value of a paired permutation test: the probability of a mean at least as far from
-/// 0 as that of `differences`, if chance alone decides the sign of each difference. Exact up to
-/// kExactPairs pairs; beyond that, estimated from a million random choices of signs, with at most
-/// 64 pairs.
-///
-/// With n pairs it is at least 2 / 2^n: 0.5 for 2, 0.25 for 3, 0.0625 for 5. It is 1 if all
-/// differences are 0.
-double ChanceOf(std::span<const double> differences);
-
-inline constexpr std::size_t kExactPairs = 20;
 
 /// `Ideal` is the shortest time in which perfect overlap could do the work of a run, without the
 /// cold start. It is the largest of the generator's critical path, the main thread's critical path,
@@ -61,6 +36,9 @@ struct VariantRuns {
   Variant variant;
   std::vector<RunRecord> runs;
 };
+
+/// Returns whether the networks of `runs` and `others` have the same weights for each seed.
+bool EqualWeights(const VariantRuns& runs, const VariantRuns& others);
 
 /// `Row` holds the results of one variant. Each spread is over the seeds.
 struct Row {
@@ -89,19 +67,5 @@ struct Row {
 /// Returns a row for each variant. The first variant is the baseline of the speed-ups. Requires at
 /// least one variant, and the same number of runs of each.
 std::vector<Row> Compare(std::span<const VariantRuns> variants);
-
-/// Fewest seeds for a verdict. Even if all of four seeds agree, chance alone makes them agree in
-/// one of eight cases.
-inline constexpr std::size_t kMinSeeds = 5;
-
-/// Returns a sentence for each row after the first: how it differs from the first in speed and in
-/// solve rate, and how often chance alone makes such a difference. If chance does so in more than
-/// 10 % of cases, the sentence says that no difference was shown.
-std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds);
-
-/// Returns the table as text: a line for each measure, and a column for each row.
-std::string TableText(std::span<const Row> rows);
-
-nlohmann::ordered_json ToJson(std::span<const Row> rows);
 
 }  // namespace tandem

@@ -106,14 +106,6 @@ void DrawCurves(Svg& svg, std::span<const VariantRuns> variants, const Quantity&
   svg.Text({left, kPanelTop - 8}, quantity.name);
 }
 
-bool WeightsEqualFirst(std::span<const VariantRuns> variants, std::size_t of) {
-  for (std::size_t seed = 0; seed < variants[of].runs.size(); ++seed) {
-    const std::string& weights = variants[of].runs[seed].weights_sha256;
-    if (weights.empty() || weights != variants[0].runs[seed].weights_sha256) return false;
-  }
-  return true;
-}
-
 // Returns notes about the curves, one sentence per line.
 std::vector<std::string> Notes(std::span<const VariantRuns> variants) {
   std::vector<std::string> notes;
@@ -121,7 +113,7 @@ std::vector<std::string> Notes(std::span<const VariantRuns> variants) {
     notes.emplace_back("Thick lines are the first seed, pale lines the other seeds.");
   }
   for (std::size_t i = 1; i < variants.size(); ++i) {
-    if (!WeightsEqualFirst(variants, i)) continue;
+    if (!EqualWeights(variants[i], variants[0])) continue;
     notes.push_back(fmt::format(
         "Over iterations, {} coincides with {}: for each seed, their weights are equal.",
         variants[i].variant.name, variants[0].variant.name));

@@ -6,87 +6,18 @@
 #include <cmath>
 #include <exception>
 #include <functional>
-#include <map>
-#include <tuple>
 #include <utility>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "compare/text_table.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <class Part, class Whole>
-double Share(Part part, Whole whole) {
-  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
-// Sums over the states of one length, or of all lengths.
-struct Sums {
-  std::int64_t states = 0;
-  std::int64_t solved = 0;
-  std::int64_t estimated = 0;  // states that have an estimate
-  double estimates = 0;
-  double squared_errors = 0;
-
-  void Add(const SolveOutcome& outcome) {
-    ++states;
-    if (outcome.solved) ++solved;
-    if (!outcome.estimate) return;
-    ++estimated;
-    const double error = *outcome.estimate - outcome.cost;
-    estimates += *outcome.estimate;
-    squared_errors += error * error;
-  }
-
-  std::optional<EstimateFigures> Estimates() const {
-    if (estimated == 0) return std::nullopt;
-    return EstimateFigures{.mean = Share(estimates, estimated),
-                           .error = std::sqrt(Share(squared_errors, estimated))};
-  }
-};
-
-std::optional<KnownLengthFigures> SummariseKnown(std::span<const SolveOutcome> outcomes) {
-  KnownLengthFigures known;
-  Sums all;
-  std::map<std::int64_t, Sums> by_length;
-  double lengths = 0;
-  for (const SolveOutcome& outcome : outcomes) {
-    if (!outcome.optimal) continue;
-    all.Add(outcome);
-    by_length[*outcome.optimal].Add(outcome);
-    lengths += static_cast<double>(*outcome.optimal);
-    if (outcome.solved && outcome.length == *outcome.optimal) ++known.optimal;
-  }
-  if (all.states == 0) return std::nullopt;
-  known.states = all.states;
-  known.mean_length = Share(lengths, all.states);
-  known.estimates = all.Estimates();
-  for (const auto& [length, sums] : by_length) {
-    known.by_length.push_back({.length = length,
-                               .states = sums.states,
-                               .solved = sums.solved,
-                               .estimates = sums.Estimates()});
-  }
-  return known;
-}
-
-std::optional<BestKnownFigures> SummariseBestKnown(std::span<const SolveOutcome> outcomes) {
-  BestKnownFigures figures;
-  double ratios = 0;
-  for (const SolveOutcome& outcome : outcomes) {
-    if (!outcome.solved || outcome.best_known.value_or(0) == 0) continue;
-    ++figures.states;
-    ratios += Share(outcome.length, *outcome.best_known);
-  }
-  if (figures.states == 0) return std::nullopt;
-  figures.mean_ratio = Share(ratios, figures.states);
-  return figures;
-}
 
 // A column of a table: its heading, and the text of each row.
 template <class Row>
@@ -95,28 +26,21 @@ struct Column {
   std::function<std::string(const Row&)> cell;
 };
 
-// The first column is aligned to the left, the others to the right.
 template <class Row>
 std::string Table(std::span<const Column<Row>> columns, std::span<const Row> rows) {
-  std::vector<std::string> lines(rows.size() + 1);
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    std::vector<std::string> cells = {columns[c].heading};
-    for (const Row& row : rows) cells.push_back(columns[c].cell(row));
-    const std::size_t width = std::ranges::max_element(cells, {}, &std::string::size)->size();
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      lines[i] += c == 0 ? fmt::format("{:<{}}", cells[i], width)
-                         : fmt::format("  {:>{}}", cells[i], width);
-    }
+  std::vector<std::vector<std::string>> cells;
+  cells.reserve(columns.size());
+  for (const Column<Row>& column : columns) {
+    cells.push_back({column.heading});
+    for (const Row& row : rows) cells.back().push_back(column.cell(row));
   }
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
+  return TextTable(cells);
 }
 
 // A column of the measure that `figures` of a network yields, with "-" for networks without one.
 template <class Figures>
 Column<EvaluatedNetwork> OptionalColumn(const char* heading,
-                                        std::optional<Figures> EvaluationFigures::*figures,
+                                        std::optional<Figures> SolveFigures::*figures,
                                         std::function<std::string(const Figures&)> cell) {
   return {heading, [figures, cell = std::move(cell)](const EvaluatedNetwork& n) {
             return n.figures.*figures ? cell(*(n.figures.*figures)) : std::string("-");
@@ -128,43 +52,11 @@ std::string EstimateError(const std::optional<EstimateFigures>& estimates) {
 }
 
 // Whether the network has estimates, rather than being a policy.
-bool HasEstimates(const EvaluationFigures& figures) {
-  return figures.known && figures.known->estimates;
-}
+bool HasEstimates(const SolveFigures& figures) { return figures.known && figures.known->estimates; }
 
 std::string Percent(double share) { return fmt::format("{:.1f}", 100 * share); }
 
 }  // namespace
-
-double KnownLengthFigures::share_optimal() const { return Share(optimal, states); }
-double EvaluationFigures::solve_rate() const { return Share(solved, states); }
-double EvaluationFigures::nodes_per_s() const {
-  return seconds > 0 ? static_cast<double>(nodes) / seconds : 0.0;
-}
-double EvaluationFigures::mean_s() const { return Share(seconds, states); }
-
-EvaluationFigures Summarise(std::span<const SolveOutcome> outcomes, double seconds) {
-  EvaluationFigures figures{.states = std::ssize(outcomes), .seconds = seconds, .known = {}};
-  double lengths = 0;
-  for (const SolveOutcome& outcome : outcomes) {
-    figures.nodes += outcome.nodes;
-    figures.slowest_s = std::max(figures.slowest_s, outcome.seconds);
-    if (!outcome.solved) continue;
-    ++figures.solved;
-    lengths += static_cast<double>(outcome.length);
-  }
-  figures.mean_length = Share(lengths, figures.solved);
-  figures.known = SummariseKnown(outcomes);
-  figures.best_known = SummariseBestKnown(outcomes);
-  return figures;
-}
-
-bool SolvesBetter(const EvaluationFigures& figures, const EvaluationFigures& than) {
-  const auto key = [](const EvaluationFigures& f) {
-    return std::tuple(f.solved, -f.mean_length, -f.nodes);
-  };
-  return key(figures) > key(than);
-}
 
 std::optional<std::size_t> BestBySolving(std::span<const EvaluatedNetwork> networks) {
   std::optional<std::size_t> best;
@@ -191,19 +83,19 @@ std::string EvaluationTable(std::span<const EvaluatedNetwork> networks) {
        }},
   };
   const auto any = [&](auto has) { return std::ranges::any_of(networks, has, &Network::figures); };
-  if (any([](const EvaluationFigures& f) { return f.known.has_value(); })) {
+  if (any([](const SolveFigures& f) { return f.known.has_value(); })) {
     columns.push_back(OptionalColumn<KnownLengthFigures>(
-        "% optimal", &EvaluationFigures::known,
+        "% optimal", &SolveFigures::known,
         [](const KnownLengthFigures& k) { return Percent(k.share_optimal()); }));
   }
   if (any(HasEstimates)) {
     columns.push_back(OptionalColumn<KnownLengthFigures>(
-        "value error", &EvaluationFigures::known,
+        "value error", &SolveFigures::known,
         [](const KnownLengthFigures& k) { return EstimateError(k.estimates); }));
   }
-  if (any([](const EvaluationFigures& f) { return f.best_known.has_value(); })) {
+  if (any([](const SolveFigures& f) { return f.best_known.has_value(); })) {
     columns.push_back(OptionalColumn<BestKnownFigures>(
-        "x best known", &EvaluationFigures::best_known,
+        "x best known", &SolveFigures::best_known,
         [](const BestKnownFigures& b) { return fmt::format("{:.3f}", b.mean_ratio); }));
   }
   columns.push_back({"nodes", [](const Network& n) { return WithThousands(n.figures.nodes); }});
@@ -217,12 +109,12 @@ std::string EvaluationTable(std::span<const EvaluatedNetwork> networks) {
   return Table<Network>(columns, networks);
 }
 
-std::string ByLengthTable(const EvaluationFigures& figures) {
+std::string ByLengthTable(const SolveFigures& figures) {
   using Length = LengthFigures;
   std::vector<Column<Length>> columns = {
       {"optimal length", [](const Length& l) { return std::to_string(l.length); }},
       {"states", [](const Length& l) { return std::to_string(l.states); }},
-      {"% solved", [](const Length& l) { return Percent(Share(l.solved, l.states)); }},
+      {"% solved", [](const Length& l) { return Percent(l.solve_rate()); }},
   };
   if (HasEstimates(figures)) {
     columns.push_back({"mean estimate", [](const Length& l) {
@@ -234,7 +126,7 @@ std::string ByLengthTable(const EvaluationFigures& figures) {
 }
 
 Json ToJson(const EvaluatedNetwork& network) {
-  const EvaluationFigures& figures = network.figures;
+  const SolveFigures& figures = network.figures;
   Json json = {
       {"name", network.name},
       {"file", network.file.empty() ? Json() : Json(network.file.string())},
@@ -296,8 +188,8 @@ KnownLengthFigures KnownOf(const ReadJson& json) {
     known.by_length.push_back(length);
   }
   if (json.contains("value_error")) {
-    known.estimates =
-        EstimateFigures{.mean = Share(sum, known.states), .error = json.at("value_error")};
+    const double mean = known.states == 0 ? 0.0 : sum / static_cast<double>(known.states);
+    known.estimates = EstimateFigures{.mean = mean, .error = json.at("value_error")};
   }
   return known;
 }
@@ -309,7 +201,7 @@ EvaluatedNetwork NetworkOf(const ReadJson& json) {
   network.iterations = json.at("iterations");
   if (!json.at("examples").is_null()) network.examples = json.at("examples").get<std::int64_t>();
   if (!json.at("trained_s").is_null()) network.trained_s = json.at("trained_s").get<double>();
-  EvaluationFigures& figures = network.figures;
+  SolveFigures& figures = network.figures;
   figures.states = json.at("states");
   figures.solved = json.at("solved");
   if (!json.at("mean_length").is_null()) figures.mean_length = json.at("mean_length");

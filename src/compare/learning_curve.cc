@@ -60,7 +60,7 @@ class SeriesBuilder {
 
   // `y` returns nothing for a network without a value.
   Series OfNetworks(std::string name, const char* colour,
-                    const std::function<std::optional<double>(const EvaluationFigures&)>& y) const {
+                    const std::function<std::optional<double>(const SolveFigures&)>& y) const {
     Series series{.name = std::move(name),
                   .colour = colour,
                   .stroke = Stroke::kEvaluation,
@@ -112,7 +112,7 @@ class SeriesBuilder {
   double most_ = 0;
 };
 
-using Figures = EvaluationFigures;
+using Figures = SolveFigures;
 using MaybeReal = std::optional<double>;
 
 Chart SolveRates(const SeriesBuilder& builder) {

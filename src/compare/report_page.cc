@@ -178,8 +178,7 @@ std::vector<Chart> ValueCharts(const KnownLengthFigures& known) {
       estimates.points.push_back({length, each.estimates->mean});
       exact.points.push_back({length, length});
     }
-    solved.points.push_back(
-        {length, 100 * static_cast<double>(each.solved) / static_cast<double>(each.states)});
+    solved.points.push_back({length, 100 * each.solve_rate()});
   }
   const char* const lengths = "length of a shortest solution";
   return {{.name = "estimated length",

@@ -1,17 +1,18 @@
 #include "config/load.h"
 
 #include <fmt/format.h>
-#include <yaml-cpp/eventhandler.h>
+#include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/file.h"
@@ -19,77 +20,16 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/network_name.h"
+#include "config/suggestions.h"
 #include "config/training_phases.h"
+#include "config/yaml_document.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
-
 namespace {
 
-// Records where each document of a YAML text begins.
-class DocumentStarts final : public YAML::EventHandler {
- public:
-  std::vector<YAML::Mark> marks;
-
-  void OnDocumentStart(const YAML::Mark& mark) override { marks.push_back(mark); }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
-  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
-  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
-                const std::string& /*value*/) override {}
-  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
-                       YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
-                  YAML::EmitterStyle::value /*style*/) override {}
-  void OnMapEnd() override {}
-};
-
-// Far more than a config needs. The parser takes some hundred bytes of memory for each value.
-constexpr std::int64_t kMostConfigBytes = std::int64_t{1} << 20;
 constexpr std::size_t kMostPhases = 1000;
-
-// Rejects text that is too long, or that has a NUL byte. The parser would end at the first one, so
-// a file whose contents a power cut replaced by NUL bytes would look empty.
-void CheckIsText(const std::string& yaml, const std::string& file) {
-  if (std::ssize(yaml) > kMostConfigBytes) {
-    throw InputError(fmt::format("{}: the config has {} bytes, expected at most {}", file,
-                                 WithThousands(std::ssize(yaml)), WithThousands(kMostConfigBytes)));
-  }
-  const std::size_t at = yaml.find('\0');
-  if (at == std::string::npos) return;
-  const auto end = yaml.begin() + static_cast<std::ptrdiff_t>(at);
-  throw InputError(fmt::format(
-      "{}:{}: byte {} is NUL; the file is damaged or is not text. Expected YAML such as "
-      "`seed: 1`.",
-      file, std::count(yaml.begin(), end, '\n') + 1, at + 1));
-}
-
-// Returns the only document of a YAML text, or a null node if there is none. Throws InputError that
-// names `file` and the line if a second document begins there (YAML::Load would silently ignore it)
-// or if the line has a NUL byte. Throws YAML::Exception if the text is not YAML.
-//
-// This does not use YAML::LoadAll, which never returns if a document begins with a comma: the
-// parser then reports an empty document before the comma, again and again.
-YAML::Node OnlyDocument(const std::string& yaml, const std::string& file) {
-  CheckIsText(yaml, file);
-  std::istringstream in(yaml);
-  YAML::Parser parser(in);
-  DocumentStarts starts;
-  const std::vector<YAML::Mark>& marks = starts.marks;
-  while (marks.size() < 3 && parser.HandleNextDocument(starts)) {
-    if (marks.size() < 2 || marks.back().pos != marks[marks.size() - 2].pos) continue;
-    throw InputError(fmt::format("{}:{}: not valid YAML: unexpected character in column {}", file,
-                                 marks.back().line + 1, marks.back().column + 1));
-  }
-  if (marks.size() > 1) {
-    throw InputError(fmt::format(
-        "{}:{}: a second YAML document begins here; expected one document. Remove the `---`.", file,
-        marks[1].line + 1));
-  }
-  return YAML::Load(yaml);
-}
 
 // Returns the `domain.name` that wins: the last override, or else the document's. Values that are
 // not scalars are skipped here; the reader reports them.
@@ -109,28 +49,6 @@ std::optional<Override> FindDomainName(const YAML::Node& document, const std::st
   return std::nullopt;
 }
 
-[[noreturn]] void UnknownDomain(const Override& chosen) {
-  const std::vector<std::string> known = DomainNames();
-  const std::size_t colon = chosen.value.find(':');
-  const std::string bare_name = chosen.value.substr(0, colon);
-  const DomainParameter* parameter = ParameterOf(bare_name);
-  std::string hint;
-  if (parameter != nullptr) {  // NAME:ARGUMENT works only on the command line
-    hint = fmt::format(". Did you mean {} with `domain.{}: {}`?", bare_name, parameter->key,
-                       chosen.value.substr(colon + 1));
-  } else if (const auto domain = DomainThatAccepts(chosen.value)) {
-    hint = fmt::format(". Did you mean {} with `domain.{}: {}`?", *domain,
-                       ParameterOf(*domain)->key, chosen.value);
-  } else if (const std::string_view nearest = Nearest(bare_name, known); !nearest.empty()) {
-    hint =
-        fmt::format(". Did you mean {}? For a puzzle from a plug-in, add --plugin FILE.", nearest);
-  } else {
-    hint = ". For a puzzle from a plug-in, add --plugin FILE.";
-  }
-  throw InputError(fmt::format("{}: `domain.name` is '{}', expected one of {}{}", chosen.origin,
-                               chosen.value, fmt::join(known, ", "), hint));
-}
-
 // Returns the puzzle that `overrides` name, or else the document, or else the default puzzle. Its
 // argument is the default of its parameter. This comes before other keys are read, because the keys
 // under `domain` depend on the puzzle.
@@ -139,32 +57,17 @@ DomainConfig ChooseDomain(const YAML::Node& document, const std::string& file,
   DomainConfig domain;
   if (const auto chosen = FindDomainName(document, file, overrides)) {
     domain.name = chosen->value;
-    if (std::ranges::count(DomainNames(), domain.name) == 0) UnknownDomain(*chosen);
+    const std::vector<std::string> known = DomainNames();
+    if (std::ranges::count(known, domain.name) == 0) {
+      throw InputError(fmt::format("{}: `domain.name` is '{}', expected one of {}{}",
+                                   chosen->origin, domain.name, fmt::join(known, ", "),
+                                   SuggestDomain(domain.name)));
+    }
   }
   const DomainParameter* parameter = ParameterOf(domain.name);
   if (parameter != nullptr) domain.argument = parameter->default_value;
   return domain;
 }
-
-// Keys that were renamed before version 0.1.0, as (old name, new name). The error for an old name
-// states the new one.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kRenamedKeys = {{
-    {"evaluate", "inference"},
-    {"diagnose", "profile"},
-    {"evaluate.batch_rows", "inference.batch_size"},
-    {"inference.batch_rows", "inference.batch_size"},
-    {"evaluate.precision", "inference.precision"},
-    {"evaluate.threads", "inference.threads"},
-    {"prefetch.pinned", "prefetch.pin_memory"},
-    {"validation.pinned", "validation.pin_memory"},
-    {"optimizer.max_gradient_norm", "optimizer.max_grad_norm"},
-    {"diagnose.timing_breakdown", "profile.timing_breakdown"},
-    {"diagnose.timing_every", "profile.timing_every"},
-    {"diagnose.trace", "profile.trace"},
-    {"diagnose.trace_from", "profile.trace_from"},
-    {"diagnose.trace_updates", "profile.trace_updates"},
-    {"diagnose.trace_epochs", "profile.trace_epochs"},
-}};
 
 std::string Line(const std::string& file, const YAML::Node& node) {
   return fmt::format("{}:{}", file, node.Mark().line + 1);
@@ -178,13 +81,7 @@ class Reader {
       : config_(config),
         overrides_(overrides),
         domain_(config.domain.name),
-        fields_(FieldsOf(config)) {
-    for (const Field& field : fields_) {
-      keys_.push_back(field.key);
-      if (!field.section().empty()) sections_.push_back(field.section());
-    }
-    sections_.erase(std::unique(sections_.begin(), sections_.end()), sections_.end());
-  }
+        fields_(FieldsOf(config)) {}
 
   void ReadDocument(const YAML::Node& document, const std::string& name) {
     if (document.IsNull()) return;
@@ -195,16 +92,17 @@ class Reader {
     for (const auto& entry : document) {
       const std::string key = entry.first.Scalar();
       const std::string at = Line(name, entry.first);
-      const bool is_section = std::ranges::count(sections_, key) > 0;
+      const auto in_section = std::ranges::find(fields_, key, &Field::section);
+      const bool is_section = !key.empty() && in_section != fields_.end();
       if (key == kPhases) {
-        FirstTime(key, at);
+        SetOnce(origins_, key, at);
         ReadPhases(entry.second, name, at);
       } else if (is_section && (entry.second.IsMap() || entry.second.IsNull())) {
-        FirstTime(key, at);
+        SetOnce(origins_, key, at);
         ReadSection(key, entry.second, name);
       } else if (is_section) {
         throw InputError(fmt::format("{}: `{}` is a section, expected keys under it, such as {}",
-                                     at, key, FirstKeyOf(key)));
+                                     at, key, in_section->key));
       } else {
         Read(key, entry.second, at);
       }
@@ -217,7 +115,7 @@ class Reader {
         ReadPhasesOverride(override);
         continue;
       }
-      Assign(override.key, override.value, override.origin);
+      Store(Find(override.key, override.origin), override.value, override.origin);
       origins_[override.key] = override.origin;
     }
   }
@@ -235,8 +133,8 @@ class Reader {
             "{} contradicts {}: the name stands for `{}: {}`. Remove one of the two keys.",
             WithOrigin(key), WithOrigin(kName), key, value));
       }
-      Assign(key, value, origins_.at(kName));
-      if (!origins_.contains(key)) origins_[key] = origins_.at(kName);
+      Store(field, value, origins_.at(kName));
+      origins_.try_emplace(key, origins_.at(kName));
     }
     config_.network.name.clear();
   }
@@ -255,18 +153,22 @@ class Reader {
 
   using Origins = std::map<std::string, std::string>;  // where each key was set
 
-  std::string FirstKeyOf(std::string_view section) const {
-    return *std::ranges::find_if(keys_, [&](const std::string& key) {
-      return key.starts_with(fmt::format("{}.", section));
-    });
-  }
-
-  void FirstTime(const std::string& key, const std::string& at) {
-    const auto [earlier, is_new] = origins_.emplace(key, at);
+  // Remembers in `origins` that `key` is set at `at`. Throws InputError if it was set before.
+  static void SetOnce(Origins& origins, const std::string& key, const std::string& at) {
+    const auto [earlier, is_new] = origins.emplace(key, at);
     if (!is_new) {
       throw InputError(
           fmt::format("{}: `{}` is set twice, first at {}. Remove one.", at, key, earlier->second));
     }
+  }
+
+  // Returns the text of a value; "" if it is null. Throws InputError if it is a map or a list.
+  static std::string TextOf(const YAML::Node& value, const Field& field, const std::string& at) {
+    if (value.IsMap() || value.IsSequence()) {
+      throw InputError(fmt::format("{}: `{}` is {}, expected {}", at, field.key,
+                                   value.IsMap() ? "a map" : "a list", Expected(field)));
+    }
+    return value.IsScalar() ? value.Scalar() : "";
   }
 
   void ReadSection(const std::string& section, const YAML::Node& node, const std::string& name) {
@@ -277,16 +179,13 @@ class Reader {
   }
 
   void Read(const std::string& key, const YAML::Node& value, const std::string& at) {
-    if (value.IsMap() || value.IsSequence()) {
-      throw InputError(fmt::format("{}: `{}` is {}, expected {}", at, key,
-                                   value.IsMap() ? "a map" : "a list", Expected(Find(key, at))));
-    }
-    FirstTime(key, at);
-    const bool is_argument = std::holds_alternative<ArgumentField>(Find(key, at).value);
-    if (is_argument && std::ranges::count(overrides_, key, &Override::key) > 0) {
+    const Field& field = Find(key, at);
+    const std::string text = TextOf(value, field, at);
+    SetOnce(origins_, key, at);
+    if (std::holds_alternative<ArgumentField>(field.value) && IsOverridden(overrides_, key)) {
       return;  // the overridden argument may name a file that no longer exists
     }
-    Assign(key, value.IsScalar() ? value.Scalar() : "", at);
+    Store(field, text, at);
   }
 
   void ReadPhases(const YAML::Node& list, const std::string& name, const std::string& at) {
@@ -316,6 +215,7 @@ class Reader {
       const std::string key = item.first.Scalar();
       const std::string line = Line(name, item.first);
       if (key == "from") {
+        SetOnce(reader.set, key, line);
         ReadFrom(item.second, line, reader.phase);
       } else if (item.second.IsMap()) {
         for (const auto& inner : item.second) {
@@ -344,7 +244,7 @@ class Reader {
   // A phase while it is read.
   struct PhaseReader {
     std::vector<Field> fields;
-    Origins set;  // the keys that the phase changes
+    Origins set;  // the keys of the phase
     PhaseConfig phase;
   };
 
@@ -362,26 +262,14 @@ class Reader {
 
   void ReadPhaseKey(const std::string& key, const YAML::Node& value, const std::string& at,
                     PhaseReader& reader) const {
-    const Field& known = Find(key, at);
-    if (value.IsMap() || value.IsSequence()) {
-      throw InputError(fmt::format("{}: `{}` is {}, expected {}", at, key,
-                                   value.IsMap() ? "a map" : "a list", Expected(known)));
-    }
+    const std::string text = TextOf(value, Find(key, at), at);
     if (!PhaseMayChange(key)) {
       throw InputError(fmt::format(
           "{}: a phase cannot change `{}`. It may change {}. Set `{}` for the whole run.", at, key,
           PhaseKeys(), key));
     }
-    if (const auto [earlier, is_new] = reader.set.emplace(key, at); !is_new) {
-      throw InputError(
-          fmt::format("{}: `{}` is set twice, first at {}. Remove one.", at, key, earlier->second));
-    }
-    const Field& field = *std::ranges::find(reader.fields, key, &Field::key);
-    const std::string text = value.IsScalar() ? value.Scalar() : "";
-    if (SetOrExplain(field, text, at)) return;
-    throw InputError(fmt::format("{}: `{}` is {}, expected {}", at, key,
-                                 text.empty() ? "empty" : fmt::format("'{}'", text),
-                                 Expected(field)));
+    SetOnce(reader.set, key, at);
+    Store(*std::ranges::find(reader.fields, key, &Field::key), text, at);
   }
 
   // The command line can only remove the phases of a file.
@@ -412,50 +300,20 @@ class Reader {
   const Field& Find(const std::string& key, const std::string& at) const {
     const auto found = std::ranges::find(fields_, key, &Field::key);
     if (found != fields_.end()) return *found;
-    throw InputError(fmt::format("{}: unknown key `{}`{}", at, key, Hint(key)));
+    throw InputError(
+        fmt::format("{}: unknown key `{}`{}", at, key, SuggestKey(key, fields_, domain_)));
   }
 
-  // Suggests what the author of an unknown key may have meant: a renamed key's new name, the
-  // puzzles that have the key, the nearest key, a key with the same beginning, or a key with the
-  // same name in another section.
-  std::string Hint(const std::string& key) const {
-    for (const auto& [before, now] : kRenamedKeys) {
-      if (key == before) return fmt::format("; it was renamed to `{}`", now);
-    }
-    std::vector<std::string> owners;
-    for (const std::string& other : DomainNames()) {
-      const DomainParameter* parameter = ParameterOf(other);
-      if (parameter != nullptr && key == "domain." + parameter->key) owners.push_back(other);
-    }
-    if (!owners.empty()) {
-      return fmt::format("; {} has no such key, but {} {}", domain_, fmt::join(owners, ", "),
-                         owners.size() == 1 ? "does" : "do");
-    }
-    std::string_view meant = Nearest(key, keys_);
-    const std::string name = key.substr(key.find('.') + 1);
-    for (const std::string& known : keys_) {
-      if (!meant.empty()) break;
-      if (known.starts_with(key) || known.ends_with("." + name)) meant = known;
-    }
-    if (!meant.empty()) return fmt::format("; did you mean `{}`?", meant);
-    return fmt::format("; the sections are {}", fmt::join(sections_, ", "));
-  }
-
-  void Assign(const std::string& key, const std::string& value, const std::string& at) const {
-    const Field& field = Find(key, at);
-    if (!SetOrExplain(field, value, at)) {
-      throw InputError(fmt::format("{}: `{}` is {}, expected {}", at, key,
-                                   value.empty() ? "empty" : fmt::format("'{}'", value),
-                                   Expected(field)));
-    }
-  }
-
-  static bool SetOrExplain(const Field& field, const std::string& value, const std::string& at) {
+  // Throws InputError if the field does not accept the value.
+  static void Store(const Field& field, const std::string& value, const std::string& at) {
     try {
-      return SetField(field, value);
+      if (SetField(field, value)) return;
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}: `{}`: {}", at, field.key, error.what()));
     }
+    throw InputError(fmt::format("{}: `{}` is {}, expected {}", at, field.key,
+                                 value.empty() ? "empty" : fmt::format("'{}'", value),
+                                 Expected(field)));
   }
 
   std::string WithOrigin(const std::string& key) const {
@@ -469,13 +327,15 @@ class Reader {
   const std::vector<Override>& overrides_;
   const std::string domain_;
   std::vector<Field> fields_;
-  std::vector<std::string> keys_;
-  std::vector<std::string> sections_;
   Origins origins_;
   std::vector<Origins> phase_origins_;  // of the keys that each phase changes
 };
 
 }  // namespace
+
+bool IsOverridden(const std::vector<Override>& overrides, std::string_view key) {
+  return std::ranges::find(overrides, key, &Override::key) != overrides.end();
+}
 
 Override ParseOverride(std::string_view text) {
   const std::size_t equals = text.find('=');

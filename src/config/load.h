@@ -18,6 +18,9 @@ struct Override {
   std::string origin;  ///< for messages: "--set train.batch_size=x"
 };
 
+/// Returns whether one of `overrides` sets `key`.
+bool IsOverridden(const std::vector<Override>& overrides, std::string_view key);
+
 /// Splits "KEY=VALUE" at the first '='. Throws InputError if there is none.
 Override ParseOverride(std::string_view text);
 

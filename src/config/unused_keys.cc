@@ -111,7 +111,7 @@ constexpr auto kSearchUses = std::to_array<Use>({
 });
 
 std::string Sentence(const Use& use, const Config& config) {
-  return fmt::format("`{}: {}` has no effect: {}", use.key, ValueText(config, std::string(use.key)),
+  return fmt::format("`{}: {}` has no effect: {}", use.key, ValueText(config, use.key),
                      use.otherwise);
 }
 
@@ -125,9 +125,8 @@ std::vector<std::string> DescribeUnusedKeys(const Config& run) {
   const Config defaults;
   std::vector<std::string> sentences;
   for (const Use& use : kUses) {
-    const std::string key(use.key);
     const auto set = std::ranges::find_if(phases, [&](const Config& phase) {
-      return ValueText(phase, key) != ValueText(defaults, key);
+      return ValueText(phase, use.key) != ValueText(defaults, use.key);
     });
     if (set == phases.end() || std::ranges::any_of(phases, use.is_used)) continue;
     sentences.push_back(Sentence(use, *set));
@@ -136,10 +135,10 @@ std::vector<std::string> DescribeUnusedKeys(const Config& run) {
 }
 
 std::vector<std::string> DescribeUnusedSearchKeys(const Config& config,
-                                                  std::span<const std::string> keys) {
+                                                  const std::vector<Override>& overrides) {
   std::vector<std::string> sentences;
   for (const Use& use : kSearchUses) {
-    if (std::ranges::count(keys, use.key) == 0 || use.is_used(config)) continue;
+    if (!IsOverridden(overrides, use.key) || use.is_used(config)) continue;
     sentences.push_back(Sentence(use, config));
   }
   return sentences;

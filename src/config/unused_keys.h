@@ -1,11 +1,11 @@
 // Finds keys that were set for nothing.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
 #include "config/config.h"
+#include "config/load.h"
 
 namespace tandem {
 
@@ -14,9 +14,9 @@ namespace tandem {
 /// contradicts another one is an error of LoadConfig instead.
 std::vector<std::string> DescribeUnusedKeys(const Config& run);
 
-/// Returns a sentence for each of `keys` that search.method makes ineffective. `keys` may hold keys
-/// of any section; only those of `search` are looked at.
+/// Returns a sentence for each of `overrides` that sets a key of the section `search` which
+/// search.method makes ineffective.
 std::vector<std::string> DescribeUnusedSearchKeys(const Config& config,
-                                                  std::span<const std::string> keys);
+                                                  const std::vector<Override>& overrides);
 
 }  // namespace tandem

@@ -397,8 +397,8 @@ void CheckInputLayer(const Config& c, const Reject& reject) {
          "network.input_layer to hidden.");
 }
 
-// Checks the keys that not every kind of network supports.
-void CheckNetworkKind(const Config& c, const Reject& reject) {
+// Checks the ways of computing that only some networks and precisions have.
+void CheckWaysOfComputing(const Config& c, const Reject& reject) {
   reject(c.network.kind != kResNetFc && c.inference.first_layer == FirstLayer::kGather,
          "inference.first_layer", "network.kind",
          "only resnet_fc's first layer can be gathered. Set inference.first_layer to product or "
@@ -421,6 +421,10 @@ void CheckNetworkKind(const Config& c, const Reject& reject) {
          "inference.forward", "network.kind",
          "fused and tensors compute networks of kind resnet_fc only. Set inference.forward to "
          "operators or auto.");
+}
+
+// Checks the precisions of 8 bits, which not every way of computing and not every network has.
+void CheckNarrowPrecision(const Config& c, const Reject& reject) {
   reject(c.inference.precision == Precision::kInt8 &&
              c.inference.forward != InferenceForward::kFused &&
              c.inference.forward != InferenceForward::kAuto,
@@ -443,6 +447,9 @@ void CheckNetworkKind(const Config& c, const Reject& reject) {
          "inference.precision", c.network.width % 16 != 0 ? "network.width" : "network.stem_width",
          "products in fp8 need multiples of 16 with this network.norm. Change the width, or set "
          "inference.precision to bf16.");
+}
+
+void CheckResNet2d(const Config& c, const Reject& reject) {
   if (c.network.kind != kResNet2d) return;
   reject(c.network.stem_width > 0, "network.stem_width", "network.kind",
          "the stem is a linear layer of resnet_fc. Remove network.stem_width.");
@@ -569,17 +576,30 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                             const std::string& why) {
     if (if_true) contradiction(key, other, why);
   };
-  for (const auto check : {CheckSyncMain,    CheckOneFill,
-                           CheckExamples,    CheckGenerateSearch,
-                           CheckHead,        CheckGuidance,
-                           CheckPolicy,      CheckPaths,
-                           CheckBalls,       CheckData,
-                           CheckStream,      CheckTraining,
-                           CheckRefresh,     CheckWatchdog,
-                           CheckNetworkKind, CheckInputLayer,
-                           CheckMuon,        CheckFactors,
-                           CheckSchedule,    CheckSizes,
-                           CheckSearch,      CheckTensorGeneration,
+  for (const auto check : {CheckSyncMain,
+                           CheckOneFill,
+                           CheckExamples,
+                           CheckGenerateSearch,
+                           CheckHead,
+                           CheckGuidance,
+                           CheckPolicy,
+                           CheckPaths,
+                           CheckBalls,
+                           CheckData,
+                           CheckStream,
+                           CheckTraining,
+                           CheckRefresh,
+                           CheckWatchdog,
+                           CheckWaysOfComputing,
+                           CheckNarrowPrecision,
+                           CheckResNet2d,
+                           CheckInputLayer,
+                           CheckMuon,
+                           CheckFactors,
+                           CheckSchedule,
+                           CheckSizes,
+                           CheckSearch,
+                           CheckTensorGeneration,
                            CheckTensorSearch}) {
     check(config, reject);
   }

@@ -96,6 +96,18 @@ Batch Concatenate(const std::vector<Batch>& parts) {
           .weights = weighted ? at::cat(weights) : at::Tensor()};
 }
 
+Batch StoredExamples::Next(std::int64_t update) {
+  std::vector<Batch> parts;
+  for (std::int64_t left = batch_size_; left > 0;) {
+    std::optional<Batch> part = TakeRows(left, update);
+    if (!part) break;
+    left -= part->targets.size(0);
+    parts.push_back(std::move(*part));
+  }
+  if (parts.empty()) return {};
+  return parts.size() == 1 ? parts.front() : Concatenate(parts);
+}
+
 std::int64_t NumSlots(const PrefetchConfig& config) {
   return kHeld + (config.enabled ? config.depth : 0);
 }
@@ -224,26 +236,26 @@ std::unique_ptr<BatchIterator> BufferLoader::Open(const DataBuffer& rows, std::i
   return std::make_unique<Iterator>(*this, rows, update);
 }
 
-namespace {
-
-// Joins each batch of one iterator with a batch of another.
-class InterleavedIterator final : public BatchIterator {
+// Joins each generated batch with a stored batch. Without generated batches, hands out the stored
+// ones.
+class DataLoader::Iterator final : public BatchIterator {
  public:
-  InterleavedIterator(std::unique_ptr<BatchIterator> first, std::unique_ptr<BatchIterator> second)
-      : first_(std::move(first)), second_(std::move(second)) {}
+  Iterator(std::unique_ptr<BatchIterator> live, StoredExamples& stored, std::int64_t update)
+      : live_(std::move(live)), stored_(stored), update_(update) {}
 
   // Concatenate copies, so the result does not refer to the memory of the two batches.
   Batch Next() override {
-    const Batch first = first_->Next();
-    const Batch second = second_->Next();
-    return second.inputs.defined() ? Concatenate({first, second}) : first;
+    if (live_ == nullptr) return stored_.Next(update_);
+    const Batch live = live_->Next();
+    const Batch stored = stored_.Next(update_);
+    return stored.inputs.defined() ? Concatenate({live, stored}) : live;
   }
 
  private:
-  std::unique_ptr<BatchIterator> first_, second_;
+  const std::unique_ptr<BatchIterator> live_;  // null if no rows are generated
+  StoredExamples& stored_;
+  const std::int64_t update_;
 };
-
-}  // namespace
 
 DataLoader::DataLoader(Device& device, Schema schema, Config config, StoredExamples* stored,
                        std::int64_t rank)
@@ -266,10 +278,9 @@ void DataLoader::UseBatchSize(std::int64_t batch_size) {
 }
 
 std::unique_ptr<BatchIterator> DataLoader::Open(const DataBuffer* rows, std::int64_t update) {
-  if (!live_) return stored_->Open(update);
-  std::unique_ptr<BatchIterator> live = live_->Open(*rows, update);
+  std::unique_ptr<BatchIterator> live = live_ ? live_->Open(*rows, update) : nullptr;
   if (stored_ == nullptr) return live;
-  return std::make_unique<InterleavedIterator>(std::move(live), stored_->Open(update));
+  return std::make_unique<Iterator>(std::move(live), *stored_, update);
 }
 
 }  // namespace tandem

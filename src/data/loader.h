@@ -38,19 +38,25 @@ class BatchIterator {
   virtual Batch Next() = 0;
 };
 
-/// StoredExamples makes the part of the batches that this process does not generate. Use it from
-/// one thread.
+/// StoredExamples makes the part of the batches that this process does not generate: an endless
+/// sequence of rows on the device. Use it from one thread.
 class StoredExamples {
  public:
   virtual ~StoredExamples() = default;
 
-  /// Sets the number of rows of all later batches.
-  virtual void UseBatchSize(std::int64_t rows) = 0;
+  /// Sets the number of rows of all later batches. It is 1 at first.
+  void UseBatchSize(std::int64_t rows) { batch_size_ = rows; }
 
-  /// Returns an endless iterator over the next batches, which update `update` trains on. It may be
-  /// destroyed at any time, and the next one continues after the last batch that was requested. A
-  /// batch may have fewer rows, or no tensors, only if its class says so.
-  virtual std::unique_ptr<BatchIterator> Open(std::int64_t update) = 0;
+  /// Returns the next batch, which update `update` trains on. The batch has its own memory. If
+  /// TakeRows finds no more rows, the batch has fewer rows, or no tensors.
+  Batch Next(std::int64_t update);
+
+ private:
+  /// Takes the next rows of the sequence, at least 1 and at most `most`, into their own memory.
+  /// Returns nothing if none is there and the class does not wait for rows.
+  virtual std::optional<Batch> TakeRows(std::int64_t most, std::int64_t update) = 0;
+
+  std::int64_t batch_size_ = 1;
 };
 
 /// The name of the prefetch thread of training in traces and in the run's time profile.
@@ -122,6 +128,8 @@ class DataLoader {
   std::unique_ptr<BatchIterator> Open(const DataBuffer* rows, std::int64_t update);
 
  private:
+  class Iterator;
+
   Device& device_;
   const Schema schema_;
   const Config config_;

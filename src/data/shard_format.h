@@ -4,14 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "data/chunk_codec.h"
 #include "data/data_buffer.h"
 #include "tandem/error.h"
 
@@ -24,28 +22,6 @@ class DamagedShard : public Error {
   using Error::Error;
 };
 
-/// Compresses `bytes` into one Zstandard frame.
-std::string Compress(std::span<const std::byte> bytes);
-
-/// The largest possible size of the frame that Compress makes of `bytes` bytes.
-std::size_t MaxCompressedBytes(std::size_t bytes);
-
-/// Decompresses `frame` into `to`. Throws Error if the frame is damaged or does not hold exactly
-/// to.size() bytes.
-void Decompress(std::string_view frame, std::span<std::byte> to);
-
-/// A chunk is hashed in parts of this many bytes, so that several threads can read and hash it. A
-/// part is small enough to stay in the processor's cache between reading and hashing.
-inline constexpr std::size_t kHashedBytes = 256 << 10;
-
-/// The hash of a chunk, as hexadecimal digits: the hash of the hashes of its parts.
-std::string ChunkHash(std::span<const std::byte> bytes);
-
-/// Reads a chunk into `bytes` and returns its ChunkHash. Calls `read` once for each part, with the
-/// part's offset and its memory, on any TBB thread and in any order. Throws whatever `read` throws.
-std::string ChunkHash(std::span<std::byte> bytes,
-                      const std::function<void(std::size_t, std::span<std::byte>)>& read);
-
 inline constexpr int kShardSchema = 2;
 
 /// A chunk is read into memory as a whole. No reader allocates more for one.
@@ -55,14 +31,6 @@ inline constexpr std::int64_t kMaxShards = 1'000'000;  ///< per set: file names 
 
 /// Most chunks of a set. Readers keep tables of all of them (EpochOrder).
 inline constexpr std::int64_t kMaxChunks = std::int64_t{1} << 24;
-
-enum class Compression : std::uint8_t { kNone, kZstd };
-
-/// "none" or "zstd".
-std::string_view NameOf(Compression compression);
-
-/// The compression of this name, or nothing.
-std::optional<Compression> ParseCompression(std::string_view name);
 
 /// ShardSetSpec describes a set of shards; all its shards store the same description. Row r of the
 /// set is row (r mod chunk_rows) of chunk r / chunk_rows, in shard r / rows_per_shard(). Only the

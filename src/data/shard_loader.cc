@@ -58,24 +58,6 @@ ShardSet Checked(ShardSet set, const DataConfig& config, const std::optional<Sha
 
 }  // namespace
 
-class ShardLoader::Iterator final : public BatchIterator {
- public:
-  explicit Iterator(ShardLoader& loader) : loader_(loader) {}
-
-  // A gathered batch has its own memory, so it stays valid when the chunk's slot is reused.
-  Batch Next() override {
-    std::vector<Batch> parts;
-    for (std::int64_t left = loader_.batch_size_; left > 0;) {
-      parts.push_back(loader_.Gather(left));
-      left -= parts.back().targets.size(0);
-    }
-    return parts.size() == 1 ? parts.front() : Concatenate(parts);
-  }
-
- private:
-  ShardLoader& loader_;
-};
-
 ShardLoader::ShardLoader(Device& device, ShardSet set, int input_depth, const Config& config,
                          const std::optional<ShardPosition>& from, Interrupter* interrupter)
     : set_(Checked(std::move(set), config.data, from)),
@@ -93,17 +75,7 @@ ShardLoader::ShardLoader(Device& device, ShardSet set, int input_depth, const Co
   first_row_ = start.row;
 }
 
-std::unique_ptr<BatchIterator> ShardLoader::Open() {
-  ChunkStages& work = *this;
-  if (stages_ == nullptr) {
-    stages_ = std::make_unique<ShardPipeline>(work, config_, next_step_, set_.spec().num_chunks(),
-                                              interrupter_);
-  }
-  return std::make_unique<Iterator>(*this);
-}
-
-// Gathers the next rows of the sequence from the current chunk: at least 1 and at most `most`.
-Batch ShardLoader::Gather(std::int64_t most) {
+std::optional<Batch> ShardLoader::TakeRows(std::int64_t most, std::int64_t /*update*/) {
   if (!current_) TakeChunk();
   const Span span(Phase::kGather);
   Batch batch = current_->rows.Take(most);
@@ -116,7 +88,14 @@ Batch ShardLoader::Gather(std::int64_t most) {
   return batch;
 }
 
+void ShardLoader::StartStages() {
+  ChunkStages& work = *this;
+  stages_ = std::make_unique<ShardPipeline>(work, config_, next_step_, set_.spec().num_chunks(),
+                                            interrupter_);
+}
+
 void ShardLoader::TakeChunk() {
+  if (stages_ == nullptr) StartStages();
   const ShardPipeline::Item taken = stages_->Take();
   CountSkipped(taken.step);
   const ShardSetSpec& spec = set_.spec();

@@ -30,6 +30,9 @@ namespace tandem {
 /// If each update trains on R rows, update k trains on rows [k R, (k + 1) R) of the endless
 /// sequence of epochs. Skipping a damaged chunk moves all later updates forward by the chunk's
 /// rows.
+///
+/// Every batch has the full number of rows. The first batch starts the threads, in the calling
+/// thread's timeline; no chunk is read before.
 class ShardLoader final : public StoredExamples, private ChunkStages {
  public:
   /// `device` must outlive this object. `input_depth` is the depth of the network's input
@@ -42,18 +45,7 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
   ShardLoader(Device& device, ShardSet set, int input_depth, const Config& config,
               const std::optional<ShardPosition>& from, Interrupter* interrupter = nullptr);
 
-  /// Returns an endless iterator over the next batches. It may be destroyed at any time, and the
-  /// next one continues after the last batch that was requested. The first call starts the threads,
-  /// in the calling thread's timeline; no chunk is read before.
-  std::unique_ptr<BatchIterator> Open();
-  std::unique_ptr<BatchIterator> Open(std::int64_t /*update*/) override { return Open(); }
-
-  // Methods for the thread that trains.
-
-  /// Sets the number of rows of all later batches. It is 1 at first.
-  void UseBatchSize(std::int64_t rows) override { batch_size_ = rows; }
-
-  /// The position of the next batch.
+  /// The position of the next batch. For the thread that trains.
   ShardPosition position() const { return position_; }
 
   // Methods for any thread.
@@ -66,8 +58,6 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
   static std::int64_t BytesFor(const ShardSetSpec& set, const DataConfig& config);
 
  private:
-  class Iterator;
-
   // The chunk that batches are being gathered from.
   struct Current {
     std::size_t slot = 0;
@@ -77,7 +67,8 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
   bool Load(std::int64_t step, std::size_t slot) override;
   void Transfer(std::int64_t step, std::size_t slot) override;
   void CheckRows(std::int64_t chunk, std::span<const std::byte> memory) const;
-  Batch Gather(std::int64_t most);
+  std::optional<Batch> TakeRows(std::int64_t most, std::int64_t update) override;
+  void StartStages();
   void TakeChunk();
   void CountSkipped(std::int64_t end);
 
@@ -89,7 +80,6 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
   std::vector<std::unique_ptr<TransferSlot>> slots_;
 
   // Used by the thread that trains.
-  std::int64_t batch_size_ = 1;
   ShardPosition position_;
   EpochOrder order_;
   std::int64_t next_step_ = 0;  // step of the next chunk to take

@@ -1,4 +1,4 @@
-// Writes shards, and reads and verifies the chunks of a set.
+// A folder of shards, whose chunks it reads and verifies.
 #pragma once
 
 #include <cstddef>
@@ -9,39 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
 #include "config/config.h"
-#include "data/data_buffer.h"
 #include "data/shard_format.h"
 #include "tandem/domain.h"
 
 namespace tandem {
-
-/// ShardWriter writes one shard, chunk by chunk. The file appears only at Commit, complete. All
-/// methods throw Error that names the file if writing fails.
-class ShardWriter {
- public:
-  /// Writes shard `shard` of `set` to `path`.
-  ShardWriter(const std::filesystem::path& path, const ShardSetSpec& set, std::int64_t shard);
-
-  /// Appends the next chunk. `rows` must have the set's schema and exactly as many rows as the
-  /// chunk.
-  void Add(const DataBuffer& rows);
-
-  /// Makes the file appear. Requires that all chunks were added. Returns the file's size in bytes.
-  std::int64_t Commit();
-
- private:
-  ShardHeader header_;
-  std::size_t added_ = 0;
-  std::int64_t end_ = 0;  // bytes written so far
-  AtomicFile file_;
-};
-
-/// Reads a chunk of the shard at `path`, whose header is `header`, into the first bytes of `to` and
-/// verifies its hash. `chunk` counts from the shard's first one. Throws as ShardSet::Read.
-void ReadChunk(const std::filesystem::path& path, const ShardHeader& header, std::int64_t chunk,
-               std::span<std::byte> to, ChunkReading reading = ChunkReading::kRead);
 
 /// The files in `folder` that are named like shards but are not among shards 0 to num_shards - 1,
 /// sorted by name. Throws InputError if the folder cannot be read.
@@ -90,9 +62,7 @@ class ShardSet {
   void CheckComplete() const;
 
   /// Reads a chunk into the first spec().BytesOfChunk(chunk) bytes of `to` and verifies its hash.
-  /// Throws DamagedShard if the chunk is damaged or missing. Throws SystemError if the system
-  /// refuses to read the file (for example, too many open files), which says nothing about damage.
-  /// kMap reads through a memory map of the file; the set must then not be compressed.
+  /// Throws as ReadChunk does (shard_file.h).
   void Read(std::int64_t chunk, std::span<std::byte> to,
             ChunkReading reading = ChunkReading::kRead) const;
 

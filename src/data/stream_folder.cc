@@ -122,7 +122,8 @@ std::int64_t StreamFolder::ClaimStart(std::string_view generator) const {
   const fs::path folder = path_ / kGenerators;
   std::int64_t number = 0;
   for (const std::string& name : NamesIn(folder)) {
-    if (const auto taken = ParseNumber<std::int64_t>(name)) number = std::max(number, *taken + 1);
+    const auto taken = ParseNumber<std::int64_t>(name);
+    if (taken && *taken < kMaxStarts) number = std::max(number, *taken + 1);
   }
   for (; number < kMaxStarts; ++number) {
     const fs::path path = folder / fmt::format("{:08}", number);
@@ -141,8 +142,7 @@ std::int64_t StreamFolder::ClaimStart(std::string_view generator) const {
     return number;
   }
   throw InputError(
-      fmt::format("{}: generators were started {} times, which is the most; start a "
-                  "new run",
+      fmt::format("{}: generators were started {} times, which is the most; start a new run",
                   folder.string(), WithThousands(kMaxStarts)));
 }
 

@@ -6,8 +6,8 @@
 
 namespace tandem {
 
-StreamLedger::StreamLedger(const StreamFolder& folder, StreamPosition from)
-    : folder_(folder), position_(std::move(from)) {
+StreamLedger::StreamLedger(const StreamFolder& folder, StreamPosition from, std::int64_t max_lag)
+    : folder_(folder), max_lag_(max_lag), position_(std::move(from)) {
   const std::set<std::string> counted(position_.done.begin(), position_.done.end());
   std::vector<std::string> used = folder_.Used();
   std::erase_if(used, [&](const std::string& file) { return counted.contains(file); });
@@ -16,7 +16,11 @@ StreamLedger::StreamLedger(const StreamFolder& folder, StreamPosition from)
   position_.done.clear();
 }
 
-std::int64_t StreamLedger::Begin(const StreamShardName& name) {
+std::optional<std::int64_t> StreamLedger::Begin(const StreamShardName& name, std::int64_t update) {
+  if (IsTooOld(name.version, update)) {
+    Drop(name, update);
+    return std::nullopt;
+  }
   begun_ = name;
   std::string file = FormatStreamShardName(name);
   if (position_.current != file) {
@@ -43,6 +47,7 @@ void StreamLedger::End() {
   MarkDone(*begun_, position_.current_rows);
 }
 
+// The shard is the one that was used in part, or none of its rows was used.
 void StreamLedger::Drop(const StreamShardName& name, std::int64_t update) {
   const bool is_current = position_.current == FormatStreamShardName(name);
   const std::int64_t used = is_current ? position_.current_rows : 0;

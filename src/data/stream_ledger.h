@@ -45,27 +45,35 @@ struct DoneShard {
   std::int64_t lag = 0;
 };
 
-/// StreamLedger records which rows a run uses, and moves the shards that are done. A shard that is
-/// done is deleted only after a checkpoint has counted it, so a run that was killed and resumed
-/// uses exactly the rows that its checkpoint does not count. Use it from the thread that trains,
-/// except Counted.
+/// StreamLedger decides which shards are new enough, records which rows a run uses, and moves the
+/// shards that are done. A shard that is done is deleted only after a checkpoint has counted it, so
+/// a run that was killed and resumed uses exactly the rows that its checkpoint does not count. Use
+/// it from the thread that trains, except Counted.
 class StreamLedger {
  public:
   /// Continues after `from`. Shards that were done after that moment wait again, and those that
-  /// were done before it are deleted. `folder` must outlive this object.
-  StreamLedger(const StreamFolder& folder, StreamPosition from);
+  /// were done before it are deleted. `max_lag` is data.max_lag. `folder` must outlive this object.
+  StreamLedger(const StreamFolder& folder, StreamPosition from, std::int64_t max_lag);
 
-  /// Begins to use a shard. Returns how many of its rows were used before this object was made.
-  std::int64_t Begin(const StreamShardName& name);
+  /// Call when weights were published after `updates` updates.
+  void Published(std::int64_t updates) { published_ = updates; }
+
+  /// Whether rows of this version are too old for update `update`: their labels come from a network
+  /// that is more than max_lag updates behind, and newer weights have been published since.
+  bool IsTooOld(std::int64_t version, std::int64_t update) const {
+    return version < published_ && update - version > max_lag_;
+  }
+
+  /// Begins to use a shard in update `update`. Returns how many of its rows were used before this
+  /// object was made. If the shard is too old, drops its remaining rows, moves it to used/, and
+  /// returns nothing.
+  std::optional<std::int64_t> Begin(const StreamShardName& name, std::int64_t update);
 
   /// Counts rows of the shard that was begun, trained on in update `update`.
   void Use(std::int64_t rows, std::int64_t update);
 
   /// Ends the shard that was begun: moves it to used/.
   void End();
-
-  /// Drops a shard whose remaining rows are too old. It must be the current one or not begun.
-  void Drop(const StreamShardName& name, std::int64_t update);
 
   /// What was used since the last call.
   StreamUse TakeUse();
@@ -79,9 +87,12 @@ class StreamLedger {
   void Counted(const StreamPosition& position);
 
  private:
+  void Drop(const StreamShardName& name, std::int64_t update);
   void MarkDone(const StreamShardName& name, std::int64_t rows_used);
 
   const StreamFolder& folder_;
+  const std::int64_t max_lag_;
+  std::int64_t published_ = 0;
   mutable std::mutex mutex_;
   StreamPosition position_;  // `done` is guarded by mutex_
   std::optional<StreamShardName> begun_;

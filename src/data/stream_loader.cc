@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "base/timeline.h"
@@ -27,18 +26,6 @@ const StreamFolder& Created(const StreamFolder& folder, bool is_new) {
 
 }  // namespace
 
-class StreamLoader::Iterator final : public BatchIterator {
- public:
-  Iterator(StreamLoader& loader, std::int64_t update) : loader_(loader), update_(update) {}
-
-  // A gathered batch has its own memory.
-  Batch Next() override { return loader_.Next(update_); }
-
- private:
-  StreamLoader& loader_;
-  const std::int64_t update_;
-};
-
 StreamLoader::StreamLoader(Device& device, const std::filesystem::path& folder,
                            const ShardSetSpec& kind, int input_depth, const Config& config,
                            const std::optional<StreamPosition>& from, const StopSignal& stop,
@@ -47,33 +34,36 @@ StreamLoader::StreamLoader(Device& device, const std::filesystem::path& folder,
       seed_(static_cast<std::uint64_t>(config.seed)),
       waits_(config.live_rows_of(0) == 0),
       folder_(folder),
-      ledger_(Created(folder_, !from.has_value()), from.value_or(StreamPosition())),
-      reader_(folder_, ledger_,
+      ledger_(Created(folder_, !from.has_value()), from.value_or(StreamPosition()),
+              config.data.max_lag),
+      reader_(folder_,
               {.kind = kind,
                .input_depth = input_depth,
-               .max_lag = config.data.max_lag,
-               .read_ahead = config.data.cpu_prefetch},
+               .read_ahead = config.data.cpu_prefetch,
+               .first = ledger_.position().current},
               stop, interrupter) {}
 
-std::unique_ptr<BatchIterator> StreamLoader::Open(std::int64_t update) {
-  return std::make_unique<Iterator>(*this, update);
-}
-
-Batch StreamLoader::Next(std::int64_t update) {
-  std::vector<Batch> parts;
-  for (std::int64_t left = batch_size_; left > 0;) {
-    if (!current_ && !TakeShard(update)) break;
-    parts.push_back(Gather(left, update));
-    left -= parts.back().targets.size(0);
+std::optional<Batch> StreamLoader::TakeRows(std::int64_t most, std::int64_t update) {
+  if (!current_ && !BeginShard(update)) return std::nullopt;
+  const Span span(Phase::kGather);
+  Batch batch = current_->Take(most);
+  ledger_.Use(batch.targets.size(0), update);
+  if (current_->left() == 0) {
+    ledger_.End();
+    current_.reset();
   }
-  if (parts.empty()) return {};
-  return parts.size() == 1 ? parts.front() : Concatenate(parts);
+  return batch;
 }
 
-// Returns whether there is a shard.
-bool StreamLoader::TakeShard(std::int64_t update) {
-  std::optional<StreamShard> shard = reader_.Take(update, waits_);
-  if (!shard) return false;
+// Begins the next shard that the ledger accepts. Returns whether there is one.
+bool StreamLoader::BeginShard(std::int64_t update) {
+  std::optional<StreamShard> shard;
+  std::optional<std::int64_t> first_row;
+  while (!first_row) {
+    shard = reader_.Take(waits_);
+    if (!shard) return false;
+    first_row = ledger_.Begin(shard->name, update);
+  }
   const Span span(Phase::kHostToDevice);
   const DataBuffer& rows = shard->rows;
   const auto column = [&](std::size_t index) {
@@ -87,20 +77,8 @@ bool StreamLoader::TakeShard(std::int64_t update) {
                    .targets = column(kTargetColumn),
                    .weights = HasWeights(rows.schema()) ? column(kWeightColumn) : at::Tensor(),
                    .order = order.to(device_),
-                   .next = shard->first};
+                   .next = *first_row};
   return true;
-}
-
-// Gathers the next rows of the current shard: at least 1 and at most `most`.
-Batch StreamLoader::Gather(std::int64_t most, std::int64_t update) {
-  const Span span(Phase::kGather);
-  Batch batch = current_->Take(most);
-  ledger_.Use(batch.targets.size(0), update);
-  if (current_->left() == 0) {
-    ledger_.End();
-    current_.reset();
-  }
-  return batch;
 }
 
 StreamUse StreamLoader::TakeUse() {

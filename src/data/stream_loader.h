@@ -4,8 +4,8 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/interrupter.h"
 #include "base/stop_signal.h"
@@ -37,11 +37,8 @@ class StreamLoader final : public StoredExamples {
 
   // Methods for the thread that trains.
 
-  void UseBatchSize(std::int64_t rows) override { batch_size_ = rows; }
-  std::unique_ptr<BatchIterator> Open(std::int64_t update) override;
-
   /// Call when weights were published after `updates` updates.
-  void Published(std::int64_t updates) { reader_.Published(updates); }
+  void Published(std::int64_t updates) { ledger_.Published(updates); }
 
   StreamPosition position() const { return ledger_.position(); }
 
@@ -56,18 +53,14 @@ class StreamLoader final : public StoredExamples {
   static std::int64_t BytesFor(const ShardSetSpec& kind, const DataConfig& config);
 
  private:
-  class Iterator;
-
-  Batch Next(std::int64_t update);
-  bool TakeShard(std::int64_t update);
-  Batch Gather(std::int64_t most, std::int64_t update);
+  std::optional<Batch> TakeRows(std::int64_t most, std::int64_t update) override;
+  bool BeginShard(std::int64_t update);
 
   const c10::Device device_;
   const std::uint64_t seed_;
   const bool waits_;
   const StreamFolder folder_;
   StreamLedger ledger_;
-  std::int64_t batch_size_ = 1;
   std::int64_t reported_rejected_ = 0;
   std::optional<ShuffledRows> current_;  // of the shard that batches are being gathered from
   StreamReader reader_;                  // last, because its thread uses the members above

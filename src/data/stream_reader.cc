@@ -7,7 +7,7 @@
 
 #include "base/fault_point.h"
 #include "base/log.h"
-#include "base/mapped_file.h"
+#include "base/open_file.h"
 #include "base/timeline.h"
 
 namespace tandem {
@@ -24,14 +24,9 @@ constexpr auto kTryAgainAfter = std::chrono::seconds(1);
 
 }  // namespace
 
-StreamReader::StreamReader(const StreamFolder& folder, StreamLedger& ledger, StreamOptions options,
+StreamReader::StreamReader(const StreamFolder& folder, StreamOptions options,
                            const StopSignal& stop, Interrupter* interrupter)
-    : folder_(folder),
-      ledger_(ledger),
-      options_(std::move(options)),
-      stop_(stop),
-      first_(ledger.position().current),
-      thread_(kStreamThread) {
+    : folder_(folder), options_(std::move(options)), stop_(stop), thread_(kStreamThread) {
   if (interrupter != nullptr) {
     interrupts_.emplace(*interrupter,
                         [this](std::exception_ptr reason) { Close(std::move(reason)); });
@@ -57,31 +52,21 @@ void StreamReader::Close(std::exception_ptr reason) {
   changed_.notify_all();
 }
 
-std::optional<StreamShard> StreamReader::Take(std::int64_t update, bool wait) {
-  while (true) {
-    std::optional<StreamShard> shard;
-    {
-      const Span span(Phase::kGpuQueueWait);
-      std::unique_lock lock(mutex_);
-      while (ready_.empty() && reason_ == nullptr && wait && !stop_.Reached()) {
-        changed_.wait_for(lock, kCheckEvery);
-      }
-      if (reason_ != nullptr) std::rethrow_exception(reason_);
-      if (ready_.empty()) {
-        if (wait) throw Stopped();
-        return std::nullopt;
-      }
-      shard.emplace(std::move(ready_.front()));
-      ready_.pop_front();
-      changed_.notify_all();
-    }
-    if (IsTooOld(shard->name.version, update)) {
-      ledger_.Drop(shard->name, update);
-      continue;
-    }
-    shard->first = ledger_.Begin(shard->name);
-    return shard;
+std::optional<StreamShard> StreamReader::Take(bool wait) {
+  const Span span(Phase::kGpuQueueWait);
+  std::unique_lock lock(mutex_);
+  while (ready_.empty() && reason_ == nullptr && wait && !stop_.Reached()) {
+    changed_.wait_for(lock, kCheckEvery);
   }
+  if (reason_ != nullptr) std::rethrow_exception(reason_);
+  if (ready_.empty()) {
+    if (wait) throw Stopped();
+    return std::nullopt;
+  }
+  std::optional<StreamShard> shard(std::move(ready_.front()));
+  ready_.pop_front();
+  changed_.notify_all();
+  return shard;
 }
 
 std::int64_t StreamReader::rejected() const {
@@ -144,7 +129,7 @@ std::optional<StreamShardName> StreamReader::NextOf(
     const std::string file = FormatStreamShardName(name);
     if (read_.contains(file)) continue;
     const bool now = can_be_read(file);
-    if (file == first_) return now ? std::optional(name) : std::nullopt;
+    if (file == options_.first) return now ? std::optional(name) : std::nullopt;
     if (now && !next) next = name;
   }
   return next;

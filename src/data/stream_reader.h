@@ -16,7 +16,6 @@
 #include "base/stop_signal.h"
 #include "base/worker.h"
 #include "data/stream_folder.h"
-#include "data/stream_ledger.h"
 
 namespace tandem {
 
@@ -27,15 +26,15 @@ inline constexpr const char* kStreamThread = "reader";
 struct StreamShard {
   StreamShardName name;
   DataBuffer rows;
-  std::int64_t first = 0;  ///< first row to use; not 0 if a run resumed inside the shard
 };
 
 /// StreamOptions says what a StreamReader reads.
 struct StreamOptions {
   ShardSetSpec kind;            ///< what all shards have in common (StreamKind)
   int input_depth = 0;          ///< every byte of an input must be below it
-  std::int64_t max_lag = 0;     ///< data.max_lag
   std::int64_t read_ahead = 1;  ///< shards in memory that wait to be taken
+  /// File that the run has used in part, which is read before all others. Empty: no file.
+  std::string first;
 };
 
 /// StreamReader looks for shards on its own thread, reads and checks each one, and keeps a few in
@@ -44,28 +43,18 @@ struct StreamOptions {
 /// every second. Methods are for the thread that trains, unless they say otherwise.
 class StreamReader {
  public:
-  /// `folder`, `ledger`, `stop` and `interrupter` must outlive this object. `interrupter` may be
-  /// null; it ends the waits of Take. Starts the thread, in the calling thread's timeline.
-  StreamReader(const StreamFolder& folder, StreamLedger& ledger, StreamOptions options,
-               const StopSignal& stop, Interrupter* interrupter);
+  /// `folder`, `stop` and `interrupter` must outlive this object. `interrupter` may be null; it
+  /// ends the waits of Take. Starts the thread, in the calling thread's timeline.
+  StreamReader(const StreamFolder& folder, StreamOptions options, const StopSignal& stop,
+               Interrupter* interrupter);
   ~StreamReader();
   StreamReader(const StreamReader&) = delete;
   StreamReader& operator=(const StreamReader&) = delete;
 
-  /// Returns the next shard for update `update`, and begins it in the ledger. Drops shards that are
-  /// too old: their labels come from a network that is more than max_lag updates behind, and newer
-  /// weights have been published since. With `wait`, waits for a shard, throws Stopped once the
-  /// stop signal is reached, and throws the interrupter's reason. Without it, returns nothing if
-  /// none is ready. Throws what ended the thread.
-  std::optional<StreamShard> Take(std::int64_t update, bool wait);
-
-  /// Whether rows of this version are too old for update `update`.
-  bool IsTooOld(std::int64_t version, std::int64_t update) const {
-    return version < published_ && update - version > options_.max_lag;
-  }
-
-  /// Call when weights were published after `updates` updates.
-  void Published(std::int64_t updates) { published_ = updates; }
+  /// Returns the next shard, which stays in the folder until its user moves it. With `wait`, waits
+  /// for a shard, throws Stopped once the stop signal is reached, and throws the interrupter's
+  /// reason. Without it, returns nothing if none is ready. Throws what ended the thread.
+  std::optional<StreamShard> Take(bool wait);
 
   /// The number of shards that were rejected since this object was made. Any thread may call it.
   std::int64_t rejected() const;
@@ -84,11 +73,8 @@ class StreamReader {
   void Close(std::exception_ptr reason);
 
   const StreamFolder& folder_;
-  StreamLedger& ledger_;
   const StreamOptions options_;
   const StopSignal& stop_;
-  const std::string first_;  // file that the run has used in part; empty: no file
-  std::int64_t published_ = 0;
 
   // Used by the thread, about files that wait: those that were read, and when to try again to read
   // those that the system refused to read.

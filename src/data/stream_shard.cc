@@ -7,10 +7,10 @@
 #include <regex>
 #include <tuple>
 
-#include "base/mapped_file.h"
+#include "base/open_file.h"
 #include "base/text.h"
 #include "data/examples.h"
-#include "data/shard_set.h"
+#include "data/shard_file.h"
 #include "domain/identity.h"
 
 namespace tandem {

@@ -13,155 +13,25 @@
 #include <set>
 #include <span>
 #include <string>
-#include <thread>
-#include <tuple>
 #include <vector>
 
 #include "base/random.h"
 #include "base/text.h"
+#include "domain/check_batches.h"
 #include "domain/random_walk.h"
+#include "domain/sampled_states.h"
 #include "tandem/domain.h"
 #include "tandem/error.h"
 
 namespace tandem {
-
 namespace {
 
-using StateBytes = std::vector<std::uint8_t>;
-using State = std::span<const std::uint8_t>;
+using StateBytes = SampledStates::Bytes;
+using State = SampledStates::State;
 
-constexpr std::uint64_t kSeed = 7;  // of the walks that end in the samples
 constexpr std::size_t kWalks = 60;  // also about the number of steps of the longest walk
 
-// Calls a check. If it throws, the exception is the check's result.
-std::string ResultOf(const auto& check) {
-  try {
-    return check();
-  } catch (const std::exception& error) {
-    return fmt::format("exception: {}", error.what());
-  } catch (...) {
-    return "unknown exception (not derived from std::exception)";
-  }
-}
-
-// GuardedRows is memory for rows, with a margin on both sides that detects writes out of bounds.
-class GuardedRows {
- public:
-  GuardedRows(std::size_t count, std::size_t row_size)
-      : count_(count), row_size_(row_size), bytes_(count * row_size + 2 * kMargin, kMark) {}
-
-  Rows rows() { return {bytes_.data() + kMargin, count_, row_size_}; }
-
-  StateBytes Contents() { return {rows().bytes().begin(), rows().bytes().end()}; }
-
-  bool margins_are_untouched() const {
-    const auto untouched = [](std::uint8_t byte) { return byte == kMark; };
-    return std::all_of(bytes_.begin(), bytes_.begin() + kMargin, untouched) &&
-           std::all_of(bytes_.end() - kMargin, bytes_.end(), untouched);
-  }
-
- private:
-  static constexpr std::ptrdiff_t kMargin = 64;
-  static constexpr std::uint8_t kMark = 0xA5;
-
-  std::size_t count_;
-  std::size_t row_size_;
-  StateBytes bytes_;
-};
-
-// Samples holds states of a domain, each the end of a random walk, and calls the domain's methods
-// with single states.
-class Samples {
- public:
-  // Takes `count` walks, of 0 to count - 1 steps. `domain` must outlive this object. Throws what
-  // the domain throws.
-  Samples(const Domain& domain, std::size_t count)
-      : domain_(domain), size_(count), bytes_(count * row_size()) {
-    const Rows rows(bytes_.data(), size_, row_size());
-    for (std::size_t i = 0; i < size_; ++i) {
-      RandomWalk walk(domain_, Random(kSeed, Purpose::kScramble, 0, i), rows[i]);
-      for (std::size_t step = 0; step < i; ++step) walk.Step();
-    }
-  }
-
-  const Domain& domain() const { return domain_; }
-  const DomainSpec& spec() const { return domain_.spec(); }
-  std::size_t num_actions() const { return static_cast<std::size_t>(spec().num_actions()); }
-  std::size_t size() const { return size_; }
-  ConstRows states() const { return {bytes_.data(), size_, row_size()}; }
-  std::size_t row_size() const { return static_cast<std::size_t>(spec().state_size); }
-
-  // The action that Apply of the whole batch is tested with in row i.
-  Action ActionFor(std::size_t i) const { return static_cast<Action>(i % num_actions()); }
-
-  StateBytes After(State state, Action action) const {
-    StateBytes child(state.begin(), state.end());
-    domain_.Apply(Rows(std::span(child)), {&action, 1});
-    return child;
-  }
-
-  bool IsGoal(State state) const {
-    std::uint8_t is_goal = 2;
-    domain_.IsGoal(ConstRows(state), {&is_goal, 1});
-    if (is_goal <= 1) return is_goal != 0;
-    throw Error(fmt::format("{}: IsGoal sets the flag to {}, expected 1 for a goal, else 0",
-                            NameOf(state), is_goal));
-  }
-
-  std::vector<std::uint8_t> MaskOf(State state) const {
-    std::vector<std::uint8_t> applies(num_actions(), 2);
-    domain_.Mask(ConstRows(state), applies);
-    return applies;
-  }
-
-  StateBytes InputOf(State state) const {
-    StateBytes input(static_cast<std::size_t>(spec().input.positions), 0xEE);
-    domain_.Encode(ConstRows(state), Rows(std::span(input)));
-    return input;
-  }
-
-  // "state X", or the state's bytes if FormatState throws.
-  std::string NameOf(State state) const {
-    try {
-      const std::string text = domain_.FormatState(state);
-      return "state " + (spec().multiline_states ? "\n" + text + "\n" : text);
-    } catch (...) {
-      return fmt::format("the state of bytes {}", fmt::join(state, " "));
-    }
-  }
-
-  // "action A in state X".
-  std::string NameOf(State state, Action action) const {
-    return fmt::format("action {} in {}", spec().action_names[action], NameOf(state));
-  }
-
-  // Calls find(state) for each state, and returns its first result that is not empty, or "".
-  std::string FirstOfStates(const auto& find) const {
-    for (std::size_t i = 0; i < size_; ++i) {
-      std::string found = find(states()[i]);
-      if (!found.empty()) return found;
-    }
-    return "";
-  }
-
-  // Calls find(state, action) for each pair, and returns its first result that is not empty, or "".
-  std::string FirstOfActions(const auto& find) const {
-    return FirstOfStates([&](State state) -> std::string {
-      for (std::size_t a = 0; a < num_actions(); ++a) {
-        std::string found = find(state, static_cast<Action>(a));
-        if (!found.empty()) return found;
-      }
-      return "";
-    });
-  }
-
- private:
-  const Domain& domain_;
-  const std::size_t size_;
-  StateBytes bytes_;
-};
-
-std::string CheckNames(const Samples& samples) {
+std::string CheckNames(const SampledStates& samples) {
   std::set<std::string> names;
   for (const std::string& name : samples.spec().action_names) {
     if (name.empty() || name.find_first_of(" \t\r\n") != std::string::npos) {
@@ -172,7 +42,7 @@ std::string CheckNames(const Samples& samples) {
   return "";
 }
 
-std::string CheckGoals(const Samples& samples) {
+std::string CheckGoals(const SampledStates& samples) {
   const Domain& domain = samples.domain();
   constexpr std::size_t kGoals = 20;
   const std::size_t row_size = samples.row_size();
@@ -204,133 +74,7 @@ std::string CheckGoals(const Samples& samples) {
   return "";
 }
 
-// The results of every batch method for all samples.
-struct Outcome {
-  StateBytes applied, children, inputs;
-  std::vector<std::uint8_t> applies, is_goal;
-  bool margins_untouched = true;
-};
-
-Outcome RunAll(const Samples& samples) {
-  const Domain& domain = samples.domain();
-  const std::size_t count = samples.size();
-  const std::size_t actions = samples.num_actions();
-  std::vector<Action> chosen(count);
-  for (std::size_t i = 0; i < count; ++i) chosen[i] = samples.ActionFor(i);
-  GuardedRows applied(count, samples.row_size());
-  GuardedRows children(count * actions, samples.row_size());
-  GuardedRows inputs(count, static_cast<std::size_t>(samples.spec().input.positions));
-  GuardedRows applies(count, actions);
-  GuardedRows is_goal(count, 1);
-  std::ranges::copy(samples.states().bytes(), applied.rows().data());
-  domain.Apply(applied.rows(), chosen);
-  domain.Expand(samples.states(), children.rows());
-  domain.Encode(samples.states(), inputs.rows());
-  domain.Mask(samples.states(), applies.rows().bytes());
-  domain.IsGoal(samples.states(), is_goal.rows().bytes());
-  return {.applied = applied.Contents(),
-          .children = children.Contents(),
-          .inputs = inputs.Contents(),
-          .applies = applies.Contents(),
-          .is_goal = is_goal.Contents(),
-          .margins_untouched =
-              std::ranges::all_of(std::array{&applied, &children, &inputs, &applies, &is_goal},
-                                  &GuardedRows::margins_are_untouched)};
-}
-
-// Says in which row two results of `method` first differ; "" if they are equal.
-std::string Difference(const Samples& samples, const char* method, const StateBytes& a,
-                       const StateBytes& b, const char* complaint) {
-  const auto [at, other] = std::ranges::mismatch(a, b);
-  if (at == a.end()) return "";
-  const std::size_t per_state = a.size() / samples.size();
-  const auto row = static_cast<std::size_t>(at - a.begin()) / per_state;
-  const State state = samples.states()[row];
-  const bool of_actions = std::string_view(method) == "Apply";
-  return fmt::format(
-      "{} of {} {}", method,
-      of_actions ? samples.NameOf(state, samples.ActionFor(row)) : samples.NameOf(state),
-      complaint);
-}
-
-std::string AnyDifference(const Samples& samples, const Outcome& a, const Outcome& b,
-                          const char* complaint) {
-  for (const auto& [method, first, second] : {std::tuple{"Apply", &a.applied, &b.applied},
-                                              {"Expand", &a.children, &b.children},
-                                              {"Encode", &a.inputs, &b.inputs},
-                                              {"Mask", &a.applies, &b.applies},
-                                              {"IsGoal", &a.is_goal, &b.is_goal}}) {
-    std::string found = Difference(samples, method, *first, *second, complaint);
-    if (!found.empty()) return found;
-  }
-  return "";
-}
-
-std::string CheckDeterminism(const Samples& samples) {
-  return AnyDifference(samples, RunAll(samples), RunAll(samples), "differs from call to call");
-}
-
-std::string CheckBatches(const Samples& samples) {
-  const Outcome batch = RunAll(samples);
-  Outcome single;
-  const auto append = [](StateBytes& to, const StateBytes& from) {
-    to.insert(to.end(), from.begin(), from.end());
-  };
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const State state = samples.states()[i];
-    append(single.applied, samples.After(state, samples.ActionFor(i)));
-    append(single.inputs, samples.InputOf(state));
-    append(single.applies, samples.MaskOf(state));
-    single.is_goal.push_back(samples.IsGoal(state) ? 1 : 0);
-  }
-  single.children = batch.children;  // CheckExpand checks these
-  return AnyDifference(samples, batch, single, "differs between a batch and a single row");
-}
-
-std::string CheckExpand(const Samples& samples) {
-  const std::size_t actions = samples.num_actions();
-  const Outcome batch = RunAll(samples);
-  const ConstRows children(batch.children.data(), samples.size() * actions, samples.row_size());
-  for (std::size_t i = 0; i < children.size(); ++i) {
-    const State state = samples.states()[i / actions];
-    const auto action = static_cast<Action>(i % actions);
-    const StateBytes applied = samples.After(state, action);
-    if (std::ranges::equal(applied, children[i])) continue;
-    return fmt::format("{}: Expand gives {}, Apply gives {}", samples.NameOf(state, action),
-                       samples.NameOf(children[i]), samples.NameOf(applied));
-  }
-  return "";
-}
-
-std::string CheckMargins(const Samples& samples) {
-  return RunAll(samples).margins_untouched
-             ? ""
-             : "a method writes before the first row or after the last row of a batch";
-}
-
-// Compares the results of all batch methods, called by `workers` threads at once, with the results
-// in a single thread.
-std::string CheckThreads(const Samples& samples, int workers) {
-  constexpr int kRepeats = 5;
-  const Outcome alone = RunAll(samples);
-  const auto compare = [&]() -> std::string {
-    std::string found;
-    for (int i = 0; i < kRepeats && found.empty(); ++i) {
-      found =
-          AnyDifference(samples, alone, RunAll(samples), "differs if several threads call at once");
-    }
-    return found;
-  };
-  std::vector<std::string> found(static_cast<std::size_t>(workers));
-  std::vector<std::thread> threads;
-  threads.reserve(found.size());
-  for (std::string& each : found) threads.emplace_back([&] { each = ResultOf(compare); });
-  for (std::thread& thread : threads) thread.join();
-  const auto first = std::ranges::find_if(found, [](const auto& text) { return !text.empty(); });
-  return first == found.end() ? "" : *first;
-}
-
-std::string CheckMasks(const Samples& samples) {
+std::string CheckMasks(const SampledStates& samples) {
   return samples.FirstOfStates([&](State state) -> std::string {
     const std::vector<std::uint8_t> applies = samples.MaskOf(state);
     for (std::size_t a = 0; a < applies.size(); ++a) {
@@ -352,7 +96,7 @@ std::string CheckMasks(const Samples& samples) {
   });
 }
 
-std::string CheckInverses(const Samples& samples) {
+std::string CheckInverses(const SampledStates& samples) {
   if (samples.spec().inverse_actions.empty()) return "";  // CheckStepsBack checks such puzzles
   return samples.FirstOfActions([&](State state, Action action) -> std::string {
     if (samples.MaskOf(state)[action] == 0) return "";
@@ -370,7 +114,7 @@ std::string CheckInverses(const Samples& samples) {
   });
 }
 
-std::string CheckStepsBack(const Samples& samples) {
+std::string CheckStepsBack(const SampledStates& samples) {
   if (!samples.spec().inverse_actions.empty()) return "";
   std::uint64_t random = 0;
   return samples.FirstOfStates([&](State state) -> std::string {
@@ -392,7 +136,7 @@ std::string CheckStepsBack(const Samples& samples) {
   });
 }
 
-std::string CheckPredecessors(const Samples& samples) {
+std::string CheckPredecessors(const SampledStates& samples) {
   StateBytes before;
   const auto find = [&](State state) {
     before.clear();
@@ -425,7 +169,7 @@ std::string CheckPredecessors(const Samples& samples) {
 
 // Adds the goals of the problem of `goal` to `found`. Returns an error if AllGoals appends a state
 // that is not a goal, or "".
-std::string FindAllGoals(const Samples& samples, State goal, std::vector<StateBytes>& found) {
+std::string FindAllGoals(const SampledStates& samples, State goal, std::vector<StateBytes>& found) {
   StateBytes goals;
   samples.domain().AllGoals(goal, goals);
   for (std::size_t at = 0; at < goals.size(); at += goal.size()) {
@@ -439,7 +183,7 @@ std::string FindAllGoals(const Samples& samples, State goal, std::vector<StateBy
 }
 
 // Looks for goals on random walks from the goals of problems.
-std::string CheckAllGoals(const Samples& samples) {
+std::string CheckAllGoals(const SampledStates& samples) {
   const Domain& domain = samples.domain();
   StateBytes state(samples.row_size());
   StateBytes unused;
@@ -461,7 +205,7 @@ std::string CheckAllGoals(const Samples& samples) {
 }
 
 // Takes random walks, and walks back by the actions that they report.
-std::string CheckScrambles(const Samples& samples) {
+std::string CheckScrambles(const SampledStates& samples) {
   StateBytes state(samples.row_size());
   for (std::size_t steps = 0; steps < kWalks; ++steps) {
     RandomWalk walk(samples.domain(), Random(3, Purpose::kScramble, 0, steps), state);
@@ -488,7 +232,7 @@ std::string CheckScrambles(const Samples& samples) {
 
 // Finds puzzles in which walks meet goals only, because IsGoal is always true or because no action
 // leaves the goal. Nothing can be learned from either.
-std::string CheckLeaving(const Samples& samples) {
+std::string CheckLeaving(const SampledStates& samples) {
   StateBytes state(samples.row_size());
   bool moved = false;
   for (std::size_t number = 0; number < kWalks; ++number) {
@@ -508,7 +252,7 @@ std::string CheckLeaving(const Samples& samples) {
   return "no action changes the goal, so there is no other state: " + name;
 }
 
-std::string CheckInputs(const Samples& samples) {
+std::string CheckInputs(const SampledStates& samples) {
   return samples.FirstOfStates([&](State state) -> std::string {
     const StateBytes input = samples.InputOf(state);
     const int depth = samples.spec().input.depth;
@@ -520,7 +264,7 @@ std::string CheckInputs(const Samples& samples) {
   });
 }
 
-std::string CheckInjectivity(const Samples& samples) {
+std::string CheckInjectivity(const SampledStates& samples) {
   std::map<std::string, State> seen;
   return samples.FirstOfStates([&](State state) -> std::string {
     const StateBytes input = samples.InputOf(state);
@@ -531,7 +275,7 @@ std::string CheckInjectivity(const Samples& samples) {
   });
 }
 
-std::string CheckNotation(const Samples& samples) {
+std::string CheckNotation(const SampledStates& samples) {
   const Domain& domain = samples.domain();
   for (std::size_t a = 0; a < samples.num_actions(); ++a) {
     const std::string& name = samples.spec().action_names[a];
@@ -557,7 +301,7 @@ std::string CheckNotation(const Samples& samples) {
   });
 }
 
-std::string CheckRefusals(const Samples& samples) {
+std::string CheckRefusals(const SampledStates& samples) {
   constexpr std::array<const char*, 4> kNoStates = {"", "\xff", "\n", "no such state"};
   StateBytes state(samples.row_size());
   for (const char* text : kNoStates) {
@@ -576,7 +320,7 @@ std::string CheckRefusals(const Samples& samples) {
   return "";
 }
 
-std::string CheckPicture(const Samples& samples) {
+std::string CheckPicture(const SampledStates& samples) {
   return samples.FirstOfStates([&](State state) -> std::string {
     if (!samples.domain().Draw(state).cells.empty()) return "";
     return samples.NameOf(state) + ": the picture has no cells";
@@ -584,7 +328,7 @@ std::string CheckPicture(const Samples& samples) {
 }
 
 // Moving the goal before an action and after it must give the same state.
-std::string CheckMovedGoals(const Samples& samples) {
+std::string CheckMovedGoals(const SampledStates& samples) {
   if (!samples.spec().moves_goals) return "";
   return samples.FirstOfActions([&](State state, Action action) -> std::string {
     const StateBytes reached = samples.After(state, action);
@@ -601,7 +345,7 @@ std::string CheckMovedGoals(const Samples& samples) {
 
 struct Promise {
   const char* text;
-  std::string (*check)(const Samples& samples);
+  std::string (*check)(const SampledStates& samples);
 };
 
 constexpr auto kPromises = std::to_array<Promise>({
@@ -626,6 +370,17 @@ constexpr auto kPromises = std::to_array<Promise>({
     {"every state has a picture", CheckPicture},
 });
 
+// Calls a check. If it throws, the exception is the check's result.
+std::string ResultOf(const auto& check) {
+  try {
+    return check();
+  } catch (const std::exception& error) {
+    return fmt::format("exception: {}", error.what());
+  } catch (...) {
+    return "unknown exception (not derived from std::exception)";
+  }
+}
+
 double CallsPerSecond(double seconds, const auto& call) {
   using Clock = std::chrono::steady_clock;
   const auto began = Clock::now();
@@ -646,7 +401,7 @@ std::vector<DomainCheck> CheckDomain(const Domain& domain, const CheckDomainOpti
   const auto check = [&](const char* promise, const auto& run) {
     checks.push_back({.promise = promise, .broken = ResultOf(run)});
   };
-  std::optional<Samples> samples;
+  std::optional<SampledStates> samples;
   check("random walks can be taken", [&] {
     samples.emplace(domain, options.states);
     return "";
@@ -662,7 +417,7 @@ std::vector<DomainCheck> CheckDomain(const Domain& domain, const CheckDomainOpti
 
 DomainRates MeasureDomain(const Domain& domain, double seconds) {
   constexpr std::size_t kStates = 256;
-  const Samples samples(domain, kStates);
+  const SampledStates samples(domain, kStates);
   const std::size_t num_actions = samples.num_actions();
   StateBytes states(samples.states().bytes().begin(), samples.states().bytes().end());
   StateBytes children(states.size() * num_actions);

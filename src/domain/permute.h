@@ -14,6 +14,9 @@
 
 namespace tandem {
 
+/// The most positions of a permutation, which bytes can number.
+inline constexpr std::size_t kMaxPositions = 256;
+
 /// PermuteWith is the method that permutes rows. By default a table uses the fastest one that the
 /// processor supports.
 enum class PermuteWith {
@@ -26,8 +29,8 @@ enum class PermuteWith {
 /// immutable; any number of threads may use it at once.
 class PermutationTable {
  public:
-  /// All `permutations` have the same number of positions, 1 to 256. `with` must be one of
-  /// Available(positions).
+  /// All `permutations` have the same number of positions, 1 to kMaxPositions. `with` must be one
+  /// of Available(positions).
   PermutationTable(const std::vector<Permutation>& permutations, PermuteWith with);
   explicit PermutationTable(const std::vector<Permutation>& permutations)
       : PermutationTable(permutations, Best(permutations.front().size())) {}

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <exception>
 #include <map>
@@ -11,7 +10,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "domain/identity.h"
 #include "domain/plugin.h"
 #include "tandem/error.h"
 
@@ -95,34 +93,6 @@ std::unique_ptr<const Domain> Make(std::string_view name, const Entry& entry,
   return domain;
 }
 
-// A file's name may contain '@', which the rules of a puzzle from a file do not.
-std::string_view NameIn(std::string_view identity) {
-  const DomainParameter* parameter = ParameterOf(identity.substr(0, identity.find(':')));
-  const bool is_from_file = parameter != nullptr && parameter->key == "file";
-  return identity.substr(0, is_from_file ? identity.rfind('@') : identity.find('@'));
-}
-
-// The parts of an identity: for example "permutation", "my.yaml" and the rules. The last two may be
-// empty.
-struct Identity {
-  std::string_view kind, argument, rules;
-};
-
-Identity PartsOf(std::string_view identity) {
-  const std::string_view name = NameIn(identity);
-  const std::size_t colon = std::min(name.find(':'), name.size());
-  return {.kind = name.substr(0, colon),
-          .argument = name.substr(std::min(colon + 1, name.size())),
-          .rules = identity.substr(name.size())};
-}
-
-bool IsFromFile(const Identity& identity) {
-  const DomainParameter* parameter = ParameterOf(identity.kind);
-  return !identity.rules.empty() && parameter != nullptr && parameter->key == "file";
-}
-
-std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 }  // namespace
 
 std::vector<std::string> RefusedRegistrations(const std::function<void()>& load) {
@@ -187,22 +157,6 @@ std::unique_ptr<const Domain> MakeDomain(std::string_view name) {
   }
   if (entry.parameter) return Make(bare_name, entry, std::string(name.substr(colon + 1)));
   throw InputError(fmt::format("'{}': {} has no parameter; use '{}'", name, bare_name, bare_name));
-}
-
-bool IsSameDomain(std::string_view a, std::string_view b) {
-  const Identity one = PartsOf(a);
-  const Identity other = PartsOf(b);
-  return one.kind == other.kind && one.rules == other.rules &&
-         (one.argument == other.argument || IsFromFile(one));
-}
-
-std::string DescribeOtherDomain(std::string_view there, std::string_view expected) {
-  const Identity one = PartsOf(there);
-  const Identity other = PartsOf(expected);
-  if (one.kind == other.kind && FileName(one.argument) == FileName(other.argument)) {
-    return fmt::format("made for {} with other rules (moves, costs or goal)", NameIn(there));
-  }
-  return fmt::format("made for {}, expected {}", NameIn(there), NameIn(expected));
 }
 
 }  // namespace tandem

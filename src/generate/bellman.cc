@@ -4,18 +4,19 @@
 #include <limits>
 #include <span>
 
+#include "base/fault_point.h"
 #include "base/parallel.h"
 #include "base/timeline.h"
 #include "domain/random_walk.h"
+#include "generate/generator.h"
 
 namespace tandem {
 
 std::int64_t StateBatch::BytesFor(const DomainSpec& spec, std::int64_t size) {
   constexpr std::int64_t kIsGoal = 1;
   const auto number = static_cast<std::int64_t>(sizeof(float));
-  const auto num_children = size * static_cast<std::int64_t>(spec.num_actions());
   return size * (spec.state_size + kIsGoal + 2 * number) + Expander::BytesFor(spec, size) +
-         num_children * (spec.input.positions + number);
+         ChildEstimates::BytesFor(spec, size * spec.num_actions());
 }
 
 void StateBatch::Resize(std::size_t size) {
@@ -24,15 +25,20 @@ void StateBatch::Resize(std::size_t size) {
   bounds.resize(size);
   estimates.resize(size);
   children.Resize(size);
+  child_estimates.Resize(children.size());
 }
 
 void StateBatch::Expand(std::size_t first, std::size_t count) {
+  FaultPoint(Fault::kSimulator);
   const ConstRows range = rows().Slice(first, count);
   {
     const Span span(Phase::kExpand);
     domain.IsGoal(range, std::span(is_goal).subspan(first, count));
+    children.ExpandRange(range, first);
   }
-  children.ExpandRange(range, first);
+  const Span span(Phase::kWrite);
+  const auto num_actions = static_cast<std::size_t>(domain.spec().num_actions());
+  child_estimates.Encode(children, first * num_actions, count * num_actions);
 }
 
 BellmanTargets::BellmanTargets(const Domain& domain, Evaluator& target_network,
@@ -55,7 +61,7 @@ float BellmanTargets::BackUpAction(const StateBatch& batch, std::size_t i,
   const std::size_t child = i * spec.num_actions() + action;
   return spec.action_costs[action] +
          batch.children.known_costs().CostToGo(batch.children.KnownCost(child),
-                                               batch.children.estimates()[child]);
+                                               batch.child_estimates.values()[child]);
 }
 
 template <class BackupOf>
@@ -123,7 +129,7 @@ PipelinedLoop BellmanTargets::Start(std::int64_t update, const DataBuffer& state
   const auto expand = [this, update, &states, &examples, ranges](std::int64_t turn) {
     Expand(update, states, ranges[turn], examples, batches_[turn % 2]);
   };
-  const auto evaluate = [this](std::int64_t turn) { batches_[turn % 2].children.EstimateAll(); };
+  const auto evaluate = [this](std::int64_t turn) { batches_[turn % 2].Evaluate(); };
   const auto write_targets = [this, &examples, ranges](std::int64_t turn) {
     WriteTargets(batches_[turn % 2], ranges[turn], examples);
   };

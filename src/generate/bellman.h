@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -17,9 +16,10 @@
 #include "config/config.h"
 #include "data/data_buffer.h"
 #include "data/examples.h"
+#include "generate/child_estimates.h"
 #include "generate/exact_labels.h"
-#include "generate/generator.h"
 #include "generate/pipelined_loop.h"
+#include "generate/row_ranges.h"
 #include "search/expander.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
@@ -33,8 +33,7 @@ struct StateBatch {
   /// `domain` and `network` must outlive this. `ball` may be null.
   StateBatch(const Domain& domain, Evaluator& network,
              std::shared_ptr<const GoalBall> ball = nullptr)
-      : domain(domain),
-        children(domain, network, std::numeric_limits<std::size_t>::max(), std::move(ball)) {}
+      : domain(domain), children(domain, std::move(ball)), child_estimates(domain, network) {}
 
   /// The memory, in bytes, of a batch of `size` states.
   static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t size);
@@ -51,8 +50,11 @@ struct StateBatch {
   void Resize(std::size_t size);
 
   /// Fills in is_goal and children for `count` states from index `first` on, whose bytes must be
-  /// set. Several threads may call this at once for different states.
+  /// set, and encodes the children. Several threads may call this at once for different states.
   void Expand(std::size_t first, std::size_t count);
+
+  /// Evaluates the children (ChildEstimates::Evaluate).
+  void Evaluate() { child_estimates.Evaluate(children); }
 
   const Domain& domain;
   std::vector<std::uint8_t> states;  ///< the bytes of all states
@@ -65,6 +67,7 @@ struct StateBatch {
   /// NaN. A StateSearch sets those of its states.
   std::vector<float> estimates;
   Expander children;
+  ChildEstimates child_estimates;
 };
 
 /// StateBackup holds the numbers from which the label of a state follows. Infinity stands for a

@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "generate/exact_labels.h"
 #include "generate/generator.h"
+#include "generate/row_ranges.h"
 #include "tandem/domain.h"
 
 namespace tandem {

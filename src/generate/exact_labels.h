@@ -10,7 +10,7 @@
 
 #include "config/config.h"
 #include "data/data_buffer.h"
-#include "search/ball.h"
+#include "search/goal_ball.h"
 #include "tandem/domain.h"
 
 namespace tandem {

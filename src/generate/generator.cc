@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "base/fault_point.h"
-#include "base/parallel.h"
 #include "base/random.h"
 #include "generate/exact_distance.h"
 #include "generate/exact_labels.h"
@@ -16,20 +14,6 @@
 #include "generate/walk_length.h"
 
 namespace tandem {
-
-void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSignal& stop,
-                const std::function<void(RowRange)>& fill) {
-  arena.execute([&] {
-    ForRanges(static_cast<std::size_t>(ranges.size()), 1,
-              [&](std::size_t first, std::size_t count) {
-                for (std::size_t i = first; i < first + count; ++i) {
-                  if (stop.Reached()) throw Stopped();
-                  FaultPoint(Fault::kSimulator);
-                  fill(ranges[static_cast<std::int64_t>(i)]);
-                }
-              });
-  });
-}
 
 Action DrawAction(const DomainSpec& spec, std::uint64_t seed, std::int64_t update,
                   std::int64_t row) {
@@ -46,8 +30,7 @@ std::vector<Action> DrawActions(const DomainSpec& spec, Head head, std::uint64_t
 
 std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& config,
                                          Evaluator* network,
-                                         std::shared_ptr<const ExactLabels> exact,
-                                         QEvaluator* actions) {
+                                         std::shared_ptr<const ExactLabels> exact) {
   if (exact == nullptr) exact = MakeExactLabels(domain, config);
   switch (config.generate.target) {
     case Target::kWalkLength:
@@ -66,7 +49,8 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
     case Target::kSupervised:
       return std::make_unique<SupervisedGenerator>(domain, config);
     case Target::kOwnSolutions:
-      return std::make_unique<OwnSolutionsGenerator>(domain, *actions, config);
+      return std::make_unique<OwnSolutionsGenerator>(domain, dynamic_cast<QEvaluator&>(*network),
+                                                     config);
     case Target::kExactDistance:
       return std::make_unique<ExactDistanceGenerator>(domain, config, std::move(exact));
     case Target::kRetrograde:

@@ -1,12 +1,8 @@
 // The interface of the generators, which fill buffers with training examples.
 #pragma once
 
-#include <oneapi/tbb/task_arena.h>
-
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -34,38 +30,6 @@ struct FillRequest {
   /// targets with a search follow it (Curriculum).
   std::optional<std::int64_t> longest_scramble = std::nullopt;
 };
-
-/// RowRange is a part of the rows of a fill.
-struct RowRange {
-  std::int64_t first = 0;  ///< index of the first row, counted from 0 in each fill
-  std::int64_t rows = 0;
-};
-
-/// RowRanges divides `rows` rows into ranges of `range_rows` rows; the last one may be shorter. The
-/// number of workers plays no part, so the network sees the same batches with any number of them.
-class RowRanges {
- public:
-  RowRanges(std::int64_t rows, std::int64_t range_rows) : rows_(rows), range_rows_(range_rows) {}
-
-  std::int64_t size() const { return (rows_ + range_rows_ - 1) / range_rows_; }
-
-  RowRange operator[](std::int64_t i) const {
-    const std::int64_t first = i * range_rows_;
-    return {.first = first, .rows = std::min(range_rows_, rows_ - first)};
-  }
-
- private:
-  std::int64_t rows_;
-  std::int64_t range_rows_;
-};
-
-/// The number of states that a task of a generator works on.
-inline constexpr std::size_t kStatesPerTask = 64;
-
-/// Calls `fill` for each of `ranges`, on the threads of `arena`, and waits for all of them. Throws
-/// Stopped once `stop` is reached, and whatever `fill` throws.
-void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSignal& stop,
-                const std::function<void(RowRange)>& fill);
 
 /// Draws the action that a row labels where rows label one action each: any action, all with the
 /// same probability. Depends only on the seed and the numbers of the update and of the row.
@@ -106,16 +70,15 @@ class Generator {
 };
 
 /// Creates the generator that generate.target selects. `generate.workers` must be a number, not
-/// auto. `network` may be null only if the target needs no network (NeedsNetwork). `domain` and
-/// `network` must outlive the result. `actions` is the same network as a QEvaluator, which only the
-/// target own_solutions needs. `exact` shares a ball that exists already; if it is null, the
-/// generator builds the ball of generate.ball_radius itself.
+/// auto. `network` may be null only if the target needs no network (NeedsNetwork). For the target
+/// own_solutions, it must be a QEvaluator. `domain` and `network` must outlive the result. `exact`
+/// shares a ball that exists already; if it is null, the generator builds the ball of
+/// generate.ball_radius itself.
 ///
 /// The rows are labelled unless pipeline.mode is sync_main: there the generator queries the network
 /// being trained, so its rows stay unlabelled until BellmanTargets labels them.
 std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& config,
                                          Evaluator* network,
-                                         std::shared_ptr<const ExactLabels> exact = nullptr,
-                                         QEvaluator* actions = nullptr);
+                                         std::shared_ptr<const ExactLabels> exact = nullptr);
 
 }  // namespace tandem

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "search/expander.h"
+#include "search/hash_set.h"
 
 namespace tandem {
 
@@ -33,7 +34,7 @@ void KnownEstimates::Exchange(StateBatch& batch, std::size_t first, std::size_t 
     if (!std::isnan(batch.estimates[i])) Add(batch.rows()[i], batch.estimates[i]);
   }
   if (estimates_.empty()) return;
-  Expander& children = batch.children;
+  const Expander& children = batch.children;
   const auto num_actions = static_cast<std::size_t>(batch.domain.spec().num_actions());
   for (std::size_t child = first * num_actions; child < (first + count) * num_actions; ++child) {
     if (children.is_goal()[child] != 0) continue;
@@ -41,7 +42,9 @@ void KnownEstimates::Exchange(StateBatch& batch, std::size_t first, std::size_t 
     if (found == by_hash_.end()) continue;
     const std::span<const std::uint8_t> state = children.children()[child];
     const auto known = std::span(states_).subspan(found->second * state.size(), state.size());
-    if (std::ranges::equal(state, known)) children.SetEstimate(child, estimates_[found->second]);
+    if (std::ranges::equal(state, known)) {
+      batch.child_estimates.Set(child, estimates_[found->second]);
+    }
   }
 }
 

@@ -13,7 +13,7 @@ namespace tandem {
 
 /// KnownEstimates remembers the estimates of the states that one search has expanded, so that they
 /// are not evaluated again as children of their own children. Requires that
-/// StateBatch::children.skips_known(). States are compared by all their bytes.
+/// ChildEstimates::skips_known(). States are compared by all their bytes.
 class KnownEstimates {
  public:
   /// The memory, in bytes, for `states` states.

@@ -8,6 +8,7 @@
 #include "data/examples.h"
 #include "domain/random_walk.h"
 #include "generate/policy.h"
+#include "generate/row_ranges.h"
 #include "search/beam_search.h"
 #include "search/expander.h"
 

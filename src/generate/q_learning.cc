@@ -1,7 +1,6 @@
 #include "generate/q_learning.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <span>
 #include <utility>
@@ -12,8 +11,7 @@
 #include "base/timeline.h"
 #include "domain/random_walk.h"
 #include "generate/pipelined_loop.h"
-#include "search/expander.h"
-#include "tandem/error.h"
+#include "search/state_evaluator.h"
 
 namespace tandem {
 
@@ -126,11 +124,7 @@ void QLearningGenerator::Evaluate(Batch& batch) const {
   const std::size_t size = batch.estimates.size();
   network_.Evaluate(ConstRows(batch.inputs.data(), size, batch.inputs.size() / size),
                     batch.estimates);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (std::isnan(batch.estimates[i])) {
-      throw NanEstimate(domain_, StatesOf(batch.children)[i]);
-    }
-  }
+  RejectNan(domain_, batch.estimates, [&](std::size_t i) { return StatesOf(batch.children)[i]; });
 }
 
 void QLearningGenerator::WriteLabels(RowRange range, Batch& batch, DataBuffer& out) const {

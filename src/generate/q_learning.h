@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "generate/exact_labels.h"
 #include "generate/generator.h"
+#include "generate/row_ranges.h"
 #include "search/known_costs.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"

@@ -6,7 +6,9 @@
 
 #include "base/text.h"
 #include "base/timeline.h"
-#include "search/expander.h"
+#include "generate/row_ranges.h"
+#include "search/costs.h"
+#include "search/hash_set.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "search/expander.h"
+#include "search/hash_set.h"
 
 namespace tandem {
 namespace {

@@ -11,6 +11,8 @@
 
 #include "domain/random_walk.h"
 #include "search/astar.h"
+#include "search/costs.h"
+#include "search/hash_set.h"
 
 namespace tandem {
 namespace {
@@ -36,7 +38,7 @@ class GreedyRollout final : public StateSearch {
     const std::size_t first_child = first * spec_.num_actions();
     FindChoices(batch.children.is_left_out().subspan(first_child, spec_.num_actions()));
     if (choices_.empty()) return 0;
-    const auto estimates = batch.children.estimates().subspan(first_child, spec_.num_actions());
+    const auto estimates = batch.child_estimates.values().subspan(first_child, spec_.num_actions());
     const Action action = random.Share() < epsilon_ ? choices_[random.Below(choices_.size())]
                                                     : Choose(estimates, random);
     std::ranges::copy(batch.children.children()[first_child + action], batch.rows()[first].begin());
@@ -120,7 +122,7 @@ class BeamStates final : public StateSearch {
     for (std::size_t child = begin; child < end; ++child) {
       if (batch.children.is_left_out()[child] != 0) continue;
       if (kept_.contains(batch.children.hashes()[child])) continue;
-      const float cost = batch.children.estimates()[child] + ExcessOf(child, first);
+      const float cost = batch.child_estimates.values()[child] + ExcessOf(child, first);
       ranked_.emplace_back(KeyOf(cost, temperature_, random), child);
     }
     std::ranges::sort(ranked_);
@@ -137,7 +139,7 @@ class BeamStates final : public StateSearch {
     for (std::size_t i = 0; i < chosen_.size(); ++i) {
       std::ranges::copy(batch.children.children()[chosen_[i]], batch.rows()[first + i].begin());
       batch.bounds[first + i] = bounds[i];
-      batch.estimates[first + i] = batch.children.estimates()[chosen_[i]];
+      batch.estimates[first + i] = batch.child_estimates.values()[chosen_[i]];
     }
     excess_ = std::move(excess);
   }
@@ -171,7 +173,7 @@ class AStarSearch final : public StateSearch {
     tree_->Receive(batch.children, first * spec_.num_actions());
     estimates_.clear();
     for (const std::uint32_t child : tree_->fresh()) {
-      estimates_.push_back(batch.children.estimates()[child]);
+      estimates_.push_back(batch.child_estimates.values()[child]);
     }
     tree_->SetEstimates(estimates_);
     tree_->Pop();

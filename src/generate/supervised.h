@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "generate/generator.h"
 #include "generate/path_labels.h"
+#include "generate/row_ranges.h"
 #include "generate/solved_paths.h"
 #include "tandem/domain.h"
 

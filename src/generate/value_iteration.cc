@@ -1,7 +1,5 @@
 #include "generate/value_iteration.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,25 +11,8 @@
 #include "base/timeline.h"
 #include "domain/random_walk.h"
 #include "generate/pipelined_loop.h"
-#include "search/search.h"
-#include "tandem/error.h"
 
 namespace tandem {
-namespace {
-
-// Returns whether the rows need SearchTrees. Throws InputError if the puzzle cannot support them.
-bool KeepsTrees(const DomainSpec& spec, const GenerateConfig& config) {
-  if (config.hindsight && !spec.moves_goals) {
-    throw InputError(fmt::format(
-        "`generate.hindsight: true`: {} cannot give a state another goal; expected a puzzle such "
-        "as sokoban or grid, whose problems have goals of their own and whose class has MoveGoals. "
-        "Set generate.hindsight to false.",
-        spec.name));
-  }
-  return SearchTree::IsNeeded(config);
-}
-
-}  // namespace
 
 // One call of Fill: its request, its output, and the mapping from instances and steps to rows.
 struct ValueIterationGenerator::CurrentFill {
@@ -74,10 +55,11 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
       config_(config.generate),
       seed_(static_cast<std::uint64_t>(config.seed)),
       head_(config.network.head),
-      labels_(domain, head_),
       width_(static_cast<std::size_t>(config_.states_per_step())),
       instances_per_task_(std::max<std::size_t>(kStatesPerTask / width_, 1)),
-      keeps_trees_(KeepsTrees(domain.spec(), config_)),
+      keeps_trees_(SearchTree::IsNeeded(config_)),
+      hindsight_(config_.hindsight ? std::optional<Hindsight>(std::in_place, domain, head_)
+                                   : std::nullopt),
       labelled_(!LabelsWhenTraining(config.pipeline.mode)),
       schema_(labelled_ ? ExampleSchema(domain.spec(), config) : StateSchema(domain.spec())),
       exact_(std::move(exact)),
@@ -107,7 +89,7 @@ void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
     group.step = turn / 2 % fill.steps;
     Expand(fill, group);
   };
-  const auto evaluate = [&](std::int64_t turn) { groups_[turn % 2].batch.children.EstimateAll(); };
+  const auto evaluate = [&](std::int64_t turn) { groups_[turn % 2].batch.Evaluate(); };
   const auto back_up = [&](std::int64_t turn) {
     if (labelled_ || keeps_trees_) WriteTargets(fill, groups_[turn % 2]);
     if (config_.searches()) CountSearches(fill, groups_[turn % 2]);
@@ -129,7 +111,7 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
       for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
     }
     group.batch.Expand(first * width_, count * width_);
-    if (config_.searches() && group.batch.children.skips_known()) {
+    if (config_.searches() && group.batch.child_estimates.skips_known()) {
       for (std::size_t i = first; i < first + count; ++i) {
         Instance& instance = group.instances[i];
         instance.estimates.Exchange(group.batch, i * width_, instance.searched);
@@ -295,48 +277,8 @@ void ValueIterationGenerator::EndSearch(const CurrentFill& fill, SearchTree& tre
       targets_.WriteBackup(tree.state(each.node), tree.backup(each.node), fill.out, each.row);
     }
   }
-  if (config_.hindsight && !tree.solved()) MoveGoals(fill, tree);
+  if (hindsight_ && !tree.solved()) hindsight_->MoveGoals(tree, fill.out);
   tree.Clear();
-}
-
-// Changes the rows on the path to the last state of a search for a goal that this state meets. The
-// path ends at the first of its states that meets the goal.
-void ValueIterationGenerator::MoveGoals(const CurrentFill& fill, SearchTree& tree) const {
-  const std::vector<SearchTree::Step> path = tree.PathToLast();
-  if (path.empty()) return;
-  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
-  std::vector<std::uint8_t> memory(path.size() * state_size);
-  const Rows states(memory.data(), path.size(), state_size);
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    std::ranges::copy(tree.state(path[i].node), states[i].begin());
-  }
-  domain_.MoveGoals(states, tree.state(path.back().node));
-  std::vector<std::uint8_t> is_goal(path.size());
-  domain_.IsGoal(states, is_goal);
-  const auto end = static_cast<std::size_t>(
-      std::ranges::find_if(is_goal, [](std::uint8_t goal) { return goal != 0; }) - is_goal.begin());
-  if (end == path.size()) {
-    throw Error(fmt::format("domain '{}': MoveGoals gave the state {} a goal that it does not meet",
-                            domain_.spec().name, domain_.FormatState(states[end - 1])));
-  }
-  if (end == 0) return;  // the search achieved nothing
-  std::vector<Action> actions;
-  actions.reserve(path.size());
-  for (const SearchTree::Step& step : path) actions.push_back(step.action);
-  for (std::size_t i = 0; i <= end; ++i) {
-    const std::span<const Action> rest = std::span(actions).subspan(i, end - i);
-    // A row with an action says nothing about a goal, where the path ends.
-    if (labelled_ && TakesAction(head_) && rest.empty()) continue;
-    for (const SearchTree::Row& each : tree.rows()) {
-      if (each.node != path[i].node) continue;
-      if (labelled_) {
-        labels_.Write(states[i], rest, fill.out, each.row);
-      } else {
-        std::ranges::copy(states[i], fill.out.column(kStateColumn)[each.row].begin());
-        fill.out.floats(kBoundColumn)[each.row] = CostOf(domain_.spec(), rest);
-      }
-    }
-  }
 }
 
 }  // namespace tandem

@@ -14,8 +14,9 @@
 #include "generate/bellman.h"
 #include "generate/curriculum.h"
 #include "generate/generator.h"
+#include "generate/hindsight.h"
 #include "generate/known_estimates.h"
-#include "generate/path_labels.h"
+#include "generate/row_ranges.h"
 #include "generate/search_tree.h"
 #include "generate/state_search.h"
 #include "tandem/evaluator.h"
@@ -42,15 +43,12 @@ namespace tandem {
 /// With generate.backup lhbl or ubsoln, the rows of a search are labelled when it has ended
 /// (SearchTree).
 ///
-/// With generate.hindsight, a search that ended without a goal is turned into one that reached its
-/// goal (Andrychowicz et al., "Hindsight Experience Replay", NeurIPS 2017): the last state that it
-/// expanded gets a goal that it meets, and so do the states on the path there
-/// (Domain::MoveGoals). Their labels are the costs of that path (PathLabels), which are upper
-/// bounds like walk lengths; rows that are labelled later get them as their bounds. Only rows on
-/// the path change. For a Q net, these rows label the action of the path alone, so all rows have
-/// weights. For head q_in, whose rows label one action each, it is the action of the path.
+/// With generate.hindsight, a search that ended without a goal gets a goal that it did reach
+/// (Hindsight). Only rows on the path there change. For a Q net, these rows label the action of the
+/// path alone, so all rows have weights. For head q_in, whose rows label one action each, it is the
+/// action of the path.
 ///
-/// If the network's estimates do not depend on what else is evaluated (Expander::skips_known), no
+/// If the network's estimates do not depend on what else is evaluated (ChildEstimates), no
 /// goal, no repeat of another child of the range, and no child that the search has expanded before
 /// is evaluated. The labels are the same.
 ///
@@ -86,7 +84,7 @@ class ValueIterationGenerator final : public Generator {
     std::size_t searched = 0;  // states of the current step that belong to the search: the first
     FirstSearch first;
     SearchTree tree;           // empty unless SearchTree::IsNeeded
-    KnownEstimates estimates;  // of the current search; empty unless Expander::skips_known()
+    KnownEstimates estimates;  // of the current search; empty unless ChildEstimates::skips_known()
   };
 
   // The instances of one range, which advance in lock step.
@@ -115,16 +113,15 @@ class ValueIterationGenerator final : public Generator {
   void WriteTargetsOf(const CurrentFill& fill, Group& group, std::size_t instance,
                       StateBackup& backup) const;
   void EndSearch(const CurrentFill& fill, SearchTree& tree) const;
-  void MoveGoals(const CurrentFill& fill, SearchTree& tree) const;
 
   const Domain& domain_;
   const GenerateConfig config_;
   const std::uint64_t seed_;
   const Head head_;
-  const PathLabels labels_;  // of hindsight
   const std::size_t width_;  // states per step
   const std::size_t instances_per_task_;
   const bool keeps_trees_;
+  const std::optional<Hindsight> hindsight_;
   const bool labelled_;
   const Schema schema_;
   const std::shared_ptr<const ExactLabels> exact_;

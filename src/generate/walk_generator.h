@@ -12,6 +12,7 @@
 #include "domain/random_walk.h"
 #include "generate/exact_labels.h"
 #include "generate/generator.h"
+#include "generate/row_ranges.h"
 #include "generate/walk_rows.h"
 
 namespace tandem {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <vector>
 
@@ -30,5 +31,8 @@ struct CacheLineAllocator {
 /// one.
 template <class T>
 using AlignedVector = std::vector<T, CacheLineAllocator<T>>;
+
+/// Returns a number of elements, or an index, in the type that vectors take.
+inline std::size_t Size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
 }  // namespace tandem

@@ -29,6 +29,9 @@
 namespace tandem {
 namespace {
 
+// The flags of events. A thread sleeps while it waits for one; by default it would spin.
+constexpr unsigned kBlocking = cudaEventDisableTiming | cudaEventBlockingSync;
+
 class CudaStreamScope final : public StreamScope {
  public:
   explicit CudaStreamScope(c10::cuda::CUDAStream stream) : guard_(stream) {}
@@ -111,8 +114,6 @@ class CudaSlot final : public TransferSlot {
   c10::cuda::CUDAStream copies_;
   std::vector<at::Tensor> host_;
   std::vector<at::Tensor> device_;
-  // Lets a thread sleep while it waits for an event. By default it would spin.
-  static constexpr unsigned kBlocking = cudaEventDisableTiming | cudaEventBlockingSync;
   at::cuda::CUDAEvent copied_{kBlocking};    // recorded on the copy stream
   at::cuda::CUDAEvent released_{kBlocking};  // recorded on the stream that used the tensors
 };
@@ -152,7 +153,7 @@ class CudaResultSlot final : public ResultSlot {
   const c10::Device device_;
   at::Tensor host_;
   std::size_t size_ = 0;
-  at::cuda::CUDAEvent copied_{cudaEventDisableTiming | cudaEventBlockingSync};
+  at::cuda::CUDAEvent copied_{kBlocking};
 };
 
 class CudaEvent final : public DeviceEvent {
@@ -168,7 +169,7 @@ class CudaEvent final : public DeviceEvent {
 
  private:
   const c10::Device device_;
-  at::cuda::CUDAEvent event_{cudaEventDisableTiming | cudaEventBlockingSync};
+  at::cuda::CUDAEvent event_{kBlocking};
 };
 
 // Other threads allocate and wait for events while this one records, so only the calls of this

@@ -9,28 +9,21 @@
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <map>
 #include <utility>
 
+#include "nn/named_tensors.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
-constexpr std::string_view kPrefix = "module.";  // of networks that DataParallel wrapped
 constexpr const char* kFirst = "heur.0";
 constexpr const char* kOutput = "heur.2";
 
 // The linear layer `half` (0 or 1) of a block; its normalisation is module 1 of the same list.
 std::string LayerName(std::int64_t block, int half) {
   return fmt::format("heur.1.blocks.{}.0.layers.{}", block, half);
-}
-
-std::string BlockName(std::int64_t block, int half) {
-  return fmt::format("block{}_{}", block, half == 0 ? "first" : "second");
 }
 
 at::Tensor Numbers(const std::vector<std::int64_t>& numbers) {
@@ -45,63 +38,6 @@ at::Tensor Inverse(const std::vector<std::int64_t>& numbers) {
   }
   return Numbers(inverse);
 }
-
-// Tensors by name, on the CPU in fp32. Remembers which were taken.
-class Tensors {
- public:
-  explicit Tensors(const StateDict& state) {
-    for (const auto& [name, tensor] : state) Add(name, tensor);
-  }
-  explicit Tensors(const TensorDict& dict) {
-    for (const auto& entry : dict) {
-      std::string name = entry.key().toStringRef();
-      if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
-      if (!entry.value().isTensor()) {
-        throw InputError(fmt::format("'{}' is not a tensor, expected a state dict", name));
-      }
-      Add(name, entry.value().toTensor());
-    }
-  }
-
-  bool Has(const std::string& name) const { return tensors_.contains(name); }
-
-  at::Tensor Take(const std::string& name, at::IntArrayRef sizes) {
-    at::Tensor tensor = Take(name);
-    if (tensor.sizes() != sizes) {
-      throw InputError(fmt::format("tensor '{}' has shape [{}], expected [{}]", name,
-                                   fmt::join(tensor.sizes(), ", "), fmt::join(sizes, ", ")));
-    }
-    return tensor;
-  }
-
-  at::Tensor Take(const std::string& name) {
-    const auto found = tensors_.find(name);
-    if (found == tensors_.end()) throw InputError(fmt::format("tensor '{}' is missing", name));
-    found->second.taken = true;
-    return found->second.tensor;
-  }
-
-  // Throws InputError if tensors remain, except counts that only training needs.
-  void ExpectAllTaken() const {
-    for (const auto& [name, entry] : tensors_) {
-      if (!entry.taken && !name.ends_with(".num_batches_tracked")) {
-        throw InputError(fmt::format("unknown tensor '{}'; expected those of resnet_fc", name));
-      }
-    }
-  }
-
- private:
-  struct Entry {
-    at::Tensor tensor;
-    bool taken = false;
-  };
-
-  void Add(const std::string& name, const at::Tensor& tensor) {
-    tensors_[name] = {.tensor = tensor.detach().cpu().to(at::kFloat)};
-  }
-
-  std::map<std::string, Entry> tensors_;
-};
 
 // Throws InputError if DeepXube's resnet_fc cannot compute such a network.
 void CheckDeepXubeHas(const NetworkConfig& network) {
@@ -136,7 +72,8 @@ void CheckDeepXubeHas(const NetworkConfig& network) {
 }
 
 // Weight and bias in fp64, with batch normalisation folded into them.
-std::pair<at::Tensor, at::Tensor> Folded(Tensors& tensors, const std::string& name, Norm norm) {
+std::pair<at::Tensor, at::Tensor> Folded(NamedTensors& tensors, const std::string& name,
+                                         Norm norm) {
   at::Tensor weight = tensors.Take(name + ".weight").to(at::kDouble);
   at::Tensor bias = tensors.Take(name + ".bias").to(at::kDouble);
   if (norm == Norm::kBatch) {
@@ -148,7 +85,7 @@ std::pair<at::Tensor, at::Tensor> Folded(Tensors& tensors, const std::string& na
   return {weight, bias};
 }
 
-void AddNorm(StateDict& to, const std::string& layer, Norm norm, Tensors* from,
+void AddNorm(StateDict& to, const std::string& layer, Norm norm, NamedTensors* from,
              const std::string& name, std::int64_t width) {
   if (norm == Norm::kNone) return;
   const auto add = [&](const char* theirs, const char* ours, const at::Tensor& neutral) {
@@ -164,11 +101,11 @@ void AddNorm(StateDict& to, const std::string& layer, Norm norm, Tensors* from,
 }
 
 // Adds a block. If `from` is null, its layers are 0, so that it computes relu(x).
-void AddBlock(StateDict& to, std::int64_t number, const NetworkConfig& network, Tensors* from,
+void AddBlock(StateDict& to, std::int64_t number, const NetworkConfig& network, NamedTensors* from,
               std::int64_t from_number) {
   for (const int half : {0, 1}) {
     const std::string layer = LayerName(number, half);
-    const std::string name = BlockName(from_number, half);
+    const std::string name = BlockLayerName(from_number, half);
     const auto linear = [&](const char* part, const at::Tensor& neutral) {
       to.emplace_back(layer + ".0" + part, from == nullptr ? neutral : from->Take(name + part));
     };
@@ -194,7 +131,7 @@ at::Tensor FromTheirFeatures(const at::Tensor& weight, const DeepXubePuzzle& puz
 }
 
 // A weight matrix, or the product of the two parts that PyTorch's weight normalisation stores.
-at::Tensor TakeWeight(Tensors& tensors, const std::string& layer, at::IntArrayRef sizes) {
+at::Tensor TakeWeight(NamedTensors& tensors, const std::string& layer, at::IntArrayRef sizes) {
   const std::string parts = layer + ".parametrizations.weight.original";
   if (!tensors.Has(parts + "0")) return tensors.Take(layer + ".weight", sizes);
   const at::Tensor length = tensors.Take(parts + "0", {sizes[0], 1});
@@ -202,23 +139,17 @@ at::Tensor TakeWeight(Tensors& tensors, const std::string& layer, at::IntArrayRe
   return direction * (length / at::linalg_vector_norm(direction, 2, {1}, /*keepdim=*/true));
 }
 
-Norm NormOfTheirs(const Tensors& tensors) {
+Norm NormOfTheirs(const NamedTensors& tensors) {
   const std::string norm = LayerName(0, 0) + ".1.";
   if (tensors.Has(norm + "running_mean")) return Norm::kBatch;
   return tensors.Has(norm + "weight") ? Norm::kLayer : Norm::kNone;
 }
 
-Norm NormOfTandems(const Tensors& tensors, const std::string& layer) {
-  if (tensors.Has(layer + ".running_mean")) return Norm::kBatch;
-  if (tensors.Has(layer + ".norm_bias")) return Norm::kLayer;
-  return tensors.Has(layer + ".norm_weight") ? Norm::kRms : Norm::kNone;
-}
-
-void TakeBlockLayer(Tensors& tensors, std::int64_t block, int half, const NetworkConfig& network,
-                    StateDict& to) {
+void TakeBlockLayer(NamedTensors& tensors, std::int64_t block, int half,
+                    const NetworkConfig& network, StateDict& to) {
   const std::int64_t width = network.width;
   const std::string layer = LayerName(block, half);
-  const std::string name = BlockName(block, half);
+  const std::string name = BlockLayerName(block, half);
   to.emplace_back(name + ".weight", TakeWeight(tensors, layer + ".0", {width, width}));
   to.emplace_back(name + ".bias", tensors.Take(layer + ".0.bias", {width}));
   const auto add = [&](const char* ours, const char* theirs) {
@@ -239,7 +170,7 @@ DeepXubeNetwork ToDeepXube(const StateDict& state, const NetworkSpec& spec,
   const NetworkConfig& network = spec.layers;
   CheckDeepXubeHas(network);
   const c10::NoGradGuard no_grad;
-  Tensors tensors(state);
+  NamedTensors tensors(state);
   const LayerShape first = LayerShapes(spec).front();
   const auto folded = Folded(tensors, first.name, first.norm);
   const auto [weight, bias] = ToTheirFeatures(folded.first, folded.second, puzzle);
@@ -277,7 +208,7 @@ bool IsDeepXube(const TensorDict& weights) {
 NetworkWeights FromDeepXube(const TensorDict& weights, const DeepXubePuzzle& puzzle,
                             InputLayout input) {
   const c10::NoGradGuard no_grad;
-  Tensors tensors(weights);
+  NamedTensors tensors(weights);
   const std::string first = kFirst;
   const std::string output = kOutput;
   NetworkWeights read;
@@ -317,40 +248,6 @@ NetworkWeights FromDeepXube(const TensorDict& weights, const DeepXubePuzzle& puz
   to.emplace_back("output.weight", in_our_order(output_weight));
   to.emplace_back("output.bias", in_our_order(output_bias));
   tensors.ExpectAllTaken();
-  return read;
-}
-
-NetworkWeights FromTandem(const TensorDict& weights, const NetworkConfig& asked) {
-  Tensors tensors(weights);
-  NetworkWeights read{.layers = asked, .state = {}};
-  NetworkConfig& network = read.layers;
-  for (const auto& entry : weights) {
-    read.state.emplace_back(entry.key().toStringRef(), entry.value().toTensor());
-  }
-  if (asked.kind != kResNetFc) return read;
-  const auto rows = [&](const std::string& layer) {
-    const auto found = weights.find(layer + ".bias");
-    return found == weights.end() ? 0 : found->value().toTensor().numel();
-  };
-  const bool linear = tensors.Has("input.weight");
-  const bool stem = tensors.Has("hidden1.weight");
-  network.input_layer = linear ? InputLayer::kLinear : InputLayer::kHidden;
-  network.stem_width = stem ? rows("hidden0") : 0;
-  const std::string last = linear ? "input" : stem ? "hidden1" : "hidden0";
-  network.width = std::max<std::int64_t>(rows(last), 1);
-  network.blocks = 0;
-  // A small file must not make a large network.
-  const std::int64_t width = network.width;
-  if (stem) tensors.Take("hidden1.weight", {width, network.stem_width});
-  while (tensors.Has(BlockName(network.blocks, 0) + ".weight")) {
-    for (const int half : {0, 1}) {
-      tensors.Take(BlockName(network.blocks, half) + ".weight", {width, width});
-    }
-    ++network.blocks;
-  }
-  network.norm = NormOfTandems(tensors, linear ? BlockName(0, 0) : last);
-  if (rows("output") == 1 && !TakesAction(network.head)) network.head = Head::kV;
-  if (rows("output") > 1 && network.head == Head::kV) network.head = Head::kQ;
   return read;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "nn/network_weights.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
 
@@ -39,13 +40,6 @@ struct DeepXubeNetwork {
 DeepXubeNetwork ToDeepXube(const StateDict& state, const NetworkSpec& spec,
                            const DeepXubePuzzle& puzzle);
 
-/// NetworkWeights is a network that was read from a file: its weights under Tandem's names, and the
-/// keys that they show.
-struct NetworkWeights {
-  NetworkConfig layers;
-  StateDict state;
-};
-
 /// Whether the names of the tensors are those of DeepXube.
 bool IsDeepXube(const TensorDict& weights);
 
@@ -54,12 +48,5 @@ bool IsDeepXube(const TensorDict& weights);
 /// file, if a tensor is missing, unknown or of another shape.
 NetworkWeights FromDeepXube(const TensorDict& weights, const DeepXubePuzzle& puzzle,
                             InputLayout input);
-
-/// Reads a network from weights under Tandem's own names. `asked` decides what they do not show:
-/// the activation, whether a network with an output per action is a Q net or a policy, and whether
-/// one with one output takes an action. Of kinds other than resnet_fc, `asked` decides everything.
-/// Throws InputError, without the name of the file, if the sizes of the layers contradict each
-/// other. LoadStateDict checks all shapes.
-NetworkWeights FromTandem(const TensorDict& weights, const NetworkConfig& asked);
 
 }  // namespace tandem

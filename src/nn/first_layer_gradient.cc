@@ -18,10 +18,9 @@ constexpr std::int64_t kPanelUnits = ScatterRows<Bf16>::kBestWidth;
 
 template <class T>
 void FirstLayerGradient<T>::Reserve(std::int64_t rows) {
-  const auto size = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers); };
-  gradient_.resize(size(rows * units_));
-  order_.resize(size(input_.positions * rows));
-  ends_.resize(size(input_.positions * input_.depth));
+  gradient_.resize(Size(rows * units_));
+  order_.resize(Size(input_.positions * rows));
+  ends_.resize(Size(std::int64_t{input_.positions} * input_.depth));
 }
 
 template <class T>

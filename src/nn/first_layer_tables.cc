@@ -19,8 +19,6 @@
 namespace tandem {
 namespace {
 
-std::size_t Size(std::int64_t count) { return static_cast<std::size_t>(count); }
-
 // How many positions share a table: as many as have at most 256 combinations of values, in tables
 // that stay in a core's cache.
 std::int64_t PositionsTogether(InputLayout input, std::int64_t units,

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -18,7 +16,8 @@
 #include "nn/aligned_vector.h"
 #include "nn/block_products.h"
 #include "nn/first_layer_tables.h"
-#include "nn/fused_step.h"
+#include "nn/fused_support.h"
+#include "nn/int8_weights.h"
 #include "nn/quantize_passes.h"
 #include "nn/region_failure.h"
 #include "nn/resnet_fc.h"
@@ -27,56 +26,6 @@
 
 namespace tandem {
 namespace {
-
-std::size_t Size(std::int64_t count) { return static_cast<std::size_t>(count); }
-
-// The greatest absolute values of activations and weights in int8.
-constexpr std::int64_t kMostActivation = std::numeric_limits<std::uint8_t>::max();
-constexpr std::int64_t kMostWeight = std::numeric_limits<std::int8_t>::max();
-
-// Products in int8 are added up in 32 bits. With more inputs, a sum could overflow.
-constexpr std::int64_t kMostInt8Inputs =
-    std::numeric_limits<std::int32_t>::max() / (kMostActivation * kMostWeight);
-
-// The weights of a hidden layer in int8, as the second operand of a product.
-struct Int8Weights {
-  AlignedVector<std::int8_t> operand;         // (inputs rounded up to 4, units), in panels
-  AlignedVector<float> unit_scale, unit_sum;  // (units); DequantizeRows
-};
-
-Int8Weights Quantize(const float* weight, std::int64_t in, std::int64_t out) {
-  constexpr auto kMost = static_cast<float>(kMostWeight);
-  constexpr std::int64_t kJoined = kRowsOfWords<std::int8_t>;
-  const std::int64_t rounded_in = CeilDivide(in, kJoined) * kJoined;
-  Int8Weights to{.operand = AlignedVector<std::int8_t>(Size(rounded_in * out)),
-                 .unit_scale = AlignedVector<float>(Size(out)),
-                 .unit_sum = AlignedVector<float>(Size(out))};
-  for (std::int64_t unit = 0; unit < out; ++unit) {
-    const float* row = weight + unit * in;
-    const std::int64_t panel = unit / kPanelColumns * kPanelColumns;
-    const std::int64_t panel_width = PanelWidth(panel, out);
-    std::int8_t* column = to.operand.data() + panel * rounded_in + (unit - panel) * kJoined;
-    float most = 0;
-    float total = 0;
-    for (std::int64_t i = 0; i < in; ++i) {
-      most = std::max(most, std::abs(row[i]));
-      total += std::abs(row[i]);
-    }
-    // A weight that is no number must make the unit's values no numbers.
-    const bool finite = std::isfinite(total);
-    const float scale = finite ? most / kMost : std::numeric_limits<float>::quiet_NaN();
-    const float inverse = finite && most > 0 ? kMost / most : 0;
-    std::int64_t sum = 0;
-    for (std::int64_t i = 0; finite && i < in; ++i) {
-      const auto rounded = static_cast<std::int8_t>(std::lrint(row[i] * inverse));
-      sum += rounded;
-      column[i / kJoined * panel_width * kJoined + i % kJoined] = rounded;
-    }
-    to.unit_scale[Size(unit)] = scale;
-    to.unit_sum[Size(unit)] = static_cast<float>(sum) * scale;
-  }
-  return to;
-}
 
 // T is the type of activations, and Weight that of the weights of products.
 template <class T, class Weight>
@@ -235,7 +184,7 @@ void FusedCopy<T, Weight>::PackLayer(std::size_t number) {
   if (number == 0) {
     tables_.Pack(weight);
   } else if constexpr (kIsInt8) {
-    layer.int8 = Quantize(weight, layer.in, width);
+    layer.int8 = RoundToInt8(weight, layer.in, width);
   } else {
     layer.operand.resize(Size(layer.in * width));
     rounded_.resize(Size(kPanelColumns * layer.in));
@@ -319,7 +268,7 @@ void FusedCopy<T, Weight>::Multiply(const Layer& layer, std::int64_t rows, const
                                     Tile& tile) const {
   const std::int64_t width = layer.shape.width;
   if constexpr (kIsInt8) {
-    const std::int64_t stride = CeilDivide(layer.in, kRowsOfWords<Weight>) * kRowsOfWords<Weight>;
+    const std::int64_t stride = Int8Weights::PaddedInputs(layer.in);
     RunPass(QuantizeRows{.rows = rows,
                          .width = layer.in,
                          .stride = stride,
@@ -349,9 +298,9 @@ std::string WhyNotCopied(const NetworkSpec& spec, Precision precision, c10::Devi
   if (precision != Precision::kInt8) return "";
   const std::vector<LayerShape> shapes = LayerShapes(spec);
   for (std::size_t i = 1; i + 1 < shapes.size(); ++i) {  // the first and the last are not in int8
-    if (shapes[i].in > kMostInt8Inputs) {
+    if (shapes[i].in > Int8Weights::kMostInputs) {
       return fmt::format("in int8 a hidden layer adds up at most {} inputs, and {} has {}",
-                         WithThousands(kMostInt8Inputs), shapes[i].name,
+                         WithThousands(Int8Weights::kMostInputs), shapes[i].name,
                          WithThousands(shapes[i].in));
     }
   }

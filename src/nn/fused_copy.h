@@ -16,10 +16,11 @@ namespace tandem {
 bool UsesFusedCopy(const NetworkSpec& spec, const InferenceConfig& config, c10::Device device);
 
 /// Makes a copy of a ResNetFC that takes tiles of 64 rows through the whole network while they are
-/// in the cache of one core, as FusedStep does in training. The first layer is gathered
-/// (GatheredFeatures). Batch normalisation is folded into the weights. Between two products, one
-/// pass does the bias, the remaining kinds of normalisation, the residual connection and the
-/// activation. Threads take tiles one after another, so a thread whose core is busy takes fewer.
+/// in the cache of one core, as the fused step (MakeFusedStep) does in training. The first layer is
+/// gathered (GatheredFeatures). Batch normalisation is folded into the weights. Between two
+/// products, one pass does the bias, the remaining kinds of normalisation, the residual connection
+/// and the activation. Threads take tiles one after another, so a thread whose core is busy takes
+/// fewer.
 ///
 /// Precision: weights of products in fp32, in bf16, or in int8 with one scale for each unit. In
 /// int8, each row of activations is rounded to 256 steps between its least and its greatest value.

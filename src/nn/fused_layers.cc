@@ -1,7 +1,6 @@
 #include "nn/fused_layers.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "nn/bf16.h"
@@ -11,38 +10,38 @@
 namespace tandem {
 
 template <class T>
-FusedLayers<T>::FusedLayers(const ResNetFC& net, const std::vector<at::Tensor>& gradients)
+FusedLayers<T>::FusedLayers(const ResNetFC& net, const FlatParameters& parameters)
     : depth_(net.spec().input.depth) {
-  const std::vector<at::Tensor> parameters = net.parameters();
-  std::size_t next = 0;  // parameters are in the order weight, bias, norm_weight, norm_bias
-  const auto take = [&] {
-    const std::size_t i = next++;
-    return std::pair(parameters.at(i).template const_data_ptr<float>(),
-                     gradients[i].template mutable_data_ptr<float>());
-  };
+  const std::vector<DenseTensors> values = parameters.ByLayer(parameters.values());
+  const std::vector<DenseTensors> gradients = parameters.ByLayer(parameters.gradients());
   const std::vector<LayerShape> shapes = LayerShapes(net.spec());
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) widest_ = std::max(widest_, shapes[i].out);
   ones_.assign(static_cast<std::size_t>(widest_), 1);
   zeros_.assign(static_cast<std::size_t>(widest_), 0);
+  const auto or_else = [](const at::Tensor& parameter, const AlignedVector<float>& missing) {
+    return parameter.defined() ? parameter.const_data_ptr<float>() : missing.data();
+  };
+  const auto or_null = [](const at::Tensor& gradient) {
+    return gradient.defined() ? gradient.mutable_data_ptr<float>() : nullptr;
+  };
+  hidden_.reserve(shapes.size() - 1);
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
     const LayerShape& shape = shapes[i];
     FusedLayer<T> layer{.shape = {.width = shape.out,
                                   .norm = shape.norm == Norm::kBatch ? Norm::kNone : shape.norm,
                                   .activation = net.spec().layers.activation,
                                   .linear = shape.linear,
-                                  .scale = ones_.data(),
-                                  .shift = zeros_.data()},
+                                  .bias = or_else(values[i].bias, zeros_),
+                                  .scale = or_else(values[i].norm_weight, ones_),
+                                  .shift = or_else(values[i].norm_bias, zeros_)},
                         .in = shape.in,
                         .adds_skip = shape.adds_skip,
+                        .weight = values[i].weight.template const_data_ptr<float>(),
+                        .weight_gradient = or_null(gradients[i].weight),
+                        .bias_gradient = or_null(gradients[i].bias),
+                        .scale_gradient = or_null(gradients[i].norm_weight),
+                        .shift_gradient = or_null(gradients[i].norm_bias),
                         .kept = {shape.out, shape.in}};
-    std::tie(layer.weight, layer.weight_gradient) = take();
-    std::tie(layer.shape.bias, layer.bias_gradient) = take();
-    if (shape.norm != Norm::kNone) {
-      std::tie(layer.shape.scale, layer.scale_gradient) = take();
-    }
-    if (shape.norm == Norm::kLayer || shape.norm == Norm::kBatch) {
-      std::tie(layer.shape.shift, layer.shift_gradient) = take();
-    }
     if (shape.norm == Norm::kBatch) {
       layer.batch_norm.emplace(*net.layers()[i]);
       layer.shape.bias = zeros_.data();
@@ -58,10 +57,12 @@ FusedLayers<T>::FusedLayers(const ResNetFC& net, const std::vector<at::Tensor>& 
     }
     hidden_.push_back(std::move(layer));
   }
-  output_.width = shapes.back().in;
-  output_.outputs = shapes.back().out;
-  std::tie(output_.weight, output_.weight_gradient) = take();
-  std::tie(output_.bias, output_.bias_gradient) = take();
+  output_ = {.width = shapes.back().in,
+             .outputs = shapes.back().out,
+             .weight = values.back().weight.template const_data_ptr<float>(),
+             .bias = values.back().bias.template const_data_ptr<float>(),
+             .weight_gradient = or_null(gradients.back().weight),
+             .bias_gradient = or_null(gradients.back().bias)};
 }
 
 template <class T>

@@ -1,8 +1,6 @@
 // The layers of a network of kind resnet_fc, as a fused training step (fused_step.h) takes them.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +9,7 @@
 #include "nn/activation_passes.h"
 #include "nn/aligned_vector.h"
 #include "nn/batch_normalisation.h"
+#include "nn/flat_parameters.h"
 #include "nn/resnet_fc.h"
 #include "nn/weight_gradient.h"
 
@@ -49,9 +48,8 @@ struct FusedOutputLayer {
 template <class T>
 class FusedLayers {
  public:
-  /// The parameters of `net` and their `gradients`, in the same order, must not move. The first
-  /// layer's weights are stored by feature (ViewsOf).
-  FusedLayers(const ResNetFC& net, const std::vector<at::Tensor>& gradients);
+  /// `parameters` are those of `net`, without padding, and must outlive the layers.
+  FusedLayers(const ResNetFC& net, const FlatParameters& parameters);
   FusedLayers(const FusedLayers&) = delete;
   FusedLayers& operator=(const FusedLayers&) = delete;
 

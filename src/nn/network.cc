@@ -113,7 +113,7 @@ bool Gathers(FirstLayer first_layer, InputLayout layout, c10::Device device, int
 }  // namespace
 
 bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device) {
-  if (config.step == TrainStep::kFused) return true;  // FusedStep has no product there
+  if (config.step == TrainStep::kFused) return true;  // the fused step has no product there
   return Gathers(config.first_layer, layout, device, /*fewest_values=*/16);
 }
 

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/timeline.h"
+#include "nn/flat_parameters.h"
 #include "nn/pass_runner.h"
 #include "tandem/error.h"
 
@@ -121,7 +122,7 @@ Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& 
   steps_ = at::zeros({}, parameters_.at(0).options().requires_grad(false));
 }
 
-// If the parameters follow each other in memory (MakeFusedStep), lets their means do so too.
+// If the parameters follow each other in memory (FlatParameters), lets their means do so too.
 void Optimizer::JoinMeans(Group& group) {
   const std::vector<at::Tensor> joined = Joined(group.parameters);
   if (joined.size() == group.parameters.size()) return;
@@ -192,10 +193,8 @@ void Optimizer::StepAdam(const Group& group, const std::vector<at::Tensor>& grad
   }
 }
 
-void Optimizer::UseCopies(const at::Tensor& parameters, const at::Tensor& copies,
-                          const PassRunner& passes) {
-  flat_ = parameters;
-  copies_ = copies;
+void Optimizer::UseFlat(FlatParameters& flat, const PassRunner& passes) {
+  flat_ = &flat;
   passes_ = &passes;
   rate_ = at::zeros({}, steps_.options());
 }
@@ -209,7 +208,7 @@ void Optimizer::RepeatStep() {
   steps_.add_(1);
   if (!StepAtOnce(gradients)) {
     for (const Group& group : adam_) StepAdam(group, Selected(gradients, group.numbers), rate_);
-    if (copies_.defined()) copies_.copy_(flat_);
+    flat_->SetCopies();
   }
   ClearGradients();
 }
@@ -222,15 +221,17 @@ bool Optimizer::StepAtOnce(const std::vector<at::Tensor>& gradients) const {
   const std::vector<at::Tensor> mean = Joined(group.mean);
   const std::vector<at::Tensor> mean_square = Joined(group.mean_square);
   if (of_parameters.size() > 1 || mean.size() > 1 || mean_square.size() > 1) return false;
-  if (of_parameters.front().numel() != flat_.numel()) return false;
+  const at::Tensor& values = flat_->values();
+  const at::Tensor& copies = flat_->copies();
+  if (of_parameters.front().numel() != values.numel()) return false;
   const at::Tensor rate = RateOf(rate_, group.factors.learning_rate);
   passes_->Run(AdamPass{
-      .count = flat_.numel(),
-      .parameters = flat_.mutable_data_ptr<float>(),
+      .count = values.numel(),
+      .parameters = values.mutable_data_ptr<float>(),
       .gradients = of_parameters.front().const_data_ptr<float>(),
       .mean = mean.front().mutable_data_ptr<float>(),
       .mean_square = mean_square.front().mutable_data_ptr<float>(),
-      .copies = copies_.defined() ? static_cast<Bf16*>(copies_.data_ptr()) : nullptr,
+      .copies = copies.defined() ? static_cast<Bf16*>(copies.data_ptr()) : nullptr,
       .steps = steps_.const_data_ptr<float>(),
       .rate = rate.const_data_ptr<float>(),
       .beta1 = config_.beta1,
@@ -270,6 +271,7 @@ void Optimizer::Step(double learning_rate) {
       StepSgd(group, selected, learning_rate);
     }
   }
+  if (flat_ != nullptr) flat_->SetCopies();
   ClearGradients();
 }
 

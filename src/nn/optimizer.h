@@ -13,6 +13,7 @@
 
 namespace tandem {
 
+class FlatParameters;
 class PassRunner;
 
 /// Optimizer updates parameters by the method that `optimizer.name` selects:
@@ -49,18 +50,18 @@ class Optimizer {
   /// parameter has no gradient.
   void Step(double learning_rate);
 
-  /// Adam and AdamW can take steps whose learning rate is in the device's memory, so that a GPU can
-  /// repeat them (Device::MakeRepeatedWork). UseCopies is called once: `parameters` must be the
-  /// memory of all parameters, which follow each other there, and `copies`, which may be undefined,
-  /// has as many numbers in bf16. Both and `passes` must outlive this object. Each such step writes
-  /// the copies too.
+  /// Makes each step also write the copies of the parameters, if there are any. `flat` must have
+  /// the parameters of this optimizer. `flat` and `passes`, of their device, must outlive it.
+  void UseFlat(FlatParameters& flat, const PassRunner& passes);
+
+  /// Whether there is a RepeatStep. Adam and AdamW can take steps whose learning rate is in the
+  /// device's memory, so that a GPU can repeat them (Device::MakeRepeatedWork).
   bool repeats_steps() const { return momentum_.empty(); }
-  void UseCopies(const at::Tensor& parameters, const at::Tensor& copies, const PassRunner& passes);
 
   /// Enqueues setting the learning rate of RepeatStep. Not a part of the work that is repeated.
   void SetRate(double learning_rate);
 
-  /// Step at the rate of SetRate. Requires repeats_steps and UseCopies.
+  /// Step at the rate of SetRate. Requires repeats_steps and UseFlat.
   void RepeatStep();
 
   /// Drops the parameters' gradients without a step.
@@ -106,10 +107,10 @@ class Optimizer {
   std::vector<at::Tensor> parameters_;
   std::vector<Group> adam_;
   std::vector<Group> momentum_;
-  at::Tensor steps_;  // () float, on the device; of adam_
-  at::Tensor rate_;   // () float, on the device; set by SetRate
-  at::Tensor flat_, copies_;
-  const PassRunner* passes_ = nullptr;
+  at::Tensor steps_;                    // () float, on the device; of adam_
+  at::Tensor rate_;                     // () float, on the device; set by SetRate
+  FlatParameters* flat_ = nullptr;      // null until UseFlat
+  const PassRunner* passes_ = nullptr;  // null until UseFlat
 };
 
 /// Returns a matrix with about the singular vectors of `matrix` (n, m) and singular values near 1,

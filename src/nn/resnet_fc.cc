@@ -34,12 +34,15 @@ std::vector<LayerShape> LayerShapes(const NetworkSpec& spec) {
     add("hidden" + std::to_string(shapes.size()), config.width, config.norm);
   }
   for (std::int64_t b = 0; b < config.blocks; ++b) {
-    const std::string name = "block" + std::to_string(b);
-    add(name + "_first", config.width, config.norm);
-    add(name + "_second", config.width, config.norm).adds_skip = true;
+    add(BlockLayerName(b, 0), config.width, config.norm);
+    add(BlockLayerName(b, 1), config.width, config.norm).adds_skip = true;
   }
   add("output", spec.outputs, Norm::kNone).linear = true;
   return shapes;
+}
+
+std::string BlockLayerName(std::int64_t block, int half) {
+  return "block" + std::to_string(block) + (half == 0 ? "_first" : "_second");
 }
 
 namespace {

@@ -28,6 +28,9 @@ struct LayerShape {
 /// of each block, the output layer.
 std::vector<LayerShape> LayerShapes(const NetworkSpec& spec);
 
+/// The name of the first (half 0) or the second layer of a block.
+std::string BlockLayerName(std::int64_t block, int half);
+
 /// What a network of these linear layers takes, with or without residual connections. `layers` are
 /// in the order in which a row passes them; the last one is the output layer, and the first one can
 /// be gathered.

@@ -20,13 +20,13 @@
 #include "nn/device.h"
 #include "nn/pass_runner.h"
 #include "nn/resnet_fc.h"
+#include "nn/tensor_layers.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
-// Rows of products begin at addresses that are multiples of this many numbers.
-constexpr std::int64_t kAlignment = 8;
+// Rows of products in fp8 begin at addresses that are multiples of this many numbers.
 constexpr std::int64_t kFp8Alignment = 16;
 
 // The rows of random inputs that the scales of activations in fp8 are taken from, and how much
@@ -35,7 +35,8 @@ constexpr std::int64_t kCalibrationRows = 1024;
 constexpr double kCalibrationMargin = 4;
 constexpr double kLeastScale = 1e-12;  // with which zeros stay zeros
 
-std::int64_t RoundedUp(std::int64_t size, std::int64_t to) { return (size + to - 1) / to * to; }
+// How many numbers are missing to the next multiple of kFp8Alignment.
+std::int64_t PaddingAfter(std::int64_t size) { return -size & (kFp8Alignment - 1); }
 
 // The scale with which the largest magnitude becomes the largest number of e4m3. NaN stays NaN.
 at::Tensor ScaleOf(const at::Tensor& numbers) {
@@ -63,15 +64,11 @@ class TensorCopy final : public NetworkCopy {
       Layer& layer =
           layers_.emplace_back(shapes[i], is_output ? at::kFloat : type_, device.torch());
       layer.fp8 = fp8 && !is_first && !is_output;
-      if (is_first) layer.padding_before = RoundedUp(shapes[i].in, kAlignment) - shapes[i].in;
+      if (is_first) layer.padding_before = PaddingBefore(shapes[i].in);
       // Features of value 0 are added. Only fp8 needs them, and has no statistics of rows then.
-      if (fp8 && !is_first) {
-        layer.padding_after = RoundedUp(shapes[i].in, kFp8Alignment) - shapes[i].in;
-      }
-      if (fp8 && !is_output) {
-        layer.more_outputs = RoundedUp(shapes[i].out, kFp8Alignment) - shapes[i].out;
-      }
-      layer.Allocate(shapes[i]);
+      if (fp8 && !is_first) layer.padding_after = PaddingAfter(shapes[i].in);
+      if (fp8 && !is_output) layer.more_outputs = PaddingAfter(shapes[i].out);
+      layer.Allocate();
     }
     if (!fp8) return;
     at::Generator generator = at::detail::createCPUGenerator(/*seed_val=*/1);
@@ -101,24 +98,23 @@ class TensorCopy final : public NetworkCopy {
       if (tensor.defined()) state.emplace_back(name, tensor);
     };
     for (const Layer& layer : layers_) {
-      add(layer.name + ".weight", layer.weight);
-      add(layer.name + ".bias", layer.bias);
-      add(layer.name + ".norm_weight", layer.norm_weight);
-      add(layer.name + ".norm_bias", layer.norm_bias);
+      const std::string& name = layer.shape.name;
+      add(name + ".weight", layer.weight);
+      add(name + ".bias", layer.bias);
+      add(name + ".norm_weight", layer.norm_weight);
+      add(name + ".norm_bias", layer.norm_bias);
     }
     return state;
   }
 
  private:
   struct Layer {
-    Layer(const LayerShape& shape, at::ScalarType type, c10::Device device)
-        : name(shape.name),
-          norm(shape.norm == Norm::kBatch ? Norm::kNone : shape.norm),
-          linear(shape.linear),
-          adds_skip(shape.adds_skip),
-          options(at::TensorOptions().dtype(type).device(device)) {}
+    Layer(LayerShape of_net, at::ScalarType type, c10::Device device)
+        : shape(std::move(of_net)), options(at::TensorOptions().dtype(type).device(device)) {
+      if (shape.norm == Norm::kBatch) shape.norm = Norm::kNone;
+    }
 
-    void Allocate(const LayerShape& shape) {
+    void Allocate() {
       const std::int64_t out = shape.out + more_outputs;
       weight = at::zeros({out, padding_before + shape.in + padding_after}, options);
       bias = at::zeros({out}, options);
@@ -127,9 +123,9 @@ class TensorCopy final : public NetworkCopy {
         scale = at::ones({}, options.dtype(at::kFloat));
         input_scale = at::ones_like(scale);
       }
-      if (norm == Norm::kNone) return;
+      if (shape.norm == Norm::kNone) return;
       norm_weight = at::empty({out}, options.dtype(at::kFloat));
-      if (norm == Norm::kLayer) norm_bias = at::empty_like(norm_weight);
+      if (shape.norm == Norm::kLayer) norm_bias = at::empty_like(norm_weight);
     }
 
     void Load(const Dense& dense) {
@@ -149,14 +145,8 @@ class TensorCopy final : public NetworkCopy {
     }
 
     std::int64_t in() const { return weight.size(1); }
-    bool is_product() const { return norm == Norm::kNone && linear; }
-    bool is_relu_of_product(Activation activation) const {
-      return norm == Norm::kNone && !linear && !adds_skip && activation == Activation::kRelu;
-    }
 
-    std::string name;
-    Norm norm;  // that is not folded
-    bool linear, adds_skip;
+    LayerShape shape;  // without a normalisation that is folded into the weights
     at::TensorOptions options;
     bool fp8 = false;
     // The weights of inputs and of outputs that are always 0.
@@ -192,10 +182,10 @@ class TensorCopy final : public NetworkCopy {
       const Layer& layer = layers_[i];
       const Layer& next = layers_[i + 1];
       const bool quantises = in_fp8 && next.fp8;
-      const bool begins_block = i + 2 < layers_.size() && layers_[i + 2].adds_skip;
-      if (next.adds_skip) skip = x.numbers;
-      const at::Tensor& of_block = layer.adds_skip ? skip : at::Tensor();
-      if (layer.is_relu_of_product(config_.activation) && !in_fp8) {
+      const bool begins_block = i + 2 < layers_.size() && layers_[i + 2].shape.adds_skip;
+      if (next.shape.adds_skip) skip = x.numbers;
+      const at::Tensor& of_block = layer.shape.adds_skip ? skip : at::Tensor();
+      if (IsReluOfProduct(layer.shape, config_.activation) && !in_fp8) {
         x.numbers = at::_addmm_activation(layer.bias, x.numbers, layer.weight.t());
       } else {
         x = Finish(layer, of_block, Product(layer, x),
@@ -239,7 +229,9 @@ class TensorCopy final : public NetworkCopy {
   // Makes the result of a layer from that of its product, which may be overwritten.
   Activations Finish(const Layer& layer, const at::Tensor& skip, const at::Tensor& product,
                      const Wanted& wanted) const {
-    if (layer.is_product() && !wanted.scale.defined()) return {.numbers = product, .quantised = {}};
+    if (IsProduct(layer.shape) && !wanted.scale.defined()) {
+      return {.numbers = product, .quantised = {}};
+    }
     Activations result;
     if (wanted.numbers) result.numbers = product;
     if (wanted.scale.defined()) result.quantised = at::empty_like(product, at::kFloat8_e4m3fn);
@@ -251,16 +243,16 @@ class TensorCopy final : public NetworkCopy {
   void RunPass(const Layer& layer, const at::Tensor& skip, const at::Tensor& product,
                const Wanted& wanted, const Activations& result) const {
     const at::Tensor statistics =
-        layer.norm == Norm::kNone
+        layer.shape.norm == Norm::kNone
             ? at::Tensor()
             : at::empty({2, product.size(0)}, product.options().dtype(at::kFloat));
     auto* mean = DataOrNull<float>(statistics);
     auto* inverse = mean != nullptr ? mean + product.size(0) : nullptr;
     passes_.Run(ForwardPass<T>{.of = {.rows = product.size(0),
                                       .width = product.size(1),
-                                      .norm = layer.norm,
+                                      .norm = layer.shape.norm,
                                       .activation = config_.activation,
-                                      .linear = layer.linear,
+                                      .linear = layer.shape.linear,
                                       .z = DataOrNull<T>(product),
                                       .skip = DataOrNull<T>(skip),
                                       .scale = DataOrNull<float>(layer.norm_weight),
@@ -289,11 +281,6 @@ class TensorCopy final : public NetworkCopy {
                                 .y = DataOrNull<float>(y)});
     });
     return y;
-  }
-
-  template <class T>
-  static T* DataOrNull(const at::Tensor& tensor) {
-    return tensor.defined() ? static_cast<T*>(tensor.data_ptr()) : nullptr;
   }
 
   // Calls work(T()) with the type of the activations.

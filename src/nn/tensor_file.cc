@@ -5,8 +5,6 @@
 #include <c10/core/GradMode.h>
 #include <caffe2/serialize/inline_container.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <openssl/evp.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
 #include <algorithm>
@@ -19,7 +17,6 @@
 #include <new>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -28,8 +25,9 @@
 #include "archive/safetensors.h"
 #include "archive/tensor_archive.h"
 #include "base/file.h"
-#include "base/mapped_file.h"
+#include "base/open_file.h"
 #include "base/text.h"
+#include "nn/weights_hash.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -45,98 +43,6 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 36;
 // little disk space, but all memory when it is read. A file system may store zeros as holes, and
 // the moments of a new optimizer are zeros.
 constexpr std::int64_t kMostBytesPerByteOfData = 16;
-
-std::string ShapeText(const at::Tensor& tensor) {
-  return fmt::format("[{}]", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "));
-}
-
-std::string DtypeText(const at::Tensor& tensor) {
-  switch (tensor.scalar_type()) {
-    case at::kFloat:
-      return "float32";
-    case at::kBFloat16:
-      return "bfloat16";
-    case at::kLong:
-      return "int64";
-    default:
-      return c10::toString(tensor.scalar_type());
-  }
-}
-
-// HostBytes gives access to the bytes of tensors that may be on a GPU. It copies them into a buffer
-// that it uses again, because memory that is used for the first time costs more than the copy.
-class HostBytes {
- public:
-  // Returns the elements in row-major order. Valid until the next call, while `tensor` exists.
-  std::string_view Of(const at::Tensor& tensor) {
-    const bool in_place = tensor.is_cpu() && tensor.is_contiguous();
-    const at::Tensor elements = in_place ? tensor : CopyOf(tensor.detach());
-    return {static_cast<const char*>(elements.const_data_ptr()), elements.nbytes()};
-  }
-
- private:
-  at::Tensor CopyOf(const at::Tensor& tensor) {
-    const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
-    if (!buffer_.defined() || buffer_.numel() < bytes) buffer_ = at::empty({bytes}, at::kByte);
-    at::Tensor copy = buffer_.narrow(0, 0, bytes).view(tensor.scalar_type()).view(tensor.sizes());
-    return copy.copy_(tensor);
-  }
-
-  at::Tensor buffer_;
-};
-
-// The elements that a tensor refers to. Tensors with equal keys have the same bytes.
-using TensorKey = std::tuple<c10::DeviceType, c10::DeviceIndex, const void*, at::ScalarType,
-                             std::vector<std::int64_t>, std::vector<std::int64_t>>;
-
-TensorKey KeyOf(const at::Tensor& tensor) {
-  return {tensor.device().type(), tensor.device().index(), tensor.const_data_ptr(),
-          tensor.scalar_type(),   tensor.sizes().vec(),    tensor.strides().vec()};
-}
-
-// StateHash computes WeightsSha256 of a state dict.
-class StateHash {
- public:
-  explicit StateHash(const StateDict& state)
-      : state_(state), context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
-    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
-  }
-
-  // Hashes the next tensors of the state dict as long as they are empty or `tensor`, whose elements
-  // are `bytes`. Calls no operator of LibTorch, so it needs no stream.
-  void Offer(const at::Tensor& tensor, std::string_view bytes) {
-    const TensorKey key = KeyOf(tensor);
-    for (; next_ < state_.size(); ++next_) {
-      const at::Tensor& mine = state_[next_].second;
-      if (mine.numel() != 0 && KeyOf(mine) != key) return;
-      Add(mine.numel() == 0 ? std::string_view() : bytes);
-    }
-  }
-
-  // Hashes the remaining tensors. Call once.
-  std::string Finish(HostBytes& host) {
-    for (; next_ < state_.size(); ++next_) Add(host.Of(state_[next_].second));
-    std::vector<unsigned char> digest(EVP_MAX_MD_SIZE);
-    unsigned int size = 0;
-    EVP_DigestFinal_ex(context_.get(), digest.data(), &size);
-    digest.resize(size);
-    return fmt::format("{:02x}", fmt::join(digest, ""));
-  }
-
- private:
-  // Adds the next tensor, whose elements are `bytes`.
-  void Add(std::string_view bytes) {
-    const auto& [name, tensor] = state_[next_];
-    for (const std::string& text : {name, DtypeText(tensor), ShapeText(tensor)}) {
-      EVP_DigestUpdate(context_.get(), text.c_str(), text.size() + 1);
-    }
-    EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size());
-  }
-
-  const StateDict& state_;
-  std::size_t next_ = 0;
-  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
-};
 
 // TensorRecords collects the tensors of a file. A tensor that occurs several times, such as the
 // network of a checkpoint that is also part of its resume state, is one record.
@@ -208,10 +114,10 @@ std::string PickleOf(const TensorDict& dict, const TensorRecords& records) {
 // as long. A thread for few bytes would cost more than it saves.
 void WriteAndHash(const at::Tensor& tensor, std::string_view bytes,
                   const std::function<void(std::string_view)>& write,
-                  std::vector<StateHash>& hashes) {
+                  std::vector<WeightsHash>& hashes) {
   constexpr std::size_t kFewBytes = std::size_t{1} << 20;
   const auto hash = [&] {
-    for (StateHash& each : hashes) each.Offer(tensor, bytes);
+    for (WeightsHash& each : hashes) each.Offer(tensor, bytes);
   };
   // Without a free thread, get() hashes.
   const auto policy =
@@ -224,7 +130,7 @@ void WriteAndHash(const at::Tensor& tensor, std::string_view bytes,
 // Writes the zip archive that torch.save writes: one record for each tensor, and a pickle. Calls
 // `pickle`, which returns the pickle, after the records of the tensors.
 void WriteArchive(AtomicFile& out, const TensorRecords& records, HostBytes& host,
-                  std::vector<StateHash>& hashes, const std::function<std::string()>& pickle) {
+                  std::vector<WeightsHash>& hashes, const std::function<std::string()>& pickle) {
   HashedArchive archive([&](std::string_view bytes) { out.Write(bytes); });
   // Do not let the writer see a failure: its destructor would continue to write, and throw again.
   std::exception_ptr failure;
@@ -297,9 +203,9 @@ at::Tensor ToTensor(const StoredTensor& stored) {
       .clone(at::MemoryFormat::Contiguous);
 }
 
-TensorDict ToTensorDict(const PickledDict& pickled) {
+TensorDict ToTensorDict(const StoredDict& pickled) {
   TensorDict dict = MakeTensorDict();
-  for (const PickledEntry& entry : pickled.entries) {
+  for (const StoredEntry& entry : pickled.entries) {
     dict.insert(entry.name, std::visit(
                                 [](const auto& value) -> c10::IValue {
                                   using Value = std::decay_t<decltype(value)>;
@@ -307,7 +213,7 @@ TensorDict ToTensorDict(const PickledDict& pickled) {
                                     return {};
                                   } else if constexpr (std::is_same_v<Value, StoredTensor>) {
                                     return ToTensor(value);
-                                  } else if constexpr (std::is_same_v<Value, PickledDict>) {
+                                  } else if constexpr (std::is_same_v<Value, StoredDict>) {
                                     return ToTensorDict(value);
                                   } else {
                                     return value;
@@ -375,11 +281,11 @@ void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict,
   RequireSpace(path, records.bytes());
   AtomicFile file(path);
   HostBytes host;
-  std::vector<StateHash> hashes(hashed.begin(), hashed.end());
+  std::vector<WeightsHash> hashes(hashed.begin(), hashed.end());
   WriteArchive(file, records, host, hashes, [&] {
     std::vector<std::string> sha256;
     sha256.reserve(hashes.size());
-    for (StateHash& hash : hashes) sha256.push_back(hash.Finish(host));
+    for (WeightsHash& hash : hashes) sha256.push_back(hash.Finish(host));
     if (complete) complete(pickled, sha256);
     return PickleOf(pickled, records);
   });
@@ -434,10 +340,12 @@ void LoadStateDict(const TensorDict& from, const StateDict& into, const std::str
       fail(fmt::format("tensor '{}' is {} of shape {}, expected {} of shape {}", key,
                        DtypeText(source), ShapeText(source), DtypeText(tensor), ShapeText(tensor)));
     }
-    if (!source.isfinite().all().item<bool>()) {
+    // A finite number in fp64 may be infinite in fp32.
+    const at::Tensor values = source.to(tensor.scalar_type());
+    if (!values.isfinite().all().item<bool>()) {
       fail(fmt::format("tensor '{}' contains values that are not finite", key));
     }
-    tensor.copy_(source);
+    tensor.copy_(values);
   }
   for (const auto& entry : from) {
     const std::string key = entry.key().isString() ? entry.key().toStringRef() : "?";
@@ -447,7 +355,7 @@ void LoadStateDict(const TensorDict& from, const StateDict& into, const std::str
 
 std::string WeightsSha256(const StateDict& state) {
   HostBytes host;
-  return StateHash(state).Finish(host);
+  return WeightsHash(state).Finish(host);
 }
 
 }  // namespace tandem

@@ -32,13 +32,12 @@ constexpr std::int64_t kReadBeyond = 16;
 
 template <class T>
 void WeightGradient<T>::Reserve(std::int64_t rows) {
-  const auto size = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers); };
   const std::int64_t groups = CeilDivide(rows, kGroupRows<T>);
-  x_.resize(size(groups * kGroupRows<T> * inputs_ + kReadBeyond));
+  x_.resize(Size(groups * kGroupRows<T> * inputs_ + kReadBeyond));
   if constexpr (kIsBf16<T>) {
-    gradient_.resize(size(groups * units_ * kStride * kRowsOfWords<T>));
+    gradient_.resize(Size(groups * units_ * kStride * kRowsOfWords<T>));
   } else {
-    gradient_.resize(size(groups * kGroupRows<T> * units_));
+    gradient_.resize(Size(groups * kGroupRows<T> * units_));
   }
 }
 

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "base/timeline.h"
-#include "nn/tensor_step.h"
+#include "nn/flat_parameters.h"
 
 namespace tandem {
 namespace {
@@ -26,7 +26,7 @@ enum Extra : std::int64_t {
 
 constexpr std::int64_t kVotes = kExtras - kStopVote;
 
-static_assert(kExtras == TensorStep::kRoomBehindGradients);
+static_assert(kExtras == FlatParameters::kRoomBehindGradients);
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void GradientReducer::Allocate(const std::vector<at::Tensor>& parameters) {
   flat_ = at::empty({total + kExtras}, parameters.at(0).options().requires_grad(false));
   std::int64_t begin = 0;
   for (const at::Tensor& parameter : parameters) {
-    // With the strides of the parameter, which the optimizer expects (FusedStep).
+    // With the strides of the parameter, which the optimizer expects (FlatParameters).
     views_.push_back(flat_.as_strided(parameter.sizes(), parameter.strides(), begin));
     begin += parameter.numel();
   }

@@ -31,7 +31,7 @@ class GradientReducer {
   int size() const { return ranks_.size(); }
 
   /// Lets Reduce exchange the gradients in their own memory, without a copy: `block` is
-  /// TensorStep::gradients(), and the gradients must be there in each call.
+  /// FlatParameters::gradients(), and the gradients must be there in each call.
   void ReduceInPlace(const at::Tensor& block);
 
   /// Call after the backward pass of each batch. First calls DecideStop. `loss` () and the

@@ -8,7 +8,7 @@
 
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "search/expander.h"
+#include "search/costs.h"
 
 namespace tandem {
 namespace {

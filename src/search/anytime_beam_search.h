@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "config/config.h"
-#include "search/ball.h"
 #include "search/beam_search.h"
+#include "search/goal_ball.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"

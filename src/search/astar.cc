@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "search/node_table.h"
+#include "search/open_list.h"
 
 namespace tandem {
 namespace {
@@ -89,7 +91,7 @@ void AStar::EstimateStarts(const Starts& starts, Running running, const StopSign
   for (const auto& each : running) {
     if (!each.tree->ended()) fresh_.push_back(static_cast<std::uint32_t>(each.number));
   }
-  const std::span<const float> estimates = expander().Estimate(starts.states, fresh_, stop);
+  const std::span<const float> estimates = evaluator().Estimate(starts.states, fresh_, stop);
   std::size_t next = 0;
   for (auto& each : running) {
     if (!each.tree->ended()) each.tree->SetStartEstimate(estimates[next++]);
@@ -108,7 +110,7 @@ void AStar::Step(Running running, const StopSignal& stop) {
   });
   expander().Expand(states);
   if (policy_ != nullptr) {
-    expander().KeepBest(expander().EstimateActions(*policy_, states, stop),
+    expander().KeepBest(evaluator().EstimateActions(*policy_, states, stop),
                         static_cast<std::size_t>(config().policy_actions));
   }
   ForEach(running.size(), [&](std::size_t i) {
@@ -117,7 +119,8 @@ void AStar::Step(Running running, const StopSignal& stop) {
 
   fresh_.clear();
   ForEachFresh(running, [&](std::uint32_t child) { fresh_.push_back(child); });
-  const std::span<const float> estimates = expander().Estimate(expander().children(), fresh_, stop);
+  const std::span<const float> estimates =
+      evaluator().Estimate(expander().children(), fresh_, stop);
   ForEach(running.size(), [&](std::size_t i) {
     AStarTree& tree = *running[i].tree;
     tree.SetEstimates(estimates.subspan(running[i].first_fresh, tree.fresh().size()));

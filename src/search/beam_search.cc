@@ -10,6 +10,7 @@
 
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "search/costs.h"
 #include "search/depth_loop.h"
 
 namespace tandem {
@@ -48,10 +49,11 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
       policy_(FollowsPolicy(config) ? q_or_policy : nullptr),
       ball_(std::move(ball)),
       inverse_(MakeInverseFrame(domain, config.search)),
-      meets_(config.search.method == SearchMethod::kBidirectionalBeam),
       costs_differ_(CostsDiffer(domain.spec())),
       bound_(0),
-      expander_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once()), ball_) {
+      expander_(domain, ball_),
+      evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {
+  if (config_.method == SearchMethod::kBidirectionalBeam) meeting_.emplace(domain, *inverse_);
   if (config_.beam_width <= MostStates(domain.spec())) return;
   throw InputError(fmt::format("search.beam_width: {}, expected at most {} with {} actions",
                                config_.beam_width, MostStates(domain.spec()),
@@ -80,7 +82,7 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
   SolveDepthByDepth(KnownSolution(domain_, ball_.get(), bound_, limits_.max_length, start),
                     /*limit=*/std::nullopt, limits_.max_seconds, stop, result,
                     [&](const StopSignal& within, std::optional<std::vector<Action>>& solution) {
-                      return GoDeeper(start, within, result, solution);
+                      return GoDeeper(within, result, solution);
                     });
   FinishResult(result);
   result.seconds = watch.Seconds();
@@ -89,8 +91,7 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
 
 // Expands the frontier, and makes the best children the next one unless one of them completes a
 // `solution`. Returns the limit that it met, if any.
-std::optional<Ended> BeamSearch::GoDeeper(std::span<const std::uint8_t> start,
-                                          const StopSignal& within, SearchResult& result,
+std::optional<Ended> BeamSearch::GoDeeper(const StopSignal& within, SearchResult& result,
                                           std::optional<std::vector<Action>>& solution) {
   if (const std::optional<Ended> limit = LimitReached(result.nodes)) return limit;
   expander_.ExpandHashes(frontier(), UndoingActions());
@@ -103,14 +104,18 @@ std::optional<Ended> BeamSearch::GoDeeper(std::span<const std::uint8_t> start,
   result.expanded += static_cast<std::int64_t>(frontier().size());
   solution = CheapestSolution();
   if (solution) return std::nullopt;
-  Keep(q_or_policy_ != nullptr ? ChooseByActions(within) : ChooseByStates(within));
-  if (meets_) solution = SolutionByMeeting(start);
+  const std::vector<std::uint32_t> chosen =
+      q_or_policy_ != nullptr ? ChooseByActions(within) : ChooseByStates(within);
+  if (is_policy_ || policy_ != nullptr) NoteSurprisals(chosen);
+  Keep(chosen);
+  if (meeting_) solution = meeting_->CheapestSolution(paths_, bound_);
   return std::nullopt;
 }
 
 // A position may be its own inverse. If the beams meet, both are needed nevertheless.
 void BeamSearch::Begin(std::span<const std::uint8_t> start) {
-  steps_.clear();
+  paths_.Clear();
+  if (meeting_) meeting_->Clear();
   kept_.Clear();
   nearest_.reset();
   excluded_ = false;
@@ -119,27 +124,22 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   frontier_.assign(start.begin(), start.end());
   costs_ = {0};
   surprisals_ = {0};
-  frames_.clear();
+  of_inverse_.clear();
   least_cost_ = 0;
   kept_.Insert(HashState(start));
   if (!inverse_) return;
   const std::optional<std::vector<std::uint8_t>> inverse = inverse_->Invert(start);
-  if (!inverse || !kept_.Insert(HashState(*inverse) ^ (meets_ ? kOfInverse : 0))) return;
+  if (!inverse || !kept_.Insert(HashState(*inverse) ^ (meeting_ ? kOfInverse : 0))) return;
   frontier_.insert(frontier_.end(), inverse->begin(), inverse->end());
   costs_.push_back(0);
   surprisals_.push_back(0);
-  frames_ = {Frame::kPosition, Frame::kInverse};
-  if (!meets_) return;
-  meeting_.Clear(limits_.max_length);
-  positions_.assign(start.begin(), start.end());
-  positions_.resize(2 * start.size());
-  domain_.WriteGoals(Rows(std::span(positions_).subspan(start.size())));
-  NotePositions();
+  of_inverse_ = {0, 1};
+  if (meeting_) meeting_->Begin(start, limits_.max_length);
 }
 
 std::optional<Ended> BeamSearch::LimitReached(std::int64_t nodes) const {
   if (frontier_.empty()) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
-  if (std::cmp_greater_equal(steps_.size(), limits_.max_length)) return Ended::kLengthLimit;
+  if (std::cmp_greater_equal(paths_.depth(), limits_.max_length)) return Ended::kLengthLimit;
   return limits_.work.ExceededBy(nodes, BytesOfNextDepth());
 }
 
@@ -147,17 +147,17 @@ std::optional<Ended> BeamSearch::LimitReached(std::int64_t nodes) const {
 // is no last action, or if actions have no inverses.
 std::vector<Action> BeamSearch::UndoingActions() const {
   const std::vector<Action>& inverses = domain_.spec().inverse_actions;
-  if (steps_.empty() || inverses.empty()) return {};
+  if (inverses.empty()) return {};
   std::vector<Action> undoing;
-  undoing.reserve(steps_.back().size());
-  for (const Step step : steps_.back()) undoing.push_back(inverses[step.action]);
+  undoing.reserve(paths_.last_steps().size());
+  for (const Step step : paths_.last_steps()) undoing.push_back(inverses[step.action]);
   return undoing;
 }
 
 // The memory of the states kept so far.
 std::int64_t BeamSearch::BytesStored() const {
   std::size_t bytes = kept_.bytes() + kept_.size() * sizeof(Step) + frontier_.size();
-  if (meets_) bytes += meeting_.bytes() + positions_.size();
+  if (meeting_) bytes += meeting_->bytes();
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -197,13 +197,14 @@ ConstRows BeamSearch::frontier() const {
 // The cheapest solution of at most search.max_length actions that leads through a child whose
 // cost-to-go is known.
 std::optional<std::vector<Action>> BeamSearch::CheapestSolution() const {
-  const std::int64_t most_actions = limits_.max_length - std::ssize(steps_) - 1;
+  const std::int64_t most_actions =
+      limits_.max_length - static_cast<std::int64_t>(paths_.depth()) - 1;
   const std::optional<std::size_t> cheapest = expander_.CheapestKnown(
       0, expander_.size(), [&](std::size_t child) { return CostTo(child); }, bound_, most_actions);
   if (!cheapest) return std::nullopt;
-  std::vector<Action> actions = PathTo(steps_.size(), StepTo(*cheapest));
+  std::vector<Action> actions = paths_.PathBy(StepTo(*cheapest), paths_.depth());
   std::ranges::copy(expander_.PathToGoal(*cheapest), std::back_inserter(actions));
-  return InInverse(StepTo(*cheapest).parent) ? inverse_->Translate(actions) : actions;
+  return OfInverse(StepTo(*cheapest).parent) ? inverse_->Translate(actions) : actions;
 }
 
 float BeamSearch::CostTo(std::size_t child) const {
@@ -219,11 +220,15 @@ bool BeamSearch::IsExcluded(std::size_t child) {
   return true;
 }
 
-// Evaluates the policy, and leaves out the children of improbable actions.
+void BeamSearch::EvaluatePolicy(QEvaluator& policy, const StopSignal& stop) {
+  const std::span<const float> values = evaluator_.EstimateActions(policy, frontier(), stop);
+  step_surprisals_.assign(values.begin(), values.end());
+}
+
+// Leaves out the children of improbable actions.
 void BeamSearch::FollowPolicy(const StopSignal& stop) {
   if (policy_ == nullptr) return;
-  const std::span<const float> values = expander_.EstimateActions(*policy_, frontier(), stop);
-  step_surprisals_.assign(values.begin(), values.end());  // Estimate overwrites the values
+  EvaluatePolicy(*policy_, stop);
   if (config_.policy_actions == 0) return;
   expander_.KeepBest(step_surprisals_, static_cast<std::size_t>(config_.policy_actions));
 }
@@ -262,13 +267,12 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
   const auto width = static_cast<std::size_t>(limits_.width);
   std::vector<std::uint32_t> children = NewChildren();
   if (children.size() <= width) {
-    if (policy_ != nullptr) NoteSurprisals(children, step_surprisals_);
     expander_.Build(children, next_);
     return children;
   }
   kept_all_ = false;
   const ConstRows states = expander_.Build(children, built_);
-  const std::span<const float> values = expander_.Estimate(states, stop);
+  const std::span<const float> values = evaluator_.Estimate(states, stop);
   std::vector<Ranked> ranked(children.size());
   const float least_cost = LeastCost(domain_.spec());
   for (std::uint32_t i = 0; i < ranked.size(); ++i) {
@@ -292,7 +296,6 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
     chosen.push_back(children[i]);
     next_.insert(next_.end(), states[i].begin(), states[i].end());
   }
-  if (policy_ != nullptr) NoteSurprisals(chosen, step_surprisals_);
   return chosen;
 }
 
@@ -314,9 +317,9 @@ std::vector<BeamSearch::Ranked> BeamSearch::RankedByActions(std::span<const floa
 // The best new children (RankedByActions). Their states are then in next_.
 std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
   const auto width = static_cast<std::size_t>(limits_.width);
+  if (is_policy_ && policy_ == nullptr) EvaluatePolicy(*q_or_policy_, stop);
   const std::span<const float> values =
-      policy_ != nullptr ? step_surprisals_  // FollowPolicy has evaluated it
-                         : expander_.EstimateActions(*q_or_policy_, frontier(), stop);
+      is_policy_ ? step_surprisals_ : evaluator_.EstimateActions(*q_or_policy_, frontier(), stop);
   std::vector<Ranked> ranked = RankedByActions(values);
   // Sort as many of the best children as are still needed, and repeat, since some of them are
   // duplicates. Each round sorts a fixed share of the rest, so that rounds are few even if nearly
@@ -344,25 +347,24 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
   }
   if (best != ranked.end()) kept_all_ = false;
   std::ranges::sort(chosen);
-  if (is_policy_) NoteSurprisals(chosen, values);
   expander_.Build(chosen, next_);
   return chosen;
 }
 
 // The moves of a partial path of the inverse position do nothing useful in the position itself.
 void BeamSearch::NoteEstimate(std::uint32_t child, float estimate) {
-  if (InInverse(StepTo(child).parent)) return;
+  if (OfInverse(StepTo(child).parent)) return;
   if (nearest_ && estimate >= nearest_->estimate) return;
-  nearest_ = {.estimate = estimate, .depth = steps_.size(), .step = StepTo(child)};
+  nearest_ = {.estimate = estimate, .depth = paths_.depth(), .step = StepTo(child)};
 }
 
-// Differences suffice for ranking, and stay exact in a float however long the path is.
-void BeamSearch::NoteSurprisals(const std::vector<std::uint32_t>& children,
-                                std::span<const float> values) {
+// Notes the surprisals of the paths to `children`, which Keep makes the next frontier. Differences
+// suffice for ranking, and stay exact in a float however long the path is.
+void BeamSearch::NoteSurprisals(const std::vector<std::uint32_t>& children) {
   std::vector<float> surprisals;
   surprisals.reserve(children.size());
   for (const std::uint32_t child : children) {
-    surprisals.push_back(values[child] + surprisals_[StepTo(child).parent]);
+    surprisals.push_back(step_surprisals_[child] + surprisals_[StepTo(child).parent]);
   }
   const float least = surprisals.empty() ? 0 : *std::ranges::min_element(surprisals);
   for (float& surprisal : surprisals) surprisal -= least;
@@ -371,66 +373,29 @@ void BeamSearch::NoteSurprisals(const std::vector<std::uint32_t>& children,
 
 // Makes the children, whose states are in next_, the frontier.
 void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
-  std::vector<Step>& steps = steps_.emplace_back();
+  std::vector<Step> steps;
   steps.reserve(children.size());
   std::vector<float> costs;
   costs.reserve(children.size());
-  std::vector<Frame> frames;
+  std::vector<std::uint8_t> of_inverse;
   for (const std::uint32_t child : children) {
     const Step& step = steps.emplace_back(StepTo(child));
     costs.push_back(CostTo(child));
-    if (!frames_.empty()) frames.push_back(frames_[step.parent]);
+    if (!of_inverse_.empty()) of_inverse.push_back(of_inverse_[step.parent]);
     kept_.Insert(KeyOf(child));
   }
+  paths_.Add(std::move(steps));
   frontier_.swap(next_);
   costs_ = std::move(costs);
-  frames_ = std::move(frames);
+  of_inverse_ = std::move(of_inverse);
   least_cost_ = costs_.empty() ? 0 : *std::ranges::min_element(costs_);
-  if (!meets_ || frames_.empty()) return;
-  const std::vector<std::uint8_t> before = std::move(positions_);
-  const auto state_size = static_cast<std::ptrdiff_t>(domain_.spec().state_size);
-  positions_.clear();
-  std::vector<Action> actions;
-  for (const Step step : steps_.back()) {
-    const auto from = before.begin() + state_size * static_cast<std::ptrdiff_t>(step.parent);
-    positions_.insert(positions_.end(), from, from + state_size);
-    actions.push_back(step.action);
-  }
-  domain_.Apply(Rows(positions_.data(), actions.size(), static_cast<std::size_t>(state_size)),
-                actions);
-  NotePositions();
-}
-
-// Adds the positions of the frontier to those among which the two beams may meet.
-void BeamSearch::NotePositions() {
-  const ConstRows positions(positions_.data(), frames_.size(), frontier().row_size());
-  const auto depth = static_cast<std::uint32_t>(steps_.size());
-  for (std::uint32_t i = 0; i < positions.size(); ++i) {
-    const auto side = InInverse(i) ? Meeting::Side::kGoal : Meeting::Side::kStart;
-    meeting_.Add(side, HashState(positions[i]), {.depth = depth, .index = i, .cost = costs_[i]});
-  }
-}
-
-// The solution through the cheapest position that both beams have reached.
-std::optional<std::vector<Action>> BeamSearch::SolutionByMeeting(
-    std::span<const std::uint8_t> start) {
-  if (frames_.empty()) return std::nullopt;
-  while (const std::optional<Meeting::Pair> pair = meeting_.cheapest()) {
-    if (bound_.Excludes(pair->cost())) return std::nullopt;
-    std::vector<Action> actions = PathTo(pair->from_start);
-    std::ranges::copy(inverse_->Translate(PathTo(pair->from_goal)), std::back_inserter(actions));
-    std::vector<std::uint8_t> state(start.begin(), start.end());
-    ApplyAll(domain_, actions, state);
-    if (IsGoal(domain_, state)) return actions;
-    meeting_.DropCheapest();  // the hashes of the two positions collide
-  }
-  return std::nullopt;
+  if (meeting_ && !of_inverse_.empty()) meeting_->Advance(paths_, costs_, of_inverse_);
 }
 
 // The key of a child in kept_. Beams that meet must not drop each other's states.
 std::uint64_t BeamSearch::KeyOf(std::size_t child) const {
   const std::uint64_t hash = expander_.hashes()[child];
-  return meets_ && InInverse(StepTo(child).parent) ? hash ^ kOfInverse : hash;
+  return meeting_ && OfInverse(StepTo(child).parent) ? hash ^ kOfInverse : hash;
 }
 
 // Divides 32-bit numbers, which takes half the time of dividing 64-bit ones.
@@ -438,22 +403,6 @@ BeamSearch::Step BeamSearch::StepTo(std::size_t child) const {
   const auto index = static_cast<std::uint32_t>(child);
   const auto num_actions = static_cast<std::uint32_t>(domain_.spec().num_actions());
   return {.parent = index / num_actions, .action = static_cast<Action>(index % num_actions)};
-}
-
-// The actions to the state that `step` leads to from a state kept at `depth`.
-std::vector<Action> BeamSearch::PathTo(std::size_t depth, Step step) const {
-  std::vector<Action> actions = {step.action};
-  while (depth-- > 0) {
-    step = steps_[depth][step.parent];
-    actions.push_back(step.action);
-  }
-  std::ranges::reverse(actions);
-  return actions;
-}
-
-std::vector<Action> BeamSearch::PathTo(const Meeting::End& end) const {
-  if (end.depth == 0) return {};
-  return PathTo(end.depth - 1, steps_[end.depth - 1][end.index]);
 }
 
 // Fills in the fields of `result` that follow from how the search ended.
@@ -465,16 +414,16 @@ void BeamSearch::FinishResult(SearchResult& result) const {
   if (result.solved) {
     result.ended = Ended::kSolved;
   } else if (nearest_) {
-    result.best = {.actions = PathTo(nearest_->depth, nearest_->step),
+    result.best = {.actions = paths_.PathBy(nearest_->step, nearest_->depth),
                    .estimate = nearest_->estimate};
     result.best->cost = CostOf(domain_.spec(), result.best->actions);
   }
 }
 
 std::string BeamSearch::Describe() const {
-  return fmt::format("{}beam search with width {}{}", meets_ ? "bidirectional " : "",
+  return fmt::format("{}beam search with width {}{}", meeting_ ? "bidirectional " : "",
                      WithThousands(config_.beam_width),
-                     inverse_ && !meets_ ? " from the position and its inverse" : "");
+                     inverse_ && !meeting_ ? " from the position and its inverse" : "");
 }
 
 std::string BeamSearch::FailureWith(const SearchConfig& config, const SearchResult& result) {

@@ -12,13 +12,15 @@
 #include <vector>
 
 #include "config/config.h"
-#include "search/ball.h"
+#include "search/beam_meeting.h"
+#include "search/beam_paths.h"
 #include "search/cost_bound.h"
 #include "search/expander.h"
+#include "search/goal_ball.h"
 #include "search/hash_set.h"
 #include "search/inverse_frame.h"
-#include "search/meeting.h"
 #include "search/search.h"
+#include "search/state_evaluator.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
@@ -108,14 +110,7 @@ class BeamSearch final : public Search {
   static std::string FailureWith(const SearchConfig& config, const SearchResult& result);
 
  private:
-  // The position that a path of the beam starts from.
-  enum class Frame : std::uint8_t { kPosition, kInverse };
-
-  // The last step of the path to a kept state.
-  struct Step {
-    std::uint32_t parent;  // index among the states kept one depth before
-    Action action;
-  };
+  using Step = BeamPaths::Step;
 
   // The state with the least estimate, as the child of a state that is `depth` steps from the
   // start.
@@ -130,8 +125,8 @@ class BeamSearch final : public Search {
   using Ranked = std::pair<float, std::uint32_t>;
 
   void Begin(std::span<const std::uint8_t> start);
-  std::optional<Ended> GoDeeper(std::span<const std::uint8_t> start, const StopSignal& within,
-                                SearchResult& result, std::optional<std::vector<Action>>& solution);
+  std::optional<Ended> GoDeeper(const StopSignal& within, SearchResult& result,
+                                std::optional<std::vector<Action>>& solution);
   std::optional<Ended> LimitReached(std::int64_t nodes) const;
   std::vector<Action> UndoingActions() const;
   std::int64_t BytesStored() const;
@@ -139,15 +134,14 @@ class BeamSearch final : public Search {
                                       std::int64_t width, bool copies);
   std::int64_t BytesOfNextDepth() const;
   std::optional<std::vector<Action>> CheapestSolution() const;
+  void EvaluatePolicy(QEvaluator& policy, const StopSignal& stop);
   void FollowPolicy(const StopSignal& stop);
   std::vector<std::uint32_t> NewChildren();
   std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop);
   std::vector<Ranked> RankedByActions(std::span<const float> values) const;
   std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop);
   void Keep(const std::vector<std::uint32_t>& children);
-  void NotePositions();
-  std::optional<std::vector<Action>> SolutionByMeeting(std::span<const std::uint8_t> start);
-  void NoteSurprisals(const std::vector<std::uint32_t>& children, std::span<const float> values);
+  void NoteSurprisals(const std::vector<std::uint32_t>& children);
   void NoteEstimate(std::uint32_t child, float estimate);
   void FinishResult(SearchResult& result) const;
 
@@ -156,26 +150,24 @@ class BeamSearch final : public Search {
   float CostTo(std::size_t child) const;
   bool IsExcluded(std::size_t child);
   std::uint64_t KeyOf(std::size_t child) const;
-  bool InInverse(std::size_t parent) const {
-    return !frames_.empty() && frames_[parent] == Frame::kInverse;
+  bool OfInverse(std::size_t parent) const {
+    return !of_inverse_.empty() && of_inverse_[parent] != 0;
   }
   float Excess(std::size_t parent) const {
     return is_policy_ ? surprisals_[parent] : costs_[parent] - least_cost_;
   }
-  std::vector<Action> PathTo(std::size_t depth, Step step) const;
-  std::vector<Action> PathTo(const Meeting::End& end) const;
 
   const Domain& domain_;
   const SearchConfig config_;
-  QEvaluator* const q_or_policy_;
+  QEvaluator* const q_or_policy_;               // ranks children; null: their estimates do
   const bool is_policy_;                        // whether q_or_policy_ is a policy
   QEvaluator* const policy_;                    // evaluated before children are chosen, or null
   const std::shared_ptr<const GoalBall> ball_;  // may be null
-  const std::optional<InverseFrame> inverse_;   // only with search.inverse or if it meets
-  const bool meets_;                            // whether it is bidirectional
-
+  const std::optional<InverseFrame> inverse_;   // only if the search begins at both positions
   const bool costs_differ_;
-  Limits limits_{};  // of the current search
+
+  // Of the current search.
+  Limits limits_{};
   CostBound bound_;
   bool excluded_ = false;               // a child was dropped because of bound_
   bool kept_all_ = true;                // no child was dropped because of the width
@@ -183,21 +175,19 @@ class BeamSearch final : public Search {
   std::vector<std::uint8_t> frontier_;  // the states of the current depth
   std::vector<float> costs_;            // path costs of the frontier states
   float least_cost_ = 0;                // minimum of costs_
-  std::vector<Frame> frames_;  // where the paths to the frontier states start; empty: all in start
+  // 1 where the path to a frontier state begins at the inverse position; empty: nowhere.
+  std::vector<std::uint8_t> of_inverse_;
   // With a policy, also that of head vp: minus the log probability of the path to each frontier
   // state, relative to the most probable one.
   std::vector<float> surprisals_;
-  std::vector<float> step_surprisals_;    // of the step to each child, by policy_
-  std::vector<std::vector<Step>> steps_;  // steps_[d] belongs to depth d + 1
+  std::vector<float> step_surprisals_;  // of the step to each child, by EvaluatePolicy
+  BeamPaths paths_;
   HashSet kept_;
   std::optional<Nearest> nearest_;
+  std::optional<BeamMeeting> meeting_;  // only if the search is bidirectional
 
   Expander expander_;
-  // Only if it meets: for each state of the frontier, the position that its moves lead to from the
-  // start or, in the beam of the inverse position, from the goal.
-  std::vector<std::uint8_t> positions_;
-  Meeting meeting_;
-
+  StateEvaluator evaluator_;
   HashSet seen_;                     // hashes seen among the current children
   std::vector<std::uint8_t> built_;  // states of new children
   std::vector<std::uint8_t> next_;   // states of the children to keep

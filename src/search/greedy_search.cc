@@ -10,6 +10,7 @@
 
 #include "base/stopwatch.h"
 #include "search/cost_bound.h"
+#include "search/costs.h"
 #include "search/groups.h"
 
 namespace tandem {
@@ -38,8 +39,8 @@ GreedySearch::GreedySearch(const Domain& domain, Evaluator& network, const Confi
       q_or_policy_(config.network.head == Head::kVp ? nullptr : q_or_policy),
       is_policy_(q_or_policy_ != nullptr && config.network.head == Head::kPolicy),
       ball_(std::move(ball)),
-      expander_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once()), ball_) {
-}
+      expander_(domain, ball_),
+      evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {}
 
 void GreedySearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   SolveInGroups(starts, done, [&](const Starts& group, const Done& done_of_group) {
@@ -94,14 +95,14 @@ GreedySearch::Path GreedySearch::Begin(std::size_t number, std::span<const std::
 
 void GreedySearch::CheckLimits(Path& path) const {
   if (path.ended) return;
+  const DomainSpec& spec = domain_.spec();
   if (std::cmp_greater_equal(path.result.actions.size(), config_.max_length)) {
     path.ended = Ended::kLengthLimit;
-  } else if (path.bound.Excludes(path.cost + LeastCost(domain_.spec()))) {
+  } else if (path.bound.Excludes(path.cost + LeastCost(spec))) {
     path.ended = Ended::kCostLimit;
   } else if (config_.max_seconds > 0 && path.result.seconds >= config_.max_seconds) {
     path.ended = Ended::kTimeLimit;
   } else {
-    const DomainSpec& spec = domain_.spec();
     path.ended = WorkLimitsOf(config_).ExceededBy(path.result.nodes + spec.num_actions(),
                                                   BytesOf(path) + Expander::BytesFor(spec, 1));
   }
@@ -117,10 +118,10 @@ std::int64_t GreedySearch::BytesOf(const Path& path) const {
 // a policy, minus the log probability of the action.
 std::vector<float> GreedySearch::ValuesOfActions(ConstRows states, const StopSignal& stop) {
   if (q_or_policy_ != nullptr) {
-    const std::span<const float> values = expander_.EstimateActions(*q_or_policy_, states, stop);
+    const std::span<const float> values = evaluator_.EstimateActions(*q_or_policy_, states, stop);
     return {values.begin(), values.end()};
   }
-  const std::span<const float> estimates = expander_.Estimate(expander_.children(), stop);
+  const std::span<const float> estimates = evaluator_.Estimate(expander_.children(), stop);
   std::vector<float> values(estimates.begin(), estimates.end());
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -158,7 +159,7 @@ void GreedySearch::Step(Path& path, std::size_t first, std::span<const float> va
     open.push_back(static_cast<Action>(a));
   }
   const std::optional<Action> best =
-      BestAction(std::span<const Action>(open), [&](Action action) { return values[action]; });
+      BestAction(open, [&](Action action) { return values[action]; });
   if (!best) {
     path.ended = Ended::kExhausted;
     return;

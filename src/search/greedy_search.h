@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "config/config.h"
-#include "search/ball.h"
 #include "search/expander.h"
+#include "search/goal_ball.h"
 #include "search/search.h"
+#include "search/state_evaluator.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
@@ -64,6 +65,7 @@ class GreedySearch final : public Search {
   const bool is_policy_;                        // whether q_or_policy_ is a policy
   const std::shared_ptr<const GoalBall> ball_;  // may be null
   Expander expander_;
+  StateEvaluator evaluator_;
 };
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Sets of hashes that survive a failed allocation.
+// Hashes of states, and sets of hashes that survive a failed allocation.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
@@ -6,8 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <span>
 
 namespace tandem {
+
+/// The 64-bit hash (XXH3) by which searches look up states.
+std::uint64_t HashState(std::span<const std::uint8_t> state);
 
 /// Calls `change(table)`. An Abseil table whose allocation failed cannot even be destroyed (it has
 /// its new capacity already), so it is then replaced by an empty one, and its memory is lost.

@@ -10,7 +10,9 @@
 
 #include "base/stopwatch.h"
 #include "search/cost_bound.h"
+#include "search/costs.h"
 #include "search/groups.h"
+#include "search/hash_set.h"
 
 namespace tandem {
 namespace {
@@ -62,15 +64,15 @@ struct IdaStar::Puzzle {
   std::optional<Ended> ended = std::nullopt;
 };
 
-IdaStar::IdaStar(const Domain& domain, Evaluator& evaluator, const Config& config,
+IdaStar::IdaStar(const Domain& domain, Evaluator& network, const Config& config,
                  std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
       weight_(static_cast<float>(config.search.weight)),
       least_step_(std::max(weight_, kLeastStep) * LeastCost(domain.spec())),
       ball_(std::move(ball)),
-      expander_(domain, evaluator, static_cast<std::size_t>(config.inference.rows_at_once()),
-                ball_) {}
+      expander_(domain, ball_),
+      evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {}
 
 void IdaStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   SolveInGroups(starts, done, [&](const Starts& group, const Done& done_of_group) {
@@ -113,10 +115,10 @@ std::vector<IdaStar::Puzzle> IdaStar::Begin(const Starts& starts, const StopSign
     puzzle.result.solved = puzzle.ended.has_value();
     if (!puzzle.ended) to_estimate.push_back(static_cast<std::uint32_t>(i));
   }
-  const std::span<const float> estimates = expander_.Estimate(starts.states, to_estimate, stop);
+  const std::span<const float> estimates = evaluator_.Estimate(starts.states, to_estimate, stop);
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     Puzzle& puzzle = puzzles[to_estimate[i]];
-    puzzle.least_above = CostToGo(/*is_goal=*/false, estimates[i]);
+    puzzle.least_above = CostToGo(estimates[i]);
     puzzle.result.best = {.actions = {}, .cost = 0, .estimate = puzzle.least_above};
     puzzle.result.dropped_states = std::isinf(puzzle.least_above);
   }
@@ -194,7 +196,7 @@ void IdaStar::ExpandAll(std::vector<Puzzle>& puzzles, const StopSignal& stop) {
     ChooseChildren(puzzles[i], i * num_actions, chosen);
     begins.push_back(chosen.size());
   }
-  const std::span<const float> estimates = expander_.Estimate(expander_.children(), chosen, stop);
+  const std::span<const float> estimates = evaluator_.Estimate(expander_.children(), chosen, stop);
   for (std::size_t i = 0; i < puzzles.size(); ++i) {
     const std::size_t count = begins[i + 1] - begins[i];
     Receive(puzzles[i], std::span(chosen).subspan(begins[i], count),
@@ -259,7 +261,7 @@ void IdaStar::Receive(Puzzle& puzzle, std::span<const std::uint32_t> children,
   for (std::size_t i = 0; i < children.size(); ++i) {
     const auto action = static_cast<Action>(children[i] % spec.num_actions());
     const float cost = last.cost + spec.action_costs[action];
-    const float estimate = CostToGo(/*is_goal=*/false, estimates[i]);
+    const float estimate = CostToGo(estimates[i]);
     if (estimate < puzzle.result.best->estimate) {
       puzzle.result.best = {.actions = puzzle.Actions(), .cost = cost, .estimate = estimate};
       puzzle.result.best->actions.push_back(action);

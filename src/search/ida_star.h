@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "config/config.h"
-#include "search/ball.h"
 #include "search/expander.h"
+#include "search/goal_ball.h"
 #include "search/search.h"
+#include "search/state_evaluator.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
@@ -51,8 +52,8 @@ namespace tandem {
 class IdaStar final : public Search {
  public:
   /// Follows the limits of config.search; passes at most inference.batch_size states per call to
-  /// the evaluator. `domain` and `evaluator` must outlive this. `ball` may be null.
-  IdaStar(const Domain& domain, Evaluator& evaluator, const Config& config,
+  /// the network. `domain` and `network` must outlive this. `ball` may be null.
+  IdaStar(const Domain& domain, Evaluator& network, const Config& config,
           std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// Searches from a few thousand starts at a time.
@@ -84,6 +85,7 @@ class IdaStar final : public Search {
   const float least_step_;                      // from one bound to the next
   const std::shared_ptr<const GoalBall> ball_;  // may be null
   Expander expander_;
+  StateEvaluator evaluator_;
   std::vector<std::uint8_t> states_;  // of the current step, one for each puzzle
 };
 

@@ -60,9 +60,20 @@ InverseFrame::InverseFrame(const Domain& domain)
                              spec.action_costs[inverse_actions_[a]]));
   }
   domain.WriteGoals(Rows(std::span(goal_)));
+  FindCompanions(permutations->table());
+  for (std::size_t i = 0; i < goal_.size(); ++i) {
+    const auto [known, is_new] =
+        places_.try_emplace(SignatureOf(goal_, i), static_cast<std::uint8_t>(i));
+    if (is_new) continue;
+    Refuse(spec,
+           fmt::format("the goal looks the same at positions {} and {}, and moves lead from one to "
+                       "the other, so a state does not tell its inverse",
+                       known->second, i));
+  }
+}
 
-  // Orbits of places, and of pairs of places.
-  const PermutationTable& table = permutations->table();
+// Fills in orbits_ and companions_, by the orbits of places and of pairs of places.
+void InverseFrame::FindCompanions(const PermutationTable& table) {
   const std::size_t size = goal_.size();
   DisjointSets singles(size);
   DisjointSets pairs(size * size);
@@ -89,15 +100,6 @@ InverseFrame::InverseFrame(const Domain& domain)
       companions.push_back(static_cast<std::uint8_t>(j));
     }
     std::ranges::sort(companions, {}, [&](std::uint8_t j) { return pairs.Find(i * size + j); });
-  }
-  for (std::size_t i = 0; i < size; ++i) {
-    const auto [known, is_new] =
-        places_.try_emplace(SignatureOf(goal_, i), static_cast<std::uint8_t>(i));
-    if (is_new) continue;
-    Refuse(spec,
-           fmt::format("the goal looks the same at positions {} and {}, and moves lead from one to "
-                       "the other, so a state does not tell its inverse",
-                       known->second, i));
   }
 }
 

@@ -12,6 +12,8 @@
 
 namespace tandem {
 
+class PermutationTable;
+
 /// InverseFrame computes the inverse of a position: if moves lead from the goal to the position,
 /// then the inverses of the moves, in reverse order, lead from the goal to the inverse position.
 /// Both need equally many moves, and a solution of one gives a solution of the other. A search that
@@ -42,6 +44,7 @@ class InverseFrame {
   // The orbit of a place, and the bytes at the place and its companions.
   using Signature = std::vector<std::uint16_t>;
 
+  void FindCompanions(const PermutationTable& table);
   Signature SignatureOf(std::span<const std::uint8_t> state, std::size_t place) const;
 
   std::vector<Action> inverse_actions_;

@@ -6,7 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "search/expander.h"
+#include "search/costs.h"
+#include "search/hash_set.h"
 
 namespace tandem {
 
@@ -30,7 +31,7 @@ float KnownCosts::CostOf(std::span<const std::uint8_t> state, bool is_goal) cons
 
 float KnownCosts::CostToGo(float known, float estimate) const {
   if (!std::isinf(known)) return known;
-  return std::max(tandem::CostToGo(/*is_goal=*/false, estimate), least_unknown_);
+  return std::max(tandem::CostToGo(estimate), least_unknown_);
 }
 
 }  // namespace tandem

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "search/ball.h"
+#include "search/goal_ball.h"
 #include "tandem/domain.h"
 
 namespace tandem {

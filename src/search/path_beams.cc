@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "search/expander.h"
+#include "search/costs.h"
 #include "search/search.h"
 #include "tandem/permutation.h"
 

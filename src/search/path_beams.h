@@ -10,8 +10,8 @@
 
 #include "base/stop_signal.h"
 #include "config/config.h"
-#include "search/ball.h"
 #include "search/beam_search.h"
+#include "search/goal_ball.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 

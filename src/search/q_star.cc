@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "base/parallel.h"
-#include "tandem/error.h"
+#include "search/costs.h"
+#include "search/node_table.h"
+#include "search/open_list.h"
 
 namespace tandem {
 
@@ -72,8 +74,7 @@ void QStarTree::Open(std::uint32_t node, std::span<const float> values) {
                         spec().inverse_actions[nodes().action(node)] == action;
     if (undoes) continue;
     const float of_action = spec().action_costs[action];
-    const float value =
-        weight() * (cost + of_action) + CostToGo(/*is_goal=*/false, values[action] - of_action);
+    const float value = weight() * (cost + of_action) + CostToGo(values[action] - of_action);
     if (CanImprove(value)) open().Push(value, node * num_actions_ + action);
   }
 }
@@ -94,10 +95,10 @@ void QStar::EstimateStarts(const Starts& starts, Running running, const StopSign
   }
   const auto num_actions = static_cast<std::size_t>(domain().spec().num_actions());
   const std::span<const float> values =
-      expander().EstimateActions(q_net_,
-                                 ConstRows(fresh_states_.data(), num_fresh,
-                                           static_cast<std::size_t>(domain().spec().state_size)),
-                                 stop);
+      evaluator().EstimateActions(q_net_,
+                                  ConstRows(fresh_states_.data(), num_fresh,
+                                            static_cast<std::size_t>(domain().spec().state_size)),
+                                  stop);
   for (auto& each : running) {
     if (each.tree->ended()) continue;
     each.tree->SetStartValues(values.subspan(each.first_fresh * num_actions, num_actions));
@@ -125,7 +126,7 @@ void QStar::Step(Running running, const StopSignal& stop) {
     const std::span<const std::uint8_t> state = expander().children()[child];
     fresh_states_.insert(fresh_states_.end(), state.begin(), state.end());
   });
-  const std::span<const float> values = expander().EstimateActions(
+  const std::span<const float> values = evaluator().EstimateActions(
       q_net_, ConstRows(fresh_states_.data(), num_fresh, state_size), stop);
   ForEach(running.size(), [&](std::size_t i) {
     QStarTree& tree = *running[i].tree;

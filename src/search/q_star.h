@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "config/config.h"
-#include "search/ball.h"
-#include "search/best_first.h"
+#include "search/best_first_search.h"
+#include "search/best_first_tree.h"
 #include "search/expander.h"
+#include "search/goal_ball.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 

@@ -9,11 +9,11 @@
 #include "base/text.h"
 #include "search/anytime_beam_search.h"
 #include "search/astar.h"
-#include "search/ball.h"
 #include "search/beam_search.h"
+#include "search/goal_ball.h"
 #include "search/greedy_search.h"
 #include "search/ida_star.h"
-#include "search/improve.h"
+#include "search/improving_search.h"
 #include "search/path_beams.h"
 #include "search/q_star.h"
 

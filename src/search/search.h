@@ -152,9 +152,9 @@ class Search {
 };
 
 /// Creates the search that search.method and network.head select, with the ball of
-/// search.ball_radius and the shortening of search.improve_seconds. For A*, logs how much memory
-/// the node limit takes. `domain` and `network` must outlive the result. Throws InputError if the
-/// puzzle has no such ball, or no inverse positions for search.inverse.
+/// search.ball_radius and the shortening of search.improve_seconds. For A* and Q*, logs how much
+/// memory the node limit takes. `domain` and `network` must outlive the result. Throws InputError
+/// if the puzzle has no such ball, or no inverse positions for search.inverse.
 std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network, const Config& config);
 
 /// The cost of a sequence of actions.

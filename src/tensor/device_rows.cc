@@ -3,6 +3,7 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
+#include <memory>
 #include <utility>
 
 namespace tandem {
@@ -13,13 +14,15 @@ at::ScalarType ScalarTypeOf(ElementType type) {
 
 DataBuffer MakeDeviceBuffer(const Schema& schema, std::size_t rows, Device& device) {
   const std::size_t bytes = DataBuffer::BytesFor(schema, rows);
-  auto* const memory =
-      new at::Tensor(at::zeros({static_cast<std::int64_t>(bytes)},
-                               at::TensorOptions().dtype(at::kByte).device(device.torch())));
+  auto memory = std::make_unique<at::Tensor>(
+      at::zeros({static_cast<std::int64_t>(bytes)},
+                at::TensorOptions().dtype(at::kByte).device(device.torch())));
   device.Synchronize();
-  Storage storage{.bytes = {static_cast<std::byte*>(memory->data_ptr()), bytes},
-                  .owner = {memory, [](void* owner) { delete static_cast<at::Tensor*>(owner); }},
-                  .memory = Memory::kDevice};
+  auto* const data = static_cast<std::byte*>(memory->data_ptr());
+  Storage storage{
+      .bytes = {data, bytes},
+      .owner = {memory.release(), [](void* owner) { delete static_cast<at::Tensor*>(owner); }},
+      .memory = Memory::kDevice};
   return {schema, rows, std::move(storage)};
 }
 

@@ -20,8 +20,9 @@
 #include "base/text.h"
 #include "nn/threads.h"
 #include "search/beam_search.h"
+#include "search/costs.h"
 #include "search/depth_loop.h"
-#include "search/expander.h"
+#include "search/state_evaluator.h"
 
 namespace tandem {
 namespace {

@@ -18,6 +18,7 @@
 #include "base/timeline.h"
 #include "data/examples.h"
 #include "domain/random_walk.h"
+#include "generate/row_ranges.h"
 #include "generate/walk_rows.h"
 #include "nn/threads.h"
 #include "tandem/error.h"

@@ -26,7 +26,7 @@ std::unique_ptr<Generator> GeneratorFor(const Domain& domain, const Config& conf
   if (config.generate.program == Program::kTensor) {
     return MakeTensorGenerator(domain, config, target, device);
   }
-  return MakeGenerator(domain, config, evaluator, std::move(exact), target);
+  return MakeGenerator(domain, config, evaluator, std::move(exact));
 }
 
 std::vector<std::string> ParameterNames(const Network& net) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <utility>
 
 #include "base/log.h"
@@ -31,17 +32,11 @@ Config ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
   overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
   Config config = LoadConfig(run.config(), overrides);
   // The machine of the run had what its inference copy needs, but this one may not.
-  const bool asks = std::ranges::count(args.overrides, "inference.forward", &Override::key) > 0;
-  if (!asks && config.inference.forward != InferenceForward::kOperators) {
+  if (!IsOverridden(args.overrides, "inference.forward") &&
+      config.inference.forward != InferenceForward::kOperators) {
     config.inference.forward = InferenceForward::kAuto;
   }
   return config;
-}
-
-void WarnOfUnusedKeys(const Config& config, const ModelArgs& args) {
-  std::vector<std::string> keys;
-  for (const Override& each : args.overrides) keys.push_back(each.key);
-  for (const std::string& sentence : DescribeUnusedSearchKeys(config, keys)) LogWarning(sentence);
 }
 
 }  // namespace
@@ -60,17 +55,19 @@ std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& w
 }
 
 LoadedModel::LoadedModel(const ModelArgs& args) {
-  const RunDirectory run = RunDirectory::Open(args.run);
-  const Config asked = ConfigForSolving(run, args);
-  WarnOfUnusedKeys(asked, args);
+  const RunDirectory first = RunDirectory::Open(args.runs.front());
+  const Config asked = ConfigForSolving(first, args);
+  for (const std::string& sentence : DescribeUnusedSearchKeys(asked, args.overrides)) {
+    LogWarning(sentence);
+  }
   device_ = OpenDevice(asked.device);
   config_ = ResolveAutos(asked, *device_);
   domain_ = MakeDomain(config_.domain.full_name());
-  AddNetworksOf(run, config_.network, args);
-  for (const std::string& more : args.more_runs) {
-    const RunDirectory other = RunDirectory::Open(more);
+  AddNetworksOf(first, config_.network, args);
+  for (const std::string& run : std::span(args.runs).subspan(1)) {
+    const RunDirectory other = RunDirectory::Open(run);
     const Config config = ConfigForSolving(other, args);
-    CheckMatches(more, config, args.run);
+    CheckMatches(run, config, args.runs.front());
     AddNetworksOf(other, config.network, args);
   }
   if (nets_.size() == 1) return;
@@ -102,16 +99,14 @@ void LoadedModel::CheckMatches(const std::string& run, const Config& config,
 
 void LoadedModel::AddNetworksOf(const RunDirectory& run, const NetworkConfig& network,
                                 const ModelArgs& args) {
-  std::vector<std::string> which = {args.checkpoint};
-  which.insert(which.end(), args.more_checkpoints.begin(), args.more_checkpoints.end());
-  for (const std::string& one : which) {
-    if (!args.more_runs.empty() && one != "last" && one != "best") {
+  for (const std::string& which : args.checkpoints) {
+    if (args.runs.size() > 1 && which != "last" && which != "best") {
       throw InputError(fmt::format(
           "--checkpoint {}: a file is a network of one run, and there are several --model. Use "
           "last or best.",
-          one));
+          which));
     }
-    AddNetwork(CheckpointOf(run, one, "--checkpoint"), network);
+    AddNetwork(CheckpointOf(run, which, "--checkpoint"), network);
   }
 }
 

@@ -27,9 +27,9 @@
 #include "nn/inference_net.h"
 #include "nn/network.h"
 #include "search/astar.h"
-#include "search/ball.h"
 #include "search/beam_search.h"
 #include "search/expander.h"
+#include "search/goal_ball.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 

@@ -8,14 +8,12 @@
 
 namespace tandem {
 
-/// `ModelArgs` names networks that `tandem train` trained, and changes to their runs' configs. More
-/// than one network are used as their mean.
+/// `ModelArgs` names the networks of runs, and changes to the runs' configs. If there is more than
+/// one network, their mean is used.
 struct ModelArgs {
-  std::string run;
-  std::string checkpoint = "last";  ///< "last", "best" or a file
+  std::vector<std::string> runs;                    ///< folders; at least one
+  std::vector<std::string> checkpoints = {"last"};  ///< of each run: "last", "best" or a file
   std::vector<Override> overrides;
-  std::vector<std::string> more_runs;         ///< other runs whose networks are used too
-  std::vector<std::string> more_checkpoints;  ///< other checkpoints of each run that are used too
 };
 
 }  // namespace tandem

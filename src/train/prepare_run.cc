@@ -2,17 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/log.h"
 #include "config/fields.h"
 #include "domain/plugin.h"
 #include "nn/device.h"
-#include "nn/fused_step.h"
-#include "nn/tensor_step.h"
+#include "nn/fused_support.h"
+#include "nn/gradient_step.h"
 #include "ranks/ranks.h"
 #include "tandem/registry.h"
 #include "train/calibrate.h"
@@ -32,24 +30,6 @@ int ProcessesOnThisMachine(const Group* group) {
   return group != nullptr ? group->ranks.environment().local_world_size : 1;
 }
 
-bool Names(const std::vector<Override>& overrides, std::string_view key) {
-  return std::ranges::find(overrides, key, &Override::key) != overrides.end();
-}
-
-bool HasStep(const Device& device, const Config& config) {
-  switch (config.train.step) {
-    case TrainStep::kAutograd:
-    case TrainStep::kAuto:
-      return true;
-    case TrainStep::kFused:
-      return WhyNotFused(config.network, config.train.precision, device.torch()).empty();
-    case TrainStep::kTensors:
-    case TrainStep::kCaptured:
-      return WhyNoTensorStep(config.network, device).empty();
-  }
-  return true;  // not reached: the compiler warns of a missing case
-}
-
 bool HasForward(const Device& device, const Config& config) {
   switch (config.inference.forward) {
     case InferenceForward::kOperators:
@@ -65,10 +45,12 @@ bool HasForward(const Device& device, const Config& config) {
 
 // Returns the config with `auto` for each way of computing that the device does not have.
 Config WithWaysOf(const Device& device, Config config, const std::vector<Override>& overrides) {
-  if (!HasStep(device, config) && !Names(overrides, "train.step")) {
+  const bool has_step =
+      WhyNoStep(config.train.step, config.network, config.train.precision, device).empty();
+  if (!has_step && !IsOverridden(overrides, "train.step")) {
     config.train.step = TrainStep::kAuto;
   }
-  if (!HasForward(device, config) && !Names(overrides, "inference.forward")) {
+  if (!HasForward(device, config) && !IsOverridden(overrides, "inference.forward")) {
     config.inference.forward = InferenceForward::kAuto;
   }
   return config;

@@ -10,7 +10,7 @@
 #include "config/fields.h"
 #include "config/training_phases.h"
 #include "nn/device.h"
-#include "nn/fused_step.h"
+#include "nn/fused_support.h"
 #include "nn/tensor_step.h"
 #include "tandem/registry.h"
 

@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "nn/device.h"
-#include "nn/fused_step.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
@@ -120,7 +119,7 @@ Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoin
   const Config began = WithAllRowsOfWalks(ParseConfig(checkpoint.ConfigYaml(), file));
   const Config saved = load({});
   std::vector<Override> changes = overrides;
-  if (std::ranges::find(overrides, "train.max_updates", &Override::key) != overrides.end()) {
+  if (IsOverridden(overrides, "train.max_updates")) {
     changes.push_back(
         {.key = "train.plan", .value = "null", .origin = "another number of updates"});
   }

@@ -7,6 +7,7 @@
 #include "base/fault_point.h"
 #include "base/log.h"
 #include "base/timeline.h"
+#include "data/replay_file.h"
 #include "nn/tensor_file.h"
 #include "nn/threads.h"
 #include "tandem/error.h"

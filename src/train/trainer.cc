@@ -1,10 +1,7 @@
 #include "train/trainer.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/_foreach_norm.h>
-#include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/huber_loss.h>
-#include <ATen/ops/mse_loss.h>
-#include <ATen/ops/softplus.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
@@ -12,8 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numbers>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -34,16 +29,6 @@ double ValueOf(const at::Tensor& scalar) {
   return scalar.item<double>();
 }
 
-// The sum of all weights, for division: if all outputs are masked, the loss is 0 and not 0 / 0.
-at::Tensor SumOf(const at::Tensor& weights) {
-  return weights.sum().clamp_min(std::numeric_limits<float>::min());
-}
-
-at::Tensor LossOfPolicy(const at::Tensor& outputs, const at::Tensor& targets,
-                        at::Reduction::Reduction reduction) {
-  return at::cross_entropy_loss(outputs, targets, /*weight=*/{}, reduction);
-}
-
 // Whether all numbers are finite. Blocks until the device has computed them. The sum of the norms
 // is finite only if each number is.
 bool AllFinite(const std::vector<at::Tensor>& tensors) {
@@ -57,31 +42,6 @@ bool AllFinite(const StateDict& state) {
     if (tensor.is_floating_point()) tensors.push_back(tensor);
   }
   return AllFinite(tensors);
-}
-
-// log(cosh(error)) of each output. cosh itself overflows for errors above 89.
-at::Tensor LogCosh(const at::Tensor& outputs, const at::Tensor& targets) {
-  const at::Tensor errors = outputs - targets;
-  return errors + at::softplus(-2 * errors) - std::numbers::ln2;
-}
-
-std::string WhyNoStep(const Network& net, const TrainingConfig& config, Device& device) {
-  return config.step == TrainStep::kFused
-             ? WhyNotFused(net.spec().layers, config.precision, device.torch())
-             : WhyNoTensorStep(net.spec().layers, device);
-}
-
-// Null for autograd. ResolveAutos must have replaced `auto`.
-std::unique_ptr<FusedStep> MakeStep(Network& net, const TrainingConfig& config, Device& device) {
-  if (config.step == TrainStep::kAutograd) return nullptr;
-  if (config.step == TrainStep::kAuto) throw Error("train.step is auto, expected a step");
-  if (const std::string why = WhyNoStep(net, config, device); !why.empty()) {
-    throw InputError(fmt::format("`train.step: {}`: {}. Set train.step to autograd or auto",
-                                 NameOf(kTrainSteps, config.step), why));
-  }
-  auto& resnet = dynamic_cast<ResNetFC&>(net);
-  if (config.step == TrainStep::kFused) return MakeFusedStep(resnet, config);
-  return MakeTensorStep(resnet, config, device);
 }
 
 constexpr std::int64_t kSampleRows = 256;
@@ -200,21 +160,15 @@ TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loade
       optimizer_config_(config.optimizer),
       plan_({.phase = 0, .first_update = 0, .updates = UpdatePlan(config.train)}),
       stream_(device.MainStream()),
-      one_hot_(net.spec().input,
-               config.train.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat,
-               device.torch()),
-      fused_(MakeStep(net, config.train, device)),
-      tensors_(dynamic_cast<TensorStep*>(fused_.get())),
+      step_(MakeGradientStep(net, config.train, device)),
+      tensors_(dynamic_cast<TensorStep*>(step_.get())),
       optimizer_(net.parameters(), config.optimizer),
       measures_copies_(MeasuresCopies(config, device)) {
   CheckProducts(device, static_cast<int>(*config.train.threads));
-  if (GathersInTraining(config_, net_.spec().input, device_.torch())) {
-    gathered_.emplace(net_.spec().input, device_.torch());
+  if (tensors_ != nullptr) {
+    optimizer_.UseFlat(tensors_->parameters(), *device.passes());
+    if (reducer_ != nullptr) reducer_->ReduceInPlace(tensors_->parameters().gradients());
   }
-  if (tensors_ != nullptr && optimizer_.repeats_steps()) {
-    optimizer_.UseCopies(tensors_->parameters(), tensors_->copies(), *device.passes());
-  }
-  if (tensors_ != nullptr && reducer_ != nullptr) reducer_->ReduceInPlace(tensors_->gradients());
   if (config_.averages()) average_.emplace(net_, config_.ema_decay);
 }
 
@@ -262,10 +216,7 @@ at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
   if (skips) {
     for (const at::Tensor& buffer : net_.buffers()) statistics.push_back(buffer.clone());
   }
-  at::Tensor loss = fused_ != nullptr
-                        ? fused_->SetGradients(batch.inputs, batch.targets, batch.weights)
-                        : SetGradientsByAutograd(batch);
-  if (reducer_ != nullptr) loss = reducer_->Reduce(loss, batch.weights, net_.parameters());
+  at::Tensor loss = SetGradients(batch);
   if (skips && !(std::isfinite(ValueOf(loss)) && GradientsAreFinite())) {
     optimizer_.ClearGradients();
     const c10::NoGradGuard no_grad;
@@ -294,100 +245,29 @@ bool TorchTrainer::TakesWholeSteps() const {
 
 at::Tensor TorchTrainer::TakeWholeStep(const Batch& batch, double learning_rate) {
   optimizer_.SetRate(learning_rate);
-  const auto update = [this] { optimizer_.RepeatStep(); };
   at::Tensor loss;
   if (reducer_ == nullptr) {
-    loss = tensors_->Step(batch.inputs, batch.targets, batch.weights, update);
+    loss = tensors_->Step(batch.inputs, batch.targets, batch.weights,
+                          [this] { optimizer_.RepeatStep(); });
   } else {
-    const auto reduce = [&](const at::Tensor& own) {
-      return reducer_->Reduce(own, batch.weights, net_.parameters());
-    };
-    loss = tensors_->ReducedStep(batch.inputs, batch.targets, batch.weights, reduce, update);
+    loss = SetGradients(batch);
+    optimizer_.RepeatStep();
   }
   ++num_steps_;
   return loss;
 }
 
-// Returns the mean loss of the batch.
-at::Tensor TorchTrainer::SetGradientsByAutograd(const Batch& batch) {
-  at::Tensor mean;
-  for (std::int64_t part = 0; part < config_.accumulation_steps; ++part) {
-    at::Tensor loss = LossOfPart(batch, part);
-    const Span span(Phase::kBackward);
-    loss.backward();
-    mean = part == 0 ? loss.detach() : mean + loss.detach();
-    loss.reset();  // frees the autograd graph before the next part's forward pass
-  }
-  return mean;
+// Returns the mean loss. With a reducer, the loss and the gradients are those of all ranks.
+at::Tensor TorchTrainer::SetGradients(const Batch& batch) {
+  at::Tensor loss = step_->SetGradients(batch.inputs, batch.targets, batch.weights);
+  if (reducer_ == nullptr) return loss;
+  return reducer_->Reduce(loss, batch.weights, net_.parameters());
 }
 
 bool TorchTrainer::GradientsAreFinite() const {
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& parameter : net_.parameters()) gradients.push_back(parameter.grad());
   return AllFinite(gradients);
-}
-
-// The contribution of part `part` to the mean loss of the batch.
-at::Tensor TorchTrainer::LossOfPart(const Batch& batch, std::int64_t part) {
-  const Span span(Phase::kForward);
-  const std::int64_t parts = config_.accumulation_steps;
-  if (parts == 1) return LossOf(batch);
-  const std::int64_t rows = batch.targets.size(0) / parts;
-  const auto rows_of = [&](const at::Tensor& tensor) {
-    return tensor.narrow(0, part * rows, rows);
-  };
-  Batch piece{.inputs = rows_of(batch.inputs), .targets = rows_of(batch.targets)};
-  if (!batch.weights.defined()) return LossOf(piece) / static_cast<double>(parts);
-  piece.weights = rows_of(batch.weights);
-  return LossOf(piece) * (piece.weights.sum() / SumOf(batch.weights));
-}
-
-at::Tensor TorchTrainer::LossOf(const Batch& batch) {
-  at::Tensor outputs;
-  {
-    const ScopedAutocast autocast(device_.torch().type(), config_.precision == Precision::kBf16);
-    outputs = gathered_ ? net_.ForwardGathered(batch.inputs, *gathered_)
-                        : net_.Forward(one_hot_(batch.inputs));
-  }
-  if (!batch.weights.defined()) return LossOf(outputs, batch.targets, at::Reduction::Mean);
-  const at::Tensor losses = LossOf(outputs, batch.targets, at::Reduction::None);
-  return (losses * batch.weights).sum() / SumOf(batch.weights);
-}
-
-// Without a reduction, returns the loss of each output. A policy has one loss per row, so rows that
-// label a policy have no weights.
-at::Tensor TorchTrainer::LossOf(const at::Tensor& outputs, const at::Tensor& targets,
-                                at::Reduction::Reduction reduction) const {
-  switch (net_.spec().layers.head) {
-    case Head::kV:
-    case Head::kQ:
-    case Head::kQIn:
-      return LossOfCosts(outputs, targets, reduction);
-    case Head::kPolicy:
-      return LossOfPolicy(outputs, targets, reduction);
-    case Head::kVp: {  // column 0 is the cost, the others are the policy
-      const std::int64_t actions = targets.size(1) - 1;
-      return LossOfCosts(outputs.narrow(1, 0, 1), targets.narrow(1, 0, 1), reduction) +
-             config_.policy_weight * LossOfPolicy(outputs.narrow(1, 1, actions),
-                                                  targets.narrow(1, 1, actions), reduction);
-    }
-  }
-  throw Error("LossOf: unknown head; this is a bug in Tandem");
-}
-
-at::Tensor TorchTrainer::LossOfCosts(const at::Tensor& outputs, const at::Tensor& targets,
-                                     at::Reduction::Reduction reduction) const {
-  switch (config_.loss) {
-    case Loss::kSquared:
-      return at::mse_loss(outputs, targets, reduction);
-    case Loss::kHuber:
-      return at::huber_loss(outputs, targets, reduction, config_.huber_delta);
-    case Loss::kLogCosh: {
-      const at::Tensor losses = LogCosh(outputs, targets);
-      return reduction == at::Reduction::None ? losses : losses.mean();
-    }
-  }
-  throw Error("LossOfCosts: unknown loss; this is a bug in Tandem");
 }
 
 void OnlineEvaluator::Evaluate(ConstRows inputs, std::span<float> values) {

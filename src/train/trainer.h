@@ -1,7 +1,7 @@
 // Trains a network with LibTorch.
 #pragma once
 
-#include <ATen/core/Reduction.h>
+#include <ATen/core/Tensor.h>
 
 #include <memory>
 #include <optional>
@@ -10,7 +10,7 @@
 #include "config/training_phases.h"
 #include "data/loader.h"
 #include "nn/device.h"
-#include "nn/fused_step.h"
+#include "nn/gradient_step.h"
 #include "nn/inference_net.h"
 #include "nn/network.h"
 #include "nn/optimizer.h"
@@ -21,18 +21,15 @@
 
 namespace tandem {
 
-/// TorchTrainer fits the network's outputs to the targets: estimated costs by train.loss, and the
-/// actions of a policy by cross-entropy. For head vp, the loss is that of the estimated cost plus
-/// train.policy_weight times the cross-entropy, as in AlphaZero (Silver et al., 2018). If rows have
-/// weights w, the loss of a batch is the sum of w times loss over all outputs, divided by the sum
-/// of w. It works on the device's main stream.
+/// TorchTrainer fits the network's outputs to the targets (TrainingLoss), by the GradientStep that
+/// `train.step` selects and an Optimizer. It works on the device's main stream.
 class TorchTrainer final : public Trainer {
  public:
   /// All references and `target` must outlive this object. `net` must be on `device`. `target` is
   /// the target network, or null if no rows are labelled by one. `config` must have no `auto` left.
   /// The learning-rate schedule covers the whole run until UsePlan is called. Throws if LibTorch's
   /// matrix products are wrong on this machine (CheckProducts), or if `train.step` does not support
-  /// the network or the device. Moves the parameters of `net` (MakeFusedStep). With `reducer`,
+  /// the network or the device. May move the parameters of `net` (FlatParameters). With `reducer`,
   /// which must outlive this object, all ranks train on the rows of all ranks, and TrainStats
   /// counts all rows.
   TorchTrainer(Network& net, InferenceNet* target, DataLoader& loader, Device& device,
@@ -73,14 +70,8 @@ class TorchTrainer final : public Trainer {
   double LearningRateAt(std::int64_t iteration, std::int64_t update) const;
   bool TakesWholeSteps() const;
   at::Tensor TakeWholeStep(const Batch& batch, double learning_rate);
-  at::Tensor SetGradientsByAutograd(const Batch& batch);
+  at::Tensor SetGradients(const Batch& batch);
   bool GradientsAreFinite() const;
-  at::Tensor LossOfPart(const Batch& batch, std::int64_t part);
-  at::Tensor LossOf(const Batch& batch);
-  at::Tensor LossOf(const at::Tensor& outputs, const at::Tensor& targets,
-                    at::Reduction::Reduction reduction) const;
-  at::Tensor LossOfCosts(const at::Tensor& outputs, const at::Tensor& targets,
-                         at::Reduction::Reduction reduction) const;
 
   Network& net_;
   InferenceNet* target_;
@@ -91,10 +82,8 @@ class TorchTrainer final : public Trainer {
   const OptimizerConfig optimizer_config_;
   PhasePlan plan_;
   std::unique_ptr<Stream> stream_;
-  OneHot one_hot_;
-  std::optional<GatheredFeatures> gathered_;  // unset if the first layer is a product
-  std::unique_ptr<FusedStep> fused_;  // null if autograd computes gradients; before optimizer_
-  TensorStep* const tensors_;         // fused_ if it is one, else null
+  const std::unique_ptr<GradientStep> step_;  // before optimizer_, because it moves parameters
+  TensorStep* const tensors_;                 // step_ if it is one, else null
   Optimizer optimizer_;
   std::optional<WeightAverage> average_;
   std::int64_t num_steps_ = 0;

@@ -18,7 +18,7 @@
 #include "data/loader.h"
 #include "domain/random_walk.h"
 #include "nn/threads.h"
-#include "search/greedy.h"
+#include "search/greedy_descent.h"
 #include "tandem/error.h"
 #include "train/run_profile.h"
 #include "train/states_file.h"

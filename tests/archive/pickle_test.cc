@@ -18,7 +18,7 @@ constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
 
 class Pickles : public testing::Test {
  protected:
-  PickledDict Read(const std::string& value, PickleLimits limits = {.tensor_bytes = 1000}) const {
+  StoredDict Read(const std::string& value, PickleLimits limits = {.tensor_bytes = 1000}) const {
     return ReadPickle(
         Pickle(value),
         [&](std::string_view key) -> std::optional<std::span<const std::byte>> {
@@ -48,7 +48,7 @@ class Pickles : public testing::Test {
 };
 
 TEST_F(Pickles, ReadBackWhatWasWritten) {
-  const PickledDict dict =
+  const StoredDict dict =
       Read(Dict({{"schema", Number(-3)},
                  {"domain", Text("cube3")},
                  {"none", "N"},
@@ -69,7 +69,7 @@ TEST_F(Pickles, ReadBackWhatWasWritten) {
   EXPECT_EQ(tensor.bytes.data(), std::as_bytes(std::span(numbers_)).data() + 4);
   EXPECT_EQ(tensor.bytes.size(), 16U);
   EXPECT_TRUE(std::get<StoredTensor>(dict.entries[5].value).bytes.empty());
-  EXPECT_EQ(std::get<double>(std::get<PickledDict>(dict.entries[6].value).entries[0].value), 1.5);
+  EXPECT_EQ(std::get<double>(std::get<StoredDict>(dict.entries[6].value).entries[0].value), 1.5);
 }
 
 TEST_F(Pickles, RejectTensorsBeyondTheirStorage) {
@@ -164,7 +164,7 @@ TEST_F(Pickles, RejectOneDictionaryInTwoPlaces) {
 TEST_F(Pickles, LeaveOutTheAttributesOfADictionary) {
   const std::string metadata =
       Dict({{"_metadata", Dict({{"layer", Dict({{"version", "K\x01"}})}})}});
-  const PickledDict dict = Read(Dict({{"flag", "\x88"}}) + metadata + "b");
+  const StoredDict dict = Read(Dict({{"flag", "\x88"}}) + metadata + "b");
   ASSERT_EQ(dict.entries.size(), 1U);
   EXPECT_EQ(dict.entries[0].name, "flag");
 }

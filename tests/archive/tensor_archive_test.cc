@@ -52,7 +52,7 @@ std::string Hashed(const std::string& archive, std::size_t piece) {
 
 TEST(TensorArchive, ReadsTheTensorsFromTheirRecords) {
   const Aligned file(Zip(SmallRecords()));
-  const PickledDict dict = ReadTensorArchive(file.bytes());
+  const StoredDict dict = ReadTensorArchive(file.bytes());
   ASSERT_EQ(dict.entries.size(), 2U);
   const auto& tensor = std::get<StoredTensor>(dict.entries[1].value);
   ASSERT_EQ(tensor.bytes.size(), 12U);

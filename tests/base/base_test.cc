@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <future>
+#include <limits>
 #include <set>
 #include <thread>
 
@@ -247,6 +249,15 @@ TEST(Text, ParseNumberTakesTheWholeTextOrNothing) {
   for (const char* wrong : {"", "x", "1x", " 1", "+1", "99999999999"}) {
     EXPECT_EQ(ParseNumber<int>(wrong), std::nullopt) << wrong;
   }
+}
+
+TEST(Text, RoundedRealKeepsSixDigitsOfAnyNumber) {
+  EXPECT_EQ(RoundedReal(0.123456789), 0.123457);
+  EXPECT_EQ(RoundedReal(-1234567.0), -1234570.0);
+  EXPECT_EQ(RoundedReal(1e-310), 1e-310);  // below the least number of full precision
+  EXPECT_EQ(RoundedReal(std::numeric_limits<double>::infinity()),
+            std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(RoundedReal(std::numeric_limits<double>::quiet_NaN())));
 }
 
 TEST(Text, FormatsNumbersForReading) {

@@ -16,8 +16,7 @@ import common  # harness adds scripts/ to the path
 
 NEED_TORCH = {"bench/all_reduce", "bench/pytorch_walks.py"}
 NOT_STARTED = {"scripts/common.py", "bench/common.py", "bench/rank_runs.py",  # modules
-               "scripts/deepxube_numbers.py",  # needs DeepXube
-               "scripts/bundle"}  # takes no options
+               "scripts/deepxube_numbers.py"}  # needs DeepXube
 
 
 def programs():
@@ -63,6 +62,30 @@ class MakePuzzles(CliTest):
         subprocess.run([sys.executable, SOURCE / "scripts/make_puzzles", "--out", self.folder], check=True)
         written = {path.name: path.read_text() for path in self.folder.iterdir()}
         self.assertEqual(written, {path.name: path.read_text() for path in (SOURCE / "puzzles").iterdir()})
+
+
+class CheckSolutions(CliTest):
+    def check(self, *results, code=0):
+        """Checks a file with these results of `tandem solve`, and returns what was printed."""
+        file = self.write("solved.jsonl", "".join(json.dumps(each) + "\n" for each in results))
+        done = subprocess.run([sys.executable, SOURCE / "scripts/check_solutions", file],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout + done.stderr
+
+    def result(self, length, **more):
+        return {"id": 1, "solved": True, "length": length, "seconds": 0.5, **more}
+
+    def test_states_without_a_known_optimal_length_are_only_counted(self):
+        said = self.check(self.result(4), self.result(6, optimal=6), self.result(8, optimal=6))
+        self.assertIn("all 3 solved, mean length 6.00, 1 optimal", said)
+
+    def test_a_solution_shorter_than_optimal_is_an_error(self):
+        self.assertIn("shorter than optimal", self.check(self.result(4, optimal=6), code=1))
+
+    def test_an_unsolved_state_is_an_error(self):
+        unsolved = {"id": 2, "solved": False, "length": None, "seconds": 1}
+        self.assertIn("only 1 of 2 states solved", self.check(self.result(4), unsolved, code=1))
 
 
 class Runs(unittest.TestCase):

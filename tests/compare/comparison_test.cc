@@ -1,7 +1,10 @@
+// Tests of comparisons, and of the verdicts about them.
 #include "compare/comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "compare/comparison_table.h"
 
 namespace tandem {
 namespace {
@@ -180,24 +183,6 @@ VariantRuns Seeds(const std::string& mode, const std::vector<double>& seconds,
 
 const std::vector<double> kTen(5, 10.0);
 const std::vector<double> kRates = {0.5, 0.52, 0.54, 0.56, 0.58};
-
-TEST(ChanceOf, CountsTheSignsOfPairs) {
-  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.3}), 1);
-  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.3, 0.1}), 0.5);
-  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{-0.3, -0.1, -0.2}), 0.25);
-  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{1.0, 1.0, 1.0, 1.0, 1.0}), 2.0 / 32);
-  // In 4 of the 8 choices of signs the sum is at least as far from 0.
-  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{1.0, 2.0, -0.5}), 0.5);
-  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.0, 0.0, 0.0}), 1);
-  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.1, -0.1}), 1);
-}
-
-TEST(ChanceOf, IsEstimatedWithManyPairs) {
-  std::vector<double> mixed(30, 1.0);
-  for (std::size_t i = 0; i < 10; ++i) mixed[i] = -1;
-  EXPECT_NEAR(ChanceOf(mixed), 0.0987, 0.002);  // binomial: 20 or more, or 10 or fewer, of 30
-  EXPECT_LT(ChanceOf(std::vector<double>(70, 1.0)), 1e-5);
-}
 
 TEST(Verdicts, FiveSeedsThatAgreeGiveADifferenceAndItsChance) {
   const std::vector<VariantRuns> variants = {

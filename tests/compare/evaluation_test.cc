@@ -38,7 +38,7 @@ EvaluatedNetwork Network(const std::string& name, const std::vector<SolveOutcome
 TEST(Summarise, CountsUnsolvedStatesButNotTheirLengths) {
   const std::vector<SolveOutcome> outcomes = {Solved(4, 10, 0.5), Unsolved(30, 1.25),
                                               Solved(7, 20, 0.25)};
-  const EvaluationFigures figures = Summarise(outcomes, 2.5);
+  const SolveFigures figures = Summarise(outcomes, 2.5);
   EXPECT_EQ(figures.states, 3);
   EXPECT_EQ(figures.solved, 2);
   EXPECT_DOUBLE_EQ(figures.solve_rate(), 2.0 / 3);
@@ -91,7 +91,7 @@ TEST(Summarise, DividesLengthsBySolutionsThatArePublished) {
 }
 
 TEST(Summarise, GivesZerosWithoutOutcomes) {
-  const EvaluationFigures figures = Summarise({}, 0);
+  const SolveFigures figures = Summarise({}, 0);
   EXPECT_EQ(figures.solve_rate(), 0);
   EXPECT_EQ(figures.mean_length, 0);
   EXPECT_EQ(figures.nodes_per_s(), 0);

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "compare/comparison.h"
+#include "compare/comparison_table.h"
 
 namespace tandem {
 namespace {

@@ -99,6 +99,10 @@ TEST(Phases, ErrorsNameTheLineAndWhatWasExpected) {
               HasSubstr("my.yaml:3: unknown key `optimizer.learning_rat`; did you mean"));
   EXPECT_THAT(error("  - from: 0.5\n    optimizer: {learning_rate: 11}\n"),
               HasSubstr("my.yaml:3: `optimizer.learning_rate` is '11', expected a number from 0"));
+  EXPECT_THAT(error("  - from: 0.5\n    optimizer: {}\n    from: 0.6\n"),
+              HasSubstr("my.yaml:4: `from` is set twice, first at my.yaml:2. Remove one."));
+  EXPECT_THAT(error("  - from: 0.5\n    optimizer: {learning_rate: 1, learning_rate: 2}\n"),
+              HasSubstr("my.yaml:3: `optimizer.learning_rate` is set twice"));
 }
 
 TEST(Phases, ContradictionsAreFoundBeforeTheRunAndNameThePhase) {

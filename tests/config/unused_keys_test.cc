@@ -59,11 +59,14 @@ TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
 }
 
 TEST(UnusedKeys, OfSearchesAreThoseThatTheMethodDoesNotRead) {
-  const std::vector<std::string> keys = {"search.weight", "search.beam_width", "search.batch",
-                                         "optimizer.momentum"};
+  std::vector<Override> overrides;
+  for (const char* key : {"search.weight=0.2", "search.beam_width=7", "search.batch=1000",
+                          "optimizer.momentum=0.8"}) {
+    overrides.push_back(ParseOverride(key));
+  }
   const auto unused = [&](const std::string& method) {
     return DescribeUnusedSearchKeys(
-        ParseConfig("search: {weight: 0.2, method: " + method + "}\n", "my.yaml"), keys);
+        ParseConfig("search: {weight: 0.2, method: " + method + "}\n", "my.yaml"), overrides);
   };
   EXPECT_THAT(unused("beam"),
               ElementsAre("`search.weight: 0.2` has no effect: only A*, Q* and IDA* weigh costs",

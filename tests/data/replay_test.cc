@@ -8,6 +8,7 @@
 #include "base/background_tasks.h"
 #include "base/file.h"
 #include "data/replay_buffer.h"
+#include "data/replay_file.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "data/chunk_codec.h"
 #include "tandem/error.h"
 
 namespace tandem {

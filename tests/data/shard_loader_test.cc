@@ -13,6 +13,7 @@
 
 #include "data/examples.h"
 #include "data/loader.h"
+#include "data/shard_file.h"
 #include "support/example_sets.h"
 #include "support/recording_device.h"
 #include "support/temp_folder.h"
@@ -62,15 +63,12 @@ class ShardLoaderTest : public testing::Test {
     return loader;
   }
 
-  // The next rows, with `batches` batches per update.
-  static std::vector<std::string> Rows(ShardLoader& loader, int updates, int batches) {
+  // The rows of the next batches.
+  static std::vector<std::string> Rows(ShardLoader& loader, int batches) {
     std::vector<std::string> rows;
-    for (int k = 0; k < updates; ++k) {
-      const auto source = loader.Open();
-      for (int i = 0; i < batches; ++i) {
-        const std::vector<std::string> batch = RowsOf(source->Next());
-        rows.insert(rows.end(), batch.begin(), batch.end());
-      }
+    for (int i = 0; i < batches; ++i) {
+      const std::vector<std::string> batch = RowsOf(loader.Next(/*update=*/0));
+      rows.insert(rows.end(), batch.begin(), batch.end());
     }
     return rows;
   }
@@ -118,7 +116,7 @@ class ShardLoaderTest : public testing::Test {
 
 TEST_F(ShardLoaderTest, EveryEpochHasEveryRowOnceInADifferentOrder) {
   const auto loader = Make();
-  const std::vector<std::string> rows = Rows(*loader, /*updates=*/8, /*batches=*/5);
+  const std::vector<std::string> rows = Rows(*loader, /*batches=*/40);
   const std::span<const std::string> first = std::span(rows).first(kRows);
   const std::span<const std::string> second = std::span(rows).subspan(kRows, kRows);
   EXPECT_EQ(Counted(first), Stored());
@@ -136,31 +134,30 @@ TEST_F(ShardLoaderTest, WeightsTravelWithTheirRows) {
   MakeShards(folder.path(), SmallShards(), {}, config);
   ShardLoader loader(*device_, ShardSet(folder.path()), kDepth, With(0), std::nullopt);
   loader.UseBatchSize(200);  // more than a chunk
-  const auto source = loader.Open();
   for (int i = 0; i < 5; ++i) {
-    const Batch batch = source->Next();
+    const Batch batch = loader.Next(/*update=*/0);
     ASSERT_TRUE(batch.weights.defined());
     // An output has a label if and only if it has a weight.
     EXPECT_TRUE(at::equal(batch.weights, batch.targets.gt(0).to(at::kFloat)));
   }
-  EXPECT_FALSE(Make()->Open()->Next().weights.defined());
+  EXPECT_FALSE(Make()->Next(/*update=*/0).weights.defined());
 }
 
 TEST_F(ShardLoaderTest, OrderDependsOnTheSeedOnly) {
-  const std::vector<std::string> rows = Rows(*Make(With(1)), 1, 25);
-  EXPECT_EQ(Rows(*Make(With(1)), 1, 25), rows);
-  EXPECT_EQ(Rows(*Make(With(1, {.cpu_prefetch = 1, .gpu_prefetch = 1})), 5, 5), rows);
-  EXPECT_EQ(Rows(*Make(With(1, {.reading = ChunkReading::kMap})), 1, 25), rows);
-  EXPECT_EQ(Rows(*Make(With(1), std::nullopt, 125), 1, 10), rows);
-  EXPECT_NE(Rows(*Make(With(2)), 1, 25), rows);
+  const std::vector<std::string> rows = Rows(*Make(With(1)), 25);
+  EXPECT_EQ(Rows(*Make(With(1)), 25), rows);
+  EXPECT_EQ(Rows(*Make(With(1, {.cpu_prefetch = 1, .gpu_prefetch = 1})), 25), rows);
+  EXPECT_EQ(Rows(*Make(With(1, {.reading = ChunkReading::kMap})), 25), rows);
+  EXPECT_EQ(Rows(*Make(With(1), std::nullopt, 125), 10), rows);
+  EXPECT_NE(Rows(*Make(With(2)), 25), rows);
 }
 
 TEST_F(ShardLoaderTest, ResumesInTheMiddleOfAChunkAndOfAnEpoch) {
   for (const int before : {0, 1, 7, 20, 27}) {
     const auto loader = Make();
-    Rows(*loader, 1, before);
+    Rows(*loader, before);
     const auto resumed = Make(With(0), loader->position());
-    EXPECT_EQ(Rows(*resumed, 1, 30), Rows(*loader, 1, 30)) << before;
+    EXPECT_EQ(Rows(*resumed, 30), Rows(*loader, 30)) << before;
     EXPECT_EQ(resumed->position().rows, loader->position().rows);
   }
 }
@@ -174,7 +171,7 @@ TEST_F(ShardLoaderTest, RejectsResumingWithAnotherSet) {
 TEST_F(ShardLoaderTest, RejectsInputsBeyondTheDepthOfTheNetwork) {
   ShardLoader loader(*device_, ShardSet(folder_.path()), kDepth - 1, With(0), std::nullopt);
   try {
-    loader.Open()->Next();
+    loader.Next(/*update=*/0);
     ADD_FAILURE() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("row 0 of the network's input has a byte 8"),
@@ -194,7 +191,7 @@ TEST_F(ShardLoaderTest, RejectsWeightsBelowZero) {
   writer.Add(rows);
   writer.Commit();
   ShardLoader loader(*device_, ShardSet(folder.path()), kDepth, With(0), std::nullopt);
-  EXPECT_THAT([&] { loader.Open()->Next(); },
+  EXPECT_THAT([&] { loader.Next(/*update=*/0); },
               testing::ThrowsMessage<Error>(HasSubstr("weight 2 of row 5 is -1")));
 }
 
@@ -220,7 +217,7 @@ TEST_F(ShardLoaderTest, DamageThrowsAnErrorThatNamesIt) {
   Damage(1, 2);
   const auto loader = Make();
   try {
-    Rows(*loader, 1, 20);
+    Rows(*loader, 20);
     FAIL() << "no exception";
   } catch (const DamagedShard& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("shard-000001.tandem"), HasSubstr("chunk 2")));
@@ -231,19 +228,19 @@ TEST_F(ShardLoaderTest, SkipsAndCountsDamageIfConfigured) {
   const std::map<std::string, int> whole = Stored();
   Damage(1, 2);
   const auto loader = Make(Skipping());
-  const std::vector<std::string> rows = Rows(*loader, 1, 17);  // 850 of 872 that remain
+  const std::vector<std::string> rows = Rows(*loader, 17);  // 850 of 872 that remain
   for (const auto& [row, count] : Counted(rows)) {
     ASSERT_TRUE(whole.contains(row)) << row;
     EXPECT_LE(count, whole.at(row));
   }
-  Rows(*loader, 1, 20);  // beyond the end of the second epoch
+  Rows(*loader, 20);  // beyond the end of the second epoch
   const ShardPosition position = loader->position();
   EXPECT_EQ(position.skipped_chunks, 2);
   EXPECT_EQ(position.skipped_rows, 2 * 128);
   EXPECT_EQ(position.rows, 37 * 50 + 2 * 128);
 
   const auto resumed = Make(Skipping(), position);
-  EXPECT_EQ(Rows(*resumed, 1, 30), Rows(*loader, 1, 30));
+  EXPECT_EQ(Rows(*resumed, 30), Rows(*loader, 30));
   EXPECT_EQ(resumed->position().skipped_chunks, loader->position().skipped_chunks);
 }
 
@@ -251,8 +248,8 @@ TEST_F(ShardLoaderTest, AMissingShardCountsAsDamage) {
   std::filesystem::remove(ShardPath(folder_.path(), 0));
   EXPECT_THROW(Make(), DamagedShard);
   const auto loader = Make(Skipping());
-  Rows(*loader, 1, 12);  // 600 of 616 that remain
-  Rows(*loader, 1, 12);
+  Rows(*loader, 12);  // 600 of 616 that remain
+  Rows(*loader, 12);
   const ShardPosition position = loader->position();  // near the end of the second epoch
   EXPECT_EQ(position.rows - position.skipped_rows, 2 * 600);
   EXPECT_GE(position.skipped_chunks, 3);
@@ -267,7 +264,7 @@ TEST_F(ShardLoaderTest, ASetWithoutUndamagedChunksIsAnError) {
     const auto loader = Make(
         Skipping(), ShardPosition{.set = ShardSet(folder_.path()).spec().Identity(), .rows = rows});
     try {
-      Rows(*loader, 1, 1);
+      Rows(*loader, 1);
       FAIL() << "no exception";
     } catch (const DamagedShard& error) {
       EXPECT_THAT(error.what(), HasSubstr("every chunk is damaged"));
@@ -288,7 +285,7 @@ TEST_F(ShardLoaderTest, OneUndamagedChunkIsEnoughInAnyOrder) {
       ShardLoader loader(*device_, ShardSet(folder.path()), kDepth,
                          With(seed, {.on_damage = OnDamage::kSkip}), std::nullopt);
       loader.UseBatchSize(50);
-      EXPECT_EQ(Rows(loader, /*updates=*/20, /*batches=*/1).size(), 20U * 50)
+      EXPECT_EQ(Rows(loader, /*batches=*/20).size(), 20U * 50)
           << chunks << " chunks, seed " << seed;
     }
   }
@@ -302,7 +299,7 @@ TEST_F(ShardLoaderTest, SlotsAreUsedInOrder) {
   {
     ShardLoader loader(device, ShardSet(folder_.path()), kDepth, With(0), std::nullopt);
     loader.UseBatchSize(50);
-    Rows(loader, 4, 20);
+    Rows(loader, 80);
   }
   std::map<int, std::size_t> seen;  // by slot
   for (const SlotEvent& event : device.recorder.events()) {
@@ -314,7 +311,7 @@ TEST_F(ShardLoaderTest, SlotsAreUsedInOrder) {
 
 TEST_F(ShardLoaderTest, GeneratedRowsArePutBeforeRowsFromShards) {
   const auto alone = Make(With(0), std::nullopt, 10);
-  const std::vector<std::string> expected = Rows(*alone, 1, 3);
+  const std::vector<std::string> expected = Rows(*alone, 3);
   const Config config = With(0, {.source = DataSource::kShards, .live_share = 1.0 / 6});
   const auto stored = Make(config);
   const Schema schema = stored->set().spec().schema;
@@ -340,7 +337,7 @@ TEST_F(ShardLoaderTest, WithoutALiveShareNoBufferIsNeeded) {
                     stored.get());
   loader.UseBatchSize(50);
   const auto batches = loader.Open(/*rows=*/nullptr, 0);
-  EXPECT_EQ(RowsOf(batches->Next()), Rows(*alone, 1, 1));
+  EXPECT_EQ(RowsOf(batches->Next()), Rows(*alone, 1));
 }
 
 }  // namespace

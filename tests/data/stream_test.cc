@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "base/file.h"
-#include "base/mapped_file.h"
+#include "base/open_file.h"
 #include "data/examples.h"
 #include "data/stream_folder.h"
 #include "data/stream_ledger.h"
@@ -35,6 +35,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr std::int64_t kRows = 8;
+constexpr std::int64_t kMaxLag = 100;
 
 class Stream : public testing::Test {
  protected:
@@ -70,8 +71,8 @@ class Stream : public testing::Test {
     fs::rename(temp_.path() / FormatStreamShardName(name), PathOf(name));
   }
 
-  StreamOptions Options(std::int64_t max_lag = 100) const {
-    return {.kind = kind_, .input_depth = 9, .max_lag = max_lag, .read_ahead = 2};
+  StreamOptions Options(const std::string& first = "") const {
+    return {.kind = kind_, .input_depth = 9, .read_ahead = 2, .first = first};
   }
 
   fs::path PathOf(const StreamShardName& name) const {
@@ -140,75 +141,94 @@ TEST_F(Stream, NoTwoStartsOfAnyGeneratorGetTheSameRows) {
   EXPECT_EQ(std::set(starts.begin(), starts.end()).size(), 100);
 }
 
+TEST_F(Stream, FileInGeneratorsBeyondTheLastStartIsNoStart) {
+  EXPECT_EQ(folder_.ClaimStart("a"), 0);
+  WriteFileAtomically(folder_.path() / "generators" / "9223372036854775807", "");
+  EXPECT_EQ(folder_.ClaimStart("a"), 1);
+}
+
 TEST_F(Stream, TakesEachShardOnceWithItsRows) {
   Write(Name(0, 0, 1), 2);
   Write(Name(0, 1, 1), 3);
-  StreamLedger ledger(folder_, {});
-  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
+  StreamLedger ledger(folder_, {}, kMaxLag);
+  StreamReader reader(folder_, Options(), never_, nullptr);
   for (const float label : {2.0F, 3.0F}) {
-    const auto shard = reader.Take(1, /*wait=*/true);
+    const auto shard = reader.Take(/*wait=*/true);
     EXPECT_EQ(shard->rows.floats(kTargetColumn)[0], label);
+    EXPECT_EQ(ledger.Begin(shard->name, 1), 0);
     ledger.Use(kRows, 1);
     ledger.End();
   }
-  EXPECT_FALSE(reader.Take(1, /*wait=*/false));
+  EXPECT_FALSE(reader.Take(/*wait=*/false));
   EXPECT_THAT(folder_.List().waiting, IsEmpty());
   EXPECT_EQ(ledger.position().used_rows, 2 * kRows);
 }
 
 TEST_F(Stream, AShardThatAppearsEndsTheWaitForIt) {
-  StreamLedger ledger(folder_, {});
-  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
-  auto taken = std::async(std::launch::async, [&] { return reader.Take(1, /*wait=*/true); });
+  StreamReader reader(folder_, Options(), never_, nullptr);
+  auto taken = std::async(std::launch::async, [&] { return reader.Take(/*wait=*/true); });
   EXPECT_EQ(taken.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   Write(Name(0, 0, 1));
   EXPECT_EQ(taken.get()->name, Name(0, 0, 1));
 }
 
 TEST_F(Stream, AStopAndAnInterruptionEndTheWait) {
-  StreamLedger ledger(folder_, {});
   StopSignal stop;
-  StreamReader stopped(folder_, ledger, Options(), stop, nullptr);
-  auto until_stop = std::async(std::launch::async, [&] { stopped.Take(1, /*wait=*/true); });
+  StreamReader stopped(folder_, Options(), stop, nullptr);
+  auto until_stop = std::async(std::launch::async, [&] { stopped.Take(/*wait=*/true); });
   EXPECT_EQ(until_stop.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   stop.Request();
   EXPECT_THROW(until_stop.get(), Stopped);
   Interrupter interrupter;
-  StreamReader interrupted(folder_, ledger, Options(), never_, &interrupter);
-  auto until_error = std::async(std::launch::async, [&] { interrupted.Take(1, /*wait=*/true); });
+  StreamReader interrupted(folder_, Options(), never_, &interrupter);
+  auto until_error = std::async(std::launch::async, [&] { interrupted.Take(/*wait=*/true); });
   EXPECT_EQ(until_error.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   interrupter.Interrupt(std::make_exception_ptr(Error("no progress")));
   EXPECT_THROW(until_error.get(), Error);
 }
 
 TEST_F(Stream, TooOldShardsAreDroppedAndCounted) {
-  Write(Name(0, 0, 3));
-  Write(Name(0, 1, 8));
-  StreamLedger ledger(folder_, {});
-  StreamReader reader(folder_, ledger, Options(/*max_lag=*/4), never_, nullptr);
-  reader.Published(9);
-  const auto shard = reader.Take(10, /*wait=*/true);
-  EXPECT_EQ(shard->name.version, 8);
+  const StreamShardName old = Write(Name(0, 0, 3));
+  const StreamShardName newer = Write(Name(0, 1, 8));
+  StreamLedger ledger(folder_, {}, /*max_lag=*/4);
+  ledger.Published(9);
+  EXPECT_EQ(ledger.Begin(old, 10), std::nullopt);
+  EXPECT_EQ(ledger.Begin(newer, 10), 0);
+  EXPECT_THAT(folder_.List().waiting, ElementsAre(newer));
+  EXPECT_THAT(folder_.Used(), ElementsAre(FormatStreamShardName(old)));
   EXPECT_EQ(ledger.TakeUse().dropped_rows, kRows);
   EXPECT_EQ(ledger.position().dropped_shards, 1);
   EXPECT_EQ(ledger.position().used_rows, 0);
+  const std::vector<DoneShard> done = ledger.TakeDone();
+  ASSERT_EQ(done.size(), 1);
+  EXPECT_EQ(done[0].rows_used, 0);
+  EXPECT_EQ(done[0].lag, 7);
+}
+
+TEST_F(Stream, OnlyTheRemainingRowsOfAShardThatWasUsedInPartAreDropped) {
+  const StreamShardName in_part = Write(Name(0, 0, 3));
+  StreamLedger ledger(
+      folder_, {.current = FormatStreamShardName(in_part), .current_rows = 2, .used_rows = 2},
+      /*max_lag=*/4);
+  ledger.Published(9);
+  EXPECT_EQ(ledger.Begin(in_part, 10), std::nullopt);
+  EXPECT_EQ(ledger.position().dropped_rows, kRows - 2);
+  EXPECT_EQ(ledger.position().used_rows, 2);
+  EXPECT_EQ(ledger.position().current, "");
 }
 
 TEST_F(Stream, RowsAreTooOldOneUpdateBeyondMaxLag) {
-  StreamLedger ledger(folder_, {});
-  StreamReader reader(folder_, ledger, Options(/*max_lag=*/4), never_, nullptr);
-  reader.Published(9);
-  EXPECT_FALSE(reader.IsTooOld(/*version=*/8, /*update=*/12));
-  EXPECT_TRUE(reader.IsTooOld(/*version=*/8, /*update=*/13));
-  EXPECT_FALSE(reader.IsTooOld(/*version=*/9, /*update=*/14));  // the published weights
+  StreamLedger ledger(folder_, {}, /*max_lag=*/4);
+  ledger.Published(9);
+  EXPECT_FALSE(ledger.IsTooOld(/*version=*/8, /*update=*/12));
+  EXPECT_TRUE(ledger.IsTooOld(/*version=*/8, /*update=*/13));
+  EXPECT_FALSE(ledger.IsTooOld(/*version=*/9, /*update=*/14));  // the published weights
 }
 
 TEST_F(Stream, RowsOfThePublishedWeightsAreNeverTooOld) {
-  Write(Name(0, 0, 3));
-  StreamLedger ledger(folder_, {});
-  StreamReader reader(folder_, ledger, Options(/*max_lag=*/4), never_, nullptr);
-  reader.Published(3);
-  EXPECT_EQ(reader.Take(1000, /*wait=*/true)->name.version, 3);
+  StreamLedger ledger(folder_, {}, /*max_lag=*/4);
+  ledger.Published(3);
+  EXPECT_EQ(ledger.Begin(Write(Name(0, 0, 3)), 1000), 0);
 }
 
 TEST_F(Stream, TornAndWrongFilesAreLeftOut) {
@@ -227,9 +247,8 @@ TEST_F(Stream, TornAndWrongFilesAreLeftOut) {
   WriteFileAtomically(folder_.path() / "shard-000000.tandem", "?");
   const auto good = Write(Name(0, 6, 1));
 
-  StreamLedger ledger(folder_, {});
-  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
-  EXPECT_EQ(reader.Take(1, /*wait=*/true)->name, good);
+  StreamReader reader(folder_, Options(), never_, nullptr);
+  EXPECT_EQ(reader.Take(/*wait=*/true)->name, good);
   WaitUntil([&] { return reader.rejected() == 6; });
   EXPECT_THAT(folder_.List().waiting, ElementsAre(good));
   EXPECT_EQ(folder_.NumRejected(), 6);
@@ -239,12 +258,11 @@ TEST_F(Stream, FileThatTheSystemRefusesToReadIsTriedAgain) {
   const StreamShardName refused = Name(0, 0, 1);
   fs::create_symlink(PathOf(refused), PathOf(refused));  // a loop
   const auto good = Write(Name(0, 1, 1));
-  StreamLedger ledger(folder_, {});
-  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
-  EXPECT_EQ(reader.Take(1, /*wait=*/true)->name, good);
+  StreamReader reader(folder_, Options(), never_, nullptr);
+  EXPECT_EQ(reader.Take(/*wait=*/true)->name, good);
   EXPECT_EQ(reader.rejected(), 0);
   ReplaceLink(refused);
-  EXPECT_EQ(reader.Take(1, /*wait=*/true)->name, refused);
+  EXPECT_EQ(reader.Take(/*wait=*/true)->name, refused);
 }
 
 TEST_F(Stream, LackOfMemoryIsNotDamage) {
@@ -282,20 +300,17 @@ TEST_F(Stream, ShardWithAWrongWeightIsRefused) {
               testing::ThrowsMessage<Error>(HasSubstr("weight 2 of row 5 is -1")));
 }
 
-// The ledger knows how many rows were used of one shard only.
+// A ledger knows how many rows were used of one shard only.
 TEST_F(Stream, OtherShardsWaitForTheOneThatWasUsedInPart) {
   const StreamShardName in_part = Name(0, 5, 2);
   fs::create_symlink(PathOf(in_part), PathOf(in_part));  // a loop
   const auto other = Write(Name(0, 0, 1));
-  StreamLedger ledger(folder_, {.current = FormatStreamShardName(in_part), .current_rows = 2});
-  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
+  StreamReader reader(folder_, Options(FormatStreamShardName(in_part)), never_, nullptr);
   WaitUntil([&] { return reader.waiting() == 2; });
-  EXPECT_FALSE(reader.Take(2, /*wait=*/false));
+  EXPECT_FALSE(reader.Take(/*wait=*/false));
   ReplaceLink(in_part);
-  const auto first = reader.Take(2, /*wait=*/true);
-  EXPECT_EQ(first->name, in_part);
-  EXPECT_EQ(first->first, 2);
-  EXPECT_EQ(reader.Take(2, /*wait=*/true)->name, other);
+  EXPECT_EQ(reader.Take(/*wait=*/true)->name, in_part);
+  EXPECT_EQ(reader.Take(/*wait=*/true)->name, other);
 }
 
 TEST_F(Stream, RejectedFileReplacesAnEarlierOneOfTheSameName) {
@@ -327,30 +342,31 @@ TEST_F(Stream, AResumedRunUsesExactlyTheRowsThatItsCheckpointDoesNotCount) {
   for (std::int64_t i = 0; i < 4; ++i) Write(Name(0, i, 1));
   StreamPosition checkpoint;
   {
-    StreamLedger ledger(folder_, {});
-    StreamReader reader(folder_, ledger, Options(), never_, nullptr);
-    reader.Take(1, true);
+    StreamLedger ledger(folder_, {}, kMaxLag);
+    StreamReader reader(folder_, Options(), never_, nullptr);
+    const auto begin_next = [&] { ledger.Begin(reader.Take(/*wait=*/true)->name, 1); };
+    begin_next();
     ledger.Use(kRows, 1);
     ledger.End();
-    reader.Take(1, true);
+    begin_next();
     ledger.Use(3, 1);
     checkpoint = ledger.position();
     ledger.Use(kRows - 3, 1);  // from here on, the checkpoint does not know of it
     ledger.End();
-    reader.Take(1, true);
+    begin_next();
     ledger.Use(kRows, 1);
     ledger.End();
   }
-  StreamLedger ledger(folder_, checkpoint);
+  StreamLedger ledger(folder_, checkpoint, kMaxLag);
   EXPECT_THAT(folder_.List().waiting, ElementsAre(Name(0, 1, 1), Name(0, 2, 1), Name(0, 3, 1)));
   EXPECT_THAT(folder_.Used(), IsEmpty());
-  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
-  const auto in_part = reader.Take(1, true);
+  StreamReader reader(folder_, Options(checkpoint.current), never_, nullptr);
+  const auto in_part = reader.Take(/*wait=*/true);
   EXPECT_EQ(in_part->name, Name(0, 1, 1));
-  EXPECT_EQ(in_part->first, 3);
+  EXPECT_EQ(ledger.Begin(in_part->name, 1), 3);
   ledger.Use(kRows - 3, 1);
   ledger.End();
-  EXPECT_EQ(reader.Take(1, true)->first, 0);
+  EXPECT_EQ(ledger.Begin(reader.Take(/*wait=*/true)->name, 1), 0);
   EXPECT_EQ(ledger.position().used_rows, 2 * kRows);
 }
 
@@ -358,22 +374,22 @@ TEST_F(Stream, AShardUsedInPartComesFirstAfterAResume) {
   Write(Name(0, 5, 2));
   const std::string file = FormatStreamShardName(Name(0, 5, 2));
   Write(Name(0, 0, 1));  // older weights
-  StreamLedger ledger(folder_, {.current = file, .current_rows = 2, .used_rows = 2});
-  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
-  const auto shard = reader.Take(2, true);
+  StreamLedger ledger(folder_, {.current = file, .current_rows = 2, .used_rows = 2}, kMaxLag);
+  StreamReader reader(folder_, Options(file), never_, nullptr);
+  const auto shard = reader.Take(/*wait=*/true);
   EXPECT_EQ(shard->name, Name(0, 5, 2));
-  EXPECT_EQ(shard->first, 2);
+  EXPECT_EQ(ledger.Begin(shard->name, 2), 2);
 }
 
 TEST_F(Stream, UsedShardsAreDeletedWhenACheckpointCountsThem) {
   Write(Name(0, 0, 1));
   Write(Name(0, 1, 1));
-  StreamLedger ledger(folder_, {});
-  ledger.Begin(Name(0, 0, 1));
+  StreamLedger ledger(folder_, {}, kMaxLag);
+  ledger.Begin(Name(0, 0, 1), 1);
   ledger.Use(kRows, 1);
   ledger.End();
   const StreamPosition checkpoint = ledger.position();
-  ledger.Begin(Name(0, 1, 1));
+  ledger.Begin(Name(0, 1, 1), 2);
   ledger.Use(kRows, 2);
   ledger.End();
   ledger.Counted(checkpoint);
@@ -384,11 +400,11 @@ TEST_F(Stream, UsedShardsAreDeletedWhenACheckpointCountsThem) {
 TEST_F(Stream, TheLedgerReportsLagAndRowsOfEachGenerator) {
   Write(Name(0, 0, 1, "a"));
   Write(Name(1, 0, 4, "b"));
-  StreamLedger ledger(folder_, {});
-  ledger.Begin(Name(0, 0, 1, "a"));
+  StreamLedger ledger(folder_, {}, kMaxLag);
+  ledger.Begin(Name(0, 0, 1, "a"), 5);
   ledger.Use(kRows, 5);
   ledger.End();
-  ledger.Begin(Name(1, 0, 4, "b"));
+  ledger.Begin(Name(1, 0, 4, "b"), 5);
   ledger.Use(2, 5);
   const StreamUse use = ledger.TakeUse();
   EXPECT_EQ(use.rows, kRows + 2);

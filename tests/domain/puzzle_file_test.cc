@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "base/file.h"
-#include "search/expander.h"
+#include "search/hash_set.h"
 #include "support/breadth_first.h"
 #include "support/small_puzzles.h"
 #include "support/source_folder.h"

@@ -30,7 +30,7 @@ void Read(std::string_view text) {
   const std::vector<std::byte> file(reinterpret_cast<const std::byte*>(text.data()),
                                     reinterpret_cast<const std::byte*>(text.data()) + text.size());
   std::size_t tensor_bytes = 0;
-  for (const PickledEntry& entry : ReadSafetensors(file).tensors.entries) {
+  for (const StoredEntry& entry : ReadSafetensors(file).tensors.entries) {
     const auto& tensor = std::get<StoredTensor>(entry.value);
     std::int64_t count = 1;
     for (const std::int64_t size : tensor.sizes) count *= size;

@@ -4,9 +4,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "archive/pickle.h"
+#include "archive/stored_dict.h"
 #include "archive/tensor_archive.h"
 #include "tandem/error.h"
 
@@ -33,16 +38,16 @@ unsigned TouchAll(const StoredTensor& tensor) {
   }
 }
 
-unsigned TouchAll(const PickledDict& dict) {
+unsigned TouchAll(const StoredDict& dict) {
   unsigned sum = 0;
-  for (const PickledEntry& entry : dict.entries) {
+  for (const StoredEntry& entry : dict.entries) {
     if (const auto* tensor = std::get_if<StoredTensor>(&entry.value)) sum += TouchAll(*tensor);
-    if (const auto* inner = std::get_if<PickledDict>(&entry.value)) sum += TouchAll(*inner);
+    if (const auto* inner = std::get_if<StoredDict>(&entry.value)) sum += TouchAll(*inner);
   }
   return sum;
 }
 
-PickledDict ReadAsPickle(std::string_view pickle, std::span<const std::byte> storage) {
+StoredDict ReadAsPickle(std::string_view pickle, std::span<const std::byte> storage) {
   const auto find = [&](std::string_view key) -> std::optional<std::span<const std::byte>> {
     if (key == "2") return std::nullopt;
     return storage.first(key == "1" ? 0 : storage.size());

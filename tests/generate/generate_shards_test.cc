@@ -7,11 +7,10 @@
 #include <unistd.h>
 
 #include <map>
-#include <set>
 
 #include "base/file.h"
-#include "config/fields.h"
 #include "data/shard_set.h"
+#include "generate/spec_of_set.h"
 #include "support/example_sets.h"
 #include "support/stand_in_evaluator.h"
 #include "support/temp_folder.h"
@@ -245,148 +244,6 @@ TEST_F(GenerateShardsTest, RejectsMoreChunksThanReadersAccept) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("16,777,217 chunks, expected at most 16,777,216"));
   }
-}
-
-// Sets with different rows must have different specs.
-class SpecOfSetTest : public testing::Test {
- protected:
-  // The keys in `provenance` of a set with this target.
-  static std::set<std::string> Keys(Target target, const std::string& device = "cpu") {
-    Config config = Puzzle8Config();
-    config.device = device;
-    config.generate.target = target;
-    const auto domain = MakeDomain(config.domain.full_name());
-    std::set<std::string> names;
-    for (const auto& [key, value] :
-         SpecOfSet(config, domain->spec(), SmallShards(), "abc").provenance) {
-      names.insert(key);
-    }
-    return names;
-  }
-};
-
-TEST_F(SpecOfSetTest, WalkLengthSetHoldsAllKeysThatMatter) {
-  EXPECT_THAT(Keys(Target::kWalkLength),
-              testing::ElementsAre("generate.max_scramble", "network.head", "seed"));
-}
-
-TEST_F(SpecOfSetTest, SetWithExactLabelsHoldsTheKeysOfTheBall) {
-  Config config = Puzzle8Config();
-  config.generate.ball_radius = 3;
-  const auto domain = MakeDomain(config.domain.full_name());
-  const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "");
-  EXPECT_TRUE(set.provenance.contains("generate.ball_radius"));
-  EXPECT_TRUE(set.provenance.contains("generate.anchor_share"));
-}
-
-TEST_F(SpecOfSetTest, SupervisedSetHoldsTheContentsOfItsPaths) {
-  const TempFolder folder;
-  const auto spec_of = [&](const char* name, const std::string& text) {
-    WriteFileAtomically(folder.path() / name, text);
-    Config config = Puzzle8Config();
-    config.generate.target = Target::kSupervised;
-    config.generate.paths = (folder.path() / name).string();
-    const auto domain = MakeDomain(config.domain.full_name());
-    return SpecOfSet(config, domain->spec(), SmallShards(), "");
-  };
-  const ShardSetSpec spec = spec_of("a", "one");
-  EXPECT_EQ(spec, spec_of("b", "one"));  // wherever the file lies
-  EXPECT_NE(spec, spec_of("a", "two"));
-  EXPECT_FALSE(spec.provenance.contains("generate.max_scramble"));
-}
-
-TEST_F(SpecOfSetTest, SetLabelledWithAGatheredLayerDiffersFromOneWithAProduct) {
-  Config config = Puzzle8Config();
-  config.device = "cpu";
-  config.generate.target = Target::kValueIteration;
-  config.inference.first_layer = FirstLayer::kGather;
-  const auto domain = MakeDomain(config.domain.full_name());
-  const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "abc");
-  EXPECT_EQ(set.provenance.at("inference.first_layer"), "gather");
-}
-
-TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
-  std::set<std::string> keys = Keys(Target::kValueIteration);
-  // A new config key must be in the spec or in this list.
-  // Some keys are in it only if they make a difference, so that older sets stay valid.
-  std::set<std::string> others = {
-      "generate.target",         "generate.workers",        "generate.ball_radius",
-      "generate.anchor_share",   "generate.temperature",    "generate.search_beam_width",
-      "generate.curriculum",     "generate.backup",         "generate.hindsight",
-      "generate.paths",          "generate.program",        "generate.problem_rows",
-      "generate.problem_states", "generate.dead_end_share", "generate.dead_end_cost",
-      "generate.rows_per_walk"};
-  for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
-    EXPECT_EQ(keys.erase(key), 1) << key;
-  }
-  Config config;
-  for (const Field& field : FieldsOf(config)) {
-    if (field.section() != "generate" && field.section() != "inference") continue;
-    EXPECT_EQ(keys.erase(field.key) + others.erase(field.key), 1) << field.key;
-  }
-  EXPECT_TRUE(keys.empty()) << *keys.begin();
-  EXPECT_TRUE(others.empty()) << *others.begin();
-}
-
-TEST_F(SpecOfSetTest, SetHoldsTheRowsOfAWalkIfNotAllAreRows) {
-  Config config = Puzzle8Config();
-  config.generate.target = Target::kWalkLength;
-  const auto domain = MakeDomain(config.domain.full_name());
-  const auto provenance = [&] {
-    return SpecOfSet(config, domain->spec(), SmallShards(), "").provenance;
-  };
-  EXPECT_FALSE(provenance().contains("generate.rows_per_walk"));
-  config.generate.rows_per_walk = 2;
-  EXPECT_EQ(provenance().at("generate.rows_per_walk"), "2");
-  config.generate.rows_per_walk.reset();
-  config.generate.max_scramble = 70;
-  EXPECT_EQ(provenance().at("generate.rows_per_walk"), "7");
-  config.generate.target = Target::kValueIteration;  // takes the end of each walk
-  EXPECT_FALSE(provenance().contains("generate.rows_per_walk"));
-}
-
-TEST_F(SpecOfSetTest, SetHoldsTheKeysOfSearchesThatMakeADifference) {
-  Config config = Puzzle8Config();
-  config.generate.target = Target::kValueIteration;
-  config.generate.search = GenerateSearch::kBeam;
-  config.generate.temperature = 0.5;
-  config.generate.backup = Backup::kLhbl;
-  config.generate.hindsight = true;
-  const auto domain = MakeDomain(config.domain.full_name());
-  const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "abc");
-  EXPECT_EQ(set.provenance.at("generate.search_beam_width"), "16");
-  EXPECT_EQ(set.provenance.at("generate.temperature"), "0.5");
-  EXPECT_EQ(set.provenance.at("generate.backup"), "lhbl");
-  EXPECT_EQ(set.provenance.at("generate.hindsight"), "true");
-}
-
-TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsTheInstructionSetOfACpu) {
-  Config config = Puzzle8Config();
-  config.generate.target = Target::kValueIteration;
-  const auto domain = MakeDomain(config.domain.full_name());
-  const auto provenance = [&](const char* device) {
-    config.device = device;
-    return SpecOfSet(config, domain->spec(), SmallShards(), "abc", "AVX2").provenance;
-  };
-  EXPECT_EQ(provenance("cpu").at("instruction_set"), "AVX2");
-  EXPECT_EQ(provenance("cuda:0").count("instruction_set"), 0);
-}
-
-TEST_F(SpecOfSetTest, IsEqualForAllGpus) {
-  EXPECT_EQ(Keys(Target::kValueIteration, "cuda:1").count("inference.threads"), 0);
-  const Config config = [] {
-    Config made = Puzzle8Config();
-    made.generate.target = Target::kValueIteration;
-    return made;
-  }();
-  const auto domain = MakeDomain(config.domain.full_name());
-  const auto spec_on = [&](const char* device) {
-    Config there = config;
-    there.device = device;
-    return SpecOfSet(there, domain->spec(), SmallShards(), "abc");
-  };
-  EXPECT_EQ(spec_on("cuda:0"), spec_on("cuda:1"));
-  EXPECT_NE(spec_on("cuda:0"), spec_on("cpu"));
 }
 
 }  // namespace

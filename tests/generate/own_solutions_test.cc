@@ -69,7 +69,7 @@ struct Filled {
 
 Filled Fill(const Domain& domain, QEvaluator* network, const Config& config,
             FillRequest request = {.update = 2, .rows = kRows}) {
-  const auto generator = MakeGenerator(domain, config, network, nullptr, network);
+  const auto generator = MakeGenerator(domain, config, network);
   EXPECT_EQ(generator->needs_network(), network != nullptr);
   DataBuffer rows(generator->schema(), static_cast<std::size_t>(request.rows));
   generator->Fill(request, rows, StopSignal());
@@ -228,7 +228,7 @@ TEST(OwnSolutions, OfActionsThatCommuteComeFromWalksOfDistinctActions) {
     }
   }
   config.generate.max_scramble = 10;
-  EXPECT_THROW(MakeGenerator(*lights, config, &indifferent, nullptr, &indifferent), InputError);
+  EXPECT_THROW(MakeGenerator(*lights, config, &indifferent), InputError);
 }
 
 TEST(OwnSolutions, DoNotDependOnHowRowsAreSplit) {

@@ -147,13 +147,13 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
   }
 
   // The weights and losses after steps on batches of several sizes and with several rates.
-  // `reduced`: with a reduction that changes nothing.
-  std::vector<at::Tensor> Train(TrainStep kind, bool reduced = false) const {
+  // `in_two`: with the optimizer outside of the repeated work, as with several ranks.
+  std::vector<at::Tensor> Train(TrainStep kind, bool in_two = false) const {
     ResNetFC net(spec_, /*seed=*/1);
     net.To(device_->torch());
     const auto step = MakeTensorStep(net, ConfigOf(kind), *device_);
     Optimizer optimizer(net.parameters(), {.name = OptimizerKind::kAdamW, .weight_decay = 0.1});
-    optimizer.UseCopies(step->parameters(), step->copies(), *device_->passes());
+    optimizer.UseFlat(step->parameters(), *device_->passes());
     std::vector<at::Tensor> results;
     for (const std::int64_t rows : {kRows, kRows / 2}) {
       for (int i = 0; i < 8; ++i) {  // the first ones are not recorded
@@ -162,12 +162,16 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
           return of.narrow(0, (i % 2) * (kRows - rows), rows).to(device_->torch());
         };
         const auto update = [&] { optimizer.RepeatStep(); };
-        const auto reduce = [](const at::Tensor& loss) { return loss; };
         const at::Tensor inputs = batch(inputs_);
         const at::Tensor targets = batch(targets_);
-        results.push_back((reduced ? step->ReducedStep(inputs, targets, {}, reduce, update)
-                                   : step->Step(inputs, targets, {}, update))
-                              .cpu());
+        at::Tensor loss;
+        if (in_two) {
+          loss = step->SetGradients(inputs, targets, {});
+          update();
+        } else {
+          loss = step->Step(inputs, targets, {}, update);
+        }
+        results.push_back(loss.cpu());
       }
     }
     for (const auto& [name, tensor] : net.State()) results.push_back(tensor.detach().cpu());
@@ -200,10 +204,10 @@ TEST_P(CudaTensorStep, GradientsAreThoseOfTheCpu) {
 TEST_P(CudaTensorStep, RecordedStepsGiveTheWeightsOfOthers) {
   const std::vector<at::Tensor> expected = Train(TrainStep::kTensors);
   const std::vector<at::Tensor> actual = Train(TrainStep::kCaptured);
-  const std::vector<at::Tensor> reduced = Train(TrainStep::kCaptured, /*reduced=*/true);
+  const std::vector<at::Tensor> in_two = Train(TrainStep::kCaptured, /*in_two=*/true);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_TRUE(actual[i].allclose(expected[i], /*rtol=*/1e-4, /*atol=*/1e-6)) << i;
-    EXPECT_TRUE(reduced[i].allclose(expected[i], /*rtol=*/1e-4, /*atol=*/1e-6)) << i;
+    EXPECT_TRUE(in_two[i].allclose(expected[i], /*rtol=*/1e-4, /*atol=*/1e-6)) << i;
   }
 }
 

@@ -12,7 +12,7 @@
 #include "domain/random_walk.h"
 #include "nn/device.h"
 #include "search/astar.h"
-#include "search/expander.h"
+#include "search/hash_set.h"
 #include "support/source_folder.h"
 #include "support/temp_folder.h"
 #include "tandem/registry.h"

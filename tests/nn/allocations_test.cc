@@ -10,6 +10,7 @@
 #include <new>
 
 #include "nn/fused_step.h"
+#include "nn/fused_support.h"
 #include "nn/threads.h"
 
 namespace {

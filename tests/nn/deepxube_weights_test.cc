@@ -28,6 +28,7 @@
 #include "domain/random_walk.h"
 #include "domains/cube/notations.h"
 #include "nn/inference_net.h"
+#include "nn/network_weights.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -307,6 +308,14 @@ TEST(FromTandem, LongBiasDoesNotMakeALargeNetwork) {
     EXPECT_STREQ(error.what(),
                  "tensor 'block0_first.weight' has shape [8, 8], expected [1048576, 1048576]");
   }
+}
+
+TEST(FromTandem, LongBiasOfAnOnlyLayerDoesNotMakeALargeNetwork) {
+  NetworkSpec spec = SpecOf(Norm::kNone, InputLayer::kHidden, Head::kV);
+  spec.layers.blocks = 0;
+  TensorDict file = ToTensorDict(RandomNet(spec)->State());
+  file.insert_or_assign("hidden0.bias", at::zeros({1 << 20}));
+  EXPECT_THROW(FromTandem(file, {}), InputError);
 }
 
 TEST(InputLayer, InferenceNetOfALinearOneGivesTheOutputsOfTraining) {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "nn/device.h"
-#include "nn/fused_step.h"
+#include "nn/fused_support.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "nn/threads.h"

@@ -1,4 +1,4 @@
-// Compares the gradients of FusedStep with those of autograd.
+// Compares the gradients of the fused step with those of autograd.
 #include "nn/fused_step.h"
 
 #include <ATen/ops/mse_loss.h>
@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "nn/fused_support.h"
 #include "nn/optimizer.h"
 #include "nn/tensor_file.h"
 #include "support/temp_folder.h"
@@ -31,7 +32,8 @@ class FusedGradients : public TrainingStepTest {
     }
   }
 
-  std::unique_ptr<FusedStep> MakeStep(ResNetFC& net, const TrainingConfig& config) const override {
+  std::unique_ptr<GradientStep> MakeStep(ResNetFC& net,
+                                         const TrainingConfig& config) const override {
     return MakeFusedStep(net, config);
   }
 

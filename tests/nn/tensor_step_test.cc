@@ -37,7 +37,8 @@ class TensorGradients : public TrainingStepTest {
   explicit TensorGradients(NetworkConfig network = SmallNetwork())
       : TrainingStepTest(kRows, kInput, std::move(network)) {}
 
-  std::unique_ptr<FusedStep> MakeStep(ResNetFC& net, const TrainingConfig& config) const override {
+  std::unique_ptr<GradientStep> MakeStep(ResNetFC& net,
+                                         const TrainingConfig& config) const override {
     return MakeTensorStep(net, config, *cpu_);
   }
 
@@ -121,7 +122,7 @@ class TensorSteps : public TensorGradients,
  protected:
   // Steps at different rates.
   void Train(TensorStep& step, Optimizer& optimizer, int steps) const {
-    optimizer.UseCopies(step.parameters(), step.copies(), *cpu_->passes());
+    optimizer.UseFlat(step.parameters(), *cpu_->passes());
     for (int i = 0; i < steps; ++i) {
       optimizer.SetRate(0.01 / (i + 1));
       step.Step(inputs_, targets_, {}, [&] { optimizer.RepeatStep(); });
@@ -150,7 +151,8 @@ TEST_P(TensorSteps, KeepCopiesOfTheWeightsInBf16) {
   const auto step = MakeTensorStep(net, {.precision = Precision::kBf16, .step = step_kind}, *cpu_);
   Optimizer optimizer(net.parameters(), config);
   Train(*step, optimizer, 3);
-  EXPECT_TRUE(step->copies().equal(step->parameters().to(at::kBFloat16)));
+  const FlatParameters& parameters = step->parameters();
+  EXPECT_TRUE(parameters.copies().equal(parameters.values().to(at::kBFloat16)));
 }
 
 // As a checkpoint is loaded.

@@ -12,7 +12,7 @@
 
 #include "base/stop_signal.h"
 #include "nn/device.h"
-#include "nn/tensor_step.h"
+#include "nn/flat_parameters.h"
 
 namespace tandem {
 namespace {
@@ -71,7 +71,7 @@ TEST_F(OneRank, GradientsAndLossKeepTheirValues) {
 }
 
 TEST_F(OneRank, GradientsInABlockAreReducedWhereTheyAre) {
-  const at::Tensor block = at::zeros({11 + TensorStep::kRoomBehindGradients});
+  const at::Tensor block = at::zeros({11 + FlatParameters::kRoomBehindGradients});
   parameters_[0].mutable_grad() = block.narrow(0, 0, 6).view({3, 2});
   parameters_[1].mutable_grad() = block.narrow(0, 6, 5);
   reducer_.ReduceInPlace(block);

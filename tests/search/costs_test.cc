@@ -1,12 +1,17 @@
-// Tests of searches and walks with unequal action costs, compared with Dijkstra's algorithm.
+// Tests of costs, and of searches and walks with unequal action costs, compared with Dijkstra's
+// algorithm.
+#include "search/costs.h"
+
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 
 #include "base/random.h"
 #include "domain/random_walk.h"
 #include "search/astar.h"
 #include "search/beam_search.h"
+#include "support/path_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/registry.h"
@@ -102,6 +107,34 @@ TEST(Costs, SokobanWalksCanBeSolvedAtTheirCostBack) {
     unsolved += way.empty() ? 0 : 1;
   }
   EXPECT_GT(unsolved, 20);
+}
+
+DomainSpec TwoActionsOfCosts(float first, float second) {
+  DomainSpec spec = PathDomain(9).spec();
+  spec.action_costs = {first, second};
+  return spec;
+}
+
+TEST(Costs, GreedyActionRanksNegativeEstimatesAsTheyAre) {
+  const DomainSpec spec = TwoActionsOfCosts(2, 1);
+  const std::vector<Action> both = {0, 1};
+  EXPECT_EQ(GreedyAction(spec, both, std::vector<float>{-3, -1}), Action{0});
+  EXPECT_EQ(GreedyAction(spec, both, std::vector<float>{4, 5}), Action{0});  // ties: the first
+  EXPECT_EQ(GreedyAction(spec, both, std::vector<float>{5, 5}), Action{1});
+  EXPECT_EQ(GreedyAction(spec, {}, std::vector<float>{5, 5}), std::nullopt);
+}
+
+TEST(Costs, NegativeEstimatesCountAsZero) {
+  EXPECT_EQ(CostToGo(-3), 0);
+  EXPECT_EQ(CostToGo(3), 3);
+}
+
+TEST(Costs, CostBelowLeavesOutOneActionIfAllCostTheSame) {
+  EXPECT_EQ(CostBelow(TwoActionsOfCosts(2, 2), 6), 4);
+  EXPECT_EQ(CostBelow(TwoActionsOfCosts(2, 2), 2), 0);
+  const float below = CostBelow(TwoActionsOfCosts(2, 1), 6);
+  EXPECT_LT(below, 6);
+  EXPECT_GT(below, 5.9F);
 }
 
 }  // namespace

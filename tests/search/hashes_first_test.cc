@@ -14,6 +14,7 @@
 #include "domain/random_walk.h"
 #include "search/beam_search.h"
 #include "search/expander.h"
+#include "search/hash_set.h"
 #include "support/built_first_domain.h"
 #include "support/erratic_evaluator.h"
 #include "support/goal_ball.h"
@@ -47,10 +48,9 @@ TEST_P(HashesFirst, KnowsOfChildrenWhatExpandKnows) {
   const State states = Walks(*domain);
   const ConstRows rows(states.data(), kMany, state_size);
   const auto ball = BallOf(*domain, 2);
-  NoNetwork none;
-  Expander expanded(*domain, none, 100, ball);
+  Expander expanded(*domain, ball);
   expanded.Expand(rows);
-  Expander hashed(*domain, none, 100, ball);
+  Expander hashed(*domain, ball);
   hashed.ExpandHashes(rows);
 
   ASSERT_EQ(hashed.size(), expanded.size());
@@ -88,8 +88,7 @@ INSTANTIATE_TEST_SUITE_P(All, HashesFirst,
 
 TEST(Expander, BuildGivesChosenChildrenInTheirOrder) {
   const PathDomain path(4);
-  NoNetwork none;
-  Expander expander(path, none);
+  Expander expander(path);
   const State states = {1, 3};
   expander.ExpandHashes(ConstRows(states.data(), 2, 1));
   const std::vector<std::uint32_t> chosen = {2, 1};  // left of cell 3, and right of cell 1

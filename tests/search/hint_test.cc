@@ -1,9 +1,11 @@
+#include "search/hint.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
-#include "search/greedy.h"
 #include "support/path_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
@@ -12,7 +14,7 @@
 namespace tandem {
 namespace {
 
-// Returns the same Q values for every state.
+// Returns the same values of actions for every state.
 class SameActions final : public QEvaluator {
  public:
   explicit SameActions(std::vector<float> values) : values_(std::move(values)) {}
@@ -97,6 +99,15 @@ TEST(Hint, NegativeEstimatesCountAsZeroAndTiesGoToTheFirst) {
   EXPECT_EQ(by_states.estimate, 0);
   SameActions q_net({-1, -2});
   EXPECT_EQ(BestOf(path, HintByActions(path, q_net, State{2})), "l");
+}
+
+TEST(Hint, OfAPolicyIsItsMostProbableActionThatApplies) {
+  const PathDomain path(10);
+  SameActions right({-std::log(0.25F), -std::log(0.75F)});
+  EXPECT_EQ(HintByPolicy(path, right, State{5}).action, 1);
+  EXPECT_FLOAT_EQ(HintByPolicy(path, right, State{5}).probability.value(), 0.75F);
+  EXPECT_EQ(HintByPolicy(path, right, State{9}).action, 0);
+  EXPECT_FALSE(HintByPolicy(path, right, State{0}).action.has_value());
 }
 
 TEST(Hint, EstimateComesFromTheStateItself) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "search/hash_set.h"
 #include "support/goal_ball.h"
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"

@@ -3,7 +3,7 @@
 
 #include "search/astar.h"
 #include "search/beam_search.h"
-#include "search/greedy.h"
+#include "search/greedy_descent.h"
 #include "support/roads_domain.h"
 #include "support/stand_in_evaluator.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/random.h"
-#include "search/expander.h"
+#include "search/hash_set.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {

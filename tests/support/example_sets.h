@@ -6,6 +6,7 @@
 
 #include "generate/generate_shards.h"
 #include "generate/generator.h"
+#include "generate/spec_of_set.h"
 #include "tandem/registry.h"
 
 namespace tandem {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "search/ball.h"
+#include "search/goal_ball.h"
 
 namespace tandem {
 

@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "nn/fused_step.h"
+#include "nn/gradient_step.h"
+#include "nn/resnet_fc.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 
@@ -49,8 +50,8 @@ class TrainingStepTest : public testing::Test {
   TrainingStepTest(std::int64_t rows, const InputLayout& input, NetworkConfig network)
       : spec_{.input = input, .layers = std::move(network), .outputs = kOutputs}, rows_(rows) {}
 
-  virtual std::unique_ptr<FusedStep> MakeStep(ResNetFC& net,
-                                              const TrainingConfig& config) const = 0;
+  virtual std::unique_ptr<GradientStep> MakeStep(ResNetFC& net,
+                                                 const TrainingConfig& config) const = 0;
 
   Gradients ByStep(Precision precision, std::int64_t parts = 1) const {
     ResNetFC net(spec_, /*seed=*/1);

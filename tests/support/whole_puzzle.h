@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "search/expander.h"
+#include "search/hash_set.h"
 #include "search/search.h"
 #include "support/small_puzzles.h"
 

@@ -5,7 +5,7 @@
 #include "config/load.h"
 #include "nn/device.h"
 #include "nn/resnet_fc.h"
-#include "search/ball.h"
+#include "search/goal_ball.h"
 #include "tandem/registry.h"
 #include "train/resolve.h"
 

@@ -11,6 +11,7 @@
 
 #include "base/stopwatch.h"
 #include "data/replay_buffer.h"
+#include "data/replay_file.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "train/pipeline.h"

@@ -12,6 +12,7 @@
 
 #include "data/loader.h"
 #include "generate/generator.h"
+#include "nn/fused_support.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"

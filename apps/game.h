@@ -1,0 +1,48 @@
+// A puzzle that someone plays.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tandem/domain.h"
+
+namespace tandem {
+
+/// `Game` holds the current state of a puzzle and the moves that led to it from the start.
+class Game {
+ public:
+  /// `domain` must outlive the game.
+  Game(const Domain& domain, std::vector<std::uint8_t> start);
+
+  std::span<const std::uint8_t> state() const { return state_; }
+  bool solved() const { return IsGoal(domain_, state()); }
+
+  /// Number and total cost of the moves since the start, without undone ones.
+  std::size_t moves() const { return history_.size(); }
+  float cost() const;
+
+  /// Makes moves until one does not apply. Returns how many it made.
+  std::size_t Move(std::span<const Action> actions);
+
+  /// Undoes the last `count` moves, or all if there are fewer. Returns how many it undid.
+  std::size_t Undo(std::size_t count);
+
+  /// Restarts the game from `start`, with no moves made.
+  void Start(std::vector<std::uint8_t> start);
+
+ private:
+  struct PastMove {
+    std::vector<std::uint8_t> before;  // undo needs it, because not every action has an inverse
+    float cost;
+  };
+
+  bool Applies(Action action) const;
+
+  const Domain& domain_;
+  std::vector<std::uint8_t> state_;
+  std::vector<PastMove> history_;
+};
+
+}  // namespace tandem

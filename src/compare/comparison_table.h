@@ -1,0 +1,28 @@
+// The results of `tandem compare` as a table, as sentences and as JSON.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compare/comparison.h"
+
+namespace tandem {
+
+/// Fewest seeds for a verdict. Even if all of four seeds agree, chance alone makes them agree in
+/// one of eight cases.
+inline constexpr std::size_t kMinSeeds = 5;
+
+/// Returns a sentence for each row after the first: how it differs from the first in speed and in
+/// solve rate, and how often chance alone makes such a difference. If chance does so in more than
+/// 10 % of cases, the sentence says that no difference was shown.
+std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds);
+
+/// Returns the table as text: a line for each measure, and a column for each row.
+std::string TableText(std::span<const Row> rows);
+
+nlohmann::ordered_json ToJson(std::span<const Row> rows);
+
+}  // namespace tandem

@@ -1,0 +1,102 @@
+#include "config/suggestions.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "base/text.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+// Keys that were renamed before version 0.1.0, as (old name, new name). The error for an old name
+// states the new one.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kRenamedKeys = {{
+    {"evaluate", "inference"},
+    {"diagnose", "profile"},
+    {"evaluate.batch_rows", "inference.batch_size"},
+    {"inference.batch_rows", "inference.batch_size"},
+    {"evaluate.precision", "inference.precision"},
+    {"evaluate.threads", "inference.threads"},
+    {"prefetch.pinned", "prefetch.pin_memory"},
+    {"validation.pinned", "validation.pin_memory"},
+    {"optimizer.max_gradient_norm", "optimizer.max_grad_norm"},
+    {"diagnose.timing_breakdown", "profile.timing_breakdown"},
+    {"diagnose.timing_every", "profile.timing_every"},
+    {"diagnose.trace", "profile.trace"},
+    {"diagnose.trace_from", "profile.trace_from"},
+    {"diagnose.trace_updates", "profile.trace_updates"},
+    {"diagnose.trace_epochs", "profile.trace_epochs"},
+}};
+
+// Returns the puzzles that have the parameter `key`.
+std::vector<std::string> DomainsWith(std::string_view key) {
+  std::vector<std::string> owners;
+  for (const std::string& name : DomainNames()) {
+    const DomainParameter* parameter = ParameterOf(name);
+    if (parameter != nullptr && key == "domain." + parameter->key) owners.push_back(name);
+  }
+  return owners;
+}
+
+// Returns the key that is most like `key`, or "" if none is.
+std::string_view MostLike(const std::string& key, const std::vector<std::string>& keys) {
+  if (std::string_view nearest = Nearest(key, keys); !nearest.empty()) return nearest;
+  const std::string name = key.substr(key.find('.') + 1);
+  for (const std::string& known : keys) {
+    if (known.starts_with(key) || known.ends_with("." + name)) return known;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string SuggestDomain(const std::string& name) {
+  const std::size_t colon = name.find(':');
+  const std::string bare_name = name.substr(0, colon);
+  if (const DomainParameter* parameter = ParameterOf(bare_name); parameter != nullptr) {
+    // NAME:ARGUMENT works only on the command line.
+    return fmt::format(". Did you mean {} with `domain.{}: {}`?", bare_name, parameter->key,
+                       name.substr(colon + 1));
+  }
+  if (const auto domain = DomainThatAccepts(name)) {
+    return fmt::format(". Did you mean {} with `domain.{}: {}`?", *domain,
+                       ParameterOf(*domain)->key, name);
+  }
+  const std::vector<std::string> known = DomainNames();
+  if (const std::string_view nearest = Nearest(bare_name, known); !nearest.empty()) {
+    return fmt::format(". Did you mean {}? For a puzzle from a plug-in, add --plugin FILE.",
+                       nearest);
+  }
+  return ". For a puzzle from a plug-in, add --plugin FILE.";
+}
+
+std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
+                       std::string_view domain) {
+  for (const auto& [before, now] : kRenamedKeys) {
+    if (key == before) return fmt::format("; it was renamed to `{}`", now);
+  }
+  if (const std::vector<std::string> owners = DomainsWith(key); !owners.empty()) {
+    return fmt::format("; {} has no such key, but {} {}", domain, fmt::join(owners, ", "),
+                       owners.size() == 1 ? "does" : "do");
+  }
+  std::vector<std::string> keys;
+  std::vector<std::string> sections;
+  keys.reserve(fields.size());
+  for (const Field& field : fields) {
+    keys.push_back(field.key);
+    const std::string section = field.section();
+    const bool is_new = sections.empty() || sections.back() != section;
+    if (!section.empty() && is_new) sections.push_back(section);
+  }
+  if (const std::string_view meant = MostLike(key, keys); !meant.empty()) {
+    return fmt::format("; did you mean `{}`?", meant);
+  }
+  return fmt::format("; the sections are {}", fmt::join(sections, ", "));
+}
+
+}  // namespace tandem

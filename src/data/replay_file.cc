@@ -1,0 +1,121 @@
+#include "data/replay_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "base/fault_point.h"
+#include "base/file.h"
+#include "base/hash.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kReplaySchema = 1;
+
+static_assert(std::endian::native == std::endian::little, "numbers are stored in memory order");
+
+std::int64_t FirstNeeded(const ReplayBuffer& replay, std::int64_t next, std::int64_t since) {
+  return std::max(since, next - replay.earlier());
+}
+
+std::string Header(const ReplayBuffer& replay, std::int64_t next, std::int64_t since) {
+  return fmt::format("tandem replay {}\ncolumns {}\nrows {}\nupdates {} {}\n", kReplaySchema,
+                     DescribeSchema(replay.schema()), replay.rows(),
+                     FirstNeeded(replay, next, since), next);
+}
+
+// Reads a file from front to back and hashes it.
+class Reader {
+ public:
+  explicit Reader(const fs::path& path) : path_(path) {
+    RequireNoPipe(path);
+    in_.open(path, std::ios::binary);
+    if (!in_) {
+      throw DamagedFile(fmt::format("cannot open {}, which is needed to resume with replay: {}",
+                                    path.string(), std::strerror(errno)));
+    }
+  }
+
+  void Read(char* to, std::size_t size) {
+    if (!in_.read(to, static_cast<std::streamsize>(size))) Fail("the file ends too soon");
+    hash_.Add({to, size});
+  }
+
+  std::string Read(std::size_t size) {
+    std::string text(size, '\0');
+    Read(text.data(), size);
+    return text;
+  }
+
+  // Checks that the rest of the file is the hash of everything before it.
+  void ExpectHash() {
+    const std::string expected = hash_.Hex();
+    if (Read(expected.size()) != expected) Fail("its hash does not match its contents");
+    if (in_.peek() != std::ifstream::traits_type::eof()) {
+      Fail("there are extra bytes after its hash");
+    }
+  }
+
+  [[noreturn]] void Fail(std::string_view why) const {
+    throw DamagedFile(fmt::format("{} is damaged: {}", path_.string(), why));
+  }
+
+ private:
+  const fs::path path_;
+  std::ifstream in_;
+  Hash hash_;
+};
+
+}  // namespace
+
+void WriteReplay(const fs::path& path, const ReplayBuffer& replay, std::int64_t next,
+                 std::int64_t since) {
+  FaultPoint(Fault::kWriteReplay);
+  const std::int64_t updates = next - FirstNeeded(replay, next, since);
+  RequireSpace(path,
+               updates * static_cast<std::int64_t>(replay.rows() * replay.schema().row_bytes()));
+  AtomicFile file(path);
+  Hash hash;
+  const auto write = [&](std::string_view bytes) {
+    file.Write(bytes);
+    hash.Add(bytes);
+  };
+  write(Header(replay, next, since));
+  for (std::int64_t update = FirstNeeded(replay, next, since); update < next; ++update) {
+    const DataBuffer& rows = replay.BufferOf(update);
+    for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
+      write(TextOf(std::as_bytes(rows.column(c).bytes())));
+    }
+  }
+  file.Write(hash.Hex());
+  file.Commit();
+}
+
+void ReadReplay(const fs::path& path, ReplayBuffer& replay, std::int64_t next, std::int64_t since) {
+  Reader reader(path);
+  const std::string expected = Header(replay, next, since);
+  if (const std::string header = reader.Read(expected.size()); header != expected) {
+    throw DamagedFile(fmt::format("{} does not belong to this run: it begins with\n{}expected\n{}",
+                                  path.string(), header.substr(0, header.rfind('\n') + 1),
+                                  expected));
+  }
+  DataBuffer rows(replay.schema(), replay.rows());
+  for (std::int64_t update = FirstNeeded(replay, next, since); update < next; ++update) {
+    for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
+      reader.Read(reinterpret_cast<char*>(rows.column(c).data()), rows.column(c).bytes().size());
+    }
+    replay.Add(update, rows);
+  }
+  reader.ExpectHash();
+}
+
+}  // namespace tandem

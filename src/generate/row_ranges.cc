@@ -1,0 +1,22 @@
+#include "generate/row_ranges.h"
+
+#include "base/fault_point.h"
+#include "base/parallel.h"
+
+namespace tandem {
+
+void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSignal& stop,
+                const std::function<void(RowRange)>& fill) {
+  arena.execute([&] {
+    ForRanges(static_cast<std::size_t>(ranges.size()), 1,
+              [&](std::size_t first, std::size_t count) {
+                for (std::size_t i = first; i < first + count; ++i) {
+                  if (stop.Reached()) throw Stopped();
+                  FaultPoint(Fault::kSimulator);
+                  fill(ranges[static_cast<std::int64_t>(i)]);
+                }
+              });
+  });
+}
+
+}  // namespace tandem

@@ -1,0 +1,47 @@
+// Divides the rows of a fill among the workers.
+#pragma once
+
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "base/stop_signal.h"
+
+namespace tandem {
+
+/// RowRange is a part of the rows of a fill.
+struct RowRange {
+  std::int64_t first = 0;  ///< index of the first row, counted from 0 in each fill
+  std::int64_t rows = 0;
+};
+
+/// RowRanges divides `rows` rows into ranges of `range_rows` rows; the last one may be shorter. The
+/// number of workers plays no part, so the network sees the same batches with any number of them.
+class RowRanges {
+ public:
+  RowRanges(std::int64_t rows, std::int64_t range_rows) : rows_(rows), range_rows_(range_rows) {}
+
+  std::int64_t size() const { return (rows_ + range_rows_ - 1) / range_rows_; }
+
+  RowRange operator[](std::int64_t i) const {
+    const std::int64_t first = i * range_rows_;
+    return {.first = first, .rows = std::min(range_rows_, rows_ - first)};
+  }
+
+ private:
+  std::int64_t rows_;
+  std::int64_t range_rows_;
+};
+
+/// The number of states that a task of a generator works on.
+inline constexpr std::size_t kStatesPerTask = 64;
+
+/// Calls `fill` for each of `ranges`, on the threads of `arena`, and waits for all of them. Throws
+/// Stopped once `stop` is reached, and whatever `fill` throws.
+void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSignal& stop,
+                const std::function<void(RowRange)>& fill);
+
+}  // namespace tandem

@@ -1,0 +1,56 @@
+#include "nn/named_tensors.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string_view>
+
+#include "tandem/error.h"
+
+namespace tandem {
+
+NamedTensors::NamedTensors(const StateDict& state) {
+  for (const auto& [name, tensor] : state) Add(name, tensor);
+}
+
+NamedTensors::NamedTensors(const TensorDict& dict) {
+  constexpr std::string_view kPrefix = "module.";
+  for (const auto& entry : dict) {
+    std::string name = entry.key().toStringRef();
+    if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
+    if (!entry.value().isTensor()) {
+      throw InputError(fmt::format("'{}' is not a tensor, expected a state dict", name));
+    }
+    Add(name, entry.value().toTensor());
+  }
+}
+
+at::Tensor NamedTensors::Take(const std::string& name) {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end()) throw InputError(fmt::format("tensor '{}' is missing", name));
+  found->second.taken = true;
+  return found->second.tensor;
+}
+
+at::Tensor NamedTensors::Take(const std::string& name, at::IntArrayRef sizes) {
+  at::Tensor tensor = Take(name);
+  if (tensor.sizes() != sizes) {
+    throw InputError(fmt::format("tensor '{}' has shape [{}], expected [{}]", name,
+                                 fmt::join(tensor.sizes(), ", "), fmt::join(sizes, ", ")));
+  }
+  return tensor;
+}
+
+void NamedTensors::ExpectAllTaken() const {
+  for (const auto& [name, entry] : tensors_) {
+    if (!entry.taken && !name.ends_with(".num_batches_tracked")) {
+      throw InputError(fmt::format("unknown tensor '{}'; expected those of resnet_fc", name));
+    }
+  }
+}
+
+void NamedTensors::Add(const std::string& name, const at::Tensor& tensor) {
+  tensors_[name] = {.tensor = tensor.detach().cpu().to(at::kFloat)};
+}
+
+}  // namespace tandem

@@ -1,0 +1,44 @@
+// Tensors of a file by name.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <string>
+
+#include "nn/module.h"
+#include "nn/tensor_file.h"
+
+namespace tandem {
+
+/// NamedTensors are the tensors of a network by name, on the CPU in fp32. It remembers which were
+/// taken, so that a reader can refuse those that it does not know.
+class NamedTensors {
+ public:
+  explicit NamedTensors(const StateDict& state);
+
+  /// Leaves out the prefix "module." of the names, which PyTorch's DataParallel adds. Throws
+  /// InputError if an entry is no tensor.
+  explicit NamedTensors(const TensorDict& dict);
+
+  bool Has(const std::string& name) const { return tensors_.contains(name); }
+
+  /// Returns a tensor. Throws InputError if there is none, or if it has not the given shape.
+  at::Tensor Take(const std::string& name);
+  at::Tensor Take(const std::string& name, at::IntArrayRef sizes);
+
+  /// Throws InputError if tensors remain, except counts that only training needs.
+  void ExpectAllTaken() const;
+
+ private:
+  struct Entry {
+    at::Tensor tensor;
+    bool taken = false;
+  };
+
+  void Add(const std::string& name, const at::Tensor& tensor);
+
+  std::map<std::string, Entry> tensors_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,201 @@
+#include "nn/training_loss.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/huber_loss.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/mse_loss.h>
+#include <ATen/ops/softplus.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+at::Tensor OfPolicy(const at::Tensor& logits, const at::Tensor& targets,
+                    at::Reduction::Reduction reduction) {
+  return at::cross_entropy_loss(logits, targets, /*weight=*/{}, reduction);
+}
+
+// log(cosh(error)) of each output. cosh itself overflows for errors above 89.
+at::Tensor LogCosh(const at::Tensor& outputs, const at::Tensor& targets) {
+  const at::Tensor errors = outputs - targets;
+  return errors + at::softplus(-2 * errors) - std::numbers::ln2;
+}
+
+// The cross-entropy of the outputs of a row from column `first` on, which are logits.
+double OfPolicy(const TrainingLoss::HostRows& rows, std::int64_t row, std::int64_t first,
+                double scale) {
+  const std::int64_t begin = row * rows.outputs + first;
+  const std::int64_t end = (row + 1) * rows.outputs;
+  const double most = *std::max_element(rows.y + begin, rows.y + end);
+  double exps = 0;
+  double targets = 0;
+  double logits = 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    exps += std::exp(rows.y[i] - most);
+    targets += rows.targets[i];
+    logits += static_cast<double>(rows.targets[i]) * (rows.y[i] - most);
+  }
+  for (std::int64_t i = begin; i < end; ++i) {
+    const double probability = std::exp(rows.y[i] - most) / exps;
+    rows.gradient[i] = static_cast<float>(scale * (probability * targets - rows.targets[i]));
+  }
+  return scale * (targets * std::log(exps) - logits);
+}
+
+[[noreturn]] void ThrowUnknownLoss() {
+  throw Error("TrainingLoss: unknown loss; this is a bug in Tandem");
+}
+
+}  // namespace
+
+std::int64_t TrainingLoss::NumCosts(std::int64_t outputs) const {
+  if (head_ == Head::kPolicy) return 0;
+  return head_ == Head::kVp ? 1 : outputs;
+}
+
+at::Tensor TrainingLoss::SumOf(const at::Tensor& weights) {
+  return weights.sum().clamp_min(std::numeric_limits<float>::min());
+}
+
+at::Tensor TrainingLoss::Differentiable(const at::Tensor& outputs, const at::Tensor& targets,
+                                        const at::Tensor& weights) const {
+  if (!weights.defined()) return OfOutputs(outputs, targets, at::Reduction::Mean);
+  const at::Tensor losses = OfOutputs(outputs, targets, at::Reduction::None);
+  return (losses * weights).sum() / SumOf(weights);
+}
+
+// Without a reduction, returns the loss of each output.
+at::Tensor TrainingLoss::OfOutputs(const at::Tensor& outputs, const at::Tensor& targets,
+                                   at::Reduction::Reduction reduction) const {
+  switch (head_) {
+    case Head::kV:
+    case Head::kQ:
+    case Head::kQIn:
+      return OfCosts(outputs, targets, reduction);
+    case Head::kPolicy:
+      return OfPolicy(outputs, targets, reduction);
+    case Head::kVp: {  // column 0 is the cost, the others are the policy
+      const std::int64_t actions = targets.size(1) - 1;
+      return OfCosts(outputs.narrow(1, 0, 1), targets.narrow(1, 0, 1), reduction) +
+             policy_weight_ *
+                 OfPolicy(outputs.narrow(1, 1, actions), targets.narrow(1, 1, actions), reduction);
+    }
+  }
+  throw Error("TrainingLoss: unknown head; this is a bug in Tandem");
+}
+
+at::Tensor TrainingLoss::OfCosts(const at::Tensor& costs, const at::Tensor& targets,
+                                 at::Reduction::Reduction reduction) const {
+  switch (loss_) {
+    case Loss::kSquared:
+      return at::mse_loss(costs, targets, reduction);
+    case Loss::kHuber:
+      return at::huber_loss(costs, targets, reduction, huber_delta_);
+    case Loss::kLogCosh: {
+      const at::Tensor losses = LogCosh(costs, targets);
+      return reduction == at::Reduction::None ? losses : losses.mean();
+    }
+  }
+  ThrowUnknownLoss();
+}
+
+void TrainingLoss::Add(const TensorRows& rows, const at::Tensor& loss,
+                       const at::Tensor& gradient) const {
+  const std::int64_t outputs = rows.outputs.size(1);
+  const std::int64_t costs = NumCosts(outputs);
+  if (costs > 0) {
+    const auto part = [&](const at::Tensor& of) { return of.narrow(1, 0, costs); };
+    auto [losses, slopes] = OfErrors(part(rows.outputs) - part(rows.targets));
+    at::Tensor sum;
+    if (rows.weights.defined()) {
+      sum = (losses * part(rows.weights)).sum() * rows.cost_scale;
+      slopes = slopes * part(rows.weights) * rows.cost_scale;
+    } else {
+      const double scale = 1 / static_cast<double>(rows.batch_rows * costs);
+      sum = losses.sum() * scale;
+      slopes = slopes * scale;
+    }
+    loss.add_(sum);
+    part(gradient).copy_(slopes);
+  }
+  if (costs == outputs) return;
+  const auto part = [&](const at::Tensor& of) { return of.narrow(1, costs, outputs - costs); };
+  const double scale =
+      (head_ == Head::kVp ? policy_weight_ : 1) / static_cast<double>(rows.batch_rows);
+  const at::Tensor logs = at::log_softmax(part(rows.outputs), 1);
+  const at::Tensor wanted = part(rows.targets);
+  loss.sub_((wanted * logs).sum() * scale);
+  part(gradient).copy_((logs.exp() * wanted.sum(1, /*keepdim=*/true) - wanted) * scale);
+}
+
+// The loss of each error, and its derivative.
+std::pair<at::Tensor, at::Tensor> TrainingLoss::OfErrors(const at::Tensor& errors) const {
+  switch (loss_) {
+    case Loss::kSquared:
+      return {errors.square(), errors * 2};
+    case Loss::kHuber: {  // c (error - c / 2), where c is the error clamped to delta
+      const at::Tensor clamped = errors.clamp(-huber_delta_, huber_delta_);
+      return {clamped * (errors - clamped / 2), clamped};
+    }
+    case Loss::kLogCosh: {  // log(cosh(x)) = |x| + log(1 + exp(-2 |x|)) - log 2
+      const at::Tensor sizes = errors.abs();
+      return {sizes + (sizes * -2).exp().log1p() - std::numbers::ln2, errors.tanh()};
+    }
+  }
+  ThrowUnknownLoss();
+}
+
+double TrainingLoss::OfRows(const HostRows& rows) const {
+  const std::int64_t costs = NumCosts(rows.outputs);
+  double sum = 0;
+  for (std::int64_t r = 0; r < rows.rows; ++r) {
+    for (std::int64_t i = r * rows.outputs; i < r * rows.outputs + costs; ++i) {
+      const double weight = rows.weights != nullptr ? rows.weights[i] : 1;
+      const Term term = OfError(static_cast<double>(rows.y[i]) - rows.targets[i]);
+      sum += rows.cost_scale * weight * term.loss;
+      rows.gradient[i] = static_cast<float>(rows.cost_scale * weight * term.slope);
+    }
+    if (head_ == Head::kPolicy) sum += OfPolicy(rows, r, 0, rows.row_scale);
+    if (head_ == Head::kVp) sum += OfPolicy(rows, r, 1, rows.row_scale * policy_weight_);
+  }
+  return sum;
+}
+
+TrainingLoss::Term TrainingLoss::OfError(double error) const {
+  switch (loss_) {
+    case Loss::kSquared:
+      return {.loss = error * error, .slope = 2 * error};
+    case Loss::kHuber: {
+      const double delta = huber_delta_;
+      const double size = std::abs(error);
+      return {.loss = size <= delta ? error * error / 2 : delta * (size - delta / 2),
+              .slope = std::isnan(error) ? error : std::clamp(error, -delta, delta)};
+    }
+    case Loss::kLogCosh: {  // log(cosh(x)) = |x| + log(1 + exp(-2 |x|)) - log 2
+      const double size = std::abs(error);
+      return {.loss = size + std::log1p(std::exp(-2 * size)) - std::numbers::ln2,
+              .slope = std::tanh(error)};
+    }
+  }
+  ThrowUnknownLoss();
+}
+
+double TrainingLoss::CostScale(std::int64_t rows, std::int64_t outputs,
+                               const at::Tensor& weights) const {
+  if (!weights.defined()) {
+    return 1 / static_cast<double>(std::max<std::int64_t>(1, rows * NumCosts(outputs)));
+  }
+  const auto* values = weights.const_data_ptr<float>();
+  const double sum = std::accumulate(values, values + weights.numel(), 0.0);
+  return 1 / std::max<double>(sum, std::numeric_limits<float>::min());
+}
+
+}  // namespace tandem

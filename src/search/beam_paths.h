@@ -1,0 +1,45 @@
+// The paths of a beam search.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "tandem/domain.h"
+
+namespace tandem {
+
+/// BeamPaths holds the paths to all states that a beam search has kept, as the last step of each. A
+/// path begins at a state of depth 0, of which nothing is stored.
+class BeamPaths {
+ public:
+  /// The last step of a path: `action` in state `parent` of those kept one depth before.
+  struct Step {
+    std::uint32_t parent;
+    Action action;
+  };
+
+  void Clear() { steps_.clear(); }
+
+  /// Adds the states that were kept at the next depth.
+  void Add(std::vector<Step> steps) { steps_.push_back(std::move(steps)); }
+
+  /// The depth of the states that were added last, 0 if there are none.
+  std::size_t depth() const { return steps_.size(); }
+
+  /// The last steps of the paths to the states of the current depth. Empty at depth 0.
+  std::span<const Step> last_steps() const;
+
+  /// The actions of the path that ends with `step`, from a state that was kept at `depth`.
+  std::vector<Action> PathBy(Step step, std::size_t depth) const;
+
+  /// The actions of the path to state `index` of those kept at `depth`.
+  std::vector<Action> PathTo(std::size_t index, std::size_t depth) const;
+
+ private:
+  std::vector<std::vector<Step>> steps_;  // steps_[d] belongs to depth d + 1
+};
+
+}  // namespace tandem

@@ -1,0 +1,108 @@
+#include "search/best_first_search.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "search/cost_bound.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+// A search that is this close to greedy gains little from a lower weight.
+constexpr double kLowWeight = 0.1;
+
+// Below this batch size, most of a step is the fixed cost of calling the network.
+constexpr std::int64_t kSmallBatch = 100;
+
+std::string LowerWeight(const SearchConfig& config) {
+  if (config.weight <= kLowWeight) return "";
+  return fmt::format("lower search.weight ({:g}), or ", config.weight);
+}
+
+std::string ToEndInTime(const SearchConfig& config, const SearchResult& result) {
+  if (config.batch >= kSmallBatch) return LowerWeight(config) + "raise search.max_seconds";
+  return fmt::format(
+      "raise search.batch ({}): the search generated only {} nodes per second", config.batch,
+      WithThousands(static_cast<long long>(static_cast<double>(result.nodes) / result.seconds)));
+}
+
+}  // namespace
+
+void SolveIfKnown(BestFirstTree& tree, const Domain& domain, const GoalBall* ball,
+                  std::span<const std::uint8_t> start, float at_most) {
+  constexpr auto kAnyLength = std::numeric_limits<std::int64_t>::max();
+  std::optional<std::vector<Action>> known =
+      KnownSolution(domain, ball, CostBound(at_most), kAnyLength, start);
+  if (known) tree.SetSolution(std::move(*known));
+}
+
+BestFirstSearch::BestFirstSearch(const char* name, const SearchConfig& config,
+                                 int children_of_entry)
+    : config_(config) {
+  if (!(config.weight >= 0) || std::isinf(static_cast<float>(config.weight))) {
+    throw Error(fmt::format("{}: weight is {}; expected a finite number of at least 0", name,
+                            config.weight));
+  }
+  if (config.batch < 1 || config.instances < 1) {
+    throw Error(fmt::format("{}: batch is {} and instances is {}; expected both to be at least 1",
+                            name, config.batch, config.instances));
+  }
+  const double children =
+      static_cast<double>(config.instances) * static_cast<double>(config.batch) * children_of_entry;
+  if (children <= std::numeric_limits<std::uint32_t>::max()) return;
+  throw InputError(fmt::format(
+      "search.instances: {} and search.batch: {} make {:.0f} children at a time, expected at most "
+      "{}",
+      config.instances, config.batch, children, std::numeric_limits<std::uint32_t>::max()));
+}
+
+std::string BestFirstSearch::Failure(const SearchResult& result) const {
+  switch (result.ended) {
+    case Ended::kNodeLimit:
+      return fmt::format("{}; {}raise search.max_nodes", NotWithinNodes(result.stored),
+                         LowerWeight(config_));
+    case Ended::kMemoryLimit:
+      return fmt::format("{}; {}raise search.max_gib", NotInMemory(config_), LowerWeight(config_));
+    case Ended::kTimeLimit:
+      return NotInTime(config_) + "; " + ToEndInTime(config_, result);
+    case Ended::kCostLimit:
+      if (config_.policy_actions > 0) {
+        return fmt::format(
+            "no solution of the {} most probable actions of each state costs at most {}; raise the "
+            "limit or search.policy_actions",
+            config_.policy_actions, AllowedCost());
+      }
+      return fmt::format("no solution costs at most {}; raise the limit", AllowedCost());
+    case Ended::kSolved:
+    case Ended::kLengthLimit:
+    case Ended::kExhausted:
+      break;
+  }
+  if (config_.policy_actions > 0) return NotAmongProbable(config_);
+  return fmt::format("the puzzle has no solution: none of the {} reachable states is a goal",
+                     WithThousands(result.stored));
+}
+
+std::string BestFirstMemory(const char* search, const SearchConfig& config,
+                            std::size_t (*bytes_for)(std::size_t nodes, const DomainSpec& spec),
+                            const DomainSpec& spec) {
+  std::string text = fmt::format("{}: weight {:g}, up to {} states at a time", search,
+                                 config.weight, WithThousands(config.batch));
+  if (config.instances > 1) text += fmt::format(" of each of {} puzzles", config.instances);
+  const std::int64_t most = MostStored(config);
+  if (most == 0) {
+    constexpr std::size_t kMany = 1'000'000;
+    return text + fmt::format(", {} bytes per node and no limit", bytes_for(kMany, spec) / kMany);
+  }
+  const auto bytes = static_cast<double>(bytes_for(static_cast<std::size_t>(most), spec));
+  return text + fmt::format("; at most {} nodes, which take {}{}", WithThousands(most),
+                            HumanBytes(bytes), config.instances > 1 ? ", for each" : "");
+}
+
+}  // namespace tandem

@@ -1,0 +1,40 @@
+// Costs of actions, and the choice of the best action.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "tandem/domain.h"
+
+namespace tandem {
+
+/// The cost-to-go that the estimate of a state other than a goal stands for: 0 if it is negative.
+inline float CostToGo(float estimate) { return estimate > 0 ? estimate : 0; }
+
+/// The least cost of an action. Rankings of children add an action's cost minus this to the
+/// estimates. If all actions cost the same, they add 0, and the order is exactly that of the
+/// estimates, which adding a cost would round.
+float LeastCost(const DomainSpec& spec);
+
+/// Whether some actions cost more than others.
+bool CostsDiffer(const DomainSpec& spec);
+
+/// The largest cost of a sequence of actions that counts as less than `cost`, the cost of another
+/// one. 0 if `cost` is that of a single action and all actions cost the same.
+float CostBelow(const DomainSpec& spec, float cost);
+
+/// The action with the least value_of(action); ties go to the first. Nothing if `actions` is empty.
+template <class ValueOf>
+std::optional<Action> BestAction(std::span<const Action> actions, const ValueOf& value_of) {
+  const auto best = std::ranges::min_element(actions, {}, value_of);
+  return best == actions.end() ? std::nullopt : std::optional(*best);
+}
+
+/// The action of a greedy step: the one with the least sum of its cost and its child's estimate.
+/// Negative estimates are ranked as they are. estimates[a] belongs to action a; only those of
+/// `actions` are read. Ties go to the first; nothing if `actions` is empty.
+std::optional<Action> GreedyAction(const DomainSpec& spec, std::span<const Action> actions,
+                                   std::span<const float> estimates);
+
+}  // namespace tandem

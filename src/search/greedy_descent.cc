@@ -1,0 +1,107 @@
+#include "search/greedy_descent.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "search/costs.h"
+#include "search/expander.h"
+#include "search/state_evaluator.h"
+
+namespace tandem {
+namespace {
+
+// The descents that have not reached a goal yet.
+struct Walkers {
+  std::vector<std::size_t> starts;   // index of each walker's start
+  std::vector<std::uint8_t> states;  // current state of each walker
+};
+
+// For each child, the value that it is ranked by: the sum of its estimate and of what its action
+// costs more than the cheapest one. Unspecified for children that are left out, which are not
+// evaluated.
+std::vector<float> ValuesOfChildren(const DomainSpec& spec, const Expander& expander,
+                                    StateEvaluator& evaluator, const StopSignal& stop) {
+  std::vector<std::uint32_t> useful;
+  for (std::uint32_t child = 0; child < expander.size(); ++child) {
+    if (expander.is_left_out()[child] == 0) useful.push_back(child);
+  }
+  const std::span<const float> estimates = evaluator.Estimate(expander.children(), useful, stop);
+  const auto num_actions = static_cast<std::uint32_t>(spec.num_actions());
+  const float least_cost = LeastCost(spec);
+  std::vector<float> values(expander.size());
+  for (std::size_t i = 0; i < useful.size(); ++i) {
+    const float more = spec.action_costs[useful[i] % num_actions] - least_cost;
+    values[useful[i]] = more + estimates[i];
+  }
+  return values;
+}
+
+// Descends from all starts in lock step. evaluate(states, expander) returns the value that each
+// child of `states` is ranked by; `expander` has expanded them.
+template <class Evaluate>
+std::vector<std::optional<std::int64_t>> Descend(const Domain& domain, ConstRows starts,
+                                                 std::span<const std::int64_t> most_actions,
+                                                 const Evaluate& evaluate) {
+  std::vector<std::optional<std::int64_t>> taken(starts.size());
+  std::vector<std::uint8_t> is_goal(starts.size());
+  domain.IsGoal(starts, is_goal);
+  Walkers walkers;
+  const auto add = [&](Walkers& to, std::size_t start, std::span<const std::uint8_t> state) {
+    to.starts.push_back(start);
+    to.states.insert(to.states.end(), state.begin(), state.end());
+  };
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    if (is_goal[i] != 0) taken[i] = 0;
+    if (is_goal[i] == 0 && most_actions[i] > 0) add(walkers, i, starts[i]);
+  }
+
+  Expander expander(domain);
+  const auto num_actions = static_cast<std::size_t>(domain.spec().num_actions());
+  for (std::int64_t step = 1; !walkers.starts.empty(); ++step) {
+    const ConstRows states(walkers.states.data(), walkers.starts.size(), starts.row_size());
+    expander.Expand(states);
+    const std::vector<float> values = evaluate(states, expander);
+    Walkers remaining;
+    for (std::size_t i = 0; i < walkers.starts.size(); ++i) {
+      const std::size_t start = walkers.starts[i];
+      const std::size_t first = i * num_actions;
+      const auto goals = expander.is_goal().subspan(first, num_actions);
+      if (std::ranges::any_of(goals, [](std::uint8_t goal) { return goal != 0; })) {
+        taken[start] = step;
+        continue;
+      }
+      const std::optional<Action> best = BestAction(
+          expander.UsefulActions(i), [&](Action action) { return values[first + action]; });
+      if (best && step < most_actions[start]) {
+        add(remaining, start, expander.children()[first + *best]);
+      }
+    }
+    walkers = std::move(remaining);
+  }
+  return taken;
+}
+
+}  // namespace
+
+std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& network,
+                                                         std::size_t rows_at_once, ConstRows starts,
+                                                         std::span<const std::int64_t> most_actions,
+                                                         const StopSignal& stop) {
+  StateEvaluator evaluator(domain, network, rows_at_once);
+  return Descend(domain, starts, most_actions, [&](ConstRows /*states*/, const Expander& expander) {
+    return ValuesOfChildren(domain.spec(), expander, evaluator, stop);
+  });
+}
+
+std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, QEvaluator& policy,
+                                                         std::size_t rows_at_once, ConstRows starts,
+                                                         std::span<const std::int64_t> most_actions,
+                                                         const StopSignal& stop) {
+  StateEvaluator evaluator(domain, policy, rows_at_once);
+  return Descend(domain, starts, most_actions, [&](ConstRows states, const Expander& /*expander*/) {
+    const std::span<const float> values = evaluator.EstimateActions(policy, states, stop);
+    return std::vector<float>(values.begin(), values.end());
+  });
+}
+
+}  // namespace tandem

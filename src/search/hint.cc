@@ -1,0 +1,66 @@
+#include "search/hint.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/stop_signal.h"
+#include "search/costs.h"
+#include "search/expander.h"
+#include "search/state_evaluator.h"
+
+namespace tandem {
+namespace {
+
+// The best action of the state that `expander` has expanded. estimates[a] is the network's estimate
+// of the child of action a.
+Hint BestOf(const DomainSpec& spec, const Expander& expander, std::span<const float> estimates) {
+  const auto rest_after = [&](Action action) {
+    return expander.is_goal()[action] != 0 ? 0.0F : CostToGo(estimates[action]);
+  };
+  const auto value = [&](Action action) { return spec.action_costs[action] + rest_after(action); };
+  const std::optional<Action> best = BestAction(expander.UsefulActions(0), value);
+  if (!best) return {.estimate = std::numeric_limits<float>::infinity()};
+  return {.estimate = value(*best), .action = best, .rest = rest_after(*best)};
+}
+
+}  // namespace
+
+Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::uint8_t> state) {
+  if (IsGoal(domain, state)) return {};
+  StateEvaluator evaluator(domain, v_net);
+  const float estimate = evaluator.Estimate(ConstRows(state), StopSignal())[0];
+  Expander expander(domain);
+  expander.Expand(ConstRows(state));
+  Hint hint =
+      BestOf(domain.spec(), expander, evaluator.Estimate(expander.children(), StopSignal()));
+  hint.estimate = CostToGo(estimate);
+  return hint;
+}
+
+Hint HintByActions(const Domain& domain, QEvaluator& q_net, std::span<const std::uint8_t> state) {
+  if (IsGoal(domain, state)) return {};
+  StateEvaluator evaluator(domain, q_net);
+  const std::span<const float> values =
+      evaluator.EstimateActions(q_net, ConstRows(state), StopSignal());
+  std::vector<float> estimates(values.begin(), values.end());
+  for (std::size_t a = 0; a < estimates.size(); ++a) estimates[a] -= domain.spec().action_costs[a];
+  Expander expander(domain);
+  expander.Expand(ConstRows(state));
+  return BestOf(domain.spec(), expander, estimates);
+}
+
+Hint HintByPolicy(const Domain& domain, QEvaluator& policy, std::span<const std::uint8_t> state) {
+  if (IsGoal(domain, state)) return {};
+  StateEvaluator evaluator(domain, policy);
+  const std::span<const float> values =
+      evaluator.EstimateActions(policy, ConstRows(state), StopSignal());
+  Expander expander(domain);
+  expander.Expand(ConstRows(state));
+  Hint hint{.action = BestAction(expander.UsefulActions(0),
+                                 [&](Action action) { return values[action]; })};
+  if (hint.action) hint.probability = std::exp(-values[*hint.action]);
+  return hint;
+}
+
+}  // namespace tandem

@@ -1,0 +1,89 @@
+#include "search/state_evaluator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/parallel.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::size_t kGrain = 256;  // states per TBB task
+
+}  // namespace
+
+StateEvaluator::StateEvaluator(const Domain& domain, Evaluator& network, std::size_t rows_at_once)
+    : domain_(domain), network_(network), rows_at_once_(rows_at_once) {}
+
+template <class StateOf, class EncodeRange, class Evaluate>
+std::span<const float> StateEvaluator::InSlices(std::size_t rows, std::size_t width,
+                                                const StopSignal& stop, const StateOf& state_of,
+                                                const EncodeRange& encode,
+                                                const Evaluate& evaluate) {
+  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
+  values_.resize(rows * width);
+  for (std::size_t first = 0; first < rows; first += rows_at_once_) {
+    if (stop.Reached()) throw Stopped();
+    const std::size_t slice = std::min(rows_at_once_, rows - first);
+    inputs_.resize(slice * input_size);
+    const Rows inputs(inputs_.data(), slice, input_size);
+    ForRanges(slice, kGrain, [&](std::size_t begin, std::size_t count) {
+      encode(first + begin, inputs.Slice(begin, count));
+    });
+    evaluate(inputs, std::span(values_).subspan(first * width, slice * width));
+  }
+  RejectNan(domain_, values_, [&](std::size_t i) { return state_of(i / width); });
+  return values_;
+}
+
+template <class Evaluate>
+std::span<const float> StateEvaluator::EvaluateAll(ConstRows states, std::size_t width,
+                                                   const StopSignal& stop,
+                                                   const Evaluate& evaluate) {
+  return InSlices(
+      states.size(), width, stop, [&](std::size_t i) { return states[i]; },
+      [&](std::size_t first, Rows inputs) {
+        domain_.Encode(states.Slice(first, inputs.size()), inputs);
+      },
+      evaluate);
+}
+
+std::span<const float> StateEvaluator::Estimate(ConstRows states, const StopSignal& stop) {
+  return EvaluateAll(states, 1, stop, [&](ConstRows inputs, std::span<float> values) {
+    network_.Evaluate(inputs, values);
+  });
+}
+
+std::span<const float> StateEvaluator::Estimate(ConstRows states,
+                                                std::span<const std::uint32_t> chosen,
+                                                const StopSignal& stop) {
+  const auto state_of = [&](std::size_t i) { return states[chosen[i]]; };
+  return InSlices(
+      chosen.size(), 1, stop, state_of,
+      [&](std::size_t first, Rows inputs) {
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+          domain_.Encode(ConstRows(state_of(first + i)), inputs.Slice(i, 1));
+        }
+      },
+      [&](ConstRows inputs, std::span<float> values) { network_.Evaluate(inputs, values); });
+}
+
+std::span<const float> StateEvaluator::EstimateActions(QEvaluator& q_or_policy, ConstRows states,
+                                                       const StopSignal& stop) {
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  return EvaluateAll(states, num_actions, stop, [&](ConstRows inputs, std::span<float> values) {
+    q_or_policy.EvaluateActions(inputs, values);
+  });
+}
+
+Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state) {
+  Error error(fmt::format(
+      "the network's estimate of the {} state {} is not a number (NaN), expected a number. Its "
+      "training diverged or its weights are damaged. Use an earlier checkpoint, or train with a "
+      "lower optimizer.learning_rate.",
+      domain.spec().name, domain.FormatState(state)));
+  return error;
+}
+
+}  // namespace tandem

@@ -1,0 +1,78 @@
+// Evaluation of states by a network.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "base/stop_signal.h"
+#include "tandem/domain.h"
+#include "tandem/error.h"
+#include "tandem/evaluator.h"
+
+namespace tandem {
+
+/// StateEvaluator encodes states and passes them to a network, one slice after another, so that a
+/// stop takes effect quickly and the encoded states stay in the cache. Encoding uses the TBB
+/// threads of the caller's arena.
+///
+/// Its memory is reused: a returned span stays valid until the next call. Not thread-safe. The
+/// network is called on the calling thread and may block, so never call a method inside a TBB task.
+/// All methods throw Stopped once `stop` is reached, Error that names the state if one of its
+/// values is NaN, and whatever the network throws.
+class StateEvaluator {
+ public:
+  /// `domain` and `network` must outlive this. Each call of the network gets at most `rows_at_once`
+  /// states. A multiple of the network's own batch size is as fast as one large call.
+  StateEvaluator(const Domain& domain, Evaluator& network,
+                 std::size_t rows_at_once = std::numeric_limits<std::size_t>::max());
+
+  /// The network's estimates of all `states`.
+  std::span<const float> Estimate(ConstRows states, const StopSignal& stop);
+
+  /// The network's estimates of states[chosen[0]], states[chosen[1]], ...
+  std::span<const float> Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
+                                  const StopSignal& stop);
+
+  /// The values of every action in every state, by `q_or_policy`: num_actions values per state.
+  std::span<const float> EstimateActions(QEvaluator& q_or_policy, ConstRows states,
+                                         const StopSignal& stop);
+
+ private:
+  // Encodes states 0 to rows - 1 and evaluates them, one slice after another. Each state has
+  // `width` values. encode(first, inputs) encodes states first, first + 1, ... into `inputs`.
+  // state_of(i) is state i.
+  template <class StateOf, class EncodeRange, class Evaluate>
+  std::span<const float> InSlices(std::size_t rows, std::size_t width, const StopSignal& stop,
+                                  const StateOf& state_of, const EncodeRange& encode,
+                                  const Evaluate& evaluate);
+
+  // Evaluates all `states` by evaluate(inputs, values), which gives `width` values for each.
+  template <class Evaluate>
+  std::span<const float> EvaluateAll(ConstRows states, std::size_t width, const StopSignal& stop,
+                                     const Evaluate& evaluate);
+
+  const Domain& domain_;
+  Evaluator& network_;
+  const std::size_t rows_at_once_;
+  std::vector<std::uint8_t> inputs_;  // the encoded states of a slice
+  std::vector<float> values_;
+};
+
+/// Returns the error for a network whose estimate of `state` is not a number.
+Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state);
+
+/// Throws NanEstimate if one of the network's `values` is NaN. state_of(i) is the state of value i.
+/// Every comparison with NaN is false, so min and max would drop it silently.
+template <class StateOf>
+void RejectNan(const Domain& domain, std::span<const float> values, const StateOf& state_of) {
+  const auto found = std::ranges::find_if(values, [](float value) { return std::isnan(value); });
+  if (found == values.end()) return;
+  throw NanEstimate(domain, state_of(static_cast<std::size_t>(found - values.begin())));
+}
+
+}  // namespace tandem

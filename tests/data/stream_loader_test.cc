@@ -1,0 +1,138 @@
+// Tests batches from a stream: which shards they take, and what a batch has if rows are missing.
+#include "data/stream_loader.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "data/examples.h"
+#include "data/stream_manifest.h"
+#include "data/stream_shard.h"
+#include "nn/device.h"
+#include "support/temp_folder.h"
+#include "support/wait.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kRows = 8;  // of a shard
+constexpr std::int64_t kMaxLag = 4;
+constexpr int kDepth = 9;  // of the input of the 8-puzzle
+
+class StreamLoaderTest : public testing::Test {
+ protected:
+  StreamLoaderTest() { folder_.Create(); }
+
+  // Without a share of live rows, batches wait for rows of the stream.
+  static Config MakeConfig(double live_share) {
+    Config config;
+    config.domain = {.name = "npuzzle", .argument = "3"};
+    config.generate.target = Target::kValueIteration;
+    config.data = {.source = DataSource::kStream, .live_share = live_share, .max_lag = kMaxLag};
+    return config;
+  }
+
+  std::unique_ptr<StreamLoader> Make(double live_share = 0, const StreamPosition& from = {}) {
+    auto loader = std::make_unique<StreamLoader>(*device_, folder_.path(), kind_, kDepth,
+                                                 MakeConfig(live_share), from, stop_, nullptr);
+    loader->UseBatchSize(6);
+    return loader;
+  }
+
+  // Writes shard `number`, whose labels are its number.
+  StreamShardName Write(std::int64_t number, std::int64_t version) {
+    const StreamShardName name{
+        .first_row = number * kRows, .rows = kRows, .version = version, .generator = "a"};
+    DataBuffer rows(kind_.schema, kRows);
+    std::ranges::fill(rows.floats(kTargetColumn), static_cast<float>(number));
+    WriteStreamShard(folder_.path(), kind_, name, rows);
+    return name;
+  }
+
+  // The number of rows of each shard, by its number.
+  static std::map<float, int> ShardsOf(const Batch& batch) {
+    std::map<float, int> rows;
+    const at::Tensor targets = batch.targets.contiguous();
+    for (std::int64_t i = 0; i < targets.size(0); ++i) ++rows[targets.const_data_ptr<float>()[i]];
+    return rows;
+  }
+
+  const TempFolder temp_;
+  const StreamFolder folder_{temp_.path() / "stream"};
+  const std::unique_ptr<const Domain> domain_ = MakeDomain("npuzzle:3");
+  const ShardSetSpec kind_ = StreamKind(MakeConfig(0), domain_->spec());
+  const std::unique_ptr<Device> device_ = OpenDevice("cpu");
+  StopSignal stop_;
+};
+
+TEST_F(StreamLoaderTest, BatchContinuesInTheNextShard) {
+  Write(1, 0);
+  Write(2, 0);
+  const auto loader = Make();
+  EXPECT_EQ(ShardsOf(loader->Next(/*update=*/0)), (std::map<float, int>{{1, 6}}));
+  EXPECT_EQ(ShardsOf(loader->Next(/*update=*/0)), (std::map<float, int>{{1, 2}, {2, 4}}));
+  EXPECT_EQ(loader->position().used_rows, 12);
+  EXPECT_EQ(loader->position().current_rows, 4);
+}
+
+TEST_F(StreamLoaderTest, BatchSkipsShardsThatAreTooOld) {
+  Write(1, 0);
+  Write(2, 1);
+  Write(3, 6);
+  const auto loader = Make();
+  loader->Published(6);
+  EXPECT_EQ(ShardsOf(loader->Next(/*update=*/6)), (std::map<float, int>{{3, 6}}));
+  EXPECT_EQ(loader->position().dropped_shards, 2);
+  EXPECT_EQ(loader->TakeUse().dropped_rows, 2 * kRows);
+}
+
+TEST_F(StreamLoaderTest, BatchThatNeedNotWaitHasTheRowsThatAreThere) {
+  const auto loader = Make(/*live_share=*/0.5);
+  EXPECT_FALSE(loader->Next(/*update=*/0).inputs.defined());
+  Write(1, 0);
+  Batch batch;
+  WaitUntil([&] {
+    batch = loader->Next(/*update=*/0);
+    return batch.inputs.defined();
+  });
+  EXPECT_EQ(ShardsOf(batch), (std::map<float, int>{{1, 6}}));
+  EXPECT_EQ(ShardsOf(loader->Next(/*update=*/0)), (std::map<float, int>{{1, 2}}));
+  EXPECT_FALSE(loader->Next(/*update=*/0).inputs.defined());
+}
+
+TEST_F(StreamLoaderTest, ResumedRunTakesTheRowsThatItsCheckpointDoesNotCount) {
+  Write(1, 0);
+  StreamPosition checkpoint;
+  {
+    const auto loader = Make();
+    loader->Next(/*update=*/0);
+    checkpoint = loader->position();
+  }
+  Write(2, 0);
+  const auto resumed = Make(/*live_share=*/0, checkpoint);
+  EXPECT_EQ(ShardsOf(resumed->Next(/*update=*/0)), (std::map<float, int>{{1, 2}, {2, 4}}));
+  EXPECT_EQ(resumed->position().used_rows, 12);
+}
+
+TEST_F(StreamLoaderTest, NewRunRefusesShardsOfAnEarlierRun) {
+  Write(1, 0);
+  EXPECT_THROW(StreamLoader(*device_, folder_.path(), kind_, kDepth, MakeConfig(0), std::nullopt,
+                            stop_, nullptr),
+               InputError);
+}
+
+TEST_F(StreamLoaderTest, StopEndsTheWaitForRows) {
+  const auto loader = Make();
+  stop_.Request();
+  EXPECT_THROW(loader->Next(/*update=*/0), Stopped);
+}
+
+}  // namespace
+}  // namespace tandem

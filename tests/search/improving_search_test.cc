@@ -1,0 +1,102 @@
+#include "search/improving_search.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "support/detour.h"
+#include "support/goal_ball.h"
+#include "support/small_puzzles.h"
+
+namespace tandem {
+namespace {
+
+constexpr double kSeconds = 60;  // far more than any of these needs
+
+// Solves pancakes by walking a fixed long way.
+class LongWay final : public Search {
+ public:
+  explicit LongWay(std::vector<Action> actions) : actions_(std::move(actions)) {}
+  void SolveAll(const Starts& starts, const StopSignal& /*stop*/, const Done& done) override {
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      done(i, {.solved = i != 1, .ended = Ended::kSolved, .actions = actions_});
+    }
+  }
+  std::string Describe() const override { return "a long way"; }
+  std::string_view MainKey() const override { return ""; }
+  std::string Failure(const SearchResult& /*result*/) const override { return "not found"; }
+
+ private:
+  const std::vector<Action> actions_;
+};
+
+TEST(ImprovingSearch, ReportsTheLengthBeforeAndLeavesUnsolvedPuzzlesAlone) {
+  const PancakeDomain pancakes(6);
+  const Detour detour(pancakes, 30, 3);
+  const SearchConfig config{.instances = 2, .improve_seconds = kSeconds};
+  ImprovingSearch search(pancakes, std::make_unique<LongWay>(detour.solution), BallOf(pancakes, 3),
+                         config);
+  std::vector<std::uint8_t> starts;
+  for (int i = 0; i < 3; ++i) {
+    starts.insert(starts.end(), detour.start.begin(), detour.start.end());
+  }
+  std::vector<std::size_t> numbers;
+  search.SolveAll(ConstRows(starts.data(), 3, 6), StopSignal(),
+                  [&](std::size_t i, SearchResult result) {
+                    numbers.push_back(i);
+                    EXPECT_EQ(result.found_length.has_value(), result.solved);
+                    if (!result.solved) return;
+                    EXPECT_EQ(*result.found_length, 30U);
+                    EXPECT_LT(result.actions.size(), 8U);
+                    EXPECT_GT(result.nodes, 0);
+                    EXPECT_EQ(result.cost, static_cast<float>(result.actions.size()));
+                  });
+  EXPECT_EQ(numbers, (std::vector<std::size_t>{0, 1, 2}));
+}
+
+TEST(ImprovingSearch, ReportsNoSolutionThatCostsMoreThanAllowed) {
+  const PancakeDomain pancakes(6);
+  const Detour detour(pancakes, 30, 3);
+  const std::vector<std::vector<Action>> solutions = {detour.solution};
+  for (const double at_most : {0.5, 8.0}) {
+    ImprovingSearch search(pancakes, std::make_unique<LongWay>(detour.solution),
+                           BallOf(pancakes, 3), {.improve_seconds = kSeconds, .at_most = at_most});
+    search.SolveAll({ConstRows(detour.start), {}, solutions}, StopSignal(),
+                    [&](std::size_t /*i*/, const SearchResult& result) {
+                      EXPECT_EQ(result.solved, at_most == 8);
+                      if (result.solved) return;
+                      EXPECT_EQ(result.ended, Ended::kCostLimit);
+                      EXPECT_TRUE(result.actions.empty());
+                    });
+  }
+}
+
+TEST(ImprovingSearch, ShortensTheGivenSolutionIfTheSearchFindsNone) {
+  const PancakeDomain pancakes(6);
+  const Detour detour(pancakes, 30, 3);
+  ImprovingSearch search(pancakes, std::make_unique<LongWay>(detour.solution), BallOf(pancakes, 3),
+                         {.instances = 2, .improve_seconds = kSeconds});
+  std::vector<std::uint8_t> starts;
+  for (int i = 0; i < 2; ++i) {
+    starts.insert(starts.end(), detour.start.begin(), detour.start.end());
+  }
+  const std::vector<std::vector<Action>> solutions = {{}, detour.solution};  // it solves the first
+  std::size_t solved = 0;
+  search.SolveAll({ConstRows(starts.data(), 2, 6), {}, solutions}, StopSignal(),
+                  [&](std::size_t /*i*/, const SearchResult& result) {
+                    if (!result.solved) return;
+                    ++solved;
+                    EXPECT_EQ(*result.found_length, 30U);
+                    EXPECT_LT(result.actions.size(), 8U);
+                    EXPECT_TRUE(Solves(pancakes, detour.start, result.actions));
+                  });
+  EXPECT_EQ(solved, 2U);
+}
+
+}  // namespace
+}  // namespace tandem
