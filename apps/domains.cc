@@ -78,8 +78,9 @@ void PrintFacts(const Domain& domain) {
 }
 
 std::string InCapitals(std::string word) {
-  for (char& letter : word)
+  for (char& letter : word) {
     letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  }
   return word;
 }
 

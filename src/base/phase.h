@@ -1,4 +1,4 @@
-// What a thread spends its time on.
+// The phases into which the time of threads is divided.
 #pragma once
 
 #include <array>

@@ -328,7 +328,7 @@ class Reader {
   const std::string domain_;
   std::vector<Field> fields_;
   Origins origins_;
-  std::vector<Origins> phase_origins_;  // of the keys that each phase changes
+  std::vector<Origins> phase_origins_;  // of the keys of each phase
 };
 
 }  // namespace

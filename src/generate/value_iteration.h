@@ -48,9 +48,9 @@ namespace tandem {
 /// path alone, so all rows have weights. For head q_in, whose rows label one action each, it is the
 /// action of the path.
 ///
-/// If the network's estimates do not depend on what else is evaluated (ChildEstimates), no
-/// goal, no repeat of another child of the range, and no child that the search has expanded before
-/// is evaluated. The labels are the same.
+/// If the network's estimates do not depend on what else is evaluated (ChildEstimates), no goal, no
+/// repeat of another child of the range, and no child that the search has expanded before is
+/// evaluated. The labels are the same.
 ///
 /// An anchor (ExactLabels) takes the place of its row when the row is written, so the searches do
 /// not see it.

@@ -1,4 +1,5 @@
-// What the fused step (fused_step.h) and the fused copy (fused_copy.h) can compute.
+// The networks and processors that the fused step (fused_step.h) and the fused copy (fused_copy.h)
+// support.
 #pragma once
 
 #include <c10/core/Device.h>

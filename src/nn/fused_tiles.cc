@@ -7,6 +7,7 @@
 #include "nn/gather_passes.h"
 
 namespace tandem {
+
 template <class T>
 TileMemory<T>::TileMemory(const FusedLayers<T>& layers) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -35,13 +36,13 @@ FusedTiles<T>::FusedTiles(const ResNetFC& net, const FlatParameters& parameters,
 template <class T>
 void FusedTiles<T>::Reserve(std::int64_t rows) {
   if (rows <= capacity_) return;
-  capacity_ = rows;
   layers_.Reserve(rows);
   first_gradient_.Reserve(rows);
   const std::int64_t tiles = CeilDivide(rows, kTileRows);
   sums_.Reserve(tiles);
   if (layers_.normalises_batch()) moments_.resize(Size(tiles * 2 * layers_.widest()));
   losses_.resize(Size(tiles));
+  capacity_ = rows;  // last, so that a failed allocation leaves the old capacity
 }
 
 // Parts of a batch have the same weights, so only the first part makes the operands of products.

@@ -1,4 +1,4 @@
-// What a fused training step (fused_step.h) does with tiles of rows.
+// The work of a fused training step (fused_step.h) on tiles of rows.
 #pragma once
 
 #include <algorithm>

@@ -17,7 +17,7 @@ namespace tandem {
 /// Rows of the first product begin at addresses that are multiples of this many numbers.
 inline constexpr std::int64_t kFeatureAlignment = 8;
 
-/// How many features that are always 0 come before `features`, so that rows are aligned.
+/// Returns how many features of value 0 to put in front of `features`, so that rows are aligned.
 inline std::int64_t PaddingBefore(std::int64_t features) {
   return -features & (kFeatureAlignment - 1);
 }

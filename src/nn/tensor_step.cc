@@ -168,8 +168,8 @@ void ResNetTensorStep<T>::Reserve(const at::Tensor& inputs, const at::Tensor& ta
   if (gradients_work_ != nullptr || step_work_ != nullptr) device_.Synchronize();
   gradients_work_.reset();
   step_work_.reset();
+  inputs_.reset();  // set last, so that a failed allocation leaves no memory that looks complete
   rows_ = inputs.size(0) / parts_;
-  inputs_ = at::empty_like(inputs);
   targets_ = at::empty_like(targets);
   weights_ = weights.defined() ? at::empty_like(weights) : at::Tensor();
   layers_.Reserve(rows_);
@@ -181,6 +181,7 @@ void ResNetTensorStep<T>::Reserve(const at::Tensor& inputs, const at::Tensor& ta
   partial_ = at::empty({blocks * std::max(3 * widest, of_output)}, Floats());
   outputs_ = at::empty({rows_, targets.size(1)}, Floats());
   output_gradient_ = at::empty_like(outputs_);
+  inputs_ = at::empty_like(inputs);
 }
 
 template <class T>

@@ -1,4 +1,4 @@
-// The fingerprint of a network's weights, while other code writes them to a file.
+// The SHA-256 of a network's weights, computed while they are written to a file.
 #pragma once
 
 #include <ATen/core/Tensor.h>

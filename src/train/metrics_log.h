@@ -1,4 +1,4 @@
-// What a run writes about its updates while it goes on.
+// The metrics of a run: metrics.jsonl and events for TensorBoard.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How much of a run's work matrix products are, and how fast the machine can do them.
+// Counts the matrix products of a run, and measures how fast the machine can do them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Whether the ranks of a run agree, and where each of them spends its time.
+// Compares the weights of the ranks of a run, and reports where each rank spends its time.
 #pragma once
 
 #include <cstdint>

@@ -20,10 +20,11 @@ namespace tandem {
 
 struct Components;
 
-/// RunSaver writes the checkpoints of a run, the replay rows that belong to them, and the networks
-/// that checkpoint.keep_every keeps. Another thread writes copies, so that training waits for no
-/// disk, except that at most two files wait to be written. RunSaver also keeps a copy of the state
-/// from before the current update, to be saved if the update fails.
+/// RunSaver writes the checkpoints of a run, the replay rows that belong to them, the best network,
+/// and the networks that checkpoint.keep_every keeps. Another thread writes copies, so that
+/// training waits for no disk, except for the best network, and that at most two files wait to be
+/// written. RunSaver also keeps a copy of the state from before the current update, to be saved if
+/// the update fails.
 ///
 /// Call it from the main thread, on the stream of the run's device work. Methods that wait throw
 /// what the writing thread threw. Errors of the disk are Errors that name the file.

@@ -1,4 +1,4 @@
-// What ends a run before its last update.
+// The reasons for which a run ends before its last update.
 #pragma once
 
 #include <atomic>

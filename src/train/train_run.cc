@@ -28,6 +28,7 @@
 #include "train/resolve.h"
 
 namespace tandem {
+
 TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
                    std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began,
                    const Checkpoint* from, Ranks* ranks)
