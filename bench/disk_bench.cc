@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "bench/cube_shards.h"
-#include "data/loader.h"
-#include "data/shard_loader.h"
+#include "loaders/loader.h"
+#include "loaders/shard_loader.h"
 #include "nn/resnet_fc.h"
 #include "nn/threads.h"
 #include "train/trainer.h"

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "bench/gpu.h"
-#include "nn/cuda_permute.h"
+#include "cuda/cuda_permute.h"
 #include "nn/device.h"
 #include "tandem/registry.h"
 

@@ -24,9 +24,9 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "nn/torch_message.h"
+#include "search/states_file.h"
 #include "tandem/error.h"
 #include "train/loaded_model.h"
-#include "train/states_file.h"
 
 namespace tandem {
 namespace {

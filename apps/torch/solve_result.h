@@ -7,8 +7,8 @@
 
 #include "compare/solve_figures.h"
 #include "search/search.h"
+#include "search/states_file.h"
 #include "tandem/domain.h"
-#include "train/states_file.h"
 
 namespace tandem {
 

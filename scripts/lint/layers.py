@@ -9,25 +9,9 @@ import sys
 
 from clang import SOURCE
 
-LAYERS = ["base", "archive", "domain", "config", "data", "compare", "search", "generate", "modes",
-          "nn", "ranks", "tensor", "loaders", "train"]
+LAYERS = ["base", "archive", "domain", "config", "data", "compare", "search", "generate", "pipeline",
+          "nn", "cuda", "ranks", "tensor", "loaders", "train"]
 WITHOUT_LIBTORCH = LAYERS[:LAYERS.index("nn")]
-
-# Files of a folder that form a layer of their own (src/CMakeLists.txt). A folder holds what belongs
-# together, whether or not it needs LibTorch.
-PART_OF_FOLDER = {
-    "data/loader": "loaders",
-    "data/shard_loader": "loaders",
-    "data/shuffled_rows": "loaders",
-    "data/stream_loader": "loaders",
-    "train/generator_thread": "modes",
-    "train/inference_queue": "modes",
-    "train/pipeline": "modes",
-    "train/states_file": "modes",
-    "train/target_schedule": "modes",
-    "train/train_pass": "modes",
-    "train/update_record": "modes",
-}
 
 LIBTORCH = ("torch", "ATen", "c10", "caffe2")
 
@@ -41,14 +25,14 @@ def sources(folder):
 
 
 def layer_of(name):
-    """Returns the layer of a file, given as "folder/stem.extension"; None if it is in no layer."""
-    layer = PART_OF_FOLDER.get(name.rsplit(".", 1)[0], name.split("/")[0])
-    return layer if layer in LAYERS else None
+    """Returns the layer of a file, given as "folder/name"; None if it is in no layer."""
+    folder = name.split("/")[0]
+    return folder if folder in LAYERS else None
 
 
 def wrong_layers():
     """Yields a sentence for each folder of src/ that is in no layer, and each layer without files."""
-    layers = {layer_of(f"{p.parent.name}/{p.name}") or p.parent.name for p in sources("src")}
+    layers = {p.parent.name for p in sources("src")}
     for name in sorted(layers ^ set(LAYERS)):
         yield f"src/{name}: the folders of src/ and the list of layers in {__file__} differ"
 

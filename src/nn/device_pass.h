@@ -1,5 +1,5 @@
 // What passes over a device's memory have in common. A pass is written in the way of a GPU: each
-// block of threads, which share a little memory, does a part. nn/cuda_passes.cu runs passes on a
+// block of threads, which share a little memory, does a part. cuda/cuda_passes.cu runs passes on a
 // GPU. They are plain C++, so a CPU runs the same steps, one thread after another (pass_runner.h).
 #pragma once
 

@@ -22,7 +22,7 @@
 #include "data/epoch_order.h"
 #include "data/stream_ledger.h"
 #include "nn/tensor_file.h"
-#include "train/pipeline.h"
+#include "pipeline/pipeline.h"
 #include "train/run_counters.h"
 
 namespace tandem {

@@ -12,10 +12,10 @@
 #include "nn/inference_net.h"
 #include "search/ensemble.h"
 #include "search/search.h"
+#include "search/states_file.h"
 #include "tandem/domain.h"
 #include "train/model_args.h"
 #include "train/run_directory.h"
-#include "train/states_file.h"
 
 namespace tandem {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "nn/network.h"
+#include "pipeline/update_record.h"
 #include "ranks/ranks.h"
-#include "train/update_record.h"
 
 namespace tandem {
 

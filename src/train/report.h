@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "config/config.h"
+#include "pipeline/update_record.h"
 #include "train/product_meter.h"
 #include "train/rank_times.h"
 #include "train/run_counters.h"
 #include "train/run_profile.h"
 #include "train/shard_report.h"
 #include "train/stream_report.h"
-#include "train/update_record.h"
 
 namespace tandem {
 

@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "base/text.h"
-#include "data/loader.h"
 #include "data/shard_pipeline.h"
 #include "data/stream_reader.h"
+#include "loaders/loader.h"
+#include "pipeline/generator_thread.h"
 #include "tandem/error.h"
-#include "train/generator_thread.h"
 
 namespace tandem {
 namespace {

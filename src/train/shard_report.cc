@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "data/shard_loader.h"
+#include "loaders/shard_loader.h"
 
 namespace tandem {
 namespace {

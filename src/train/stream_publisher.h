@@ -10,11 +10,11 @@
 #include "base/background_tasks.h"
 #include "base/interrupter.h"
 #include "config/config.h"
-#include "data/stream_loader.h"
 #include "data/stream_manifest.h"
+#include "loaders/stream_loader.h"
 #include "nn/device.h"
 #include "nn/network.h"
-#include "train/target_schedule.h"
+#include "pipeline/target_schedule.h"
 
 namespace tandem {
 

@@ -8,7 +8,7 @@
 
 #include "config/config.h"
 #include "config/training_phases.h"
-#include "data/loader.h"
+#include "loaders/loader.h"
 #include "nn/device.h"
 #include "nn/gradient_step.h"
 #include "nn/inference_net.h"
@@ -16,8 +16,8 @@
 #include "nn/optimizer.h"
 #include "nn/tensor_step.h"
 #include "nn/weight_average.h"
+#include "pipeline/train_pass.h"
 #include "ranks/gradient_reducer.h"
-#include "train/train_pass.h"
 
 namespace tandem {
 

@@ -15,13 +15,13 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "data/examples.h"
-#include "data/loader.h"
 #include "domain/random_walk.h"
+#include "loaders/loader.h"
 #include "nn/threads.h"
 #include "search/greedy_descent.h"
+#include "search/states_file.h"
 #include "tandem/error.h"
 #include "train/run_profile.h"
-#include "train/states_file.h"
 
 namespace tandem {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/data_buffer.h"
-#include "data/loader.h"
+#include "loaders/loader.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
 #include "search/search.h"

@@ -4,8 +4,8 @@
 
 #include "fuzz/as_file.h"
 #include "fuzz/round_trip.h"
+#include "search/states_file.h"
 #include "tandem/registry.h"
-#include "train/states_file.h"
 
 namespace tandem {
 namespace {

@@ -18,9 +18,9 @@
 
 #include "base/random.h"
 #include "data/examples.h"
-#include "data/loader.h"
-#include "data/shard_loader.h"
 #include "domain/random_walk.h"
+#include "loaders/loader.h"
+#include "loaders/shard_loader.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"

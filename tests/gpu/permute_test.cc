@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/random.h"
-#include "nn/cuda_permute.h"
+#include "cuda/cuda_permute.h"
 #include "nn/device.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"

@@ -9,8 +9,8 @@
 
 #include "base/stopwatch.h"
 #include "data/shard_pipeline.h"
+#include "pipeline/pipeline.h"
 #include "support/wait.h"
-#include "train/pipeline.h"
 
 namespace tandem {
 namespace {

@@ -10,8 +10,8 @@
 #include <limits>
 #include <numbers>
 
-#include "data/loader.h"
 #include "generate/generator.h"
+#include "loaders/loader.h"
 #include "nn/fused_support.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"

@@ -22,8 +22,8 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #endif
 #ifdef TANDEM_CUDA_KERNELS
-#include "nn/cuda_passes.h"
-#include "nn/cuda_permute.h"
+#include "cuda/cuda_passes.h"
+#include "cuda/cuda_permute.h"
 #endif
 
 namespace tandem {

@@ -1,5 +1,5 @@
 // Tests batches from shards: their order, and the effects of damage.
-#include "data/shard_loader.h"
+#include "loaders/shard_loader.h"
 
 #include <ATen/ops/equal.h>
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 #include <map>
 
 #include "data/examples.h"
-#include "data/loader.h"
 #include "data/shard_file.h"
+#include "loaders/loader.h"
 #include "support/example_sets.h"
 #include "support/recording_device.h"
 #include "support/temp_folder.h"

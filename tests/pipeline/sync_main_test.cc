@@ -10,11 +10,11 @@
 
 #include "data/replay_buffer.h"
 #include "generate/bellman.h"
+#include "pipeline/inference_queue.h"
+#include "pipeline/pipeline.h"
 #include "support/ring_domain.h"
 #include "support/wait.h"
 #include "tandem/error.h"
-#include "train/inference_queue.h"
-#include "train/pipeline.h"
 
 namespace tandem {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/states_file.h"
+#include "search/states_file.h"
 
 #include <gtest/gtest.h>
 

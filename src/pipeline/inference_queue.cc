@@ -1,4 +1,4 @@
-#include "train/inference_queue.h"
+#include "pipeline/inference_queue.h"
 
 #include "base/stopwatch.h"
 #include "base/timeline.h"

@@ -1,4 +1,4 @@
-#include "train/update_record.h"
+#include "pipeline/update_record.h"
 
 #include <algorithm>
 #include <limits>

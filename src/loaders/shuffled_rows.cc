@@ -1,4 +1,4 @@
-#include "data/shuffled_rows.h"
+#include "loaders/shuffled_rows.h"
 
 #include <ATen/ops/index_select.h>
 

@@ -1,4 +1,4 @@
-#include "data/loader.h"
+#include "loaders/loader.h"
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/index_select.h>

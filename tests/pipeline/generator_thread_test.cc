@@ -1,4 +1,4 @@
-#include "train/generator_thread.h"
+#include "pipeline/generator_thread.h"
 
 #include <gtest/gtest.h>
 

@@ -14,9 +14,9 @@
 
 #include "base/stopwatch.h"
 #include "data/replay_buffer.h"
+#include "pipeline/pipeline.h"
 #include "support/wait.h"
 #include "tandem/error.h"
-#include "train/pipeline.h"
 
 namespace tandem {
 

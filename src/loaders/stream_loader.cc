@@ -1,4 +1,4 @@
-#include "data/stream_loader.h"
+#include "loaders/stream_loader.h"
 
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "train/inference_queue.h"
+#include "pipeline/inference_queue.h"
 
 #include <gtest/gtest.h>
 

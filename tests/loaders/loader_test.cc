@@ -1,5 +1,5 @@
 // Tests the rules of the ring of batches on a device that records its calls.
-#include "data/loader.h"
+#include "loaders/loader.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>

@@ -1,4 +1,4 @@
-#include "train/pipeline.h"
+#include "pipeline/pipeline.h"
 
 #include <fmt/format.h>
 

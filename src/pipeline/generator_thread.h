@@ -11,7 +11,7 @@
 #include "base/worker.h"
 #include "data/double_buffer.h"
 #include "generate/generator.h"
-#include "train/inference_queue.h"
+#include "pipeline/inference_queue.h"
 
 namespace tandem {
 

@@ -19,11 +19,11 @@
 #include "generate/bellman.h"
 #include "generate/curriculum.h"
 #include "generate/generator.h"
-#include "train/generator_thread.h"
-#include "train/inference_queue.h"
-#include "train/target_schedule.h"
-#include "train/train_pass.h"
-#include "train/update_record.h"
+#include "pipeline/generator_thread.h"
+#include "pipeline/inference_queue.h"
+#include "pipeline/target_schedule.h"
+#include "pipeline/train_pass.h"
+#include "pipeline/update_record.h"
 
 namespace tandem {
 

@@ -14,10 +14,10 @@
 #include "base/interrupter.h"
 #include "config/config.h"
 #include "data/epoch_order.h"
-#include "data/loader.h"
 #include "data/shard_pipeline.h"
 #include "data/shard_set.h"
-#include "data/shuffled_rows.h"
+#include "loaders/loader.h"
+#include "loaders/shuffled_rows.h"
 #include "nn/device.h"
 
 namespace tandem {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "data/data_buffer.h"
-#include "train/generator_thread.h"
-#include "train/train_pass.h"
+#include "pipeline/generator_thread.h"
+#include "pipeline/train_pass.h"
 
 namespace tandem {
 

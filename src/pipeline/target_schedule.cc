@@ -1,4 +1,4 @@
-#include "train/target_schedule.h"
+#include "pipeline/target_schedule.h"
 
 namespace tandem {
 

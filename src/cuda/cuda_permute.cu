@@ -1,8 +1,8 @@
 #include <string>
 #include <vector>
 
+#include "cuda/cuda_permute.h"
 #include "domain/permute_tile.h"
-#include "nn/cuda_permute.h"
 #include "tandem/error.h"
 
 namespace tandem {

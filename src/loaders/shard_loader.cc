@@ -1,4 +1,4 @@
-#include "data/shard_loader.h"
+#include "loaders/shard_loader.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Tests batches from a stream: which shards they take, and what a batch has if rows are missing.
-#include "data/stream_loader.h"
+#include "loaders/stream_loader.h"
 
 #include <gtest/gtest.h>
 

@@ -10,11 +10,11 @@
 #include "base/interrupter.h"
 #include "base/stop_signal.h"
 #include "config/config.h"
-#include "data/loader.h"
-#include "data/shuffled_rows.h"
 #include "data/stream_folder.h"
 #include "data/stream_ledger.h"
 #include "data/stream_reader.h"
+#include "loaders/loader.h"
+#include "loaders/shuffled_rows.h"
 #include "nn/device.h"
 
 namespace tandem {

@@ -12,10 +12,10 @@
 #include "base/stopwatch.h"
 #include "data/replay_buffer.h"
 #include "data/replay_file.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/stand_ins.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
-#include "train/pipeline.h"
-#include "train/stand_ins.h"
 
 namespace tandem {
 namespace {

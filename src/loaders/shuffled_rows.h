@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "data/loader.h"
+#include "loaders/loader.h"
 
 namespace tandem {
 

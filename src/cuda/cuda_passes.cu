@@ -1,6 +1,6 @@
 #include <string>
 
-#include "nn/cuda_passes.h"
+#include "cuda/cuda_passes.h"
 #include "tandem/error.h"
 
 namespace tandem {
