@@ -12,7 +12,14 @@ ChildEstimates::ChildEstimates(const Domain& domain, Evaluator& network)
     : domain_(domain), network_(network), skips_known_(network.rows_are_independent()) {}
 
 std::int64_t ChildEstimates::BytesFor(const DomainSpec& spec, std::int64_t children) {
-  return children * (spec.input.positions + static_cast<std::int64_t>(sizeof(float)));
+  constexpr std::int64_t kValue = sizeof(float);
+  constexpr std::int64_t kNumber = sizeof(std::uint32_t);
+  constexpr std::int64_t kIsNeeded = 1;
+  // The inputs and values of all children, and again of those that are evaluated.
+  const std::int64_t of_child =
+      2 * (spec.input.positions + kValue) + kIsNeeded + 2 * kNumber;  // evaluated_, place_
+  const auto slots = std::bit_ceil(static_cast<std::uint64_t>(2 * children));
+  return children * of_child + static_cast<std::int64_t>(slots) * kNumber;
 }
 
 void ChildEstimates::Resize(std::size_t children) {

@@ -25,8 +25,7 @@ class ChildEstimates {
   /// `domain` and `network` must outlive this.
   ChildEstimates(const Domain& domain, Evaluator& network);
 
-  /// The memory, in bytes, of the encodings and the estimates of `children` children. Leaving out
-  /// children takes more.
+  /// The most memory, in bytes, for `children` children.
   static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t children);
 
   /// Whether the estimates of some children may be set or left out.

@@ -166,10 +166,10 @@ std::int64_t BeamSearch::BytesStored() const {
 std::int64_t BeamSearch::BytesOfChildren(const DomainSpec& spec, std::int64_t parents,
                                          std::int64_t width, bool copies) {
   const std::int64_t children = parents * spec.num_actions();
-  // For each child: its estimate, its rank, its place in the order and among the new ones, and its
-  // hash in seen_.
+  // For each child: its estimate, its surprisal, its rank, its place in the order and among the new
+  // ones, and its hash in seen_.
   constexpr std::int64_t kOfChild =
-      sizeof(float) + sizeof(Ranked) + 2 * sizeof(std::uint32_t) + kOfEntry;
+      2 * sizeof(float) + sizeof(Ranked) + 2 * sizeof(std::uint32_t) + kOfEntry;
   const std::int64_t of_kept = std::int64_t{sizeof(Step) + kOfEntry} + spec.state_size;
   return Expander::BytesFor(spec, parents) +
          children * (kOfChild + (copies ? spec.state_size : 0)) +

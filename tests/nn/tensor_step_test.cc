@@ -155,6 +155,22 @@ TEST_P(TensorSteps, KeepCopiesOfTheWeightsInBf16) {
   EXPECT_TRUE(parameters.copies().equal(parameters.values().to(at::kBFloat16)));
 }
 
+TEST_F(TensorGradients, EveryOptimizerWritesTheCopiesInBf16) {
+  for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kMuon}) {
+    SCOPED_TRACE(NameOf(kOptimizers, kind));
+    ResNetFC net(spec_, /*seed=*/1);
+    const auto step = MakeTensorStep(net, {.precision = Precision::kBf16}, *cpu_);
+    Optimizer optimizer(net.parameters(), {.name = kind});
+    FlatParameters& parameters = step->parameters();
+    optimizer.UseFlat(parameters, *cpu_->passes());
+    step->SetGradients(inputs_, targets_, {});
+    const at::Tensor before = parameters.copies().clone();
+    optimizer.Step(/*learning_rate=*/0.1);
+    EXPECT_FALSE(parameters.copies().equal(before));
+    EXPECT_TRUE(parameters.copies().equal(parameters.values().to(at::kBFloat16)));
+  }
+}
+
 // As a checkpoint is loaded.
 TEST_P(TensorSteps, UseWeightsThatChangedSinceTheLastStep) {
   const auto& [config, step_kind] = GetParam();
