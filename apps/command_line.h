@@ -54,7 +54,8 @@ std::vector<std::string> CommandsOf(const CLI::App& app);
 std::vector<std::string> OptionsOf(const CLI::App& app);
 
 inline constexpr const char* kExitCodes =
-    "Exit codes: 0 done; 1 failed; 2 wrong usage or input; 130, 143 or 129 stopped by a signal.";
+    "Exit codes: 0 done; 1 failed; 2 wrong usage or input; 130, 143 or 129 stopped by a signal;\n"
+    "141 stopped because the reader of its output has gone.";
 
 /// Adds `--OPTION VALUE`, a short form of `--set KEY=VALUE`. Both append to `overrides`, so the
 /// later one wins.

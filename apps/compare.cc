@@ -136,6 +136,12 @@ Plan MakePlan(const CompareArgs& args, const std::vector<std::string>& plugins) 
       MakeVariants(SplitList(args.modes, "--modes"), variations, ParseRanks(args.ranks));
   AlignPolicyLags(plan);
   CheckAll(plan);
+  std::vector<NamedFile> inputs = FilesOf(LoadConfig(args.config, args.overrides));
+  inputs.push_back({"the config", args.config});
+  CheckOutputs({{"--out", plan.folder / "compare.json"},
+                {"--out", plan.folder / "compare.svg"},
+                {"--json", args.json}},
+               inputs);
   CheckIsWritable(args.json);
   return plan;
 }
@@ -215,15 +221,15 @@ std::vector<VariantRuns> RunAll(const Plan& plan, const StopSignal& stop) {
   return all;
 }
 
-// Returns a warning if the learning rate decreases up to the last update. Solve rates after equal
-// seconds then favour the run that finishes its updates first.
+// Returns a warning if several variants are compared and the learning rate decreases up to the last
+// update. Solve rates after equal seconds then favour the run that finishes its updates first.
 std::string ScheduleWarning(const Plan& plan, std::span<const Row> rows) {
   const bool shown = std::ranges::any_of(
       rows, [](const Row& row) { return row.solve_rate_equal_time.has_value(); });
   const std::vector<Override> overrides =
       OverridesOf(plan, plan.variants.front(), plan.seeds.front());
   const Schedule schedule = LoadConfig(plan.config, overrides).optimizer.schedule;
-  if (!shown || !DependsOnLength(schedule)) return "";
+  if (rows.size() < 2 || !shown || !DependsOnLength(schedule)) return "";
   return "the learning rate decreases up to the last update, so solve rates after equal seconds "
          "favour the run that ends first; --set optimizer.schedule=constant makes them fair";
 }

@@ -87,6 +87,7 @@ int RunConvert(const ConvertArgs& args) {
     throw InputError(fmt::format("convert: expected a state or --states FILE, found {}",
                                  args.state.empty() ? "neither" : "both"));
   }
+  CheckOutputs({{"--out", args.out}}, {{"the file of the states", args.states}});
   const Conversion convert{.from = ParseNotation(args.from), .to = ParseNotation(args.to)};
   const std::string converted =
       args.states.empty() ? convert(args.state) + "\n" : ConvertFile(args.states, convert);

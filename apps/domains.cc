@@ -90,11 +90,19 @@ std::string Usage(const std::string& name) {
   return parameter == nullptr ? name : fmt::format("{}[:{}]", name, InCapitals(parameter->key));
 }
 
+// Returns a line about the domain `name` for the list of all. The summary of a domain that reads a
+// file is that of its default puzzle only.
+std::string SummaryOf(const std::string& name) {
+  const DomainParameter* parameter = ParameterOf(name);
+  if (parameter == nullptr || parameter->key != "file") return MakeDomain(name)->spec().summary;
+  return "your own puzzle: " + parameter->meaning;
+}
+
 void PrintAll() {
   std::size_t width = 0;
   for (const std::string& name : DomainNames()) width = std::max(width, Usage(name).size());
   for (const std::string& name : DomainNames()) {
-    fmt::print("{:<{}}  {}\n", Usage(name), width, MakeDomain(name)->spec().summary);
+    fmt::print("{:<{}}  {}\n", Usage(name), width, SummaryOf(name));
     if (const DomainParameter* parameter = ParameterOf(name); parameter != nullptr) {
       fmt::print("{:<{}}  {}: {} (default {})\n", "", width, InCapitals(parameter->key),
                  parameter->expected, parameter->default_value);
@@ -154,6 +162,7 @@ void PrintStateAsJson(const Domain& domain, const std::vector<std::uint8_t>& sta
 }
 
 int RunShow(const ShowArgs& args) {
+  CheckOutputs({{"--svg", args.svg}}, {PuzzleFile(args.start.domain)});
   const auto domain = MakeDomain(args.start.domain);
   const std::vector<std::uint8_t> state = StartState(*domain, args.start);
   const Picture picture = domain->Draw(state);

@@ -40,8 +40,8 @@ void AddEvaluate(CommandLine& line) {
       "  tandem evaluate runs/my-run --states data/cube3_ten.jsonl --untrained\n"
       "  tandem evaluate runs/my-run --states my.jsonl --checkpoints all --beam-width 512\n\n"
       "Exit codes: 0 evaluated, whether or not all states were solved; 1 failed; 2 wrong usage or\n"
-      "input; 130, 143 or 129 stopped by a signal. A stopped evaluation prints the results so far\n"
-      "and writes no file.");
+      "input; 130, 143 or 129 stopped by a signal; 141 stopped because the reader of its output\n"
+      "has gone. A stopped evaluation prints the results so far and writes no file.");
 }
 
 }  // namespace tandem

@@ -135,6 +135,7 @@ int Follow(FollowArgs args) {
   args.run = std::filesystem::absolute(args.run).lexically_normal().string();
   const StopOnSignals signals(ClosedPipe::kStops);
   FollowProgress progress;
+  bool has_appeared = false;
   try {
     for (bool follows = true; follows;) {
       const StreamManifest manifest = AwaitManifest(args.run, signals.stop(), [&] {
@@ -142,6 +143,7 @@ int Follow(FollowArgs args) {
         LogInfo(fmt::format("waiting for {}, which `tandem train` with data.source: stream writes",
                             ManifestOf(args.run).string()));
       });
+      has_appeared = true;
       if (manifest.ended) break;
       const Config config = ConfigToFollow(args, manifest);
       try {
@@ -156,6 +158,11 @@ int Follow(FollowArgs args) {
       }
     }
   } catch (const Stopped&) {
+    if (!has_appeared) {
+      LogWarning(fmt::format("stopped; {} never appeared, so nothing was generated",
+                             ManifestOf(args.run).string()));
+      return kSignalBase + signals.caught();
+    }
     LogInfo(FollowReporter::Describe(progress));
     LogWarning("stopped; the run goes on without this generator");
     return kSignalBase + signals.caught();

@@ -12,6 +12,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "config/named_paths.h"
 #include "domain/plugin.h"
 #include "generate/generate_shards.h"
 #include "generate/generator.h"
@@ -122,7 +123,7 @@ int WriteShards(const GenerateArgs& args, const Labelling& labelling) {
     return kSignalBase + signals.caught();
   }
   reporter.Finish();
-  LogInfo(fmt::format("next: tandem shards {}", args.out));
+  LogInfo(fmt::format("next: tandem shards {}", ShellWord(args.out)));
   return kDone;
 }
 
@@ -131,7 +132,7 @@ int RunGenerate(const GenerateArgs& args) {
     throw InputError(fmt::format("--rank {}: expected less than --world-size, {}",
                                  args.process.rank, args.process.world_size));
   }
-  Config config = LoadConfig(args.config, args.overrides);
+  Config config = LoadConfig(args.config, args.overrides, kPathsOfShards);
   if (config.generate.curriculum) {
     throw InputError(fmt::format(
         "{}: `generate.curriculum: true` makes scrambles longer from update to update, and a set "

@@ -119,7 +119,7 @@ int RunInit(const InitArgs& args) {
                     args.out));
   }
   WriteOutput(args.out, yaml);
-  LogInfo(fmt::format("next: tandem train {}", args.out));
+  LogInfo(fmt::format("next: tandem train {}", ShellWord(args.out)));
   return kDone;
 }
 

@@ -13,6 +13,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -79,6 +80,30 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
                      Explain(app, command, error), name, name.empty() ? "" : " ");
 }
 
+// What the value of an option is, by its type name in --help.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kValuesOfTypes = {
+    {{"FILE", "a file"},
+     {"DIR", "a folder"},
+     {"RUN", "the folder of a run"},
+     {"RUN_DIR", "the folder of a run"},
+     {"CONFIG", "a config"},
+     {"STATE", "a state"},
+     {"NAME", "a name"},
+     {"NAME[:ARG]", "a puzzle"}}};
+
+// Makes an empty value an error if the option takes a file, a folder or a name. It would otherwise
+// count as an option that is not given.
+void RefuseEmptyValues(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    const auto* const type = std::ranges::find(kValuesOfTypes, option->get_type_name(),
+                                               &decltype(kValuesOfTypes)::value_type::first);
+    if (type == kValuesOfTypes.end()) continue;
+    option->check([expected = type->second](const std::string& value) {
+      return value.empty() ? fmt::format("expected {}, found nothing", expected) : "";
+    });
+  }
+}
+
 // Adds the subcommands, in the order in which --help lists them, and their common option.
 void AddCommands(CommandLine& line) {
   for (const auto add :
@@ -91,6 +116,7 @@ void AddCommands(CommandLine& line) {
     command->add_option("--plugin", line.plugins, "Load puzzles from a shared library")
         ->type_name("FILE")
         ->allow_extra_args(false);
+    RefuseEmptyValues(*command);
   }
 }
 
@@ -118,14 +144,24 @@ int Run(int argc, char** argv) {
   return line.run();
 }
 
+// Runs the program and writes all of its output. Throws Error if that fails.
+int RunAndFlush(int argc, char** argv) {
+  int code = kDone;
+  try {
+    code = Run(argc, argv);
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) == 0) throw;
+    // fmt::print does not name the file.
+    throw Error(fmt::format("cannot write standard output: {}", error.code().message()));
+  }
+  FlushStandardOutput();
+  return code;
+}
+
 int Main(int argc, char** argv) {
   try {
     if (const char* fault = std::getenv("TANDEM_FAULT")) ArmFault(fault);
-    const int code = Run(argc, argv);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      throw Error("cannot write standard output");
-    }
-    return code;
+    return RunAndFlush(argc, argv);
   } catch (const InputError& error) {
     std::fprintf(stderr, "tandem: %s\n", Printable(error.what()).c_str());
     return kBadInput;

@@ -61,6 +61,8 @@ class Table {
     }
   }
 
+  bool empty() const { return rows_.empty(); }
+
   std::string Csv() const {
     std::string csv = fmt::format("{}\n", fmt::join(header_, ","));
     for (const std::map<std::size_t, std::string>& row : rows_) {
@@ -135,7 +137,13 @@ Table ReadMetrics(const fs::path& path) {
 
 int RunMetrics(const MetricsArgs& args) {
   CheckHasFilesOfRun(args.run, {"metrics.jsonl"});
-  const std::string csv = ReadMetrics(fs::path(args.run) / "metrics.jsonl").Csv();
+  const fs::path metrics = fs::path(args.run) / "metrics.jsonl";
+  CheckOutputs({{"--csv", args.csv}}, {{"the file of the metrics", metrics}});
+  const Table table = ReadMetrics(metrics);
+  if (table.empty()) {
+    throw InputError(metrics.string() + ": no updates found; expected one line per update");
+  }
+  const std::string csv = table.Csv();
   if (args.csv.empty()) {
     fmt::print("{}", csv);
   } else {

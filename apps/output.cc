@@ -3,14 +3,81 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <ctime>
+#include <string_view>
 #include <system_error>
 
 #include "tandem/error.h"
+#include "tandem/registry.h"
 
 namespace tandem {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// Returns the path without symbolic links, or "" if the system cannot follow it. The file need not
+// exist yet.
+fs::path CanonicalPath(const fs::path& path) {
+  std::error_code ignored;
+  return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+}
+
+// Whether both paths lead to the same file. It need not exist yet.
+bool AreSame(const fs::path& a, const fs::path& b) {
+  std::error_code ignored;
+  if (fs::equivalent(a, b, ignored)) return true;
+  const fs::path canonical = CanonicalPath(a);
+  return !canonical.empty() && canonical == CanonicalPath(b);
+}
+
+bool IsDeviceOrPipe(const fs::path& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return fs::exists(status) && fs::is_other(status);
+}
+
+bool IsFolderOfRun(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "config.yaml", ignored) &&
+         (fs::exists(folder / "metrics.jsonl", ignored) ||
+          fs::exists(folder / "checkpoint.pt", ignored));
+}
+
+// Whether a run gives a file of its folder this name. See RunDirectory.
+bool IsNameOfRun(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kNames = {
+      "config.yaml", "metrics.jsonl", "shards.jsonl",  "summary.json",
+      "trace.json",  "import.json",   "checkpoint.pt", "best.pt"};
+  constexpr std::array<std::string_view, 3> kCheckpoints = {"checkpoint-", "previous-", "best-"};
+  const auto starts = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  return std::ranges::find(kNames, name) != kNames.end() ||
+         (std::ranges::any_of(kCheckpoints, starts) && name.ends_with(".pt")) ||
+         (starts("replay-") && name.ends_with(".bin")) || starts("events.out.tfevents.");
+}
+
+void CheckReplacesNoInput(const NamedFile& output, const std::vector<NamedFile>& inputs) {
+  for (const NamedFile& input : inputs) {
+    if (input.path.empty() || !AreSame(output.path, input.path)) continue;
+    throw InputError(fmt::format("{} {}: this is {}; choose another file", output.name,
+                                 output.path.string(), input.name));
+  }
+}
+
+void CheckReplacesNoFileOfRun(const NamedFile& output) {
+  const fs::path file = CanonicalPath(output.path);
+  if (!IsNameOfRun(file.filename().string()) || !IsFolderOfRun(file.parent_path())) return;
+  throw InputError(
+      fmt::format("{} {}: a run writes this file into its folder; expected a file of another name",
+                  output.name, output.path.string()));
+}
+
+}  // namespace
 
 fs::path NewRunFolder(const std::string& prefix, const fs::path& config) {
   const std::time_t now = std::time(nullptr);
@@ -39,11 +106,40 @@ void CheckHasFilesOfRun(const std::filesystem::path& folder,
   }
 }
 
-void CheckIsNotStatesFile(const char* option, const fs::path& path, const fs::path& states) {
-  std::error_code ignored;
-  if (!fs::equivalent(path, states, ignored)) return;
-  throw InputError(fmt::format("{} {}: this is the file of the states; choose another file", option,
-                               path.string()));
+NamedFile PuzzleFile(const std::string& full_name) {
+  const std::size_t colon = full_name.find(':');
+  const DomainParameter* parameter = ParameterOf(full_name.substr(0, colon));
+  const bool has_file =
+      colon != std::string::npos && parameter != nullptr && parameter->key == "file";
+  return {.name = "the file of the puzzle", .path = has_file ? full_name.substr(colon + 1) : ""};
+}
+
+std::vector<NamedFile> FilesOf(const Config& config) {
+  return {PuzzleFile(config.domain.full_name()),
+          {.name = "the file of `validation.file`", .path = config.validation.file},
+          {.name = "the file of `generate.paths`", .path = config.generate.paths},
+          {.name = "the file of `network.init_from`", .path = config.network.init_from}};
+}
+
+void CheckOutputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (output->path.empty() || IsDeviceOrPipe(output->path)) continue;
+    CheckReplacesNoInput(*output, inputs);
+    CheckReplacesNoFileOfRun(*output);
+    const auto same = std::find_if(outputs.begin(), output, [&](const NamedFile& earlier) {
+      return !earlier.path.empty() && AreSame(earlier.path, output->path);
+    });
+    if (same == output) continue;
+    throw InputError(fmt::format("{} {}: this is also the file of {}; choose another file",
+                                 output->name, output->path.string(), same->name));
+  }
+}
+
+void FlushStandardOutput() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  throw Error(fmt::format("cannot write standard output: {}",
+                          errno != 0 ? std::strerror(errno) : "an earlier write failed"));
 }
 
 void OpenOutput(std::optional<AtomicFile>& file, const fs::path& path) {

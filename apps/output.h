@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "config/config.h"
 
 namespace tandem {
 
@@ -22,9 +23,27 @@ std::filesystem::path NewRunFolder(const std::string& prefix, const std::filesys
 /// it has done an update.
 void CheckHasFilesOfRun(const std::filesystem::path& folder, const std::vector<std::string>& files);
 
-/// Throws InputError, naming `option`, if the file to write is the file of the states.
-void CheckIsNotStatesFile(const char* option, const std::filesystem::path& path,
-                          const std::filesystem::path& states);
+/// `NamedFile` is a file that a command reads or writes.
+struct NamedFile {
+  std::string name;            ///< an output: its option, "--json"; an input: "the config"
+  std::filesystem::path path;  ///< "": the command has no such file
+};
+
+/// Returns the file that the rules of the puzzle `full_name` come from: "permutation:my.yaml". Its
+/// path is empty, or the name of a puzzle that is built in, if there is no such file.
+NamedFile PuzzleFile(const std::string& full_name);
+
+/// Returns the files that the keys of `config` name.
+std::vector<NamedFile> FilesOf(const Config& config);
+
+/// Throws InputError, naming the option, if a file to write is one of `inputs`, is a file that a
+/// run writes into its folder, or is the file of another option. Call it before the command works.
+/// Devices and pipes are accepted, because writing to them replaces nothing.
+void CheckOutputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
+
+/// Writes what standard output still holds. Throws Error with the system's reason if that fails, or
+/// without it if an earlier write failed.
+void FlushStandardOutput();
 
 /// Opens a file that the user named. Throws InputError if it cannot be created, because then the
 /// name is wrong.

@@ -16,6 +16,7 @@
 #include "apps/game.h"
 #include "apps/line_reader.h"
 #include "apps/output.h"
+#include "base/json.h"
 #include "base/machine.h"
 #include "base/signals.h"
 #include "base/text.h"
@@ -125,7 +126,8 @@ int Session::Run() {
     const std::optional<std::string> line = NextLine();
     if (!line) break;
     try {
-      Execute(*line);
+      // A message ends at a NUL, so bytes that are no text are escaped before they get into one.
+      Execute(Printable(AsUtf8(Trimmed(*line))));
     } catch (const InputError& error) {
       fmt::print("{}\n", error.what());
     }
@@ -137,7 +139,7 @@ std::optional<std::string> Session::NextLine() {
   const bool prompts = IsTerminal(STDIN_FILENO) && IsTerminal(STDOUT_FILENO);
   const StopOnSignals signals;
   if (prompts) fmt::print("> ");
-  std::fflush(stdout);
+  FlushStandardOutput();
   std::optional<std::string> line = reader_.Next(signals.stop());
   if (!line && prompts) fmt::print("\n");
   signal_ = signals.caught();

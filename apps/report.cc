@@ -230,11 +230,15 @@ ReportPage PageOf(const RunFiles& files) {
 int RunReport(const ReportArgs& args) {
   RunFiles files = ReadFiles(args.evaluate.run);
   const fs::path out = args.out.empty() ? files.folder / "report.html" : fs::path(args.out);
+  const fs::path evaluation = files.folder / "evaluation.json";
+  std::vector<NamedFile> inputs = FilesOf(files.config);
+  inputs.push_back({"the file of the states", args.evaluate.states});
+  inputs.push_back({"the evaluation that the report shows", evaluation});
+  CheckOutputs({{"--out", out}}, inputs);
   CheckCanWrite(out);
   if (!args.evaluate.states.empty()) {
-    CheckIsNotStatesFile("--out", out, args.evaluate.states);
     EvaluateArgs evaluate = args.evaluate;
-    evaluate.json = (files.folder / "evaluation.json").string();
+    evaluate.json = evaluation.string();
     if (const int code = RunEvaluate(evaluate); code != kDone) return code;
   }
   ReportPage page = PageOf(files);

@@ -35,7 +35,8 @@ void AddSolve(CommandLine& line) {
       "  tandem solve --model runs/my-run --states my.txt --ball 5 --improve 10\n\n"
       "Without --out the JSON lines go to standard output, unless that is a terminal.\n"
       "Exit codes: 0 all states solved; 1 some not solved, or failed; 2 wrong usage, or a line is\n"
-      "not a valid state; 130, 143 or 129 stopped by a signal.");
+      "not a valid state; 130, 143 or 129 stopped by a signal; 141 stopped because the\n"
+      "reader of its output has gone.");
 }
 
 }  // namespace tandem

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,12 +41,18 @@ constexpr const char* kAll = "all";
 constexpr const char* kOption = "--checkpoints";
 
 // `NetworkList` is the networks to evaluate, without their figures. Each one is in it once: the
-// best network of a run may also be its last.
+// best network of a run may also be its last, which a message then says.
 class NetworkList {
  public:
   void Add(const std::string& name, const fs::path& file) {
     const Checkpoint checkpoint(file);
-    if (!weights_.insert(checkpoint.weights_sha256()).second) return;
+    const auto [known, is_new] = names_.emplace(checkpoint.weights_sha256(), name);
+    if (!is_new) {
+      if (known->second != name) {
+        LogInfo(fmt::format("{} is the same network as {}", name, known->second));
+      }
+      return;
+    }
     networks_.push_back(
         {.name = name, .file = file, .iterations = checkpoint.iterations(), .figures = {}});
   }
@@ -57,7 +63,7 @@ class NetworkList {
       const std::string stem = file.stem().string();
       Add("update " + stem.substr(stem.find('-') + 1), file);
     }
-    Add("last", run.checkpoint());
+    if (fs::exists(run.checkpoint())) Add("last", run.checkpoint());
     if (fs::exists(run.best())) Add("best", run.best());
     if (!kept.empty()) return;
     LogWarning(fmt::format(
@@ -70,7 +76,7 @@ class NetworkList {
 
  private:
   std::vector<EvaluatedNetwork> networks_;
-  std::set<std::string> weights_;  // SHA-256
+  std::map<std::string, std::string> names_;  // of the networks, by the SHA-256 of their weights
 };
 
 // Returns the networks that the options name, in the order of training.
@@ -112,6 +118,7 @@ void LocateInTraining(std::vector<EvaluatedNetwork>& networks, const RunDirector
 std::vector<UpdatePoint> TrainingOf(const RunDirectory& run, const Config& config) {
   if (IsImported(run.checkpoint())) return {};
   std::vector<UpdatePoint> curve = ReadCurve(run.metrics());
+  if (!fs::exists(run.checkpoint())) return curve;
   const std::optional<ValidationResult> start = Checkpoint(run.checkpoint()).Counters().at_start;
   if (!start) return curve;
   UpdatePoint point;
@@ -283,23 +290,28 @@ std::string FigureFile(const EvaluateArgs& args, const RunDirectory& run) {
   return (run.path() / "evaluation.svg").string();
 }
 
-// Checks before hours of work that a result can be written and does not replace the states.
-void CheckResultFile(const char* option, const std::string& file, const EvaluateArgs& args) {
-  if (file.empty()) return;
-  CheckIsNotStatesFile(option, file, args.states);
-  CheckCanWrite(file);
+// Checks before hours of work that the results can be written and do not replace what is read.
+void CheckResultFiles(const EvaluateArgs& args, const std::string& figure, const Config& config,
+                      const std::vector<EvaluatedNetwork>& networks) {
+  std::vector<NamedFile> inputs = FilesOf(config);
+  inputs.push_back({"the file of the states", args.states});
+  for (const EvaluatedNetwork& network : networks) {
+    inputs.push_back({"a checkpoint to evaluate", network.file});
+  }
+  CheckOutputs({{"--json", args.json}, {"--figure", figure}}, inputs);
+  if (!args.json.empty()) CheckCanWrite(args.json);
+  if (!figure.empty()) CheckCanWrite(figure);
 }
 
 int Evaluate(const EvaluateArgs& args) {
   const RunDirectory run = RunDirectory::Open(args.run);
   const std::string figure = FigureFile(args, run);
-  CheckResultFile("--json", args.json, args);
-  CheckResultFile("--figure", figure, args);
   std::vector<EvaluatedNetwork> networks = NetworksOf(args, run);
   const fs::path& latest = networks.back().file;
   LoadedModel model({.runs = {args.run},
                      .checkpoints = {(latest.empty() ? run.checkpoint() : latest).string()},
                      .overrides = args.overrides});
+  CheckResultFiles(args, figure, model.config(), networks);
   const std::vector<UpdatePoint> training = TrainingOf(run, model.config());
   LocateInTraining(networks, run, training);
   const auto of_run = [](const EvaluatedNetwork& network) { return network.examples.has_value(); };

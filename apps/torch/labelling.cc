@@ -12,7 +12,7 @@
 #include "nn/torch_message.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
-#include "train/components.h"
+#include "train/initial_network.h"
 #include "train/resolve.h"
 
 namespace tandem {

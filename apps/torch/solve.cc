@@ -27,6 +27,7 @@
 #include "search/states_file.h"
 #include "tandem/error.h"
 #include "train/loaded_model.h"
+#include "train/run_directory.h"
 
 namespace tandem {
 namespace {
@@ -41,7 +42,6 @@ class ResultWriter {
   explicit ResultWriter(const SolveArgs& args)
       : for_people_(!args.out.empty() || IsTerminal(STDOUT_FILENO)) {
     if (args.out.empty()) return;
-    CheckIsNotStatesFile("--out", args.out, args.states);
     OpenOutput(file_, args.out);
     std::signal(SIGPIPE, SIG_IGN);  // if a reader of standard output exits, still write the file
   }
@@ -183,8 +183,29 @@ int ExitCodeFor(const std::vector<SolveResult>& results) {
   return std::ranges::all_of(results, solved) ? kDone : kFailed;
 }
 
+void CheckOutput(const SolveArgs& args, const Config& config) {
+  std::vector<NamedFile> inputs = FilesOf(config);
+  inputs.push_back({"the file of the states", args.states});
+  const RunDirectory run = RunDirectory::Open(args.model.runs.front());
+  for (const std::string& which : args.model.checkpoints) {
+    inputs.push_back({"a checkpoint", CheckpointOf(run, which, "--checkpoint")});
+  }
+  CheckOutputs({{"--out", args.out}}, inputs);
+}
+
+// Names the puzzle of the run, because a file of another puzzle is a likely mistake.
+void WarnOfBadLines(const std::vector<Problem>& lines, const SolveArgs& args,
+                    const Domain& domain) {
+  const auto bad = std::ranges::count_if(lines, [](const Problem& p) { return !p.error.empty(); });
+  if (bad == 0) return;
+  LogWarning(fmt::format("{}: {} of {} cannot be read. Expected states of {}, the puzzle of {}.",
+                         args.states, WithThousands(bad), Counted(std::ssize(lines), "state"),
+                         domain.spec().name, args.model.runs.front()));
+}
+
 int Solve(const SolveArgs& args) {
   LoadedModel model(args.model);
+  CheckOutput(args, model.config());
   const Domain& domain = model.domain();
   const std::vector<Problem> lines = ReadStates(args.states, domain, args.limit);
   ResultWriter writer(args);
@@ -195,6 +216,7 @@ int Solve(const SolveArgs& args) {
   const std::exception_ptr failure =
       SolveUntilFailure(lines, model, *search, signals.stop(), results);
   writer.Finish(results.written(), results.seconds());
+  WarnOfBadLines(lines, args, domain);
   if (failure) std::rethrow_exception(failure);
   return signals.caught() != 0 ? kSignalBase + signals.caught() : ExitCodeFor(results.written());
 }

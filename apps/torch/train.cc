@@ -15,6 +15,7 @@
 #include "base/stopwatch.h"
 #include "config/check_ranks.h"
 #include "config/load.h"
+#include "config/named_paths.h"
 #include "config/unused_keys.h"
 #include "domain/plugin.h"
 #include "nn/device.h"
@@ -73,7 +74,7 @@ std::unique_ptr<TrainRun> Begin(const PreparedRun& prepared, const RunDirectory&
 
 int TrainNew(const TrainArgs& args, Group* group) {
   const Stopwatch began;
-  const Config asked = LoadConfig(args.config, args.overrides);
+  const Config asked = LoadConfig(args.config, args.overrides, kPathsOfNewRun);
   for (const std::string& sentence : DescribeUnusedKeys(asked)) LogWarning(sentence);
   const RunDirectory directory =
       RunDirectory::Create(args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out));
@@ -165,7 +166,9 @@ int Follow(Group& group) {
 // The config that all ranks read, so that all of them report what is wrong with it.
 Config ReadConfig(const TrainArgs& args) {
   if (args.resume.empty()) return LoadConfig(args.config, args.overrides);
-  return OpenNewest(RunDirectory::Open(args.resume), [&](const fs::path& file) {
+  const RunDirectory directory = RunDirectory::Open(args.resume);
+  directory.RequireCheckpoint();
+  return OpenNewest(directory, [&](const fs::path& file) {
     return ParseConfig(Checkpoint(file).ConfigYaml(), file.string(), args.overrides);
   });
 }

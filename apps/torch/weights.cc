@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "apps/output.h"
 #include "apps/torch/deepxube_puzzle.h"
@@ -61,7 +62,7 @@ void ExportToDeepXube(const fs::path& out, const StateDict& state, const Network
   WriteTensorFile(out, ToTensorDict(network.state));
   const bool is_q = spec.layers.head == Head::kQ;
   LogInfo(fmt::format("for DeepXube: --domain {} --heur {} --heur_type {} --heur_file {}",
-                      puzzle.domain, network.name, is_q ? "QFix" : "V", out.string()));
+                      puzzle.domain, network.name, is_q ? "QFix" : "V", ShellWord(out.string())));
   if (is_q && !puzzle.takes_q) {
     LogWarning(fmt::format(
         "DeepXube 0.3.2 has V nets only for {}; a Q net needs a domain of your own in ./domains/ "
@@ -76,10 +77,9 @@ int Export(const ExportArgs& args) {
   const std::unique_ptr<const Domain> domain = MakeDomain(config.domain.full_name());
   const fs::path checkpoint = CheckpointOf(run, args.checkpoint, "--checkpoint");
   const fs::path out = args.out;
-  if (fs::exists(out) && fs::equivalent(out, checkpoint)) {
-    throw InputError(
-        fmt::format("--out {}: this is the checkpoint to export; choose another file", args.out));
-  }
+  std::vector<NamedFile> inputs = FilesOf(config);
+  inputs.push_back({"the checkpoint to export", checkpoint});
+  CheckOutputs({{"--out", out}}, inputs);
   const NetworkSpec spec = NetworkFor(config.network, domain->spec());
   const std::unique_ptr<Network> net = MakeNetwork(spec, /*seed=*/0);
   const Checkpoint file(checkpoint);
@@ -97,6 +97,14 @@ int Export(const ExportArgs& args) {
   return kDone;
 }
 
+// The end of an error about a network that does not fit: the user may have left out the puzzle.
+std::string DefaultPuzzleHint(const ImportArgs& args, const DomainConfig& domain) {
+  if (!args.config.empty() || IsOverridden(args.overrides, "domain.name")) return "";
+  return fmt::format(
+      ", for {}, the default puzzle. Name the puzzle with --config or --set domain.name.",
+      domain.full_name());
+}
+
 // Reads the network in `args.file`. Errors name the file.
 NetworkWeights ReadNetwork(const ImportArgs& args, const TensorDict& weights, const Config& asked,
                            const DomainSpec& domain) {
@@ -112,7 +120,8 @@ NetworkWeights ReadNetwork(const ImportArgs& args, const TensorDict& weights, co
     return is_deepxube ? FromDeepXube(weights, puzzle, domain.input)
                        : FromTandem(weights, asked.network);
   } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", args.file, error.what()));
+    throw InputError(
+        fmt::format("{}: {}{}", args.file, error.what(), DefaultPuzzleHint(args, asked.domain)));
   }
 }
 
@@ -128,7 +137,11 @@ int Import(const ImportArgs& args) {
   const std::unique_ptr<Network> net =
       MakeNetwork(NetworkFor(config.network, domain->spec()), /*seed=*/0);
   const StateDict state = net->State();
-  LoadStateDict(ToTensorDict(read.state), state, args.file);
+  try {
+    LoadStateDict(ToTensorDict(read.state), state, args.file);
+  } catch (const InputError& error) {
+    throw InputError(error.what() + DefaultPuzzleHint(args, config.domain));
+  }
 
   const RunDirectory run = RunDirectory::Create(args.out);
   const nlohmann::ordered_json record = {{"schema", 1},
@@ -147,7 +160,7 @@ int Import(const ImportArgs& args) {
     throw;
   }
   LogInfo(fmt::format("{}: {}, {}", args.out, domain->spec().name, Describe(config.network)));
-  LogInfo(fmt::format("next: tandem solve --model {} --states FILE", args.out));
+  LogInfo(fmt::format("next: tandem solve --model {} --states FILE", ShellWord(args.out)));
   return kDone;
 }
 

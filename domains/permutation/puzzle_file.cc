@@ -293,6 +293,18 @@ bool IsUndone(const YamlReader& yaml, const Generator& generator,
   yaml.Fail(mark, "generator " + generator.name + why);
 }
 
+// Checks that a generator changes the goal. Otherwise the goal would be the only state.
+void CheckChangesGoal(const YamlReader& yaml, const YAML::Node& node, const PuzzleFile& puzzle) {
+  for (const Permutation& permutation : puzzle.permutations) {
+    for (std::size_t i = 0; i < permutation.size(); ++i) {
+      if (puzzle.goal[permutation[i]] != puzzle.goal[i]) return;
+    }
+  }
+  yaml.Fail(node,
+            "generators: no generator changes the goal, so there is nothing to solve; expected one "
+            "that moves different labels");
+}
+
 void ReadGenerators(const YamlReader& yaml, const YAML::Node& node, bool add_inverses,
                     PuzzleFile& puzzle) {
   if (!node.IsMap() || node.size() == 0) yaml.Fail(node, "generators: expected names and moves");
@@ -324,6 +336,7 @@ void ReadGenerators(const YamlReader& yaml, const YAML::Node& node, bool add_inv
     }
     AddAction(yaml, generator, inverse_name, Inverse(generator.permutation), puzzle);
   }
+  CheckChangesGoal(yaml, node, puzzle);
 }
 
 // Whether one cell would hide part of the other. The comparison tolerates rounding errors.

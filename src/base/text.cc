@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -96,6 +97,31 @@ std::string Printable(std::string_view text) {
     }
   }
   return printable;
+}
+
+std::string ShellWord(std::string_view path) {
+  constexpr std::string_view kPlain = "/._-+=:,@%";
+  const auto is_control = [](unsigned char letter) { return letter < ' ' || letter == 0x7f; };
+  const auto is_plain = [&](unsigned char letter) {
+    return std::isalnum(letter) != 0 || letter >= 0x80 ||
+           kPlain.find(static_cast<char>(letter)) != std::string_view::npos;
+  };
+  const std::string word = (path.starts_with('-') ? "./" : "") + std::string(path);
+  if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
+  const bool escapes = std::ranges::any_of(word, is_control);
+  std::string quoted = escapes ? "$'" : "'";
+  for (const char letter : word) {
+    if (is_control(static_cast<unsigned char>(letter))) {
+      quoted += fmt::format("\\{:03o}", static_cast<int>(letter));
+    } else if (escapes && (letter == '\'' || letter == '\\')) {
+      quoted += fmt::format("\\{}", letter);
+    } else if (letter == '\'') {
+      quoted += R"('\'')";
+    } else {
+      quoted += letter;
+    }
+  }
+  return quoted + '\'';
 }
 
 std::string Counted(long long count, std::string_view noun) {

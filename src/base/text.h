@@ -35,6 +35,12 @@ std::string XmlEscaped(std::string_view text);
 /// and so on. A name in a file could otherwise move the cursor or change the terminal's title.
 std::string Printable(std::string_view text);
 
+/// Returns a path as a word that a POSIX shell or a program's command line takes for this path. It
+/// is quoted if the shell would change it, and gets "./" if it would be taken for an option:
+/// `runs/first`, `'my run'`, `./-run`. A path with control characters becomes `$'one\ntwo'`, for
+/// bash and zsh, because a message must stay on one line.
+std::string ShellWord(std::string_view path);
+
 /// "1 shard", "2,000 shards".
 std::string Counted(long long count, std::string_view noun);
 

@@ -37,8 +37,9 @@ Variation ParseVariation(std::string_view text) {
     throw InputError(
         fmt::format("--vary {}: all runs do the same updates, so that they can be compared", text));
   }
-  Variation variation{.key = std::string(text.substr(0, equals)),
-                      .values = SplitList(text.substr(equals + 1), "--vary")};
+  Variation variation{
+      .key = std::string(varied),
+      .values = SplitList(text.substr(equals + 1), fmt::format("--vary {}:", varied))};
   if (variation.values.size() < 2) {
     throw InputError(
         fmt::format("--vary {}: expected two values or more, such as prefetch.depth=1,2. To give "

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "base/text.h"
@@ -23,6 +24,17 @@ std::string IntRange(std::int64_t least, std::int64_t most) {
   return fmt::format("a whole number from {} to {}", least, WithThousands(most));
 }
 
+// Writes a limit exactly, and a whole number as IntRange does.
+std::string Limit(double limit) {
+  constexpr double kMostExact = 1e15;  // below, each whole number is a double
+  const bool is_whole = std::abs(limit) < kMostExact && limit == std::trunc(limit);
+  return is_whole ? WithThousands(static_cast<long long>(limit)) : fmt::format("{}", limit);
+}
+
+std::string RealRange(double least, double most) {
+  return fmt::format("a number from {} to {}", Limit(least), Limit(most));
+}
+
 }  // namespace
 
 std::string Field::section() const {
@@ -37,12 +49,8 @@ std::string Expected(const Field& field) {
       Overloaded{
           [](const IntField& f) { return IntRange(f.least, f.most); },
           [](const AutoIntField& f) { return IntRange(f.least, f.most) + ", or auto"; },
-          [](const RealField& f) {
-            return fmt::format("a number from {:g} to {:g}", f.least, f.most);
-          },
-          [](const NullRealField& f) {
-            return fmt::format("a number from {:g} to {:g}, or null", f.least, f.most);
-          },
+          [](const RealField& f) { return RealRange(f.least, f.most); },
+          [](const NullRealField& f) { return RealRange(f.least, f.most) + ", or null"; },
           [](const TextField& f) { return f.expected; },
           [](const NullTextField& f) { return f.expected; },
           [](const ArgumentField& f) { return f.parameter.expected; },

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "config/named_paths.h"
 #include "config/network_name.h"
 #include "config/suggestions.h"
 #include "config/training_phases.h"
@@ -139,6 +141,17 @@ class Reader {
     config_.network.name.clear();
   }
 
+  // Throws InputError if the file or folder of one of `keys` is missing.
+  void CheckPaths(std::span<const std::string_view> keys) const {
+    const std::optional<MissingPath> missing = FindMissingPath(config_, keys);
+    if (!missing) return;
+    const std::string key(missing->key);
+    const auto phase = static_cast<std::size_t>(missing->phase);
+    const bool is_of_phase = phase > 0 && phase_origins_[phase - 1].contains(key);
+    const Origins& origins = is_of_phase ? phase_origins_[phase - 1] : origins_;
+    throw InputError(fmt::format("{}: {}", origins.at(key), missing->message));
+  }
+
   // Throws InputError if two keys contradict each other, in the run or in a phase of it.
   void CheckTogether() const {
     Validate(config_, [this](const auto& key, const auto& other, const auto& why) {
@@ -253,7 +266,7 @@ class Reader {
     const auto from = ParseNumber<double>(value.IsScalar() ? value.Scalar() : "");
     if (!from || !(*from > least && *from < 1)) {
       throw InputError(
-          fmt::format("{}: `from` is '{}', expected a number above {:g} and below 1: the share of "
+          fmt::format("{}: `from` is '{}', expected a number above {} and below 1: the share of "
                       "the run after which the phase begins",
                       at, value.IsScalar() ? value.Scalar() : "", least));
     }
@@ -339,7 +352,7 @@ bool IsOverridden(const std::vector<Override>& overrides, std::string_view key) 
 
 Override ParseOverride(std::string_view text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) {
+  if (equals == std::string_view::npos || equals == 0) {
     throw InputError(
         fmt::format("--set {}: expected KEY=VALUE, such as train.batch_size=1000", text));
   }
@@ -348,8 +361,10 @@ Override ParseOverride(std::string_view text) {
           .origin = fmt::format("--set {}", text)};
 }
 
-Config ParseConfig(const std::string& yaml, const std::string& name,
-                   const std::vector<Override>& overrides) {
+namespace {
+
+Config Parse(const std::string& yaml, const std::string& name,
+             const std::vector<Override>& overrides, std::span<const std::string_view> must_exist) {
   Config config;
   try {
     const YAML::Node document = OnlyDocument(yaml, name);
@@ -359,16 +374,24 @@ Config ParseConfig(const std::string& yaml, const std::string& name,
     reader.ReadOverrides();
     reader.ExpandNetworkName();
     reader.CheckTogether();
+    reader.CheckPaths(must_exist);
   } catch (const YAML::Exception& error) {
-    throw InputError(
-        fmt::format("{}:{}: not valid YAML: {}", name, error.mark.line + 1, error.msg));
+    throw InputError(fmt::format("{}:{}", name, DescribeYamlError(yaml, error)));
   }
   return config;
 }
 
-Config LoadConfig(const std::filesystem::path& path, const std::vector<Override>& overrides) {
+}  // namespace
+
+Config ParseConfig(const std::string& yaml, const std::string& name,
+                   const std::vector<Override>& overrides) {
+  return Parse(yaml, name, overrides, {});
+}
+
+Config LoadConfig(const std::filesystem::path& path, const std::vector<Override>& overrides,
+                  std::span<const std::string_view> must_exist) {
   const std::string yaml = ReadFile(path, kMostConfigBytes);
-  Config config = ParseConfig(yaml, path.string(), overrides);
+  Config config = Parse(yaml, path.string(), overrides, must_exist);
   if (OnlyDocument(yaml, path.string()).IsNull()) {
     LogWarning(
         fmt::format("{}: the config is empty, so every key has its default; the puzzle is {}. To "

@@ -72,4 +72,15 @@ YAML::Node OnlyDocument(const std::string& yaml, const std::string& file) {
   return YAML::Load(yaml);
 }
 
+std::string DescribeYamlError(const std::string& yaml, const YAML::Exception& error) {
+  std::istringstream lines(yaml);
+  std::string line;
+  for (int i = 0; i <= error.mark.line; ++i) std::getline(lines, line);
+  const std::string indentation = line.substr(0, line.find_first_not_of(" \t"));
+  return fmt::format("{}: not valid YAML: {}{}", error.mark.line + 1, error.msg,
+                     indentation.find('\t') == std::string::npos
+                         ? ""
+                         : "; the line is indented with a tab. Indent YAML with spaces, not tabs.");
+}
+
 }  // namespace tandem

@@ -18,4 +18,8 @@ inline constexpr std::int64_t kMostConfigBytes = std::int64_t{1} << 20;
 /// not YAML.
 YAML::Node OnlyDocument(const std::string& yaml, const std::string& file);
 
+/// Returns the line of `error` and why `yaml` is not YAML, for a message: "3: not valid YAML: ...".
+/// The text says so if the line is indented with tabs, which YAML does not allow.
+std::string DescribeYamlError(const std::string& yaml, const YAML::Exception& error);
+
 }  // namespace tandem

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <optional>
@@ -118,6 +119,12 @@ std::vector<SolvedPath> ReadSolvedPaths(const std::filesystem::path& file, const
     throw InputError(fmt::format(
         "{}: no solved path found; expected JSON lines with `state` and `moves`, as `tandem solve "
         "--out` writes them",
+        file.string()));
+  }
+  if (std::ranges::all_of(paths, [](const SolvedPath& path) { return path.actions.empty(); })) {
+    throw InputError(fmt::format(
+        "{}: no path has a move, so there is nothing to learn; expected paths from states that are "
+        "not goals",
         file.string()));
   }
   return paths;

@@ -26,7 +26,7 @@ struct SolvedPath {
 ///
 /// Every path is replayed. Throws InputError that names the file, the line and what is wrong: an
 /// action that does not exist or leaves the state unchanged, a path that does not end at a goal or
-/// that goes on after one, or a file without a path.
+/// that goes on after one, a file without a path, or a file whose paths have no move.
 std::vector<SolvedPath> ReadSolvedPaths(const std::filesystem::path& file, const Domain& domain);
 
 }  // namespace tandem

@@ -1,12 +1,9 @@
 #include "generate/supervised.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/timeline.h"
 #include "search/search.h"
-#include "tandem/error.h"
 
 namespace tandem {
 
@@ -20,12 +17,6 @@ SupervisedGenerator::SupervisedGenerator(const Domain& domain, const Config& con
       paths_(ReadSolvedPaths(config.generate.paths, domain)),
       arena_(static_cast<int>(*config.generate.workers)) {
   std::erase_if(paths_, [this](const SolvedPath& path) { return StatesOf(path) == 0; });
-  if (paths_.empty()) {
-    throw InputError(
-        fmt::format("{}: no path has a move, so there is no action to learn; expected "
-                    "paths from states that are not goals",
-                    config.generate.paths));
-  }
   double total = 0;
   for (const SolvedPath& path : paths_) {
     total += path.weight * static_cast<double>(StatesOf(path));

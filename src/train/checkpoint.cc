@@ -284,7 +284,7 @@ void Checkpoint::LoadModel(Network& net, const std::string& domain) const {
         std::string(NameOf(kActivations, net.spec().layers.activation)));
   LoadStateDict(entries.Dict("model").dict(), net.State(), file_);
   if (WeightsSha256(net.State()) != weights_sha256()) {
-    throw InputError(fmt::format(
+    throw DamagedFile(fmt::format(
         "{}: the SHA-256 of the weights does not match; the file is damaged. Use another "
         "checkpoint, or train again.",
         file_));

@@ -13,7 +13,7 @@
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "tensor/tensor_generator.h"
-#include "train/run_directory.h"
+#include "train/initial_network.h"
 
 namespace tandem {
 namespace {
@@ -75,14 +75,6 @@ std::optional<GradientReducer> MakeReducer(const std::optional<RankLinks>& links
 std::uint64_t SeedOf(const Config& config) { return static_cast<std::uint64_t>(config.seed); }
 
 }  // namespace
-
-std::unique_ptr<Network> MakeInitialNet(const Config& config, const DomainSpec& domain) {
-  auto net = MakeNetwork(NetworkFor(config.network, domain), SeedOf(config));
-  if (!config.network.init_from.empty()) {
-    Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(*net, domain.identity());
-  }
-  return net;
-}
 
 void CheckLaterPhases(const Config& run, std::int64_t current, Device& device) {
   for (std::int64_t phase = current + 1; phase <= std::ssize(run.phases); ++phase) {

@@ -24,10 +24,6 @@
 
 namespace tandem {
 
-/// Returns the network of a run before its first update, with random weights that depend on `seed`,
-/// or with the weights of `network.init_from`. Throws InputError if that checkpoint does not fit.
-std::unique_ptr<Network> MakeInitialNet(const Config& config, const DomainSpec& domain);
-
 /// Checks that the puzzle of `run` can do what the phases after phase `current` ask for, so that
 /// none of them fails once it begins. Builds their generators, with their balls around the goal,
 /// and drops them. Throws InputError that names the phase.

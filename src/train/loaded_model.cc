@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "config/unused_keys.h"
@@ -16,7 +17,7 @@
 #include "tandem/registry.h"
 #include "tensor/tensor_beam_search.h"
 #include "train/checkpoint.h"
-#include "train/components.h"
+#include "train/initial_network.h"
 #include "train/resolve.h"
 
 namespace tandem {
@@ -39,18 +40,29 @@ Config ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
   return config;
 }
 
+// Advice for a checkpoint.pt that is missing or damaged: a sentence, or "" if there is no best.pt.
+std::string AdviceToUseBest(const RunDirectory& run, const std::string& option) {
+  if (!std::filesystem::exists(run.best())) return "";
+  return fmt::format(" Use {} best, the network that solved most in validation.", option);
+}
+
 }  // namespace
 
 std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which,
                                    const std::string& option) {
-  if (which == "last") return run.checkpoint();
-  std::filesystem::path path = which == "best" ? run.best() : CheckpointIn(which);
+  const std::filesystem::path path = which == "last"   ? run.checkpoint()
+                                     : which == "best" ? run.best()
+                                                       : CheckpointIn(which);
   if (std::filesystem::exists(path)) return path;
+  const std::string folder = run.path().string();
+  if (which == "last") {
+    throw InputError(folder + " has no checkpoint.pt." + AdviceToUseBest(run, option));
+  }
   throw InputError(
       which == "best"
-          ? fmt::format("{} has no best.pt, because the run was not validated. Use {} last, or "
-                        "train with validation.every_updates above 0.",
-                        run.path().string(), option)
+          ? fmt::format("{} has no best.pt, which a run writes when it is validated "
+                        "(validation.every_updates above 0). Use {} last.",
+                        folder, option)
           : fmt::format("{} {}: expected last, best or an existing file", option, which));
 }
 
@@ -106,7 +118,14 @@ void LoadedModel::AddNetworksOf(const RunDirectory& run, const NetworkConfig& ne
           "last or best.",
           which));
     }
-    AddNetwork(CheckpointOf(run, which, "--checkpoint"), network);
+    try {
+      AddNetwork(CheckpointOf(run, which, "--checkpoint"), network);
+    } catch (const DamagedFile& error) {
+      const std::string advice = which == "last" ? AdviceToUseBest(run, "--checkpoint") : "";
+      if (advice.empty()) throw;
+      const std::string what = error.what();
+      throw DamagedFile(what + (what.ends_with('.') ? "" : ".") + advice);
+    }
   }
 }
 

@@ -2,16 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
 #include "config/fields.h"
+#include "config/named_paths.h"
 #include "domain/plugin.h"
 #include "nn/device.h"
 #include "nn/fused_support.h"
 #include "nn/gradient_step.h"
 #include "ranks/ranks.h"
+#include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/calibrate.h"
 #include "train/memory_plan.h"
@@ -56,6 +60,11 @@ Config WithWaysOf(const Device& device, Config config, const std::vector<Overrid
   return config;
 }
 
+// Throws InputError that names the key if the file or folder of one of `keys` is missing.
+void CheckPaths(const Config& config, std::span<const std::string_view> keys) {
+  if (const auto missing = FindMissingPath(config, keys)) throw InputError(missing->message);
+}
+
 void LogChanges(const Config& before, const Config& now) {
   for (const char* key : {"train.step", "inference.forward"}) {
     const std::string value = ValueText(now, key);
@@ -72,6 +81,7 @@ void LogChanges(const Config& before, const Config& now) {
 
 PreparedRun PrepareNew(const Config& asked, const Group* group, const Stopwatch& began,
                        const StopSignal& stop) {
+  CheckPaths(asked, kPathsOfNewRun);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   const std::shared_ptr<Device> device = DeviceFor(asked, group);
   PreparedRun run{.config = group == nullptr
@@ -87,6 +97,7 @@ PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::pa
                         const std::vector<Override>& overrides, const Group* group) {
   auto from = std::make_unique<Checkpoint>(file);
   const Config asked = ConfigToResume(directory, *from, overrides);
+  CheckPaths(asked, kPathsOfResumedRun);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   CheckNotComplete(asked, from->Counters(), directory.path());
   const std::shared_ptr<Device> device = DeviceFor(asked, group);

@@ -159,16 +159,23 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
   }
   for (const fs::path& file : {run.config(), run.checkpoint()}) {
     RequireNoPipe(file);
-    if (!fs::exists(file)) {
-      throw InputError(fmt::format("{} is not the folder of a run: it has no {}", path.string(),
-                                   file.filename().string()));
-    }
+    if (fs::exists(file)) continue;
+    if (file == run.checkpoint() && (fs::exists(run.best()) || !run.AllKept().empty())) continue;
+    throw InputError(fmt::format("{} is not the folder of a run: it has no {}", path.string(),
+                                 file.filename().string()));
   }
   return run;
 }
 
+void RunDirectory::RequireCheckpoint() const {
+  if (fs::exists(checkpoint())) return;
+  throw InputError(fmt::format("{} has no checkpoint.pt{}", path_.string(),
+                               fs::exists(best()) ? ", but it has best.pt" : ""));
+}
+
 RunDirectory RunDirectory::Reopen(const fs::path& path) {
   RunDirectory run = Open(path);
+  run.RequireCheckpoint();
   run.Lock();
   run.RemovePartialFiles();
   return run;
@@ -189,9 +196,11 @@ void RunDirectory::RemovePartialFiles() const {
   }
 }
 
-// Keeps the lines of a file of JSON lines whose `update` is below `updates`.
-void RunDirectory::KeepLinesOf(const fs::path& file, std::int64_t updates) {
-  if (!fs::exists(file)) return;
+// Keeps the lines of a file of JSON lines whose `update` is below `updates`. Returns the update of
+// the first line, or nothing if no line is kept.
+std::optional<std::int64_t> RunDirectory::KeepLinesOf(const fs::path& file, std::int64_t updates) {
+  if (!fs::exists(file)) return std::nullopt;
+  std::optional<std::int64_t> first;
   std::istringstream old(ReadFile(file));
   std::string kept;
   std::string text;
@@ -203,10 +212,12 @@ void RunDirectory::KeepLinesOf(const fs::path& file, std::int64_t updates) {
     if (update == line.end() || !update->is_number_integer()) {
       LogWarning(where + ": expected a JSON object with `update`; the line is removed");
     } else if (update->get<std::int64_t>() < updates) {
+      if (!first) first = update->get<std::int64_t>();
       kept += text + "\n";
     }
   }
   WriteFileAtomically(file, kept);
+  return first;
 }
 
 void RunDirectory::AddToLastMetrics(std::int64_t update, const nlohmann::ordered_json& more) const {
@@ -284,7 +295,16 @@ void RunDirectory::KeepBestOf(std::optional<std::int64_t> update, std::int64_t n
 }
 
 void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> best_update) const {
-  KeepLinesOf(metrics(), updates);
+  const std::int64_t first = KeepLinesOf(metrics(), updates).value_or(updates);
+  if (first > 0) {
+    LogWarning(fmt::format(
+        "{}: {}; expected lines from update 0 on. The run goes on, but its metrics and reports "
+        "will lack the {} before",
+        metrics().string(),
+        first < updates ? fmt::format("the first line is that of update {}", first)
+                        : "there is no line of an earlier update",
+        Counted(first, "update")));
+  }
   KeepLinesOf(shards(), updates);
   RemoveKeptAfter(updates);
   for (const std::int64_t next : Previous()) {

@@ -47,8 +47,12 @@ class RunDirectory {
   /// folders of a stream.
   void Abandon() const;
 
-  /// Opens the folder of an existing run for reading. Throws InputError that names a missing file.
+  /// Opens the folder of an existing run for reading. Throws InputError that names a missing file:
+  /// a run has config.yaml, and checkpoint.pt unless another of its networks is there.
   static RunDirectory Open(const std::filesystem::path& path);
+
+  /// Throws InputError if there is no checkpoint.pt. A run cannot be continued without it.
+  void RequireCheckpoint() const;
 
   /// Opens the folder of an existing run to continue it. Removes partly written files that a killed
   /// program left. Throws InputError if a file is missing or another program holds the lock.
@@ -111,9 +115,9 @@ class RunDirectory {
 
   /// Goes back to the files of a checkpoint after `updates` updates. Removes the lines of
   /// metrics.jsonl and shards.jsonl of later updates and, with a warning, lines that are not JSON
-  /// or do not match their hash. Removes the kept networks and the previous checkpoints of later
-  /// updates, and summary.json. Restores best.pt to the network after `best` updates, or removes
-  /// it.
+  /// or do not match their hash. Warns if metrics.jsonl does not reach back to update 0. Removes
+  /// the kept networks and the previous checkpoints of later updates, and summary.json. Restores
+  /// best.pt to the network after `best` updates, or removes it.
   void GoBackTo(std::int64_t updates, std::optional<std::int64_t> best) const;
 
  private:
@@ -126,7 +130,8 @@ class RunDirectory {
   static void KeepAs(const std::filesystem::path& file, const std::filesystem::path& aside);
   static void Append(const std::filesystem::path& file, const std::string& lines);
   static void Sync(const std::filesystem::path& file);
-  static void KeepLinesOf(const std::filesystem::path& file, std::int64_t updates);
+  static std::optional<std::int64_t> KeepLinesOf(const std::filesystem::path& file,
+                                                 std::int64_t updates);
   void RemoveKeptAfter(std::int64_t updates) const;
   void KeepBestOf(std::optional<std::int64_t> update, std::int64_t newest) const;
   bool IsAbandonedClaim() const;

@@ -243,6 +243,19 @@ TEST(Text, PrintableEscapesWhatATerminalWouldObey) {
   EXPECT_EQ(Printable(std::string(1, '\xc2')), "\xc2");
 }
 
+TEST(Text, ShellWordIsThePathToAShell) {
+  EXPECT_EQ(ShellWord("runs/first-1.2_b"), "runs/first-1.2_b");
+  EXPECT_EQ(ShellWord("runs/Würfel"), "runs/Würfel");
+  EXPECT_EQ(ShellWord("my run"), "'my run'");
+  EXPECT_EQ(ShellWord("$HOME;\"`*"), "'$HOME;\"`*'");
+  EXPECT_EQ(ShellWord("~/run"), "'~/run'");
+  EXPECT_EQ(ShellWord("it's"), R"('it'\''s')");
+  EXPECT_EQ(ShellWord("-run"), "./-run");
+  EXPECT_EQ(ShellWord("-my run"), "'./-my run'");
+  EXPECT_EQ(ShellWord("one\ntwo's \\"), R"($'one\012two\'s \\')");
+  EXPECT_EQ(ShellWord(""), "''");
+}
+
 TEST(Text, ParseNumberTakesTheWholeTextOrNothing) {
   EXPECT_EQ(ParseNumber<int>("-12"), -12);
   EXPECT_EQ(ParseNumber<double>("2.5e-1"), 0.25);

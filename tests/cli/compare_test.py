@@ -66,6 +66,12 @@ class Compare(CliTest):
         self.assertEqual(sum(title.startswith("fill ") for title in titles), 2 * 4)
         self.assertEqual(sum(title.startswith("update ") for title in titles), 2 * 4)
 
+    def test_a_schedule_favours_a_run_only_over_another_one(self):
+        warning = "favour the run that ends first"
+        decreasing = ("--set", "optimizer.schedule=cosine", "--seeds", "1")
+        self.assertIn(warning, self.compare("--out", "two", *decreasing)[0])
+        self.assertNotIn(warning, self.compare("--out", "one", "--modes", "async", *decreasing)[0])
+
     def test_ranks_share_each_batch(self):
         out, _ = self.compare("--modes", "async", "--ranks", "1,2", "--out", "all", "--json", "figures.json")
         self.assertIn("async ranks=2", out)
@@ -147,6 +153,9 @@ class Compare(CliTest):
                 (["--vary", "pipeline.mode=async,sequential"], "use --modes instead"),
                 (["--json", "missing/figures.json"], "expected a file name in an existing folder"),
                 (["--vary", "prefetch.depth=1"], "expected two values or more"),
+                (["--vary", "prefetch.depth=1,1"], "--vary prefetch.depth: 1,1: `1` is listed twice"),
+                (["--json", "small.yaml"], "--json small.yaml: this is the config; choose another file"),
+                (["--json", "all/compare.svg"], "this is also the file of --out; choose another file"),
                 (["--vary", "prefetch.deep=1,2"], "unknown key `prefetch.deep`"),
                 (["--seeds", "1,x"], "--seeds x: `seed` is 'x'"),
                 (["--set", "train.max_updates=auto", "--set", "train.max_seconds=5"],

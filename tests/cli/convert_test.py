@@ -107,6 +107,13 @@ class Convert(CliTest):
             self.assertIn(f"tandem: states.txt:4: {message}", error)
             self.assertFalse((self.folder / "new").exists())
 
+    def test_does_not_replace_the_states(self):
+        states = self.write("states.txt", SOLVED + "\n")
+        _, error = self.run_tandem("convert", "--to", "deepxube", "--states", states, "--out",
+                                   "states.txt", code=2)
+        self.assertIn("--out states.txt: this is the file of the states; choose another file", error)
+        self.assertEqual(states.read_text(), SOLVED + "\n")
+
     def test_names_lines_without_a_valid_state(self):
         for line in ('{"id": 1}', '{"state": 5}', '{"state": "'):
             self.write("states.txt", SOLVED + "\n" + line)

@@ -45,6 +45,14 @@ class Evaluate(CliTest):
         self.assertEqual(out, "")
         return error
 
+    def test_says_if_two_names_are_the_same_network(self):
+        run = self.train()
+        shutil.copy(run / "checkpoint.pt", run / "best.pt")
+        out, log = self.run_tandem("evaluate", run, "--states", self.states(), "--checkpoints",
+                                   "best,last")
+        self.assertEqual(log.count("last is the same network as best"), 1)
+        self.assertRegex(out.splitlines()[1], r"^best ")
+
     def test_evaluates_every_checkpoint_and_names_the_one_that_solves_best(self):
         run = self.train()
         self.assertEqual(sorted(p.name for p in run.glob("checkpoint-*")),
@@ -166,6 +174,14 @@ class Evaluate(CliTest):
                       self.error_of(run, "--states", states, "--json", "no/results.json"))
         self.assertIn("--json states.jsonl: this is the file of the states",
                       self.error_of(run, "--states", states, "--json", "states.jsonl"))
+        self.assertIn("--figure ./aa: this is also the file of --json; choose another file",
+                      self.error_of(run, "--states", states, "--json", "aa", "--figure", "./aa"))
+        self.assertIn("evaluation.svg: this is also the file of --json; choose another file",
+                      self.error_of(run, "--states", states, "--checkpoints", "all", "--json",
+                                    run / "evaluation.svg"))
+        self.assertIn(f"--json {run}/config.yaml: a run writes this file into its folder",
+                      self.error_of(run, "--states", states, "--json", run / "config.yaml"))
+        self.assertFalse((self.folder / "aa").exists())
 
     def test_rejects_checkpoints_that_do_not_fit_before_the_first_search(self):
         run = self.train()

@@ -233,7 +233,8 @@ class Export(CliTest):
     def test_network_for_another_puzzle_is_refused_with_the_shape(self):
         weights, _ = self.export(self.train(), "deepxube")
         _, error = self.run_tandem("import", weights, "--out", "cube", code=2)
-        self.assertIn("tensor 'heur.0.weight' has shape [24, 16], expected [24, 324]", error)
+        self.assertIn("tensor 'heur.0.weight' has shape [24, 16], expected [24, 324], for cube3:stickers, "
+                      "the default puzzle. Name the puzzle with --config or --set domain.name.", error)
         self.assertFalse((self.folder / "cube").exists())
 
     def test_errors_name_the_file_and_what_to_do(self):
@@ -248,6 +249,9 @@ class Export(CliTest):
         _, error = self.run_tandem("export", run, "--format", "pytorch", "--out",
                                    run / "checkpoint.pt", code=2)
         self.assertIn("this is the checkpoint to export", error)
+        _, error = self.run_tandem("export", run, "--format", "pytorch", "--out", run / "config.yaml",
+                                   code=2)
+        self.assertIn("a run writes this file into its folder", error)
         shutil.rmtree(run)
         run = self.train(CONFIG, "--set", "network.norm=layer")
         _, error = self.run_tandem("export", run, "--format", "deepxube", "--out", "x", code=2)

@@ -58,6 +58,10 @@ class Init(CliTest):
             self.assertEqual(log, f"next: tandem train {number}.yaml\n")
             self.run_tandem("train", f"{number}.yaml", "--out", f"run{number}", *IN_SMALL)
 
+    def test_the_next_command_can_be_pasted_into_a_shell(self):
+        _, log = self.run_tandem("init", "cube3", "--out", "my cube's.yaml")
+        self.assertEqual(log, "next: tandem train 'my cube'\\''s.yaml'\n")
+
     def test_keeps_a_file_that_exists(self):
         self.write("mine.yaml", "seed: 5\n")
         _, error = self.run_tandem("init", "cube3", "--out", "mine.yaml", code=2)

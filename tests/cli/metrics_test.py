@@ -66,6 +66,30 @@ class Metrics(CliTest):
         _, error = self.run_tandem("metrics", "run", code=2)
         self.assertIn("run/metrics.jsonl: no such file; expected the folder of a run", error)
 
+    def test_metrics_without_an_update_are_bad_input(self):
+        for text in ("", "\n", '{"upd'):
+            self.write("run/metrics.jsonl", text)
+            out, error = self.run_tandem("metrics", "run", code=2)
+            self.assertEqual(out, "")
+            self.assertIn("run/metrics.jsonl: no updates found; expected one line per update", error)
+
+    def test_does_not_replace_files_of_the_run(self):
+        line = '{"update": 0}\n'
+        self.write("run/metrics.jsonl", line)
+        self.write("run/config.yaml", "{}\n")
+        _, error = self.run_tandem("metrics", "run", "--csv", "run/metrics.jsonl", code=2)
+        self.assertIn("--csv run/metrics.jsonl: this is the file of the metrics", error)
+        for name in ("config.yaml", "summary.json", "checkpoint.pt", "best-3.pt", "previous-2.pt",
+                     "checkpoint-10.pt", "shards.jsonl", "trace.json", "replay-4.bin",
+                     "events.out.tfevents.1.host"):
+            _, error = self.run_tandem("metrics", "run", "--csv", f"run/{name}", code=2)
+            self.assertIn(f"--csv run/{name}: a run writes this file into its folder", error)
+        self.assertEqual((self.folder / "run/metrics.jsonl").read_text(), line)
+        self.assertEqual((self.folder / "run/config.yaml").read_text(), "{}\n")
+        for name in ("run/metrics.csv", "config.yaml", "/dev/null"):  # the last two are of no run
+            self.run_tandem("metrics", "run", "--csv", name)
+        self.run_tandem("metrics", "run", "--csv", "run/metrics.csv")  # and again
+
     def test_writes_a_file_with_the_figures_of_a_run(self):
         (self.folder / "run").rmdir()
         run = self.train_small("--set", "validation.every_updates=2")

@@ -103,6 +103,16 @@ generators:
                               ("hlep", "move 1 is 'hlep', expected one of U U' D")]:
             self.assertIn(message, self.play(f"  {line} \r\n", "cube3"))
 
+    def test_a_message_escapes_bytes_that_are_no_text(self):
+        result = subprocess.run([TANDEM, "play", "cube3"], input=b"R\0x\n\x9b\xff\n\x1b[2J\nR\nstate\n",
+                                capture_output=True, timeout=120)
+        self.assertEqual(result.returncode, 0)
+        out = result.stdout.decode()  # fails if the output is not UTF-8
+        for shown in ("move 1 is 'R\\x00x', expected one of", "move 1 is '\ufffd\ufffd', expected",
+                      "move 1 is '\\x1b[2J', expected"):
+            self.assertIn(shown, out)
+        self.assertTrue(out.endswith(AFTER_R + "\n"), out)
+
     def test_help_lists_the_commands(self):
         out = self.play("help\n", "cube3")
         for word in ("undo [N]", "scramble [N]", "reset", "hint", "solve", "state", "quit"):

@@ -27,6 +27,15 @@ class Show(CliTest):
         texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
         self.assertEqual(texts, ["1", "2", "3", "4", "5", "6", "7", "8"])
 
+    def test_an_svg_does_not_replace_the_file_of_the_puzzle(self):
+        rules = "goal: [0, 1, 2]\ngenerators: {a: (0 1), b: (1 2)}\n"
+        file = self.write("my.yaml", rules)
+        (self.folder / "link.svg").symlink_to(file)
+        for svg in ("my.yaml", file, "link.svg"):
+            _, error = self.run_tandem("show", "permutation:my.yaml", "--svg", svg, code=2)
+            self.assertIn(f"--svg {svg}: this is the file of the puzzle; choose another file", error)
+        self.assertEqual(file.read_text(), rules)
+
     def test_random_states_depend_only_on_the_seed(self):
         once, again, other = (
             self.run_tandem("show", "npuzzle:4", "--random", "30", "--seed", seed)[0]

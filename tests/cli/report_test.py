@@ -168,6 +168,11 @@ class Report(CliTest):
         run = self.train()
         _, error = self.run_tandem("report", run, "--out", "/nowhere/page.html", code=2)
         self.assertIn("/nowhere/page.html", error)
+        for name, message in (("config.yaml", "a run writes this file into its folder"),
+                              ("evaluation.json", "this is the evaluation that the report shows")):
+            _, error = self.run_tandem("report", run, "--no-puzzle", "--out", run / name, code=2)
+            self.assertIn(f"--out {run / name}: {message}", error)
+        self.assertIn("npuzzle", (run / "config.yaml").read_text())
         for file in ("trace.json", "evaluation.json"):
             (run / file).write_text("{}")
             _, error = self.run_tandem("report", run, "--no-puzzle", code=2)

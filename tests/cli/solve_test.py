@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -467,6 +468,13 @@ class Solve(CliTest):
         self.assertIn("--search depth-first: `search.method` is 'depth-first', expected one of "
                       "beam, anytime_beam, astar", error)
 
+    def test_states_of_another_puzzle_end_with_the_name_of_the_puzzle(self):
+        run = self.train_small()
+        states = self.write("tiles.txt", "1 2 3 4 0 5 7 8 6\n1 2 3 4 5 6 7 8 0\n")
+        _, error = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+        self.assertRegex(error, r"tiles.txt: 2 of 2 states cannot be read. Expected states of "
+                                rf"cube3\S*, the puzzle of {run}\.")
+
     def test_bytes_that_are_not_text_are_an_error_of_their_line(self):
         run = self.train_small()
         states = self.folder / "odd.txt"
@@ -484,6 +492,17 @@ class Solve(CliTest):
         self.assertIn("this is the file of the states",
                       self.run_tandem(*solve, "--out", states, code=2)[1])
         self.assertEqual(states.read_text(), SOLVED + "\n")
+        for name, why in [("checkpoint.pt", "this is a checkpoint"),
+                          ("config.yaml", "a run writes this file into its folder"),
+                          ("metrics.jsonl", "a run writes this file into its folder")]:
+            before = (run / name).read_bytes()
+            _, error = self.run_tandem(*solve, "--out", run / name, code=2)
+            self.assertIn(f"--out {run / name}: {why}", error)
+            self.assertEqual((run / name).read_bytes(), before)
+        copy = shutil.copy(run / "checkpoint.pt", self.folder / "net.pt")
+        _, error = self.run_tandem(*solve, "--checkpoint", copy, "--out", copy, code=2)
+        self.assertIn("this is a checkpoint; choose another file", error)
+        self.run_tandem(*solve, "--out", run / "solved.jsonl")
         self.assertIn("No such file", self.run_tandem(*solve, "--out", "no/r.jsonl", code=2)[1])
         self.run_tandem(*solve, "--limit", 0, code=2)
         self.run_tandem(*solve, "--limit", -1, code=2)

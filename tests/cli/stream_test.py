@@ -196,6 +196,14 @@ class Refusing(Streams):
         error = self.run_tandem("generate", "--follow", self.run_folder, code=2)[1]
         self.assertIn("the run has `data.source: live`, so it takes no rows", error)
 
+    def test_a_generator_that_is_stopped_while_it_waits_says_that_there_is_no_run(self):
+        generator = self.start_generator("early")
+        self.wait_until(lambda: "waiting for" in generator.err.read_text(), generator)
+        generator.send_signal(signal.SIGTERM)
+        log = self.finish(generator, code=143)
+        self.assertIn("never appeared, so nothing was generated", log)
+        self.assertNotIn("the run goes on", log)
+
     def test_a_generator_may_not_change_the_rows(self):
         self.finish(self.start_trainer("data.live_share=0.5", "train.max_updates=1"))
         manifest = self.run_folder / "published" / "manifest.json"

@@ -138,6 +138,21 @@ class Train(CliTest):
                                    code=2)
         self.assertIn("trained with `network.activation: silu`, expected relu", error)
 
+    def test_a_run_that_trains_nothing_asks_for_more_time(self):
+        _, log = self.run_tandem("train", self.write("small.yaml", SMALL), "--out", self.folder / "run",
+                                 "--set", "train.max_seconds=0.001")
+        self.assertIn("training 1 thread ", log)
+        self.assertIn("nothing was trained: the time limit came before the first iteration; raise "
+                      "train.max_seconds (now 0.001)", log)
+        self.assertNotIn("next: ", log)
+        self.assertNotIn("of CPU time", log)
+
+    def test_a_missing_file_is_named_with_its_key(self):
+        _, error = self.run_tandem("train", self.write("small.yaml", SMALL + "replay: {updates: 3}\n"),
+                                   "--out", self.folder / "run", "--set", "replay.map_to=/none", code=2)
+        self.assertIn("--set replay.map_to=/none: `replay.map_to`: /none: no such folder", error)
+        self.assertFalse((self.folder / "run").exists())
+
     def test_convolutions_train_on_a_board_only(self):
         convolutions = ("--set", "network.kind=resnet_2d", "--set", "network.norm=batch", "--set",
                         "network.channels=8")

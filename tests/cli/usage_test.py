@@ -50,6 +50,45 @@ class Help(CliTest):
                      ("convert", "--to", "deepcubea", SOLVED, "--out", "/nowhere/cube.txt")):
             self.assertIn("cannot write /nowhere/cube", self.run_tandem(*args, code=2)[1])
 
+    def test_an_empty_value_is_bad_usage(self):
+        for args, message in [
+                (["train", "x.yaml", "--out", ""], "train: --out: expected a folder, found nothing"),
+                (["train", ""], "train: config: expected a config, found nothing"),
+                (["train", "--resume", ""], "--resume: expected the folder of a run, found nothing"),
+                (["solve", "--model", "", "--states", "x"], "--model: expected the folder of a run, found"),
+                (["solve", "--model", "x", "--states", ""], "--states: expected a file, found nothing"),
+                (["evaluate", "x", "--states", "x", "--json", ""], "--json: expected a file, found"),
+                (["generate", "--follow", ""], "--follow: expected the folder of a run, found nothing"),
+                (["metrics", "x", "--csv", ""], "--csv: expected a file, found nothing"),
+                (["show", "cube3", ""], "show: --state: expected a state, found nothing"),
+                (["convert", "", "--states", "x"], "convert: state: expected a state, found nothing"),
+                (["domains", ""], "domains: name: expected a puzzle, found nothing"),
+                (["domains", "--plugin", ""], "domains: --plugin: expected a file, found nothing"),
+        ]:
+            with self.subTest(args):
+                out, error = self.run_tandem(*args, code=2)
+                self.assertEqual(out, "")
+                self.assertIn(message, error)
+
+    def test_an_empty_list_of_moves_is_a_value(self):
+        self.assertEqual(self.run_tandem("apply", "cube3", "--state", SOLVED, "--moves", "")[0],
+                         SOLVED + "\n")
+        self.run_tandem("show", "cube3", "--scramble", "")
+
+    def test_full_standard_output_is_named_with_the_reason(self):
+        # The reference does not fit into the buffer of standard output, a list of puzzles does.
+        for args in (["domains"], ["config", "--reference"], ["play", "cube3"], ["--help"]):
+            with self.subTest(args), open("/dev/full", "wb") as full:
+                program = subprocess.run([TANDEM, *args], stdin=subprocess.DEVNULL, stdout=full,
+                                         stderr=subprocess.PIPE, text=True)
+                self.assertEqual(program.returncode, 1)
+                self.assertEqual(program.stderr, "tandem: cannot write standard output: "
+                                                 "No space left on device\n")
+
+    def test_help_has_the_exit_code_of_a_closed_pipe(self):
+        for command in ([], ["train"], ["generate"], ["solve"], ["evaluate"]):
+            self.assertRegex(self.run_tandem(*command, "--help")[0], r"141 stopped because the\s+reader")
+
     def test_loads_libtorch_only_where_it_is_needed(self):
         linked = subprocess.run(["ldd", TANDEM], capture_output=True, text=True, check=True).stdout
         self.assertIn("libtandem.so", linked)
@@ -74,6 +113,7 @@ class Domains(CliTest):
         listed = self.run_tandem("domains")[0]
         self.assertIn("npuzzle[:SIZE]  ", listed)
         self.assertIn("cube2[:INPUT]  ", listed)
+        self.assertIn("permutation[:FILE]  your own puzzle: a YAML file", listed)
         out, _ = self.run_tandem("domains", "npuzzle:4")
         self.assertIn("npuzzle:4: ", out)
         self.assertIn("a whole number from 3 to 7 (default 4)", out)
@@ -129,6 +169,8 @@ class Config(CliTest):
         wrong = self.write("wrong.yaml", "train:\n  batchsize: 5\n")
         _, error = self.run_tandem("config", wrong, code=2)
         self.assertIn("wrong.yaml:2: unknown key `train.batchsize`; did you mean", error)
+        _, error = self.run_tandem("config", config, "--set", "=5", code=2)
+        self.assertIn("--set =5: expected KEY=VALUE, such as train.batch_size=1000", error)
 
     def test_json_has_typed_values(self):
         config = self.write("small.yaml", SMALL)

@@ -86,6 +86,7 @@ TEST(Variants, ListErrorsSayWhatWasExpected) {
   };
   expect("prefetch.depth", "expected KEY=VALUE1,VALUE2");
   expect("=1,2", "expected KEY=VALUE1,VALUE2");
+  expect("prefetch.depth=1,1", "--vary prefetch.depth: 1,1: `1` is listed twice");
   expect("train.max_updates=1,2", "all runs do the same updates");
   expect("train.max_seconds=1,2", "all runs do the same updates");
   expect("prefetch.depth=4", "expected two values or more, such as prefetch.depth=1,2");

@@ -3,14 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "config/error_for.h"
 #include "config/fields.h"
 #include "config/load.h"
+#include "config/named_paths.h"
 #include "config/network_kinds.h"
 #include "config/write.h"
 #include "support/source_folder.h"
+#include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -217,6 +220,12 @@ TEST(Config, WrongValueErrorNamesLineAndExpectedValues) {
       "my.yaml:1: `generate.workers` is '-1', expected a whole number from 1 to 1,024, or auto");
   EXPECT_EQ(ErrorFor("optimizer: {beta1: nan}\n"),
             "my.yaml:1: `optimizer.beta1` is 'nan', expected a number from 0 to 0.999999");
+  EXPECT_EQ(ErrorFor("train: {ema_decay: 1}\n"),
+            "my.yaml:1: `train.ema_decay` is '1', expected a number from 0 to 0.9999999");
+  EXPECT_EQ(ErrorFor("train: {max_seconds: -1}\n"),
+            "my.yaml:1: `train.max_seconds` is '-1', expected a number from 0 to 1,000,000,000");
+  EXPECT_EQ(ErrorFor("optimizer: {epsilon: 0}\n"),
+            "my.yaml:1: `optimizer.epsilon` is '0', expected a number from 1e-30 to 1");
   EXPECT_EQ(ErrorFor("pipeline: {mode: fast}\n"),
             "my.yaml:1: `pipeline.mode` is 'fast', expected one of async, sequential, one_fill, "
             "sync_main");
@@ -247,6 +256,10 @@ TEST(Config, RejectsListsMapsAndRepeatedKeys) {
   EXPECT_EQ(ErrorFor("seed: 1\nseed: 2\n"),
             "my.yaml:2: `seed` is set twice, first at my.yaml:1. Remove one.");
   EXPECT_EQ(ErrorFor("seed: 1\n  bad: [\n").substr(0, 30), "my.yaml:2: not valid YAML: ill");
+  EXPECT_EQ(ErrorFor("train:\n\tbatch_size: 10\n"),
+            "my.yaml:2: not valid YAML: illegal map value; the line is indented with a tab. Indent "
+            "YAML with spaces, not tabs.");
+  EXPECT_EQ(ErrorFor("seed: 1\n  bad: [\t\n").find("tab"), std::string::npos);
   EXPECT_EQ(ErrorFor("", {"seed"}),
             "--set seed: expected KEY=VALUE, such as train.batch_size=1000");
 }
@@ -372,6 +385,48 @@ TEST(Config, UnknownDomainErrorNamesKnownAndNearest) {
   EXPECT_EQ(ErrorFor("domain: {name: wobbly}\n"),
             "my.yaml:1: `domain.name` is 'wobbly', expected one of " + KnownDomains() +
                 ". For a puzzle from a plug-in, add --plugin FILE.");
+}
+
+// The error of reading `yaml` from a file my.yaml, without its folder, if the paths of a new run
+// must exist.
+std::string ErrorOfNewRun(const std::string& yaml, const std::vector<std::string>& sets = {}) {
+  const TempFolder temp;
+  const std::filesystem::path file = temp.path() / "my.yaml";
+  std::ofstream(file) << yaml;
+  std::vector<Override> overrides;
+  for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+  try {
+    LoadConfig(file, overrides, kPathsOfNewRun);
+  } catch (const InputError& error) {
+    const std::string message = error.what();
+    const std::string folder = temp.path().string() + "/";
+    return message.starts_with(folder) ? message.substr(folder.size()) : message;
+  }
+  return "";
+}
+
+TEST(Config, MissingPathErrorNamesTheKeyAndWhereItWasSet) {
+  EXPECT_EQ(ErrorOfNewRun("seed: 1\nvalidation:\n  file: /none.jsonl\n"),
+            "my.yaml:3: `validation.file`: /none.jsonl: no such file");
+  EXPECT_EQ(ErrorOfNewRun("", {"network.init_from=/none"}),
+            "--set network.init_from=/none: `network.init_from`: /none: no such file or folder");
+  EXPECT_EQ(ErrorOfNewRun("replay: {updates: 3, map_to: /none}\n"),
+            "my.yaml:1: `replay.map_to`: /none: no such folder");
+  EXPECT_EQ(ErrorOfNewRun("replay: {updates: 3, map_to: /dev/null}\n"),
+            "my.yaml:1: `replay.map_to`: /dev/null: not a folder");
+  EXPECT_EQ(ErrorOfNewRun("data: {source: shards, path: /none}\n"),
+            "my.yaml:1: `data.path`: /none: no such folder");
+  EXPECT_EQ(ErrorOfNewRun("generate: {target: supervised, paths: /none}\n"),
+            "my.yaml:1: `generate.paths`: /none: no such file");
+  EXPECT_EQ(ErrorOfNewRun("phases:\n  - from: 0.5\n    generate: {target: supervised,\n"
+                          "      paths: /none}\n"),
+            "my.yaml:4: `generate.paths`: /none: no such file");
+}
+
+TEST(Config, MissingPathIsNoErrorIfNothingUsesIt) {
+  EXPECT_EQ(ErrorOfNewRun("validation: {every_updates: 0, file: /none.jsonl}\n"), "");
+  EXPECT_EQ(ErrorOfNewRun("replay: {map_to: /none}\n"), "");
+  EXPECT_EQ(ErrorFor("network: {init_from: /none}\n"), "");  // as when a run's config is read
 }
 
 TEST(Config, ParameterOfAPuzzleIsAKey) {

@@ -201,6 +201,16 @@ TEST(PuzzleFile, ErrorsNameOtherMistakes) {
   EXPECT_THROW(MakeDomain("permutation:/tmp"), InputError);
 }
 
+TEST(PuzzleFile, RejectsGeneratorsThatNeverChangeTheGoal) {
+  const std::string generators = "generators:\n  L: \"(0 1 2)\"\n";
+  EXPECT_EQ(ErrorFor("goal: [1, 1, 1, 1]\n" + generators),
+            "my.yaml:3: generators: no generator changes the goal, so there is nothing to solve; "
+            "expected one that moves different labels");
+  EXPECT_THAT(ErrorFor("goal: [1, 1, 1, 2]\n" + generators),
+              testing::HasSubstr("no generator changes"));
+  EXPECT_EQ(ErrorFor("goal: [1, 1, 1, 2]\n" + generators + "  R: \"(2 3)\"\n"), "");
+}
+
 TEST(PuzzleFile, RejectsFilesThatAreTooLarge) {
   const std::string goal = "goal: [a, b]\n";
   EXPECT_EQ(ErrorFor(goal + "generators: {R: \"(0 1)\"}\n# " + std::string(1 << 20, 'x')),

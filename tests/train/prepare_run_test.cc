@@ -71,6 +71,15 @@ TEST_F(RunOfAnotherMachine, KeepsAStepThatTheUserNames) {
   EXPECT_EQ(rest.config.inference.forward, InferenceForward::kOperators);
 }
 
+TEST_F(RunOfAnotherMachine, MissingPathErrorNamesTheKey) {
+  EXPECT_NO_THROW(Rest({ParseOverride("replay.map_to=/none")}));  // replay.updates is 0
+  const Config config =
+      ParseConfig(kOddWidth, "small.yaml",
+                  {ParseOverride("replay.updates=1"), ParseOverride("replay.map_to=/none")});
+  EXPECT_THAT([&] { PrepareNew(config, /*group=*/nullptr, Stopwatch(), never_); },
+              ThrowsMessage<InputError>("`replay.map_to`: /none: no such folder"));
+}
+
 TEST(PrepareNew, RefusesARunBeyondItsMemoryLimit) {
   const Config config =
       ParseConfig(kOddWidth, "small.yaml", {ParseOverride("memory.allocated_limit_gib=1e-6")});

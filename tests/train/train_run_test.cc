@@ -2,6 +2,7 @@
 #include "train/train_run.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -33,7 +34,7 @@
 #include "tandem/registry.h"
 #include "train/calibrate.h"
 #include "train/checkpoint.h"
-#include "train/components.h"
+#include "train/initial_network.h"
 #include "train/loaded_model.h"
 #include "train/tensorboard.h"
 
@@ -41,6 +42,8 @@ namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 constexpr const char* kSmall =
     "network: {width: 32, blocks: 1}\n"
@@ -439,6 +442,58 @@ TEST_F(InFolder, SavedConfigRepeatsTheRun) {
   const RunSummary first = RunToTheEnd({"seed=9"}, RunDirectory::Create(folder_));
   const Config saved = LoadConfig(folder_ / "config.yaml");
   EXPECT_EQ(TrainToTheEnd(saved, OpenDevice("cpu")).weights_sha256, first.weights_sha256);
+}
+
+TEST_F(InFolder, LostMetricsAreReported) {
+  const auto warning_of = [&](const std::string& lines) {
+    const TempFolder temp;
+    const RunDirectory run = RunDirectory::Create(temp.path() / "run");
+    if (!lines.empty()) WriteFileAtomically(run.metrics(), lines);
+    testing::internal::CaptureStderr();
+    run.GoBackTo(2, std::nullopt);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(warning_of(""), HasSubstr("metrics.jsonl: there is no line of an earlier update; "
+                                        "expected lines from update 0 on."));
+  EXPECT_THAT(warning_of("{\"update\": 1}\n"),
+              HasSubstr("metrics.jsonl: the first line is that of update 1; expected lines"));
+  EXPECT_EQ(warning_of("{\"update\": 0}\n{\"update\": 1}\n"), "");
+}
+
+TEST_F(InFolder, BestNetworkCanBeUsedWithoutTheCheckpoint) {
+  RunToTheEnd({}, RunDirectory::Create(folder_));
+  WriteFileAtomically(folder_ / "checkpoint.pt", "damaged");
+  const ModelArgs last{.runs = {folder_.string()}, .checkpoints = {"last"}, .overrides = {}};
+  const ModelArgs best{.runs = {folder_.string()}, .checkpoints = {"best"}, .overrides = {}};
+  EXPECT_THAT([&] { LoadedModel{last}; },
+              ThrowsMessage<InputError>(HasSubstr(". Use --checkpoint best, the network that")));
+  fs::remove(folder_ / "checkpoint.pt");
+  EXPECT_NO_THROW(LoadedModel{best});
+  EXPECT_THAT([&] { LoadedModel{last}; },
+              ThrowsMessage<InputError>(HasSubstr("has no checkpoint.pt. Use --checkpoint best")));
+  EXPECT_THAT([&] { RunDirectory::Reopen(folder_); },
+              ThrowsMessage<InputError>(HasSubstr("has no checkpoint.pt")));
+  fs::remove(folder_ / "best.pt");
+  EXPECT_THAT([&] { RunDirectory::Open(folder_); },
+              ThrowsMessage<InputError>(HasSubstr("is not the folder of a run")));
+}
+
+TEST_F(InFolder, InitialWeightsOfAnotherNetworkErrorNamesTheKeysThatDiffer) {
+  RunToTheEnd({}, RunDirectory::Create(folder_));
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const Config trained = LoadConfig(folder_ / "config.yaml");
+  const auto domain = MakeDomain(trained.domain.full_name());
+  Config other = trained;
+  other.network.width += 8;
+  const std::string expected = fmt::format(
+      "the network of the config differs from that of the checkpoint: network.width is "
+      "{}, but {} in the checkpoint. Set",
+      other.network.width, trained.network.width);
+  for (const char* file : {"checkpoint.pt", "best.pt"}) {
+    other.network.init_from = folder_ / file;
+    EXPECT_THAT([&] { MakeInitialNet(other, domain->spec()); },
+                ThrowsMessage<InputError>(HasSubstr(expected)));
+  }
 }
 
 TEST_F(InFolder, RejectsAFolderThatIsNotEmpty) {
