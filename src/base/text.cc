@@ -106,7 +106,7 @@ std::string ShellWord(std::string_view path) {
     return std::isalnum(letter) != 0 || letter >= 0x80 ||
            kPlain.find(static_cast<char>(letter)) != std::string_view::npos;
   };
-  const std::string word = (path.starts_with('-') ? "./" : "") + std::string(path);
+  std::string word = (path.starts_with('-') ? "./" : "") + std::string(path);
   if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
   const bool escapes = std::ranges::any_of(word, is_control);
   std::string quoted = escapes ? "$'" : "'";

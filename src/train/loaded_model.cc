@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/file.h"
@@ -50,9 +51,9 @@ std::string AdviceToUseBest(const RunDirectory& run, const std::string& option) 
 
 std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which,
                                    const std::string& option) {
-  const std::filesystem::path path = which == "last"   ? run.checkpoint()
-                                     : which == "best" ? run.best()
-                                                       : CheckpointIn(which);
+  std::filesystem::path path = which == "last"   ? run.checkpoint()
+                               : which == "best" ? run.best()
+                                                 : CheckpointIn(which);
   if (std::filesystem::exists(path)) return path;
   const std::string folder = run.path().string();
   if (which == "last") {
@@ -123,8 +124,8 @@ void LoadedModel::AddNetworksOf(const RunDirectory& run, const NetworkConfig& ne
     } catch (const DamagedFile& error) {
       const std::string advice = which == "last" ? AdviceToUseBest(run, "--checkpoint") : "";
       if (advice.empty()) throw;
-      const std::string what = error.what();
-      throw DamagedFile(what + (what.ends_with('.') ? "" : ".") + advice);
+      const std::string_view what = error.what();
+      throw DamagedFile(fmt::format("{}{}{}", what, what.ends_with('.') ? "" : ".", advice));
     }
   }
 }
