@@ -10,7 +10,6 @@
 #include "domain/random_walk.h"
 #include "search/search.h"
 #include "tandem/error.h"
-#include "tandem/state_text.h"
 
 namespace tandem {
 

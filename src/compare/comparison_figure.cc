@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/text.h"
 #include "compare/svg.h"
 
 namespace tandem {

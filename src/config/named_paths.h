@@ -12,8 +12,9 @@
 
 namespace tandem {
 
-/// Keys whose files and folders a new run needs, a run that is resumed, and `tandem generate`. A
-/// resumed run takes its weights from its checkpoint.
+/// Keys whose files and folders must exist before `tandem train` starts a run, before it resumes
+/// one, and before `tandem generate` starts. A resumed run has its weights in its checkpoint, so it
+/// does not need network.init_from.
 inline constexpr auto kPathsOfNewRun = std::to_array<std::string_view>(
     {"generate.paths", "data.path", "replay.map_to", "validation.file", "network.init_from"});
 inline constexpr auto kPathsOfResumedRun = std::to_array<std::string_view>(

@@ -23,7 +23,7 @@ class NamedTensors {
 
   bool Has(const std::string& name) const { return tensors_.contains(name); }
 
-  /// Returns a tensor. Throws InputError if there is none, or if it has not the given shape.
+  /// Returns a tensor. Throws InputError if it is missing or, with `sizes`, has another shape.
   at::Tensor Take(const std::string& name);
   at::Tensor Take(const std::string& name, at::IntArrayRef sizes);
 

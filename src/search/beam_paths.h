@@ -12,7 +12,7 @@
 namespace tandem {
 
 /// BeamPaths holds the paths to all states that a beam search has kept, as the last step of each. A
-/// path begins at a state of depth 0, of which nothing is stored.
+/// path begins at a state of depth 0. Such a state has no step, so nothing is stored for it.
 class BeamPaths {
  public:
   /// The last step of a path: `action` in state `parent` of those kept one depth before.

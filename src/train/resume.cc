@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
 #include "nn/device.h"

@@ -29,6 +29,7 @@
 #include "domains/cube/notations.h"
 #include "nn/inference_net.h"
 #include "nn/network_weights.h"
+#include "support/by_operators.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -323,12 +324,7 @@ TEST(InputLayer, InferenceNetOfALinearOneGivesTheOutputsOfTraining) {
   for (const Norm norm : {Norm::kNone, Norm::kBatch, Norm::kLayer}) {
     const NetworkSpec spec = SpecOf(norm, InputLayer::kLinear, Head::kV);
     const std::unique_ptr<ResNetFC> net = RandomNet(spec);
-    InferenceNet copy(spec,
-                      {.batch_size = 64,
-                       .threads = 1,
-                       .precision = Precision::kFp32,
-                       .forward = InferenceForward::kOperators},
-                      *device);
+    InferenceNet copy(spec, ByOperators(64), *device);
     copy.Load(*net);
     const at::Tensor bytes = RandomBytes(spec);
     const c10::NoGradGuard no_grad;

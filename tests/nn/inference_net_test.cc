@@ -15,6 +15,7 @@
 
 #include "nn/optimizer.h"
 #include "nn/resnet_fc.h"
+#include "support/by_operators.h"
 #include "support/recorded_ops.h"
 #include "support/small_spec.h"
 #include "tandem/error.h"
@@ -41,12 +42,7 @@ class Inference : public testing::TestWithParam<std::tuple<Norm, Activation>> {
   }
 
   InferenceNet Make(const NetworkSpec& spec, Precision precision = Precision::kFp32) {
-    return {spec,
-            {.batch_size = 16,
-             .threads = 1,
-             .precision = precision,
-             .forward = InferenceForward::kOperators},
-            *device_};
+    return {spec, ByOperators(16, precision), *device_};
   }
 
   const std::unique_ptr<Device> device_ = OpenDevice("cpu");
@@ -135,12 +131,7 @@ TEST(Inference, PolicyGivesNegativeLogProbabilitiesAndNoEstimates) {
   spec.layers.head = Head::kPolicy;
   spec.outputs = 4;
   const auto device = OpenDevice("cpu");
-  InferenceNet inference(spec,
-                         {.batch_size = 8,
-                          .threads = 1,
-                          .precision = Precision::kFp32,
-                          .forward = InferenceForward::kOperators},
-                         *device);
+  InferenceNet inference(spec, ByOperators(8), *device);
   inference.Load(ResNetFC(spec, 1));
   const at::Tensor rows = RandomRows(3);
   const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 3, 5);
@@ -159,12 +150,7 @@ TEST(Inference, ValueAndPolicyGivesTheFirstOutputAndProbabilitiesOfTheOthers) {
   spec.layers.head = Head::kVp;
   spec.outputs = 1 + 4;
   const auto device = OpenDevice("cpu");
-  InferenceNet inference(spec,
-                         {.batch_size = 8,
-                          .threads = 1,
-                          .precision = Precision::kFp32,
-                          .forward = InferenceForward::kOperators},
-                         *device);
+  InferenceNet inference(spec, ByOperators(8), *device);
   inference.Load(ResNetFC(spec, 1));
   // A power of two, to which Evaluate pads: products of another number of rows round differently.
   constexpr std::int64_t kRows = 4;
@@ -199,12 +185,7 @@ TEST(Inference, ActionAsInputGivesTheValueOfEveryPairAsAQNet) {
     ASSERT_EQ(spec.state_positions(), 5);
     ResNetFC net(spec, 1);
     const auto device = OpenDevice("cpu");
-    InferenceNet inference(spec,
-                           {.batch_size = 8,
-                            .threads = 1,
-                            .precision = Precision::kFp32,
-                            .forward = InferenceForward::kOperators},
-                           *device);
+    InferenceNet inference(spec, ByOperators(8), *device);
     inference.Load(net);
     const at::Tensor rows = RandomRows(7);  // more than the two states of a batch
     at::Tensor pairs = at::zeros({28, 5 + action_positions}, at::kByte);

@@ -19,6 +19,7 @@
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
 #include "nn/threads.h"
+#include "support/by_operators.h"
 #include "support/recorded_ops.h"
 #include "tandem/error.h"
 
@@ -147,12 +148,7 @@ TEST(NetworkRegistry, RegisteredNetworkIsMadeAndEvaluatedByItsName) {
   EXPECT_EQ(net->NumParameters(), 2 * (24 + 1));
   EXPECT_EQ(CostOf(spec).parameters, 2 * (24 + 1));
   const auto device = OpenDevice("cpu");
-  InferenceNet copy(spec,
-                    {.batch_size = 8,
-                     .threads = 1,
-                     .precision = Precision::kFp32,
-                     .forward = InferenceForward::kOperators},
-                    *device);
+  InferenceNet copy(spec, ByOperators(8), *device);
   copy.Load(*net);
   const at::Tensor rows = RandomRows(20);
   const at::Tensor expected = net->Forward(OneHot(kInput, at::kFloat, c10::kCPU)(rows)).detach();
@@ -333,18 +329,8 @@ TEST(ResNet2D, InferenceCopyEqualsTheNetworkInEvalMode) {
     const auto net = TrainedALittle(BoardSpec(norm));
     const at::Tensor rows = RandomRows(30);
     const at::Tensor features = OneHot(kInput, at::kFloat, c10::kCPU)(rows);
-    InferenceNet copy(net->spec(),
-                      {.batch_size = 16,
-                       .threads = 1,
-                       .precision = Precision::kFp32,
-                       .forward = InferenceForward::kOperators},
-                      *device);
-    InferenceNet bf16(net->spec(),
-                      {.batch_size = 16,
-                       .threads = 1,
-                       .precision = Precision::kBf16,
-                       .forward = InferenceForward::kOperators},
-                      *device);
+    InferenceNet copy(net->spec(), ByOperators(16), *device);
+    InferenceNet bf16(net->spec(), ByOperators(16, Precision::kBf16), *device);
     copy.Load(*net);
     bf16.Load(*net);
     net->SetTraining(false);
@@ -367,18 +353,8 @@ TEST(MLP, InferenceCopyEqualsTheNetworkInEvalMode) {
   for (const Norm norm : {Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms}) {
     const auto net = TrainedALittle(MlpSpec(norm));
     const at::Tensor rows = RandomRows(30);
-    InferenceNet copy(net->spec(),
-                      {.batch_size = 16,
-                       .threads = 1,
-                       .precision = Precision::kFp32,
-                       .forward = InferenceForward::kOperators},
-                      *device);
-    InferenceNet bf16(net->spec(),
-                      {.batch_size = 16,
-                       .threads = 1,
-                       .precision = Precision::kBf16,
-                       .forward = InferenceForward::kOperators},
-                      *device);
+    InferenceNet copy(net->spec(), ByOperators(16), *device);
+    InferenceNet bf16(net->spec(), ByOperators(16, Precision::kBf16), *device);
     copy.Load(*net);
     bf16.Load(*net);
     net->SetTraining(false);

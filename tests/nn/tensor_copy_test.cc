@@ -12,6 +12,7 @@
 #include "nn/pass_runner.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
+#include "support/by_operators.h"
 #include "support/recording_device.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
@@ -145,12 +146,7 @@ TEST(TensorCopy, RefusesFp8WhereTheDeviceHasNone) {
 TEST(InferenceNet, TakesAResultAfterTheNextBatchHasStarted) {
   RecordingDevice device;
   const NetworkSpec spec{.input = kInput, .layers = {.width = 8, .blocks = 1}};
-  InferenceNet net(spec,
-                   {.batch_size = 10,
-                    .threads = 1,
-                    .precision = Precision::kFp32,
-                    .forward = InferenceForward::kOperators},
-                   device);
+  InferenceNet net(spec, ByOperators(10), device);
   const ResNetFC weights(spec, /*seed=*/1);
   net.Load(weights);
   const at::Tensor bytes = at::randint(0, kInput.depth, {25, kInput.positions}, at::kByte);
