@@ -24,11 +24,12 @@ bool NeedsWhiteText(std::int32_t colour) {
 }
 
 // Pads or cuts the text to `width` characters. The text of a wide cell is centred. In other cells
-// it is right-aligned before one space, so that numbers form columns.
+// it is right-aligned, so that numbers form columns.
 std::string Set(const std::string& text, std::size_t width, bool wide) {
   if (text.size() >= width) return text.substr(0, width);
-  const std::size_t left = (width - text.size() + 1) / (wide ? 2 : 1) - (wide ? 0 : 1);
-  return std::string(left, ' ') + text + std::string(width - text.size() - left, ' ');
+  const std::size_t spaces = width - text.size();
+  const std::size_t left = wide ? (spaces + 1) / 2 : spaces;
+  return std::string(left, ' ') + text + std::string(spaces - left, ' ');
 }
 
 // The text of a cell, `width` characters wide. A wide cell whose colour is not shown is put in

@@ -27,7 +27,7 @@ void AStarTree::Pop() {
   if (ended()) return;
   const std::size_t batch = CurrentBatch();
   const std::size_t children = batch * static_cast<std::size_t>(spec().num_actions());
-  CheckLimits(batch, children, nodes().size() + children);
+  CheckLimits(batch, children, open().size() + children);
   if (ended()) return;
   while (popped_.size() < batch && !open().empty() && CanImprove(open().least())) {
     const std::uint32_t node = open().Pop();

@@ -43,8 +43,10 @@ class BeamMeeting {
   std::optional<std::vector<Action>> CheapestSolution(const BeamPaths& paths,
                                                       const CostBound& bound);
 
-  /// The memory of the positions, in bytes.
-  std::size_t bytes() const { return meeting_.bytes() + positions_.size(); }
+  /// The memory of the positions, in bytes, once up to `more` others are added.
+  std::size_t BytesWith(std::size_t more) const {
+    return meeting_.BytesWith(more) + positions_.size() + more * start_.size();
+  }
 
  private:
   void AddPositions(std::size_t depth, std::span<const float> costs,

@@ -154,38 +154,38 @@ std::vector<Action> BeamSearch::UndoingActions() const {
   return undoing;
 }
 
-// The memory of the states kept so far.
-std::int64_t BeamSearch::BytesStored() const {
-  std::size_t bytes = kept_.bytes() + kept_.size() * sizeof(Step) + frontier_.size();
-  if (meeting_) bytes += meeting_->bytes();
+// The memory of the states kept so far, once `more` others are kept.
+std::int64_t BeamSearch::BytesStored(std::size_t more) const {
+  std::size_t bytes =
+      kept_.BytesWith(more) + (kept_.size() + more) * sizeof(Step) + frontier_.size();
+  if (meeting_) bytes += meeting_->BytesWith(more);
   return static_cast<std::int64_t>(bytes);
 }
 
-// The memory of expanding `parents` states and of keeping up to `width` of their children. A V net
-// reads copies of children that the expander keeps.
+// The memory of expanding `parents` states and of copying the `kept` children that are kept. A V
+// net reads copies of children that the expander keeps.
 std::int64_t BeamSearch::BytesOfChildren(const DomainSpec& spec, std::int64_t parents,
-                                         std::int64_t width, bool copies) {
+                                         std::int64_t kept, bool copies) {
   const std::int64_t children = parents * spec.num_actions();
   // For each child: its estimate, its surprisal, its rank, its place in the order and among the new
   // ones, and its hash in seen_.
   constexpr std::int64_t kOfChild =
       2 * sizeof(float) + sizeof(Ranked) + 2 * sizeof(std::uint32_t) + kOfEntry;
-  const std::int64_t of_kept = std::int64_t{sizeof(Step) + kOfEntry} + spec.state_size;
   return Expander::BytesFor(spec, parents) +
-         children * (kOfChild + (copies ? spec.state_size : 0)) +
-         std::min(children, width) * of_kept;
+         children * (kOfChild + (copies ? spec.state_size : 0)) + kept * spec.state_size;
 }
 
 // About the greatest memory while the children of the frontier are made and chosen from.
 std::int64_t BeamSearch::BytesOfNextDepth() const {
   const bool copies = q_or_policy_ == nullptr && expander_.keeps_children();
-  return BytesStored() + BytesOfChildren(domain_.spec(),
-                                         static_cast<std::int64_t>(frontier().size()),
-                                         limits_.width, copies);
+  const auto parents = static_cast<std::int64_t>(frontier().size());
+  const std::int64_t kept = std::min(parents * domain_.spec().num_actions(), limits_.width);
+  return BytesStored(static_cast<std::size_t>(kept)) +
+         BytesOfChildren(domain_.spec(), parents, kept, copies);
 }
 
 std::int64_t BeamSearch::BytesFor(const DomainSpec& spec, std::int64_t width, std::int64_t depths) {
-  return depths * width * std::int64_t{sizeof(Step) + kOfEntry} +
+  return (depths + 1) * width * std::int64_t{sizeof(Step) + kOfEntry} +
          BytesOfChildren(spec, width, width, /*copies=*/true);
 }
 
@@ -408,7 +408,7 @@ BeamSearch::Step BeamSearch::StepTo(std::size_t child) const {
 // Fills in the fields of `result` that follow from how the search ended.
 void BeamSearch::FinishResult(SearchResult& result) const {
   result.stored = static_cast<std::int64_t>(kept_.size());
-  result.bytes = BytesStored();
+  result.bytes = BytesStored(0);
   result.dropped_states = !kept_all_;
   result.cost = CostOf(domain_.spec(), result.actions);
   if (result.solved) {

@@ -129,9 +129,9 @@ class BeamSearch final : public Search {
                                 std::optional<std::vector<Action>>& solution);
   std::optional<Ended> LimitReached(std::int64_t nodes) const;
   std::vector<Action> UndoingActions() const;
-  std::int64_t BytesStored() const;
+  std::int64_t BytesStored(std::size_t more) const;
   static std::int64_t BytesOfChildren(const DomainSpec& spec, std::int64_t parents,
-                                      std::int64_t width, bool copies);
+                                      std::int64_t kept, bool copies);
   std::int64_t BytesOfNextDepth() const;
   std::optional<std::vector<Action>> CheapestSolution() const;
   void EvaluatePolicy(QEvaluator& policy, const StopSignal& stop);

@@ -40,7 +40,7 @@ void BestFirstTree::SetSolution(std::vector<Action> actions) {
 
 void BestFirstTree::SetUpperBound(std::vector<Action> actions) {
   const float cost = CostOf(spec_, actions);
-  goal_ = {.parent = 0, .rest = std::move(actions), .cost = cost};
+  goal_ = {.parent = 0, .rest = std::move(actions), .to_known = 0, .known = cost};
 }
 
 void BestFirstTree::CheckLimits(std::size_t parents, std::size_t children, std::size_t entries) {
@@ -80,18 +80,21 @@ std::optional<BestFirstTree::Reached> BestFirstTree::Reach(const Expander& step,
                                                            std::uint32_t parent, Action action) {
   ++generated_;
   const float cost = nodes_[parent].cost + spec_.action_costs[action];
-  if (goal_ && cost >= goal_->cost) return std::nullopt;
+  if (goal_ && cost >= SolutionCost()) return std::nullopt;
   if (bound_.Excludes(cost + step.LeastCostToGo(child))) {
     excluded_ = true;
     return std::nullopt;
   }
   if (const float rest = step.KnownCost(child); !std::isinf(rest)) {
-    if (goal_ && cost + rest >= goal_->cost) return std::nullopt;
-    goal_ = {.parent = parent, .rest = step.PathToGoal(child), .cost = cost + rest};
+    if (goal_ && cost + rest >= SolutionCost()) return std::nullopt;
+    goal_ = {.parent = parent,
+             .rest = step.PathToGoal(child),
+             .to_known = spec_.action_costs[action],
+             .known = rest};
     goal_->rest.insert(goal_->rest.begin(), action);
     return std::nullopt;
   }
-  if (goal_ && cost + step.known_costs().least_unknown() >= goal_->cost) return std::nullopt;
+  if (goal_ && cost + step.known_costs().least_unknown() >= SolutionCost()) return std::nullopt;
   const std::span<const std::uint8_t> state = step.children()[child];
   const std::uint64_t hash = step.hashes()[child];
   const std::uint32_t known = nodes_.Find(state, hash);
@@ -132,7 +135,7 @@ SearchResult BestFirstTree::Result() const {
   if (goal_) {
     result.actions = PathTo(goal_->parent);
     result.actions.insert(result.actions.end(), goal_->rest.begin(), goal_->rest.end());
-    // A cheaper path to the goal's parent may have been found since the goal was.
+    // Cheaper paths to states before the goal's parent may have been found since its cost was set.
     result.cost = CostOf(spec_, result.actions);
   } else if (!result.solved) {
     result.best = {.actions = PathTo(nearest_), .estimate = nodes_[nearest_].estimate};

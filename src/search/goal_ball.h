@@ -57,7 +57,7 @@ class GoalBall {
   std::size_t size() const { return nodes_.size(); }
   /// The memory of the states, in bytes.
   std::size_t bytes() const { return nodes_.bytes(); }
-  /// A lower bound on the cost-to-go of the states outside. Infinite if there are none.
+  /// A lower bound on the cost-to-go of the states outside. Infinite only if there are none.
   float least_cost_outside() const { return least_cost_outside_; }
 
   /// The exact cost-to-go of `state`, or nothing if it is not in the ball. `hash` is

@@ -25,6 +25,15 @@ decltype(auto) ChangeTable(Table& table, Change change) {
   }
 }
 
+/// The memory of an Abseil table, in bytes, once it holds `size` entries. When 7 of 8 places are
+/// taken, a table gets twice as many. A removed entry may still take its place.
+template <class Table>
+std::size_t BytesOfTable(const Table& table, std::size_t size) {
+  std::size_t places = table.capacity();
+  while (places - places / 8 < size) places = 2 * places + 1;
+  return places * (sizeof(typename Table::value_type) + 1);
+}
+
 /// HashSet is a set of 64-bit hashes. If memory runs out, it throws std::bad_alloc and is then
 /// empty.
 class HashSet {
@@ -43,7 +52,10 @@ class HashSet {
   void Prefetch(std::uint64_t hash) const { table_.prefetch(hash); }
 
   std::size_t size() const { return table_.size(); }
-  std::size_t bytes() const { return table_.capacity() * (sizeof(std::uint64_t) + 1); }
+  /// The memory in use, in bytes.
+  std::size_t bytes() const { return BytesWith(0); }
+  /// The memory, in bytes, once `more` other hashes are added.
+  std::size_t BytesWith(std::size_t more) const { return BytesOfTable(table_, size() + more); }
 
  private:
   using Table = absl::flat_hash_set<std::uint64_t>;

@@ -50,20 +50,10 @@ void ImprovingSearch::SolveAll(const Starts& starts, const StopSignal& stop, con
       failure = std::current_exception();
     }
     for (auto& [number, result] : results) {
-      if (!result.solved && !starts.solutions.empty() && !starts.solutions[number].empty()) {
-        result.solved = true;
-        result.ended = Ended::kSolved;
-        result.actions = starts.solutions[number];
-        result.best.reset();
-      }
-      if (result.solved) Shorten(starts.states[number], result, stop);
-      const CostBound bound(starts.AtMost(number, config_.at_most));
-      if (result.solved && bound.Excludes(result.cost)) {  // the given solution costs too much
-        result.solved = false;
-        result.ended = Ended::kCostLimit;
-        result.actions.clear();
-        result.cost = 0;
-        result.found_length.reset();
+      if (result.solved) {
+        Shorten(starts.states[number], result, stop);
+      } else if (!starts.solutions.empty() && !starts.solutions[number].empty()) {
+        ShortenGiven(starts, number, result, stop);
       }
       done(number, std::move(result));
     }
@@ -83,6 +73,24 @@ void ImprovingSearch::Shorten(std::span<const std::uint8_t> start, SearchResult&
   }
   result.cost = CostOf(domain_.spec(), result.actions);
   result.seconds += watch.Seconds();
+}
+
+// Takes the given solution of a puzzle that the search has not solved. If it still costs too much
+// when it is shortened, only the work counts, and the result says why the search found none.
+void ImprovingSearch::ShortenGiven(const Starts& starts, std::size_t number, SearchResult& result,
+                                   const StopSignal& stop) {
+  SearchResult given = result;
+  given.solved = true;
+  given.ended = Ended::kSolved;
+  given.actions = starts.solutions[number];
+  given.best.reset();
+  Shorten(starts.states[number], given, stop);
+  if (CostBound(starts.AtMost(number, config_.at_most)).Excludes(given.cost)) {
+    result.nodes = given.nodes;
+    result.seconds = given.seconds;
+  } else {
+    result = std::move(given);
+  }
 }
 
 // The number of states that shortening may generate, 0 for no limit; nothing if none are left. The

@@ -20,7 +20,8 @@
 namespace tandem {
 
 /// ImprovingSearch shortens the solutions of another search for up to search.improve_seconds each.
-/// If that search finds none, it shortens the one that Starts gives, if there is one.
+/// If that search finds none, it shortens the one that Starts gives, if there is one. If that still
+/// costs more than allowed, the puzzle is unsolved, and `ended` and `best` are those of the search.
 /// search.max_nodes, unless it is auto or 0, limits the nodes of both together. A* and Q*, whose
 /// limit counts stored states, leave shortening a limit of its own, of as many generated states.
 ///
@@ -43,6 +44,8 @@ class ImprovingSearch final : public Search {
 
  private:
   void Shorten(std::span<const std::uint8_t> start, SearchResult& result, const StopSignal& stop);
+  void ShortenGiven(const Starts& starts, std::size_t number, SearchResult& result,
+                    const StopSignal& stop);
   std::optional<std::int64_t> NodesFor(const SearchResult& result) const;
 
   const Domain& domain_;

@@ -54,8 +54,9 @@ void Meeting::DropCheapest() {
   for (const Pair& pair : pairs) Offer(pair);
 }
 
-std::size_t Meeting::bytes() const {
-  return (ends_[0].capacity() + ends_[1].capacity()) * (sizeof(Ends::value_type) + 1);
+std::size_t Meeting::BytesWith(std::size_t more) const {
+  return BytesOfTable(ends_[0], ends_[0].size() + more) +
+         BytesOfTable(ends_[1], ends_[1].size() + more);
 }
 
 }  // namespace tandem

@@ -46,8 +46,8 @@ class Meeting {
   /// Requires that there is a pair.
   void DropCheapest();
 
-  /// The memory of the positions, in bytes.
-  std::size_t bytes() const;
+  /// The memory of the positions, in bytes, once up to `more` others are added.
+  std::size_t BytesWith(std::size_t more) const;
 
  private:
   void Offer(const Pair& pair);

@@ -22,6 +22,18 @@ std::size_t MovesFor(const DomainSpec& spec, float cost) {
   return static_cast<std::size_t>(std::clamp(moves, 2.0F, 1e6F));
 }
 
+// Whether a sequence of actions costs less than another one. The sums are exact as long as they are
+// less than 2^28 times the least cost, so no window is replaced because its costs, added in another
+// order, are rounded to less. Such windows could replace each other for ever.
+bool IsCheaper(const DomainSpec& spec, std::span<const Action> way, std::span<const Action> than) {
+  const auto exact_cost = [&](std::span<const Action> actions) {
+    double cost = 0;
+    for (const Action action : actions) cost += spec.action_costs[action];
+    return cost;
+  };
+  return exact_cost(way) < exact_cost(than);
+}
+
 }  // namespace
 
 SolutionImprover::SolutionImprover(const Domain& domain, std::shared_ptr<const GoalBall> ball,
@@ -178,11 +190,9 @@ SolutionImprover::Found SolutionImprover::CheaperAround(const State& from, const
 SolutionImprover::Found SolutionImprover::Search(const State& from, std::span<const Action> window,
                                                  const GoalBall& ball, Expander& expander,
                                                  const StopSignal& stop) {
-  const float cost = CostOf(domain_.spec(), window);
-  if (const std::optional<float> known = ball.CostOf(from)) {
-    if (*known >= cost) return {};
+  if (ball.CostOf(from)) {
     std::vector<Action> way = ball.PathToGoal(from);
-    if (CostOf(domain_.spec(), way) >= cost) return {};  // equal up to rounding
+    if (!IsCheaper(domain_.spec(), way, window)) return {};
     return {.cheaper = std::move(way)};
   }
   const std::int64_t left = NodesLeft();
@@ -207,7 +217,7 @@ SolutionImprover::Found SolutionImprover::Search(const State& from, std::span<co
   SearchResult result = tree.Result();
   generated_ += result.nodes;
   Found found{.exact = result.ended == Ended::kSolved};
-  if (result.cost < cost) found.cheaper = std::move(result.actions);
+  if (IsCheaper(domain_.spec(), result.actions, window)) found.cheaper = std::move(result.actions);
   return found;
 }
 

@@ -114,10 +114,10 @@ std::vector<Problem> ReadBlocks(std::istream& in, const Domain& domain, const st
   };
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
-    if (limit && std::ssize(states) == *limit) return states;
     if (line.ends_with('\r')) line.pop_back();
     const bool is_json = line.starts_with('{');
     if (is_json || Trimmed(line).empty()) end_block();
+    if (limit && std::ssize(states) == *limit) return states;
     if (is_json) {
       CheckNumber(std::ssize(states), file);
       states.push_back(ReadLine(line, number, domain, file));
@@ -126,7 +126,7 @@ std::vector<Problem> ReadBlocks(std::istream& in, const Domain& domain, const st
       block += (block.empty() ? "" : "\n") + line;
     }
   }
-  if (!limit || std::ssize(states) < *limit) end_block();
+  end_block();
   return states;
 }
 

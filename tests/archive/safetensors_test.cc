@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,16 +13,7 @@
 namespace tandem {
 namespace {
 
-// Memory that is aligned as a file's is.
-struct Aligned {
-  explicit Aligned(std::string_view content) : words(content.size() / 8 + 1), size(content.size()) {
-    std::memcpy(words.data(), content.data(), size);
-  }
-  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words)).first(size); }
-
-  std::vector<std::uint64_t> words;
-  std::size_t size;
-};
+using pickles::Aligned;
 
 // A file with this header, padded as the format's own library pads it.
 std::string File(std::string header, std::size_t data_bytes) {

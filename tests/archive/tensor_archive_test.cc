@@ -11,17 +11,6 @@ namespace {
 
 using namespace pickles;
 
-// Memory that is aligned as a file's is.
-struct Aligned {
-  explicit Aligned(std::string_view content) : words(content.size() / 8 + 1), size(content.size()) {
-    std::memcpy(words.data(), content.data(), size);
-  }
-  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words)).first(size); }
-
-  std::vector<std::uint64_t> words;
-  std::size_t size;
-};
-
 std::string ErrorOf(std::string_view file) {
   try {
     ReadTensorArchive(Aligned(file).bytes());

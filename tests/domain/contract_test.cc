@@ -32,8 +32,8 @@ const std::map<std::string, std::vector<std::string>> kArguments = {
 };
 
 // Domains that registry_test.cc registers.
-const std::set<std::string> kTestDomains = {"makes_none",    "other",     "path",
-                                            "registry_test", "throws_42", "throws_out"};
+const std::set<std::string> kTestDomains = {"makes_none", "other",     "path",      "registry_test",
+                                            "throws_42",  "throws_43", "throws_out"};
 
 std::vector<std::string> DomainsToTest() {
   std::vector<std::string> domains;

@@ -272,16 +272,21 @@ std::size_t DifferentStates(const Domain& domain, Evaluator& network, const Conf
 }
 
 // With constant estimates, a rollout without random actions always takes the first possible action.
-TEST(Greedy, RandomActionsBreakCycles) {
+TEST(Greedy, RandomActionsAndHighTemperatureBreakCycles) {
   const auto cube = MakeDomain("cube2");
   StandInEvaluator knows_nothing([](std::span<const std::uint8_t>) { return 1.0F; });
-  Config config = GeneratorConfig({.search = GenerateSearch::kGreedy,
-                                   .search_iterations = 100,
-                                   .search_epsilon = 0,
-                                   .max_scramble = 12});
-  const std::size_t in_circles = DifferentStates(*cube, knows_nothing, config, 2000);
-  config.generate.search_epsilon = 0.2;
-  EXPECT_GT(DifferentStates(*cube, knows_nothing, config, 2000), 4 * in_circles);
+  const auto different_states = [&](double epsilon, double temperature) {
+    return DifferentStates(*cube, knows_nothing,
+                           GeneratorConfig({.search = GenerateSearch::kGreedy,
+                                            .search_iterations = 100,
+                                            .search_epsilon = epsilon,
+                                            .temperature = temperature,
+                                            .max_scramble = 12}),
+                           2000);
+  };
+  const std::size_t in_circles = different_states(0, 0);
+  EXPECT_GT(different_states(0.2, 0), 4 * in_circles);
+  EXPECT_GT(different_states(0, 10), 4 * in_circles);
 }
 
 TEST(Greedy, TurnsBackOnlyInADeadEnd) {
@@ -334,18 +339,6 @@ TEST(Greedy, TemperatureGivesTheProbabilitiesOfASoftmax) {
                                          std::exp(-(1 + 2) / 0.7)};
   const double sum = weights[0] + weights[1] + weights[2];
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(taken[2 + i] / all, weights[i] / sum, 0.03);
-}
-
-TEST(Greedy, HighTemperatureBreaksCycles) {
-  const auto cube = MakeDomain("cube2");
-  StandInEvaluator knows_nothing([](std::span<const std::uint8_t>) { return 1.0F; });
-  Config config = GeneratorConfig({.search = GenerateSearch::kGreedy,
-                                   .search_iterations = 100,
-                                   .search_epsilon = 0,
-                                   .max_scramble = 12});
-  const std::size_t in_circles = DifferentStates(*cube, knows_nothing, config, 2000);
-  config.generate.temperature = 10;
-  EXPECT_GT(DifferentStates(*cube, knows_nothing, config, 2000), 4 * in_circles);
 }
 
 // The expected states are computed here, by sorting the children of each step.

@@ -70,5 +70,15 @@ TEST(HashSet, KnowsTheHashesThatItHolds) {
   EXPECT_FALSE(set.Contains(7));
 }
 
+TEST(HashSet, KnowsTheMemoryOfMoreHashes) {
+  for (const std::size_t more : {1, 7, 8, 14, 15, 1000, 3000}) {
+    HashSet set;
+    for (std::uint64_t hash = 0; hash < 100; ++hash) set.Insert(hash);
+    const std::size_t expected = set.BytesWith(more);
+    for (std::uint64_t hash = 0; hash < more; ++hash) set.Insert(100 + hash);
+    EXPECT_EQ(set.bytes(), expected);
+  }
+}
+
 }  // namespace
 }  // namespace tandem

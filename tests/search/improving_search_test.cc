@@ -18,13 +18,18 @@ namespace {
 
 constexpr double kSeconds = 60;  // far more than any of these needs
 
-// Solves pancakes by walking a fixed long way.
+// Solves pancakes, except the second puzzle, by walking a fixed long way.
 class LongWay final : public Search {
  public:
   explicit LongWay(std::vector<Action> actions) : actions_(std::move(actions)) {}
   void SolveAll(const Starts& starts, const StopSignal& /*stop*/, const Done& done) override {
     for (std::size_t i = 0; i < starts.size(); ++i) {
-      done(i, {.solved = i != 1, .ended = Ended::kSolved, .actions = actions_});
+      if (i == 1) {
+        done(i, {.ended = Ended::kNodeLimit,
+                 .best = Partial{.actions = {0}, .cost = 1, .estimate = 2}});
+      } else {
+        done(i, {.solved = true, .ended = Ended::kSolved, .actions = actions_});
+      }
     }
   }
   std::string Describe() const override { return "a long way"; }
@@ -59,20 +64,28 @@ TEST(ImprovingSearch, ReportsTheLengthBeforeAndLeavesUnsolvedPuzzlesAlone) {
   EXPECT_EQ(numbers, (std::vector<std::size_t>{0, 1, 2}));
 }
 
-TEST(ImprovingSearch, ReportsNoSolutionThatCostsMoreThanAllowed) {
+// The search has not proved that there is no such solution, so its own reason stays.
+TEST(ImprovingSearch, LeavesAPuzzleUnsolvedIfTheGivenSolutionCostsTooMuch) {
   const PancakeDomain pancakes(6);
   const Detour detour(pancakes, 30, 3);
-  const std::vector<std::vector<Action>> solutions = {detour.solution};
+  const std::vector<std::vector<Action>> solutions = {{}, detour.solution};
+  std::vector<std::uint8_t> starts = detour.start;
+  starts.insert(starts.end(), detour.start.begin(), detour.start.end());
   for (const double at_most : {0.5, 8.0}) {
     ImprovingSearch search(pancakes, std::make_unique<LongWay>(detour.solution),
-                           BallOf(pancakes, 3), {.improve_seconds = kSeconds, .at_most = at_most});
-    search.SolveAll({ConstRows(detour.start), {}, solutions}, StopSignal(),
-                    [&](std::size_t /*i*/, const SearchResult& result) {
-                      EXPECT_EQ(result.solved, at_most == 8);
-                      if (result.solved) return;
-                      EXPECT_EQ(result.ended, Ended::kCostLimit);
-                      EXPECT_TRUE(result.actions.empty());
+                           BallOf(pancakes, 3),
+                           {.instances = 2, .improve_seconds = kSeconds, .at_most = at_most});
+    SearchResult second;
+    search.SolveAll({ConstRows(starts.data(), 2, 6), {}, solutions}, StopSignal(),
+                    [&](std::size_t i, SearchResult result) {
+                      if (i == 1) second = std::move(result);
                     });
+    EXPECT_EQ(second.solved, at_most == 8);
+    EXPECT_EQ(second.best.has_value(), !second.solved);
+    EXPECT_EQ(second.found_length.has_value(), second.solved);
+    EXPECT_EQ(second.actions.empty(), !second.solved);
+    EXPECT_EQ(second.ended, second.solved ? Ended::kSolved : Ended::kNodeLimit);
+    EXPECT_GT(second.nodes, 0);  // those of the attempt to shorten it
   }
 }
 

@@ -158,6 +158,27 @@ TEST(MemoryLimit, BeamSearchEndsAndOthersGoOn) {
             "search.max_gib");
 }
 
+// The states of narrow beams soon take more than those of the next depth. Then the tables that hold
+// them are what grows most at once.
+TEST(MemoryLimit, BeamSearchCountsTheGrowthOfItsTables) {
+  const CycleDomain cycles(7);
+  const State odd = {1, 0, 2, 3, 4, 5, 6};
+  StandInEvaluator anything(NumberOf);
+  for (const SearchMethod method : {SearchMethod::kBeam, SearchMethod::kBidirectionalBeam}) {
+    int limited = 0;
+    for (double most = 4000; most < 100'000; most *= 1.1) {
+      BeamSearch search(
+          cycles, anything,
+          {.search = {
+               .method = method, .beam_width = 2, .max_length = 10'000, .max_gib = most * kByte}});
+      const SearchResult result = search.Solve(odd, StopSignal());
+      limited += result.ended == Ended::kMemoryLimit ? 1 : 0;
+      EXPECT_LE(static_cast<double>(result.bytes), most);
+    }
+    EXPECT_GT(limited, 10);
+  }
+}
+
 TEST(MemoryLimit, BeamSearchCountsTheChildrenThatItWillMake) {
   const CycleDomain cycles(6);
   StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });

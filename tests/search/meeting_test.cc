@@ -31,7 +31,7 @@ TEST(Meeting, FindsTheCheapestPairOfPathsToOnePosition) {
   meeting.Add(Side::kStart, 7, {.depth = 3, .index = 9, .cost = 4});  // a cheaper path
   EXPECT_EQ(meeting.cheapest()->cost(), 6);
   EXPECT_EQ(meeting.cheapest()->from_start.index, 9U);
-  EXPECT_GT(meeting.bytes(), 0U);
+  EXPECT_GT(meeting.BytesWith(0), 0U);
   meeting.Clear();
   EXPECT_FALSE(meeting.cheapest().has_value());
   meeting.Add(Side::kGoal, 7, {.depth = 0, .index = 0, .cost = 0});

@@ -6,9 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/random.h"
-#include "domain/random_walk.h"
 #include "search/search.h"
+#include "support/detour.h"
 #include "support/erratic_evaluator.h"
 #include "support/goal_ball.h"
 #include "support/path_domain.h"
@@ -41,13 +40,7 @@ TEST(PathBeams, WideningBeamsShortenSolutionsToTheOptimum) {
   for (const SearchMethod method : {SearchMethod::kBeam, SearchMethod::kAStar}) {
     PathBeams beams(pancakes, misleads, {.search = {.method = method}});
     for (std::uint64_t i = 0; i < 5; ++i) {
-      State start(6);
-      std::vector<Action> actions;
-      RandomWalk walk(pancakes, Random(9, Purpose::kScramble, 0, i), start);
-      for (int step = 0; step < 30; ++step) {
-        walk.Step();
-        actions.insert(actions.begin(), *walk.back());
-      }
+      auto [start, actions] = Detour(pancakes, 30, i);
       for (std::int64_t width = 1;;) {
         const float before = CostOf(pancakes.spec(), actions);
         const PathBeams::Pass pass = beams.Shorten(start, actions, width, kNoStop);

@@ -69,6 +69,67 @@ TEST(AStarOnRoads, IgnoresPathsNoCheaperThanTheSolution) {
   EXPECT_EQ(SolveByAStar(beside, {0, 0, 1}).stored, 1);  // the start
 }
 
+// Cities whose roads all lead back to themselves.
+RoadsDomain::Roads WithoutRoads(std::size_t cities, std::size_t actions) {
+  RoadsDomain::Roads roads;
+  roads.reserve(cities);
+  for (std::size_t city = 0; city < cities; ++city) {
+    roads.emplace_back(actions, static_cast<std::uint8_t>(city));
+  }
+  return roads;
+}
+
+// A chain of cities leads to city 40, so that the search then takes three cities at a time. City 41
+// is first reached at cost 8, and leads to the goal. In the same step, city 42 leads to city 41 at
+// cost 3, which makes that solution cheaper than the one through city 43, at cost 6.
+TEST(AStarOnRoads, KeepsTheSolutionThatBecameCheaperInTheSameStep) {
+  RoadsDomain::Roads roads = WithoutRoads(44, 4);
+  for (std::uint8_t city = 1; city < 40; ++city) roads[city][0] = city + 1;
+  roads[40] = {42, 40, 43, 41};
+  roads[41][0] = 0;
+  roads[42][1] = 41;
+  roads[43][1] = 0;
+  const RoadsDomain map(roads, {1, 2, 4, 8});
+  std::vector<float> estimates(44, 0);
+  estimates[41] = 6.5F;  // too high to go there again
+  estimates[42] = 14;
+  estimates[43] = 12;
+  StandInEvaluator evaluator = Estimates(estimates);
+  const SearchResult result =
+      AStar(map, evaluator, {.search = {.weight = 1, .batch = 3}}).Solve(kStart, StopSignal());
+  EXPECT_EQ(result.ended, Ended::kSolved);
+  EXPECT_EQ(result.cost, 39 + 1 + 2 + 1);
+}
+
+// Each of cities 2 to 61 costs less than the one before, and has an estimate that is so much higher
+// that it is expanded later. All of them lead to the same 60 cities, which are therefore opened
+// again and again, but never expanded.
+TEST(AStarOnRoads, MemoryLimitHoldsIfStatesAreOpenedAgain) {
+  constexpr std::size_t kCities = 60;
+  RoadsDomain::Roads roads = WithoutRoads(2 + 2 * kCities, kCities);
+  std::vector<float> estimates(roads.size(), 1000);
+  std::vector<float> costs;
+  costs.reserve(kCities);
+  for (std::size_t i = 0; i < kCities; ++i) {
+    roads[1][i] = static_cast<std::uint8_t>(2 + i);
+    for (std::size_t to = 0; to < kCities; ++to) {
+      roads[2 + i][to] = static_cast<std::uint8_t>(2 + kCities + to);
+    }
+    estimates[2 + i] = 2 * static_cast<float>(i);
+    costs.push_back(static_cast<float>(kCities - i));
+  }
+  const RoadsDomain map(roads, costs);
+  StandInEvaluator evaluator = Estimates(estimates);
+  constexpr std::int64_t kMostBytes = 20'000;
+  const SearchResult result =
+      AStar(map, evaluator,
+            {.search = {.weight = 1, .batch = 1, .max_gib = double(kMostBytes) / (1 << 30)}})
+          .Solve(kStart, StopSignal());
+  EXPECT_EQ(result.ended, Ended::kMemoryLimit);
+  EXPECT_LE(result.bytes, kMostBytes);
+  EXPECT_GT(result.bytes, kMostBytes / 2);
+}
+
 TEST(AStarOnRoads, NegativeEstimatesCountAsZero) {
   const RoadsDomain map({{0}, {2}, {2}}, {1});
   const SearchResult result = SolveByAStar(map, {0, -3, -7});

@@ -69,6 +69,22 @@ TEST(SolutionImprover, ComparesCostsAndNotLengths) {
   EXPECT_EQ(better, std::vector<Action>(10, Action{0}));
 }
 
+// Moves 0 and 2 may be made in either order. Of this solution, one window has the lower sum of
+// rounded costs in one order, and another window in the other. Only the whole solution can be
+// replaced by a cheaper one.
+TEST(SolutionImprover, RoundedSumsOfCostsDoNotReplaceWindows) {
+  const SwapDomain swaps({0.3F, 0.6F, 0.4F});
+  const std::vector<Action> solution = {2, 1, 2, 0, 1};
+  State start = {0, 1, 2, 3};
+  UndoAll(swaps, solution, start);
+  SolutionImprover improver(swaps, BallOf(swaps, 0.3F));
+  constexpr std::int64_t kMostNodes = 20'000;
+  const auto better = improver.Improve(start, solution, kSeconds, StopSignal(), kMostNodes);
+  EXPECT_LT(better.nodes, kMostNodes / 10);
+  EXPECT_TRUE(Solves(swaps, start, better.actions));
+  EXPECT_NEAR(CostOf(swaps.spec(), better.actions), 2.2F, 1e-5F);  // it was 2.3
+}
+
 TEST(SolutionImprover, LeavesTheSolutionAloneWithoutTime) {
   const PancakeDomain pancakes(6);
   SolutionImprover improver(pancakes, BallOf(pancakes, 3));

@@ -32,6 +32,19 @@ TEST(StatesFile, BlankLinesSeparateLevels) {
   EXPECT_EQ(Read("sokoban:5", "#@$.#\n\n#.$@#\n\n#@$.#", 2).size(), 2);
 }
 
+TEST(StatesFile, AJsonLineThatEndsALevelKeepsToTheLimit) {
+  const char* text =
+      "#@$.#\n"
+      "{\"state\": \"#.$@#\"}\n"
+      "{\"state\": \"#.$@#\"}\n"
+      "{\"state\": \"#.$@#\"}\n";
+  for (const std::int64_t limit : {1, 2, 3}) {
+    const auto lines = Read("sokoban:5", text, limit);
+    EXPECT_EQ(std::ssize(lines), limit);
+    EXPECT_EQ(lines[0].text, "#@$.#");
+  }
+}
+
 TEST(StatesFile, ReadsPublishedLengthsAndRefusesOthers) {
   const auto lines = Read("npuzzle:3",
                           "{\"state\": \"1 2 3 4 5 6 7 0 8\", \"best_known\": 3}\n"

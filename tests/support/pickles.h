@@ -1,14 +1,27 @@
 // Builds pickles and zip archives for tests, piece by piece, so that each piece can be made wrong.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace tandem::pickles {
+
+/// Memory that is aligned as a file's is.
+struct Aligned {
+  explicit Aligned(std::string_view content) : words(content.size() / 8 + 1), size(content.size()) {
+    std::memcpy(words.data(), content.data(), size);
+  }
+  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words)).first(size); }
+
+  std::vector<std::uint64_t> words;
+  std::size_t size;
+};
 
 template <class Number>
 std::string Bytes(Number number) {

@@ -35,10 +35,14 @@ class RowPuzzle : public PermutationDomain {
 
  protected:
   RowPuzzle(std::string name, int numbers, float action_cost, const std::vector<Permutation>& moves)
+      : RowPuzzle(std::move(name), numbers, std::vector<float>(moves.size(), action_cost), moves) {}
+
+  RowPuzzle(std::string name, int numbers, std::vector<float> action_costs,
+            const std::vector<Permutation>& moves)
       : PermutationDomain({.name = std::move(name),
                            .summary = "for tests",
                            .action_names = Names(moves.size()),
-                           .action_costs = std::vector<float>(moves.size(), action_cost)},
+                           .action_costs = std::move(action_costs)},
                           InOrder(numbers), moves) {}
 
   static State InOrder(int numbers) {
@@ -89,6 +93,26 @@ class CycleDomain final : public RowPuzzle {
       cycles.push_back(Inverse(cycle));
     }
     return cycles;
+  }
+};
+
+/// Move i swaps the numbers at i and i + 1, and costs action_costs[i].
+class SwapDomain final : public RowPuzzle {
+ public:
+  explicit SwapDomain(const std::vector<float>& action_costs)
+      : RowPuzzle("swaps", static_cast<int>(action_costs.size()) + 1, action_costs,
+                  Swaps(static_cast<int>(action_costs.size()))) {}
+
+ private:
+  static std::vector<Permutation> Swaps(int moves) {
+    std::vector<Permutation> swaps;
+    swaps.reserve(static_cast<std::size_t>(moves));
+    for (int i = 0; i < moves; ++i) {
+      swaps.push_back(InOrder(moves + 1));
+      std::swap(swaps.back()[static_cast<std::size_t>(i)],
+                swaps.back()[static_cast<std::size_t>(i) + 1]);
+    }
+    return swaps;
   }
 };
 
