@@ -171,6 +171,11 @@ void Membership::OnLost(std::function<void()> action) {
   alarm_->on_lost = std::move(action);
 }
 
+bool Membership::has_lost() const {
+  const std::lock_guard lock(alarm_->mutex);
+  return alarm_->lost;
+}
+
 bool Membership::WaitFor(const std::function<bool()>& done) {
   std::unique_lock lock(alarm_->mutex);
   alarm_->changed.wait(lock, [&] { return alarm_->lost || done(); });

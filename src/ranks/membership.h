@@ -44,6 +44,9 @@ class Membership {
   /// Tells the other ranks why this one ends. Does nothing if the store cannot be reached.
   void ReportFailure(std::string_view why) noexcept;
 
+  /// Whether a rank counts as lost.
+  bool has_lost() const;
+
   /// Waits until `done` returns true or a rank counts as lost, and returns what `done` returns
   /// then. The thread that makes `done` true must then call the function that waker returned.
   bool WaitFor(const std::function<bool()>& done);

@@ -66,9 +66,13 @@ void Ranks::UseDevice(Device& device) {
   }
 }
 
-void Ranks::Await(const c10::intrusive_ptr<c10d::Work>& work) {
+template <class Begin>
+void Ranks::Exchange(const Begin& begin) {
+  // NCCL's group, which was aborted then, would throw an error that names no rank.
+  if (membership_.has_lost()) FailBecause("no exchange is possible");
   const Span span(Phase::kWaitForRanks);
   const ScopedTimer timer(wait_s_);
+  const c10::intrusive_ptr<c10d::Work> work = begin();
   const auto future = work->getFuture();
   const auto done = std::make_shared<std::atomic<bool>>(false);
   future->addCallback([done, wake = membership_.waker()](c10::ivalue::Future&) {
@@ -92,7 +96,7 @@ void Ranks::Sum(at::Tensor& tensor) {
   c10d::AllreduceOptions options;
   options.timeout = kExchangeTimeout;
   std::vector<at::Tensor> tensors = {tensor};
-  Await((tensor.is_cpu() ? host_ : device_)->allreduce(tensors, options));
+  Exchange([&] { return (tensor.is_cpu() ? host_ : device_)->allreduce(tensors, options); });
 }
 
 std::vector<std::vector<double>> Ranks::Gather(const std::vector<double>& numbers) {
@@ -102,7 +106,7 @@ std::vector<std::vector<double>> Ranks::Gather(const std::vector<double>& number
   for (int i = 0; i < size(); ++i) all[0].push_back(at::empty({count}, at::kDouble));
   c10d::AllgatherOptions options;
   options.timeout = kExchangeTimeout;
-  Await(host_->allgather(all, own, options));
+  Exchange([&] { return host_->allgather(all, own, options); });
   std::vector<std::vector<double>> result;
   for (const at::Tensor& tensor : all[0]) {
     const auto* data = tensor.const_data_ptr<double>();
@@ -115,10 +119,10 @@ std::string Ranks::Broadcast(const std::string& text) {
   c10d::BroadcastOptions options;
   options.timeout = kExchangeTimeout;
   std::vector<at::Tensor> length = {at::tensor(static_cast<std::int64_t>(text.size()))};
-  Await(host_->broadcast(length, options));
+  Exchange([&] { return host_->broadcast(length, options); });
   std::vector<at::Tensor> bytes = {at::empty({length[0].item<std::int64_t>()}, at::kByte)};
   if (rank() == 0) std::memcpy(bytes[0].mutable_data_ptr(), text.data(), text.size());
-  Await(host_->broadcast(bytes, options));
+  Exchange([&] { return host_->broadcast(bytes, options); });
   return {static_cast<const char*>(bytes[0].const_data_ptr()), bytes[0].nbytes()};
 }
 

@@ -15,7 +15,6 @@
 
 namespace c10d {
 class Backend;
-class Work;
 }  // namespace c10d
 
 namespace tandem {
@@ -64,7 +63,9 @@ class Ranks {
   double wait_s() const { return wait_s_; }
 
  private:
-  void Await(const c10::intrusive_ptr<c10d::Work>& work);
+  // Waits for the exchange that begin() starts, which returns its c10d::Work.
+  template <class Begin>
+  void Exchange(const Begin& begin);
   [[noreturn]] void FailBecause(const std::string& why);
 
   Membership membership_;

@@ -171,11 +171,11 @@ class Suite(CliTest):
                                  "kernel benchmark", "generation benchmark", "beam benchmark",
                                  "deepcubea", "deepcubea-traced", "plain", "one-rank", "plain-again",
                                  "modes", "overlap-1000", "overlap-200", "deepcubea-tensors",
-                                 "deepcubea-autograd", "deepcubea-tensor", "quickstart-tensor",
-                                 "four-million", "solve-tensor-tensors", "solve-tensor-operators",
-                                 "solve-domain-operators", "generate", "shards", "shards-in-memory",
-                                 "cube3_gpu", "solve-fifty", "quickstart", "solve", "pytorch",
-                                 "deepxube"])
+                                 "deepcubea-autograd", "generate", "shards", "shards-in-memory",
+                                 "deepcubea-tensor", "quickstart-tensor", "four-million",
+                                 "solve-tensor-tensors", "solve-tensor-operators",
+                                 "solve-domain-operators", "cube3_gpu", "solve-published",
+                                 "quickstart", "solve", "pytorch", "deepxube"])
         suite = load_script("gpu_suite")
         out = ["--out", str(self.folder / "suite.json")]
         most = sum(suite.parse_options([*out, "--call", str(call)]).seconds + 2 * suite.GRACE

@@ -13,8 +13,12 @@
 
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <future>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "data/examples.h"
@@ -24,6 +28,7 @@
 #include "nn/device.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
+#include "ranks/ranks.h"
 #include "support/example_sets.h"
 #include "support/small_run.h"
 #include "support/temp_folder.h"
@@ -79,13 +84,16 @@ class Cuda : public testing::Test {
     for (int i = 0; i < 10; ++i) x = at::matmul(x, x).mul_(1e-3);
   }
 
-  RunSummary Run(const std::vector<std::string>& sets) const {
-    const Config config = ConfigWith(
+  Config ConfigOf(const std::vector<std::string>& sets) const {
+    return ConfigWith(
         "generate: {target: value_iteration, max_scramble: 8, chunk_rows: 300}\n"
         "network: {width: 64, blocks: 1, norm: batch}\n"
         "train: {batch_size: 100, iterations_per_update: 10, max_updates: 6}\n",
         sets, *device_);
-    return TrainToTheEnd(config, device_);
+  }
+
+  RunSummary Run(const std::vector<std::string>& sets) const {
+    return TrainToTheEnd(ConfigOf(sets), device_);
   }
 
   std::shared_ptr<Device> device_;
@@ -215,13 +223,39 @@ TEST_F(Cuda, AsyncEqualsSequentialWithLagOne) {
 
 TEST_F(Cuda, AsyncEqualsSequentialWithStepsByTensorPrograms) {
   if (device_->passes() == nullptr) GTEST_SKIP() << "no kernels for this GPU";
-  for (const std::string step : {"train.step=tensors", "train.step=captured"}) {
+  std::vector<std::string> ways = {"train.step=tensors", "train.step=captured"};
+  if (device_->has_fp8()) ways.emplace_back("inference.precision=fp8");
+  for (const std::string& way : ways) {
     const std::string forward = "inference.forward=tensors";
     EXPECT_EQ(
-        Run({step, forward, "pipeline.mode=async"}).weights_sha256,
-        Run({step, forward, "pipeline.mode=sequential", "pipeline.policy_lag=1"}).weights_sha256)
-        << step;
+        Run({way, forward, "pipeline.mode=async"}).weights_sha256,
+        Run({way, forward, "pipeline.mode=sequential", "pipeline.policy_lag=1"}).weights_sha256)
+        << way;
   }
+}
+
+// After each update, the writing thread copies a checkpoint from the GPU while training goes on.
+TEST_F(Cuda, ARunThatWasStoppedEndsWithTheSameWeights) {
+  const std::vector<std::string> sets = {"validation.every_updates=2", "validation.states=16",
+                                         "checkpoint.every_updates=1"};
+  const TempFolder folder;
+  const std::filesystem::path path = folder.path() / "run";
+  {
+    const StopSignal never;
+    TrainRun run(ConfigOf(sets), device_, RunDirectory::Create(path), never);
+    const StopAfter stop(run, /*iterations=*/25);
+    EXPECT_EQ(ToTheEnd(run).end, RunEnd::kStopped);
+  }
+  EXPECT_EQ(ResumeRun(path, device_).weights_sha256, Run(sets).weights_sha256);
+}
+
+// NCCL reduces the gradients where they are, between a recorded gradient step and the optimizer.
+TEST_F(Cuda, OneRankEndsWithTheWeightsOfAPlainRun) {
+  Ranks ranks({.host = "127.0.0.1", .port = 0});  // 0: any free port
+  ranks.UseDevice(*device_);
+  const StopSignal never;
+  TrainRun run(ConfigOf({}), device_, std::nullopt, never, {}, /*from=*/nullptr, &ranks);
+  EXPECT_EQ(ToTheEnd(run).weights_sha256, Run({}).weights_sha256);
 }
 
 TEST_F(Cuda, RejectsAGpuThatDoesNotExist) { EXPECT_THROW(OpenDevice("cuda:99"), InputError); }
