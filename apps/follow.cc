@@ -110,11 +110,15 @@ FollowEnd FollowWith(const FollowArgs& args, const StreamManifest& manifest,
                    manifest, stop, progress);
 }
 
-// Throws InputError if the run has a config but no stream, because it will never publish anything.
-// A run that is being set up has an empty config.
+// Throws InputError if `run` is no folder, or if the run has a config but no stream, because
+// nothing will ever be published there. A run that is being set up has an empty config.
 void CheckStreams(const std::string& run) {
   const std::filesystem::path file = std::filesystem::path(run) / "config.yaml";
   std::error_code error;
+  if (std::filesystem::exists(run, error) && !std::filesystem::is_directory(run, error)) {
+    throw InputError(
+        fmt::format("--follow {}: this is not a folder; expected the folder of a run", run));
+  }
   if (!std::filesystem::exists(file, error) || std::filesystem::is_empty(file, error)) return;
   const Config config = LoadConfig(file);
   if (config.streams()) return;

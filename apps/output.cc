@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "data/run_files.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -44,21 +44,9 @@ bool IsDeviceOrPipe(const fs::path& path) {
 
 bool IsFolderOfRun(const fs::path& folder) {
   std::error_code ignored;
-  return fs::exists(folder / "config.yaml", ignored) &&
-         (fs::exists(folder / "metrics.jsonl", ignored) ||
-          fs::exists(folder / "checkpoint.pt", ignored));
-}
-
-// Whether a run gives a file of its folder this name. See RunDirectory.
-bool IsNameOfRun(std::string_view name) {
-  constexpr std::array<std::string_view, 8> kNames = {
-      "config.yaml", "metrics.jsonl", "shards.jsonl",  "summary.json",
-      "trace.json",  "import.json",   "checkpoint.pt", "best.pt"};
-  constexpr std::array<std::string_view, 3> kCheckpoints = {"checkpoint-", "previous-", "best-"};
-  const auto starts = [&](std::string_view prefix) { return name.starts_with(prefix); };
-  return std::ranges::find(kNames, name) != kNames.end() ||
-         (std::ranges::any_of(kCheckpoints, starts) && name.ends_with(".pt")) ||
-         (starts("replay-") && name.ends_with(".bin")) || starts("events.out.tfevents.");
+  return fs::exists(folder / kConfigFile, ignored) &&
+         (fs::exists(folder / kMetricsFile, ignored) ||
+          fs::exists(folder / kCheckpointFile, ignored));
 }
 
 void CheckReplacesNoInput(const NamedFile& output, const std::vector<NamedFile>& inputs) {
@@ -71,7 +59,7 @@ void CheckReplacesNoInput(const NamedFile& output, const std::vector<NamedFile>&
 
 void CheckReplacesNoFileOfRun(const NamedFile& output) {
   const fs::path file = CanonicalPath(output.path);
-  if (!IsNameOfRun(file.filename().string()) || !IsFolderOfRun(file.parent_path())) return;
+  if (!IsFileOfRun(file.filename().string()) || !IsFolderOfRun(file.parent_path())) return;
   throw InputError(
       fmt::format("{} {}: a run writes this file into its folder; expected a file of another name",
                   output.name, output.path.string()));

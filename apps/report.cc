@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/schema_number.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "compare/comparison.h"
@@ -22,6 +23,7 @@
 #include "compare/run_record.h"
 #include "compare/run_timeline.h"
 #include "config/fields.h"
+#include "data/run_files.h"
 #include "tandem/error.h"
 #include "tandem/picture.h"
 
@@ -69,6 +71,7 @@ RunFiles ReadFiles(const std::string& run) {
                     "remove the file, or train again.",
                     summary.string()));
   }
+  RequireKnownSchema(summary.string(), files.summary, kSummarySchema);
   return files;
 }
 
@@ -100,7 +103,7 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const RunFiles& files) 
       {"puzzle", files.config.domain.full_name()},
       {"target", ValueText(files.config, "generate.target")},
       {"mode", ValueText(files.config, "pipeline.mode")},
-      {"updates", WithThousands(std::ssize(curve))},
+      {"updates", WithThousands(last.update + 1)},
       {"examples", WithThousands(last.examples)},
       {"time", HumanSeconds(last.seconds)},
       {"final loss", fmt::format("{:.4g}", last.loss)}};

@@ -252,7 +252,7 @@ void Print(const std::vector<EvaluatedNetwork>& networks, std::optional<std::siz
 
 std::string JsonOf(const EvaluateArgs& args, const Config& config, const Search& search,
                    const std::vector<EvaluatedNetwork>& networks, std::optional<std::size_t> best) {
-  nlohmann::ordered_json json = {{"schema", 1},
+  nlohmann::ordered_json json = {{"schema", kEvaluationSchema},
                                  {"run", args.run},
                                  {"domain", config.domain.full_name()},
                                  {"states", args.states},

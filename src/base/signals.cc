@@ -73,10 +73,12 @@ int StopOnSignals::caught() const {  // NOLINT(readability-convert-member-functi
 StopOnInterrupt::StopOnInterrupt(StopSignal& stop) {
   g_caught.store(0);
   g_stop.store(&stop);
+  sigaction(SIGINT, nullptr, &before_);
+  if (before_.sa_handler == SIG_IGN) return;
   struct sigaction action {};
   action.sa_handler = &OnInterrupt;
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, &before_);
+  sigaction(SIGINT, &action, nullptr);
 }
 
 StopOnInterrupt::~StopOnInterrupt() {

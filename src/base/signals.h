@@ -40,9 +40,9 @@ class StopOnSignals {
   std::array<struct sigaction, 4> before_{};
 };
 
-/// While a `StopOnInterrupt` lives, SIGINT requests `stop` and never ends the program, and other
-/// signals do what they did before. It is for work inside another program, such as an interpreter.
-/// At most one object of StopOnSignals and StopOnInterrupt lives at a time.
+/// While a `StopOnInterrupt` lives, SIGINT requests `stop` and never ends the program, unless it
+/// was ignored, and other signals do what they did before. It is for work inside another program,
+/// such as an interpreter. At most one object of StopOnSignals and StopOnInterrupt lives at a time.
 class StopOnInterrupt {
  public:
   /// `stop` must outlive this object.

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/schema_number.h"
 #include "base/text.h"
 #include "compare/text_table.h"
 #include "tandem/error.h"
@@ -222,6 +223,7 @@ EvaluationFile ReadEvaluation(const std::filesystem::path& file) {
   const std::string text = ReadFile(file);
   try {
     const ReadJson json = ParseJson(text);
+    RequireKnownSchema(file.string(), json, kEvaluationSchema);
     EvaluationFile evaluation{
         .states = json.at("states"), .search = json.at("search"), .networks = {}, .best = {}};
     for (const ReadJson& network : json.at("networks")) {
@@ -231,6 +233,8 @@ EvaluationFile ReadEvaluation(const std::filesystem::path& file) {
       }
     }
     return evaluation;
+  } catch (const InputError&) {  // a newer version's
+    throw;
   } catch (const std::exception& error) {  // not JSON, or not these entries
     throw InputError(fmt::format(
         "{}: {}. Expected a file that `tandem evaluate --json` wrote; evaluate the run again.",

@@ -47,6 +47,8 @@ std::string ByLengthTable(const SolveFigures& figures);
 /// Returns the JSON object of a network. docs/evaluate.md lists its keys.
 nlohmann::ordered_json ToJson(const EvaluatedNetwork& network);
 
+inline constexpr int kEvaluationSchema = 1;  ///< number of the layout of EvaluationFile
+
 /// `EvaluationFile` holds what `tandem evaluate --json` wrote.
 struct EvaluationFile {
   std::string states;  ///< file of the states
@@ -55,8 +57,8 @@ struct EvaluationFile {
   std::optional<std::size_t> best;  ///< index of the network that solves best
 };
 
-/// Reads a file that `tandem evaluate --json` wrote. Throws InputError that names the file and the
-/// missing entry.
+/// Reads a file that `tandem evaluate --json` wrote. Throws InputError that names the file, and the
+/// missing entry or a larger schema than this program knows.
 EvaluationFile ReadEvaluation(const std::filesystem::path& file);
 
 }  // namespace tandem

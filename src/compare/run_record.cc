@@ -10,7 +10,9 @@
 #include "base/file.h"
 #include "base/hashed_line.h"
 #include "base/json.h"
+#include "base/schema_number.h"
 #include "base/text.h"
+#include "data/run_files.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -163,7 +165,9 @@ RunRecord ReadRun(const std::filesystem::path& folder) {
   const std::string summary = (folder / "summary.json").string();
   RequireNoPipe(summary);
   RunRecord record = ReadMetrics(folder / "metrics.jsonl", /*finished=*/true);
-  ReadFrom(JsonOf(ReadFile(summary), summary), summary, [&](const Json& json) {
+  const Json whole = JsonOf(ReadFile(summary), summary);
+  RequireKnownSchema(summary, whole, kSummarySchema);
+  ReadFrom(whole, summary, [&](const Json& json) {
     ReadSummary(json, record);
     const Json& validation = json.at("validation");
     if (!validation.is_null()) {

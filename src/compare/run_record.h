@@ -72,8 +72,8 @@ struct RunRecord {
 /// names the file and the missing entry, or says that there is no update yet.
 RunRecord ReadUpdates(const std::filesystem::path& metrics);
 
-/// Reads summary.json and metrics.jsonl. Throws InputError that names the file and the missing
-/// entry.
+/// Reads summary.json and metrics.jsonl. Throws InputError that names the file, and the missing
+/// entry or a larger schema than this program knows.
 RunRecord ReadRun(const std::filesystem::path& folder);
 
 }  // namespace tandem

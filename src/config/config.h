@@ -1,6 +1,6 @@
 // The settings of a run: a struct for each section of a config, and `Config`, which has all of
-// them. Each default is defined here, next to its field, and nowhere else. fields.cc gives each
-// field its key, its range and its meaning; choices.h has the enums.
+// them. Each default is defined here, next to its field, and nowhere else. field_table.cc
+// gives each field its key, its range and its meaning; choices.h has the enums.
 #pragma once
 
 #include <algorithm>

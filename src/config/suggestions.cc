@@ -67,12 +67,14 @@ std::string SuggestDomain(const std::string& name) {
     return fmt::format(". Did you mean {} with `domain.{}: {}`?", *domain,
                        ParameterOf(*domain)->key, name);
   }
+  constexpr std::string_view kOwnPuzzle =
+      " For a puzzle from a plug-in, add --plugin FILE; for one in Python, call "
+      "tandem.register_domain first.";
   const std::vector<std::string> known = DomainNames();
   if (const std::string_view nearest = Nearest(bare_name, known); !nearest.empty()) {
-    return fmt::format(". Did you mean {}? For a puzzle from a plug-in, add --plugin FILE.",
-                       nearest);
+    return fmt::format(". Did you mean {}?{}", nearest, kOwnPuzzle);
   }
-  return ". For a puzzle from a plug-in, add --plugin FILE.";
+  return fmt::format(".{}", kOwnPuzzle);
 }
 
 std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,

@@ -25,6 +25,8 @@ bool IsMuon(const Config& c) { return c.optimizer.name == OptimizerKind::kMuon; 
 bool HasMomentum(const Config& c) { return IsSgd(c) || IsMuon(c); }
 bool IsStep(const Config& c) { return c.optimizer.schedule == Schedule::kStep; }
 bool IsStream(const Config& c) { return c.streams(); }
+bool ReadsShards(const Config& c) { return c.data.source == DataSource::kShards; }
+bool IsTraced(const Config& c) { return c.profile.trace; }
 
 // To a target network or, with a stream, to generators, whose lag is counted even if they label
 // without a network.
@@ -71,6 +73,8 @@ constexpr auto kUses = std::to_array<Use>({
     {"optimizer.beta1", IsAdaptive, "sgd has momentum instead"},
     {"optimizer.beta2", IsAdaptive, "sgd does not scale gradients by their squares"},
     {"optimizer.epsilon", IsAdaptive, "sgd does not scale gradients by their squares"},
+    {"pipeline.overlap", [](const Config& c) { return c.pipeline.mode == Mode::kAsync; },
+     "it changes only the mode async"},
     {"pipeline.loss_thresh", PublishesWeights, "this run has no target network"},
     {"pipeline.refresh_every", PublishesWeights, "this run has no target network"},
     {"pipeline.refresh_margin",
@@ -80,6 +84,11 @@ constexpr auto kUses = std::to_array<Use>({
      "replay.updates is 0, so no rows are kept"},
     {"data.live_share", [](const Config& c) { return c.data.source != DataSource::kLive; },
      "data.source is live, so all rows are"},
+    {"data.on_damage", ReadsShards, "data.source is not shards"},
+    {"data.reading", ReadsShards, "data.source is not shards"},
+    {"data.cpu_prefetch", [](const Config& c) { return c.data.source != DataSource::kLive; },
+     "data.source is live, so nothing is read"},
+    {"data.gpu_prefetch", ReadsShards, "data.source is not shards"},
     {"data.max_lag", IsStream, "data.source is not stream"},
     {"data.stream_rows", IsStream, "data.source is not stream"},
     {"data.stream_shards", IsStream, "data.source is not stream"},
@@ -87,6 +96,11 @@ constexpr auto kUses = std::to_array<Use>({
      "the loss is not huber"},
     {"train.ema_use", [](const Config& c) { return c.train.averages(); },
      "train.ema_decay is 0, so there is no moving average"},
+    {"profile.timing_every", [](const Config& c) { return c.profile.timing_breakdown; },
+     "profile.timing_breakdown is false"},
+    {"profile.trace_from", IsTraced, "profile.trace is false"},
+    {"profile.trace_updates", IsTraced, "profile.trace is false"},
+    {"profile.stream_ledger", IsStream, "data.source is not stream"},
 });
 
 bool SearchesBestFirst(const Config& c) { return IsBestFirst(c.search.method); }

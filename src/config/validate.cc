@@ -1,6 +1,7 @@
 // Checks that involve two keys of a config.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "config/config.h"
@@ -9,6 +10,9 @@
 
 namespace tandem {
 namespace {
+
+// Most examples and iterations of a run, so that their numbers stay within 64 bits.
+constexpr double kMostCounted = 1e18;
 
 // Reports that `key` contradicts `other` if `if_true`.
 using Reject =
@@ -321,18 +325,25 @@ void CheckPlan(const Config& c, const Reject& reject) {
   if (c.train.plan.empty()) return;
   reject(!c.train.max_updates, "train.plan", "train.max_updates",
          "with auto the run makes its own plan. Set train.plan to null.");
-  std::int64_t planned = 0;
+  UpdatePlan plan(1);
   std::string wrong;
   try {
-    planned = UpdatePlan::Parse(c.train.plan).updates();
+    plan = UpdatePlan::Parse(c.train.plan);
   } catch (const InputError& error) {
     wrong = error.what();
   }
   reject(!wrong.empty(), "train.plan", "train.max_updates", wrong);
-  reject(planned != *c.train.max_updates, "train.plan", "train.max_updates",
+  reject(plan.updates() != *c.train.max_updates, "train.plan", "train.max_updates",
          fmt::format("the plan ends with {} updates. Set train.max_updates to that number, or "
                      "train.plan to null.",
-                     planned));
+                     plan.updates()));
+  // The learning rate counts the iterations of each revision.
+  const auto longest = std::ranges::max(plan.revisions(), {}, &UpdatePlan::Revision::updates);
+  reject(static_cast<double>(longest.updates) * static_cast<double>(c.train.iterations_per_update) >
+             kMostCounted,
+         "train.plan", "train.iterations_per_update",
+         "a revision plans more than 10^18 iterations. Set train.plan to null, or train from the "
+         "config.yaml that the run saved.");
 }
 
 void CheckTraining(const Config& c, const Reject& reject) {
@@ -504,7 +515,7 @@ void CheckSizes(const Config& c, const Reject& reject) {
   const std::int64_t updates = c.train.max_updates.value_or(1);
   const double rows = static_cast<double>(c.batch_size_of(updates - 1)) *
                       static_cast<double>(c.train.iterations_per_update);
-  reject(rows * static_cast<double>(updates) > 1e18, "train.max_updates",
+  reject(rows * static_cast<double>(updates) > kMostCounted, "train.max_updates",
          "train.iterations_per_update",
          "the run would train on more than 10^18 examples. Lower one of the two keys.");
   reject(rows > UINT32_MAX, "train.batch_size", "train.iterations_per_update",

@@ -13,12 +13,14 @@
 #include "base/fault_point.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/schema_number.h"
 
 namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kKindOfFile = "tandem replay";
 constexpr int kReplaySchema = 1;
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored in memory order");
@@ -28,7 +30,7 @@ std::int64_t FirstNeeded(const ReplayBuffer& replay, std::int64_t next, std::int
 }
 
 std::string Header(const ReplayBuffer& replay, std::int64_t next, std::int64_t since) {
-  return fmt::format("tandem replay {}\ncolumns {}\nrows {}\nupdates {} {}\n", kReplaySchema,
+  return fmt::format("{} {}\ncolumns {}\nrows {}\nupdates {} {}\n", kKindOfFile, kReplaySchema,
                      DescribeSchema(replay.schema()), replay.rows(),
                      FirstNeeded(replay, next, since), next);
 }
@@ -104,6 +106,7 @@ void ReadReplay(const fs::path& path, ReplayBuffer& replay, std::int64_t next, s
   Reader reader(path);
   const std::string expected = Header(replay, next, since);
   if (const std::string header = reader.Read(expected.size()); header != expected) {
+    RequireKnownSchema(path.string(), header, kKindOfFile, kReplaySchema);
     throw DamagedFile(fmt::format("{} does not belong to this run: it begins with\n{}expected\n{}",
                                   path.string(), header.substr(0, header.rfind('\n') + 1),
                                   expected));

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/open_file.h"
+#include "base/schema_number.h"
 #include "base/text.h"
 #include "domain/identity.h"
 #include "tandem/error.h"
@@ -35,7 +36,9 @@ constexpr std::int64_t kMaxExamples = std::int64_t{1} << 50;
 constexpr std::int64_t kMaxShardChunks = std::int64_t{1} << 20;
 constexpr double kMaxShardBytes = 0x1p62;
 
-std::string Preamble() { return fmt::format("tandem shard {}\nheader ", kShardSchema); }
+constexpr std::string_view kKindOfFile = "tandem shard";
+
+std::string Preamble() { return fmt::format("{} {}\nheader ", kKindOfFile, kShardSchema); }
 
 Json ToJson(const Schema& schema) {
   Json columns = Json::array();
@@ -148,7 +151,7 @@ std::int64_t HeaderBytes(ShardHeader header) {
 std::int64_t StatedHeaderBytes(std::string_view text) {
   const std::string preamble = Preamble();
   if (!text.starts_with(preamble)) {
-    throw Error(fmt::format("the file does not begin with `tandem shard {}`", kShardSchema));
+    throw Error(fmt::format("the file does not begin with `{} {}`", kKindOfFile, kShardSchema));
   }
   text = text.substr(preamble.size(), kSizeDigits);
   std::int64_t bytes = 0;
@@ -288,10 +291,13 @@ ShardHeader ReadHeader(const std::filesystem::path& path) {
                 std::as_writable_bytes(std::span(text)).subspan(static_cast<std::size_t>(from)));
     };
     read(0, kPage);
+    RequireKnownSchema(path.string(), text, kKindOfFile, kShardSchema);
     read(kPage, std::max(kPage, StatedHeaderBytes(text)));
     return ParseHeader(text);
   } catch (const SystemError& error) {  // says nothing about the shard
     throw SystemError(fmt::format("cannot read {}: {}", path.string(), error.what()));
+  } catch (const InputError&) {  // the shard is not damaged
+    throw;
   } catch (const Error& error) {
     throw DamagedShard(fmt::format("{}: {}", path.string(), error.what()));
   }

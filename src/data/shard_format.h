@@ -100,8 +100,8 @@ std::string FormatHeader(const ShardHeader& header);
 /// compressed, can have. Throws Error that says what is wrong, without the file's name.
 ShardHeader ParseHeader(std::string_view text);
 
-/// Reads and validates the header of a file. Throws DamagedShard that names the file, or
-/// SystemError if the system refuses to read it.
+/// Reads and validates the header of a file. Throws DamagedShard that names the file, SystemError
+/// if the system refuses to read it, or InputError if a newer version of Tandem wrote it.
 ShardHeader ReadHeader(const std::filesystem::path& path);
 
 }  // namespace tandem

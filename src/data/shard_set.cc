@@ -65,6 +65,17 @@ ShardSetSpec ReadShardSetSpec(const fs::path& folder) {
   FailWithoutHeader(folder, found);
 }
 
+void RequireNoOtherSet(const fs::path& folder, const ShardSetSpec& set) {
+  for (const fs::path& path : FilesIn(folder)) {
+    const ShardSet::Shard shard = ReadShard(path);
+    if (!shard.header || shard.header->set == set) continue;
+    throw InputError(
+        fmt::format("{} belongs to a different set: {}. Use another folder, or the arguments that "
+                    "the set was started with.",
+                    path.string(), DescribeDifference(shard.header->set, set)));
+  }
+}
+
 std::vector<fs::path> StrayFiles(const fs::path& folder, std::int64_t num_shards) {
   std::unordered_set<std::string> names;
   for (std::int64_t i = 0; i < num_shards; ++i) names.insert(ShardPath(folder, i).string());

@@ -30,6 +30,10 @@ std::string DescribeStray(const std::filesystem::path& file, std::int64_t num_sh
 /// names the folder if there is none. Does not check that the other shards belong to the same set.
 ShardSetSpec ReadShardSetSpec(const std::filesystem::path& folder);
 
+/// Throws InputError that names the file and the difference if a shard in `folder` with an intact
+/// header belongs to another set than `set`.
+void RequireNoOtherSet(const std::filesystem::path& folder, const ShardSetSpec& set);
+
 /// ShardSet reads and verifies the chunks of a set. Chunks are numbered from 0 over the whole set.
 /// Immutable: methods may be called from any thread, also at the same time.
 class ShardSet {

@@ -63,6 +63,14 @@ void StreamFolder::Create() const {
   }
 }
 
+// Locks used/, into which only trainers move files, because data.path may be a folder that
+// something else locks.
+FolderLock StreamFolder::Lock() const {
+  return {path_ / kUsed,
+          "another run takes the shards of this stream; set data.path to another folder, or wait",
+          "make sure that no other run takes the shards of this stream"};
+}
+
 StreamFolder::Listing StreamFolder::List() const {
   Listing listing;
   ForFiles(path_, [&](const fs::directory_entry& entry) {

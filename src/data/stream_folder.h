@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/folder_lock.h"
 #include "data/stream_shard.h"
 
 namespace tandem {
@@ -30,6 +31,10 @@ class StreamFolder {
 
   /// Makes the folder and those inside it. Accepts folders that exist.
   void Create() const;
+
+  /// Locks the folder, which must exist, for the trainer that takes its shards. Generators need no
+  /// lock. Throws InputError if another trainer holds the lock.
+  FolderLock Lock() const;
 
   /// Listing is what the folder holds.
   struct Listing {
@@ -55,7 +60,7 @@ class StreamFolder {
   /// Removes files of used/. Ignores those that do not exist.
   void RemoveUsed(const std::vector<std::string>& files) const;
 
-  /// Moves a file to rejected/, in place of an earlier one with the same name.
+  /// Moves a file, or a link, to rejected/, in place of an earlier one with the same name.
   void Reject(const std::string& file) const;
 
   /// Removes unfinished files that nobody has written to for ten minutes; a killed generator leaves

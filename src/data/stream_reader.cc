@@ -164,10 +164,13 @@ void StreamReader::ReadOne(const StreamShardName& name) {
   changed_.notify_all();
 }
 
-// A file that someone has removed meanwhile needs no warning.
+// A file that someone has removed meanwhile needs no warning. A link whose target is missing has to
+// be moved away, because it would be read again and again.
 void StreamReader::Reject(const std::string& file, const std::string& why) {
   std::error_code error;
-  if (!std::filesystem::exists(folder_.path() / file, error)) return;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(folder_.path() / file, error))) {
+    return;
+  }
   LogWarning(fmt::format("left out and moved to {}: {}", (folder_.path() / "rejected").string(),
                          why.starts_with(folder_.path().string())
                              ? why

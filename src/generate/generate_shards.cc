@@ -34,18 +34,12 @@ constexpr std::int64_t kNoUpdate = -1;
 // Whether the shard exists and need not be generated. A shard that is incomplete, has a damaged
 // header or belongs to another number is generated again. Altered bytes inside a chunk are not
 // noticed here; that takes reading the whole file (`tandem shards`).
-bool IsComplete(const fs::path& folder, const ShardSetSpec& set, std::int64_t shard) {
+bool IsComplete(const fs::path& folder, std::int64_t shard) {
   const fs::path path = ShardPath(folder, shard);
   if (!fs::exists(path)) return false;
   RequireNoPipe(path);  // writing to a pipe would block until someone reads it
   try {
     const ShardHeader header = ReadHeader(path);
-    if (header.set != set) {
-      throw InputError(
-          fmt::format("{} belongs to a different set: {}. Use another folder, or the arguments "
-                      "that the set was started with.",
-                      path.string(), DescribeDifference(header.set, set)));
-    }
     if (header.shard != shard) {
       throw DamagedShard(fmt::format("{} holds shard {} of the set", path.string(), header.shard));
     }
@@ -103,7 +97,7 @@ std::vector<std::int64_t> ShardsToMake(const fs::path& folder, const ShardSetSpe
   std::vector<std::int64_t> missing;
   for (std::int64_t i = process.rank; i < set.num_shards(); i += process.world_size) {
     progress.rows += RowsOf(set, i);
-    if (IsComplete(folder, set, i)) {
+    if (IsComplete(folder, i)) {
       progress.rows_found += RowsOf(set, i);
     } else {
       missing.push_back(i);
@@ -196,6 +190,7 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
   if (error) {
     throw InputError(fmt::format("cannot create {}: {}", folder.string(), error.message()));
   }
+  RequireNoOtherSet(folder, set);
   GenerateProgress done;
   const std::vector<std::int64_t> shards = ShardsToMake(folder, set, process, done);
   RemoveLeftovers(folder, shards);
@@ -219,6 +214,7 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
     }
   }
   if (writer.Wait()) progress(done);
+  RequireNoOtherSet(folder, set);  // another process may have begun one meanwhile
 }
 
 }  // namespace tandem

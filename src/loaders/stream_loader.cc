@@ -14,10 +14,13 @@
 namespace tandem {
 namespace {
 
-const StreamFolder& Created(const StreamFolder& folder, bool is_new) {
+// Makes the folder and locks it. Throws InputError if another run takes its shards, or if a new run
+// would take those of an earlier one.
+FolderLock Claim(const StreamFolder& folder, bool is_new) {
   folder.Create();
+  FolderLock lock = folder.Lock();
   const std::int64_t shards = std::ssize(folder.List().waiting) + std::ssize(folder.Used());
-  if (!is_new || shards == 0) return folder;
+  if (!is_new || shards == 0) return lock;
   throw InputError(fmt::format(
       "{}: holds {} of an earlier run, whose labels come from another network. Remove them, or set "
       "data.path to another folder.",
@@ -34,8 +37,8 @@ StreamLoader::StreamLoader(Device& device, const std::filesystem::path& folder,
       seed_(static_cast<std::uint64_t>(config.seed)),
       waits_(config.live_rows_of(0) == 0),
       folder_(folder),
-      ledger_(Created(folder_, !from.has_value()), from.value_or(StreamPosition()),
-              config.data.max_lag),
+      lock_(Claim(folder_, !from.has_value())),
+      ledger_(folder_, from.value_or(StreamPosition()), config.data.max_lag),
       reader_(folder_,
               {.kind = kind,
                .input_depth = input_depth,

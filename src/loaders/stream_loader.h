@@ -60,6 +60,7 @@ class StreamLoader final : public StoredExamples {
   const std::uint64_t seed_;
   const bool waits_;
   const StreamFolder folder_;
+  const FolderLock lock_;
   StreamLedger ledger_;
   std::int64_t reported_rejected_ = 0;
   std::optional<ShuffledRows> current_;  // of the shard that batches are being gathered from

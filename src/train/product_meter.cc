@@ -6,6 +6,8 @@
 
 #include "base/log.h"
 #include "base/machine.h"
+#include "nn/device.h"
+#include "nn/network.h"
 #include "nn/products.h"
 
 namespace tandem {

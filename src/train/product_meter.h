@@ -5,10 +5,11 @@
 #include <optional>
 
 #include "config/config.h"
-#include "nn/device.h"
-#include "nn/network.h"
 
 namespace tandem {
+
+class Device;
+struct NetworkSpec;
 
 /// `ProductReport` holds the matrix products that the network did after the cold start, and how
 /// fast the machine can do them.

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "ranks/ranks.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "nn/network.h"
+#include "nn/module.h"
 #include "pipeline/update_record.h"
-#include "ranks/ranks.h"
 
 namespace tandem {
+
+class Ranks;
 
 /// `RankReport` says how the ranks of a run shared its time. Vectors have an entry for each rank,
 /// in seconds.

@@ -13,6 +13,7 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "data/run_files.h"
 
 namespace tandem {
 namespace {
@@ -151,7 +152,7 @@ nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& c
 void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
                   const Config& config, const std::string& device) {
   nlohmann::ordered_json json = {
-      {"schema", 1},
+      {"schema", kSummarySchema},
       {"ended_by", EndedBy(summary.end)},
       {"mode", ValueText(config, "pipeline.mode")},
       {"device", device},

@@ -70,8 +70,9 @@ TrainStep StepFor(const Config& config, const Device& device) {
     return TrainStep::kFused;
   }
   if (!IsFastByTensors(config, device)) return TrainStep::kAutograd;
+  const bool sizes_differ = config.streams() && config.data.live_share > 0;
   const bool is_timed = config.profile.timing_breakdown;
-  return config.data.live_share > 0 || is_timed ? TrainStep::kTensors : TrainStep::kCaptured;
+  return sizes_differ || is_timed ? TrainStep::kTensors : TrainStep::kCaptured;
 }
 
 // Each of int8 and fp8 has one way to be computed.

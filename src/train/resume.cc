@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "data/run_files.h"
 #include "nn/device.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -23,7 +24,8 @@
 namespace tandem {
 namespace {
 
-// Keys, or prefixes of keys, that affect at most the last bits of the weights.
+// Keys, or prefixes of keys, that may change when a run is resumed. Threads, the device and the
+// ways of computing change the last bits of the weights.
 constexpr auto kMayChange = std::to_array<std::string_view>(
     {// How long, how fast and where the run works.
      "train.max_updates", "train.max_seconds", "train.threads", "generate.workers",
@@ -66,6 +68,27 @@ void CheckConfigStays(const Config& began, const Config& requested,
 }
 
 namespace {
+
+// Throws InputError if the run has done more updates than train.max_updates now allows.
+void CheckCoversDone(const Config& requested, std::int64_t done,
+                     const std::filesystem::path& folder) {
+  if (*requested.train.max_updates >= done) return;
+  throw InputError(
+      fmt::format("{}: `train.max_updates` is {}, expected at least {}, the number of updates that "
+                  "the run has done.",
+                  folder.string(), *requested.train.max_updates, done));
+}
+
+// Throws InputError if a run that plans its updates for its time has no time limit. It would end at
+// once, because no time would remain.
+void CheckHasTimeLimit(const Config& requested, const std::filesystem::path& folder) {
+  if (requested.train.max_seconds > 0) return;
+  throw InputError(
+      fmt::format("{}: `train.max_seconds` is 0, expected more than 0, because the run began with "
+                  "`train.max_updates: auto` and plans its updates for the remaining time. Set "
+                  "train.max_seconds to the seconds that the whole run may take.",
+                  folder.string()));
+}
 
 // Throws InputError if the number of updates changed and the learning rate decreases up to the last
 // update.
@@ -130,11 +153,13 @@ Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoin
   const bool follows_clock = checkpoint.Counters().follows_clock;
   CheckScheduleStays(follows_clock ? saved : began, requested, directory.path());
   if (follows_clock && requested.train.max_updates == saved.train.max_updates) {
+    CheckHasTimeLimit(requested, directory.path());
     // config.yaml may have revisions for updates after the checkpoint, which are planned again.
     requested.train.follows_clock = true;
     requested.train.max_updates = began.train.max_updates;
     requested.train.plan = began.train.plan;
   }
+  CheckCoversDone(requested, checkpoint.Counters().updates, directory.path());
   CheckConfigStays(began, requested, directory.path());
   return requested;
 }
@@ -144,16 +169,19 @@ namespace {
 enum class Limit { kNone, kUpdates, kTime };
 
 // Returns the time that a run has used, in seconds. A time limit may end a run inside an update.
-// Its checkpoint is then the state before that update, so `summary` says more.
+// Its checkpoint is then the state before that update, so `summary` says more, if it is not
+// damaged.
 double SecondsUsed(const RunCounters& done, const std::filesystem::path& summary) {
   const auto json = ParseJsonOrDiscard(ReadFile(summary));
-  return json.is_object() ? std::max(done.wall_s, json.value("wall_s", 0.0)) : done.wall_s;
+  const auto seconds = json.is_object() ? json.find("wall_s") : json.end();
+  const bool is_known = seconds != json.end() && seconds->is_number();
+  return is_known ? std::max(done.wall_s, seconds->get<double>()) : done.wall_s;
 }
 
 // Returns the limit that a complete run has reached, or kNone if the run can be continued.
 Limit LimitReached(const Config& config, const RunCounters& done,
                    const std::filesystem::path& folder) {
-  const std::filesystem::path summary = folder / "summary.json";
+  const std::filesystem::path summary = folder / kSummaryFile;
   if (!std::filesystem::exists(summary)) return Limit::kNone;
   if (done.updates >= *config.train.max_updates) return Limit::kUpdates;
   const double seconds = config.train.max_seconds;

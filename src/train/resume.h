@@ -29,8 +29,8 @@ void CheckConfigStays(const Config& began, const Config& requested,
 bool IsComplete(const Config& config, const RunCounters& done, const std::filesystem::path& folder);
 
 /// Throws InputError for a key that must not change when a run is resumed. Most keys determine the
-/// weights. Threads and the device change at most the last bits of the weights, and may change
-/// because a run may have to continue on another machine.
+/// weights. Threads, the device and the ways of computing change at most the last bits of the
+/// weights, and may change because a run may have to continue on another machine.
 void CheckMayChange(const std::vector<Override>& overrides);
 
 /// Returns the config with which the run in `directory` continues from `checkpoint`: its

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,23 +34,6 @@ namespace {
 // What a run with a stream makes before its first checkpoint.
 constexpr std::array<std::string_view, 2> kStreamFolders = {"stream", "published"};
 
-// Returns N if `name` is `prefix`, the number N and `suffix`.
-std::optional<std::int64_t> NumberIn(std::string_view name, std::string_view prefix,
-                                     std::string_view suffix) {
-  if (!name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
-  name.remove_prefix(prefix.size());
-  name.remove_suffix(std::min(suffix.size(), name.size()));
-  const auto number = ParseNumber<std::int64_t>(name);
-  return number && *number >= 0 ? number : std::nullopt;
-}
-
-bool IsReplay(std::string_view name) { return NumberIn(name, "replay-", ".bin").has_value(); }
-
-// Returns N if `name` is "checkpoint-N.pt".
-std::optional<std::int64_t> UpdateOfKept(std::string_view name) {
-  return NumberIn(name, "checkpoint-", ".pt");
-}
-
 // Returns "checkpoint.pt" for "checkpoint.pt.1234.partial", the name of AtomicFile's partial file,
 // and "" for other names.
 std::string_view NameOfPartial(std::string_view name) {
@@ -66,7 +48,7 @@ std::string_view NameOfPartial(std::string_view name) {
 }  // namespace
 
 fs::path CheckpointIn(const fs::path& path) {
-  return fs::is_directory(path) ? path / "checkpoint.pt" : path;
+  return fs::is_directory(path) ? path / kCheckpointFile : path;
 }
 
 bool IsImported(const fs::path& checkpoint) {
@@ -74,26 +56,8 @@ bool IsImported(const fs::path& checkpoint) {
 }
 
 void RunDirectory::Lock() {
-  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) {
-    throw InputError(fmt::format("cannot open {}: {}", path_.string(), std::strerror(errno)));
-  }
-  lock_ = std::shared_ptr<const int>(new int(descriptor), [](const int* open) {
-    ::close(*open);
-    delete open;
-  });
-  int failed = 0;
-  do {
-    failed = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
-  } while (failed == EINTR);
-  if (failed == 0) return;
-  if (failed == EWOULDBLOCK) {
-    throw InputError(fmt::format(
-        "{}: another program is training in this folder; choose another, or wait", path_.string()));
-  }
-  LogWarning(
-      fmt::format("cannot lock {}: {}; make sure that no other program trains in this folder",
-                  path_.string(), std::strerror(failed)));
+  lock_ = FolderLock(path_, "another program is training in this folder; choose another, or wait",
+                     "make sure that no other program trains in this folder");
 }
 
 // Returns whether a killed program left only the empty config.yaml and partial files of a first
@@ -104,9 +68,10 @@ bool RunDirectory::IsAbandonedClaim() const {
   for (const fs::directory_entry& entry : fs::directory_iterator(path_, failed)) {
     const std::string name = entry.path().filename().string();
     const std::string_view whole = NameOfPartial(name);
-    const bool begun = whole == "checkpoint.pt" || whole == "config.yaml" || IsReplay(whole) ||
+    const bool begun = whole == kCheckpointFile || whole == kConfigFile ||
+                       kReplayRows.NumberIn(whole) ||
                        std::ranges::find(kStreamFolders, name) != kStreamFolders.end();
-    if (name != "config.yaml" && entry.path() != replay(0) && !begun) return false;
+    if (name != kConfigFile && entry.path() != replay(0) && !begun) return false;
   }
   return !failed;
 }
@@ -184,15 +149,9 @@ RunDirectory RunDirectory::Reopen(const fs::path& path) {
 // The program that wrote these files was killed, because no other program writes while this one
 // holds the lock.
 void RunDirectory::RemovePartialFiles() const {
-  const std::array own = {config(), metrics(), checkpoint(), best(), trace(), summary(), shards()};
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
     const std::string file = entry.path().filename().string();
-    const std::string_view name = NameOfPartial(file);
-    const auto has_name = [&](const fs::path& path) { return path.filename() == name; };
-    if (IsReplay(name) || UpdateOfKept(name) || NumberIn(name, "previous-", ".pt") ||
-        NumberIn(name, "best-", ".pt") || std::ranges::any_of(own, has_name)) {
-      fs::remove(entry.path());
-    }
+    if (IsFileOfRun(NameOfPartial(file))) fs::remove(entry.path());
   }
 }
 
@@ -257,7 +216,7 @@ void RunDirectory::Sync(const fs::path& file) {
 }
 
 fs::path RunDirectory::best_aside(std::int64_t update) const {
-  return path_ / fmt::format("best-{}.pt", update);
+  return path_ / kBestsAside.With(update);
 }
 
 // A second name for the file costs no space, and writing a new `file` replaces only the first name.
@@ -278,7 +237,7 @@ void RunDirectory::SetBestAside(std::int64_t update) const {
 // checkpoint refers to: `update` for checkpoint.pt, and for a previous checkpoint the latest one
 // that was best before it was written.
 void RunDirectory::KeepBestOf(std::optional<std::int64_t> update, std::int64_t newest) const {
-  const std::set<std::int64_t> aside = NumbersOf("best-", ".pt");
+  const std::set<std::int64_t> aside = NumbersOf(kBestsAside);
   std::set<std::int64_t> bests = aside;
   std::set<std::int64_t> kept;
   if (update) {
@@ -321,15 +280,13 @@ void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> be
 }
 
 fs::path RunDirectory::previous(std::int64_t next) const {
-  return path_ / fmt::format("previous-{}.pt", next);
+  return path_ / kPreviousCheckpoints.With(next);
 }
 
-// The numbers N of all files whose names are `prefix`, N and `suffix`.
-std::set<std::int64_t> RunDirectory::NumbersOf(std::string_view prefix,
-                                               std::string_view suffix) const {
+std::set<std::int64_t> RunDirectory::NumbersOf(const NumberedName& kind) const {
   std::set<std::int64_t> numbers;
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-    if (const auto number = NumberIn(entry.path().filename().string(), prefix, suffix)) {
+    if (const auto number = kind.NumberIn(entry.path().filename().string())) {
       numbers.insert(*number);
     }
   }
@@ -337,7 +294,7 @@ std::set<std::int64_t> RunDirectory::NumbersOf(std::string_view prefix,
 }
 
 std::vector<std::int64_t> RunDirectory::Previous() const {
-  const std::set<std::int64_t> numbers = NumbersOf("previous-", ".pt");
+  const std::set<std::int64_t> numbers = NumbersOf(kPreviousCheckpoints);
   return {numbers.rbegin(), numbers.rend()};
 }
 
@@ -352,13 +309,13 @@ void RunDirectory::SetCheckpointAside(std::int64_t next) const {
 }
 
 fs::path RunDirectory::kept(std::int64_t updates) const {
-  return path_ / fmt::format("checkpoint-{}.pt", updates);
+  return path_ / kKeptNetworks.With(updates);
 }
 
 std::vector<fs::path> RunDirectory::AllKept() const {
   std::map<std::int64_t, fs::path> by_update;
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-    const auto update = UpdateOfKept(entry.path().filename().string());
+    const auto update = kKeptNetworks.NumberIn(entry.path().filename().string());
     if (update) by_update.emplace(*update, entry.path());
   }
   std::vector<fs::path> paths;
@@ -369,17 +326,15 @@ std::vector<fs::path> RunDirectory::AllKept() const {
 
 void RunDirectory::RemoveKeptAfter(std::int64_t updates) const {
   for (const fs::path& path : AllKept()) {
-    if (UpdateOfKept(path.filename().string()) > updates) fs::remove(path);
+    if (kKeptNetworks.NumberIn(path.filename().string()) > updates) fs::remove(path);
   }
 }
 
-fs::path RunDirectory::replay(std::int64_t next) const {
-  return path_ / fmt::format("replay-{}.bin", next);
-}
+fs::path RunDirectory::replay(std::int64_t next) const { return path_ / kReplayRows.With(next); }
 
 fs::path RunDirectory::new_events() const {
   std::int64_t seconds = std::time(nullptr);
-  const std::set<std::int64_t> earlier = NumbersOf("events.out.tfevents.", ".tandem");
+  const std::set<std::int64_t> earlier = NumbersOf(kEventFiles);
   // The clock may have gone back since the last one.
   if (!earlier.empty()) seconds = std::max(seconds, *earlier.rbegin() + 1);
   return path_ / fmt::format("events.out.tfevents.{:010}.tandem", seconds);
@@ -395,7 +350,7 @@ void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64
       fs::remove(previous(number));
     }
   }
-  for (const std::int64_t number : NumbersOf("replay-", ".bin")) {
+  for (const std::int64_t number : NumbersOf(kReplayRows)) {
     if (!kept.contains(number)) fs::remove(replay(number));
   }
   KeepBestOf(best_update, next);  // training may have gone on, and set newer ones aside

@@ -3,20 +3,16 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "config/config.h"
+#include "base/folder_lock.h"
+#include "data/run_files.h"
 
 namespace tandem {
-
-/// The file in which `tandem import` says where the network of a folder comes from.
-inline constexpr const char* kImportRecord = "import.json";
 
 /// Returns `path` if it is a file, or the path of the checkpoint.pt in the folder `path`.
 std::filesystem::path CheckpointIn(const std::filesystem::path& path);
@@ -59,13 +55,13 @@ class RunDirectory {
   static RunDirectory Reopen(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path config() const { return path_ / "config.yaml"; }
-  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
-  std::filesystem::path checkpoint() const { return path_ / "checkpoint.pt"; }
-  std::filesystem::path best() const { return path_ / "best.pt"; }
-  std::filesystem::path trace() const { return path_ / "trace.json"; }
-  std::filesystem::path summary() const { return path_ / "summary.json"; }
-  std::filesystem::path shards() const { return path_ / "shards.jsonl"; }
+  std::filesystem::path config() const { return path_ / kConfigFile; }
+  std::filesystem::path metrics() const { return path_ / kMetricsFile; }
+  std::filesystem::path checkpoint() const { return path_ / kCheckpointFile; }
+  std::filesystem::path best() const { return path_ / kBestFile; }
+  std::filesystem::path trace() const { return path_ / kTraceFile; }
+  std::filesystem::path summary() const { return path_ / kSummaryFile; }
+  std::filesystem::path shards() const { return path_ / kShardsFile; }
   std::filesystem::path import_record() const { return path_ / kImportRecord; }
 
   /// The file of the network after `updates` updates that checkpoint.keep_every keeps.
@@ -125,7 +121,7 @@ class RunDirectory {
 
   std::filesystem::path best_aside(std::int64_t update) const;
   std::filesystem::path previous(std::int64_t next) const;
-  std::set<std::int64_t> NumbersOf(std::string_view prefix, std::string_view suffix) const;
+  std::set<std::int64_t> NumbersOf(const NumberedName& kind) const;
   std::vector<std::int64_t> Previous() const;  // the newest first
   static void KeepAs(const std::filesystem::path& file, const std::filesystem::path& aside);
   static void Append(const std::filesystem::path& file, const std::string& lines);
@@ -140,7 +136,7 @@ class RunDirectory {
   void RemovePartialFiles() const;
 
   std::filesystem::path path_;
-  std::shared_ptr<const int> lock_;  // a file descriptor
+  FolderLock lock_;
 };
 
 }  // namespace tandem

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "nn/torch_message.h"
 #include "tandem/error.h"
 #include "train/loaded_model.h"
+#include "train/program_call.h"
 
 namespace tandem {
 
@@ -18,7 +18,10 @@ struct TrainedNetwork::Loaded {
 };
 
 TrainedNetwork::TrainedNetwork(const ModelArgs& args)
-    : loaded_(WithPlainErrors([&] { return std::make_unique<Loaded>(args); })) {}
+    : loaded_(CallFromProgram([&] {
+        CheckDefaultType();
+        return std::make_unique<Loaded>(args);
+      })) {}
 
 TrainedNetwork::~TrainedNetwork() = default;
 
@@ -31,7 +34,7 @@ std::int64_t TrainedNetwork::iterations() const { return loaded_->model.iteratio
 bool TrainedNetwork::has_action_values() const { return config().network.head != Head::kV; }
 
 void TrainedNetwork::Evaluate(ConstRows inputs, std::span<float> values) {
-  WithPlainErrors([&] { loaded_->model.net().Evaluate(inputs, values); });
+  CallFromProgram([&] { loaded_->model.net().Evaluate(inputs, values); });
 }
 
 void TrainedNetwork::EvaluateActions(ConstRows inputs, std::span<float> values) {
@@ -40,11 +43,11 @@ void TrainedNetwork::EvaluateActions(ConstRows inputs, std::span<float> values) 
         "the network has head v, which estimates states and has no values of actions. Evaluate the "
         "children of a state instead, or train with network.head q, q_in, policy or vp.");
   }
-  WithPlainErrors([&] { loaded_->model.net().EvaluateActions(inputs, values); });
+  CallFromProgram([&] { loaded_->model.net().EvaluateActions(inputs, values); });
 }
 
 void TrainedNetwork::Solve(ConstRows states, const StopSignal& stop, const Search::Done& done) {
-  WithPlainErrors([&] {
+  CallFromProgram([&] {
     if (loaded_->search == nullptr) loaded_->search = loaded_->model.MakeSearch();
     loaded_->search->SolveAll(states, stop, [&](std::size_t number, SearchResult result) {
       if (result.solved) {

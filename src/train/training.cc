@@ -4,14 +4,23 @@
 
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
-#include "nn/torch_message.h"
+#include "config/write.h"
 #include "train/checkpoint.h"
 #include "train/prepare_run.h"
+#include "train/program_call.h"
 #include "train/resume.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"
 
 namespace tandem {
+
+namespace {
+
+// Returns the config if each of its values is one that a file may have. A program may have changed
+// its fields, which are not checked when they are set.
+Config Checked(const Config& config) { return ParseConfig(ToYaml(config), "the config"); }
+
+}  // namespace
 
 struct Training::Run final : TrainObserver {
   // A new run.
@@ -79,14 +88,18 @@ Training::Training(std::unique_ptr<Run> run) : run_(std::move(run)) {}
 
 Training::Training(const Config& config, const std::filesystem::path& folder,
                    const StopSignal* stop)
-    : run_(WithPlainErrors([&] { return std::make_unique<Run>(config, folder, stop); })) {}
+    : run_(CallFromProgram([&] {
+        CheckDefaultType();
+        return std::make_unique<Run>(Checked(config), folder, stop);
+      })) {}
 
 Training::~Training() = default;
 
 std::unique_ptr<Training> Training::Resume(const std::filesystem::path& folder,
                                            const std::vector<Override>& overrides,
                                            const StopSignal* stop) {
-  return WithPlainErrors([&] {
+  return CallFromProgram([&] {
+    CheckDefaultType();
     CheckMayChange(overrides);
     const RunDirectory directory = RunDirectory::Reopen(folder);
     auto run = OpenNewest(directory, [&](const std::filesystem::path& file) {
@@ -97,7 +110,10 @@ std::unique_ptr<Training> Training::Resume(const std::filesystem::path& folder,
 }
 
 bool Training::RunUpdate() {
-  return WithPlainErrors([this] { return run_->train->RunUpdate(); });
+  return CallFromProgram([this] {
+    CheckDefaultType();
+    return run_->train->RunUpdate();
+  });
 }
 
 TrainingProgress Training::progress() const { return run_->progress; }
@@ -107,7 +123,7 @@ const Config& Training::config() const { return run_->train->config(); }
 void Training::RequestStop() noexcept { run_->train->RequestStop(); }
 
 TrainingResult Training::Finish() {
-  const RunSummary summary = WithPlainErrors([this] { return run_->train->Finish(); });
+  const RunSummary summary = CallFromProgram([this] { return run_->train->Finish(); });
   TrainingResult result{.updates = summary.updates,
                         .examples = summary.examples,
                         .seconds = summary.wall_s,

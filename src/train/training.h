@@ -46,12 +46,15 @@ struct TrainingResult {
 ///     std::cout << training.Finish().final_loss;
 ///
 /// Call all methods except RequestStop from one thread. Errors are those of `tandem train`:
-/// InputError if the run cannot be made as asked, Error if it fails.
+/// InputError if the run cannot be made as asked, Error if it fails. The calling thread may be in
+/// another mode of LibTorch (NoGradGuard, InferenceMode, autocast), which is off meanwhile.
 class Training {
  public:
   /// Starts a run in `folder`, which must be new or empty. Replaces what is `auto` in the config,
-  /// which may take a few seconds. The run also ends once `stop` is reached, which must outlive it;
-  /// null: no such signal. Throws Stopped if that is so before the run begins.
+  /// which may take a few seconds. Throws InputError that names the key if a value of `config` is
+  /// one that no file may have, or if LibTorch's default type of tensors is not Float. The run also
+  /// ends once `stop` is reached, which must outlive it; null: no such signal. Throws Stopped if
+  /// that is so before the run begins.
   Training(const Config& config, const std::filesystem::path& folder,
            const StopSignal* stop = nullptr);
 

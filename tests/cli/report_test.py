@@ -139,6 +139,23 @@ class Report(CliTest):
         page = self.page(run / "report.html")
         self.assertIn("has not finished", page.text["overlap"])
 
+    def test_updates_without_a_line_are_counted(self):
+        run = self.train()
+        lines = (run / "metrics.jsonl").read_text().splitlines(keepends=True)
+        (run / "metrics.jsonl").write_text("".join(lines[2:]))
+        self.run_tandem("report", run, "--no-puzzle")
+        self.assertIn("<dt>updates</dt><dd>5</dd>", (run / "report.html").read_text())
+
+    def test_files_of_newer_versions_are_refused(self):
+        run = self.train()
+        self.run_tandem("report", run, "--no-puzzle", "--states", self.states())
+        for name in ("evaluation.json", "summary.json"):
+            content = (run / name).read_text()
+            (run / name).write_text(json.dumps({**json.loads(content), "schema": 2}))
+            _, error = self.run_tandem("report", run, "--no-puzzle", code=2)
+            self.assertIn(f"{name}: its layout has number 2, expected at most 1", error)
+            (run / name).write_text(content)
+
     def test_a_summary_of_an_older_version_names_the_busiest_side(self):
         run = self.train()
         summary = json.loads((run / "summary.json").read_text())

@@ -99,6 +99,16 @@ class Generating(Shards):
         _, error = self.generate("--seed", "5", code=2)
         self.assertIn("seed is 1 there and 5 here", error)
 
+    def test_two_processes_with_different_seeds_do_not_share_a_folder(self):
+        self.generate("--rank", 0, "--world-size", 2)
+        before = self.contents(self.shards)
+        _, error = self.generate("--rank", 1, "--world-size", 2, "--seed", 2, code=2)
+        self.assertIn("shard-000000.tandem belongs to a different set: seed is 1 there and 2 here", error)
+        _, error = self.run_tandem("generate", self.config, "--examples", 100, "--out", self.shards,
+                                   code=2)
+        self.assertIn("belongs to a different set", error)
+        self.assertEqual(self.contents(self.shards), before)
+
     def test_network_targets_need_init_from(self):
         _, error = self.generate("--set", "generate.target=value_iteration", code=2)
         self.assertIn("`network.init_from` must name a run", error)

@@ -181,6 +181,8 @@ class Refusing(Streams):
     def test_bad_input_is_exit_code_2(self):
         error = self.run_tandem("generate", "--follow", self.run_folder, "--name", "a b", code=2)[1]
         self.assertIn("--name a b: expected 1 to 60 letters", error)
+        error = self.run_tandem("generate", "--follow", self.config, code=2)[1]
+        self.assertIn("this is not a folder; expected the folder of a run", error)
         error = self.run_tandem("generate", self.config, "--follow", self.run_folder, code=2)[1]
         self.assertIn("config excludes --follow", error)
         error = self.run_tandem("train", self.config, "--set", "generate.target=walk_length", code=2)[1]
@@ -217,6 +219,17 @@ class Refusing(Streams):
         self.assertIn("weights-7.pt", error)
         manifest.write_text("{")
         self.assertIn("not the manifest of a run", self.finish(self.start_generator("a"), code=2))
+
+    def test_a_second_run_cannot_take_the_shards_of_the_first(self):
+        trainer = self.start_trainer()
+        self.wait_until((self.run_folder / "published" / "manifest.json").exists, trainer)
+        other = self.folder / "other"
+        error = self.run_tandem("train", self.config, "--out", other, "--set", f"data.path={self.stream}",
+                                code=2)[1]
+        self.assertIn("another run takes the shards of this stream; set data.path to another folder", error)
+        self.assertFalse(other.exists())
+        trainer.send_signal(signal.SIGINT)
+        self.finish(trainer, code=130)
 
     def test_a_folder_with_shards_of_another_run_is_refused(self):
         self.finish(self.start_trainer("data.live_share=0.5", "train.max_updates=1"))

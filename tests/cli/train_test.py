@@ -288,6 +288,21 @@ class Auto(CliTest):
         self.assertEqual(json.loads((run / "summary.json").read_text())["updates"], done + 3)
         self.assertEqual(self.saved("plan"), "null")
 
+    def test_a_stopped_run_that_follows_the_clock_keeps_a_time_limit(self):
+        config = self.write("small.yaml", SMALL)
+        run = self.folder / "run"
+        program = subprocess.Popen([TANDEM, "train", config, "--out", run, "--set", "train.max_updates=auto",
+                                    "--set", "train.max_seconds=60"], stderr=subprocess.DEVNULL)
+        metrics = run / "metrics.jsonl"
+        self.wait_until(lambda: metrics.exists() and metrics.stat().st_size > 0, program)
+        program.send_signal(signal.SIGTERM)
+        self.assertEqual(program.wait(timeout=60), 143)
+        saved = (run / "config.yaml").read_text()
+        _, error = self.run_tandem("train", "--resume", run, "--set", "train.max_seconds=0", code=2)
+        self.assertIn("`train.max_seconds` is 0, expected more than 0, because the run began with "
+                      "`train.max_updates: auto`", error)
+        self.assertEqual((run / "config.yaml").read_text(), saved)
+
     def test_few_rows_of_long_walks_are_saved_as_a_number(self):
         config = self.write("small.yaml", SMALL + "phases:\n  - {from: 0.5, generate: {max_scramble: 20}}\n")
         self.run_tandem("train", config, "--out", "run", "--set", "generate.max_scramble=80")
@@ -398,6 +413,17 @@ class Resume(CliTest):
         self.assertEqual(again["weights_sha256"], summary["weights_sha256"])
         _, error = self.run_tandem("train", "--resume", run, code=2)
         self.assertIn("has done all its 4 updates", error)
+
+    def test_resume_refuses_fewer_updates_than_the_run_has_done(self):
+        run = self.train_small()
+        for killed in (False, True):
+            if killed:
+                (run / "summary.json").unlink()
+            config = (run / "config.yaml").read_text()
+            _, error = self.run_tandem("train", "--resume", run, "--set", "train.max_updates=3", code=2)
+            self.assertIn("`train.max_updates` is 3, expected at least 4, the number of updates that "
+                          "the run has done", error)
+            self.assertEqual((run / "config.yaml").read_text(), config)
 
     def test_a_decreasing_schedule_cannot_be_extended(self):
         for schedule in ("linear", "cosine", "wsd"):

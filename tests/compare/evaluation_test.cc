@@ -197,13 +197,18 @@ TEST(ReadEvaluation, ReturnsWhatEvaluateWrote) {
   EXPECT_EQ(read.networks[1].figures.known->estimates->mean, 4);  // of 6 and 2
 }
 
-TEST(ReadEvaluation, ErrorNamesTheFileAndTheMissingEntry) {
+TEST(ReadEvaluation, ErrorNamesTheFileAndTheMissingEntryOrTheNewerLayout) {
   const TempFolder temp;
   const std::filesystem::path file = temp.path() / "evaluation.json";
   WriteFileAtomically(file, "{\"states\": \"a\"}");
   EXPECT_THAT([&] { ReadEvaluation(file); },
               testing::ThrowsMessage<InputError>(
                   testing::AllOf(HasSubstr("evaluation.json: "), HasSubstr("search"))));
+  WriteFileAtomically(
+      file, R"({"schema": 2, "states": "a", "search": "beam", "networks": [], "best": null})");
+  EXPECT_THAT([&] { ReadEvaluation(file); },
+              testing::ThrowsMessage<InputError>(
+                  HasSubstr("evaluation.json: its layout has number 2, expected at most 1")));
 }
 
 }  // namespace

@@ -108,6 +108,15 @@ TEST_F(RunRecordTest, RejectsNumbersThatDoNotFit) {
               HasSubstr("`value_error_by_length` has '99999999999999999999', expected a length"));
 }
 
+TEST_F(RunRecordTest, RejectsASummaryOfANewerVersion) {
+  json summary = Summary();
+  summary["schema"] = 1;
+  EXPECT_EQ(Read(summary, {Update(0)}).updates, 2);
+  summary["schema"] = 2;
+  EXPECT_THAT(ErrorOf(summary, {Update(0)}),
+              HasSubstr("summary.json: its layout has number 2, expected at most 1"));
+}
+
 TEST_F(RunRecordTest, ReadsEveryUpdate) {
   const RunRecord run = Read(Summary(), {Update(0), Update(1), Update(2)});
   ASSERT_EQ(run.curve.size(), 3U);

@@ -58,6 +58,19 @@ TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
               IsEmpty());
 }
 
+TEST(UnusedKeys, OfDataAndProfilesAreNamed) {
+  EXPECT_THAT(UnusedOf("data: {on_damage: skip, reading: map, cpu_prefetch: 3, gpu_prefetch: 3}\n"
+                       "profile: {timing_every: 7, trace_from: 2, trace_updates: 3, "
+                       "stream_ledger: true}\n"
+                       "pipeline: {mode: sequential, overlap: false}\n"),
+              SizeIs(9));
+  EXPECT_THAT(UnusedOf("data: {source: shards, path: set, on_damage: skip, reading: map, "
+                       "cpu_prefetch: 3, gpu_prefetch: 3}\n"
+                       "profile: {trace: true, trace_from: 2, trace_updates: 3}\n"
+                       "pipeline: {overlap: false}\n"),
+              IsEmpty());
+}
+
 TEST(UnusedKeys, OfSearchesAreThoseThatTheMethodDoesNotRead) {
   std::vector<Override> overrides;
   for (const char* key : {"search.weight=0.2", "search.beam_width=7", "search.batch=1000",

@@ -72,6 +72,10 @@ TEST(UpdatePlan, PlanInAConfigMustEndWithMaxUpdates) {
   EXPECT_NE(error_of("max_updates: 6, plan: '2:6'").find("is not a plan"), std::string::npos);
   EXPECT_NE(error_of("max_updates: auto, max_seconds: 9, plan: '0:6'").find("with auto"),
             std::string::npos);
+  // Its iterations would not fit into 64 bits.
+  EXPECT_NE(error_of("max_updates: 6, plan: '0:9000000000000000000 2:6'")
+                .find("a revision plans more than 10^18 iterations"),
+            std::string::npos);
 }
 
 // Simulates a run that follows its plan to the end. An update takes `seconds_of(update)`.

@@ -228,6 +228,19 @@ TEST_F(ReplayFile, ErrorsSayWhatIsWrongWithTheFile) {
   WriteFileAtomically(file_, damaged);
   EXPECT_NE(ErrorOfReading(7).find("is damaged: its hash does not match its contents"),
             std::string::npos);
+  // A run with a damaged file continues from an older checkpoint. This file is not damaged.
+  std::string newer = content;
+  newer.replace(0, 15, "tandem replay 2");
+  WriteFileAtomically(file_, newer);
+  try {
+    ReadReplay(file_, replay, 7);
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_EQ(dynamic_cast<const DamagedFile*>(&error), nullptr);
+    EXPECT_NE(std::string(error.what()).find("its layout has number 2, expected at most 1"),
+              std::string::npos);
+  }
+
   WriteFileAtomically(file_, content.substr(0, content.size() - 40));
   EXPECT_NE(ErrorOfReading(7).find("is damaged: the file ends too soon"), std::string::npos);
   WriteFileAtomically(file_, content + "x");

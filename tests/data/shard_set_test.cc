@@ -332,6 +332,22 @@ TEST(ShardWriter, ShardWithAMissingOrHalfChunkIsDamage) {
   EXPECT_THAT(error_of({&rows, &half, &rows}), HasSubstr("chunk 1 has 832 bytes, expected 1664"));
 }
 
+TEST(ShardSet, ShardOfANewerVersionIsRefusedAndNotDamaged) {
+  const TempFolder folder;
+  MakeShards(folder.path());
+  const std::filesystem::path shard = ShardPath(folder.path(), 1);
+  constexpr std::int64_t kAt = 13;  // of the number in "tandem shard 2"
+  Overwrite(shard, kAt, '3');
+  EXPECT_THAT([&] { ShardSet set(folder.path()); },
+              testing::ThrowsMessage<InputError>(AllOf(
+                  HasSubstr("shard-000001.tandem: its layout has number 3, expected at most 2"),
+                  HasSubstr("newer version"))));
+  for (const char other : {'1', 'x'}) {
+    Overwrite(shard, kAt, other);
+    EXPECT_THAT(ShardSet(folder.path()).shards()[1].problem, HasSubstr("does not begin with"));
+  }
+}
+
 TEST(ShardSet, FirstIntactHeaderDescribesTheSet) {
   const TempFolder folder;
   const ShardSetSpec made = MakeShards(folder.path());

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "base/open_file.h"
 #include "data/examples.h"
 #include "data/stream_folder.h"
@@ -263,6 +264,27 @@ TEST_F(Stream, FileThatTheSystemRefusesToReadIsTriedAgain) {
   EXPECT_EQ(reader.rejected(), 0);
   ReplaceLink(refused);
   EXPECT_EQ(reader.Take(/*wait=*/true)->name, refused);
+}
+
+// Without that, the link would be read again at once, and no shard after it would be used.
+TEST_F(Stream, LinkWhoseTargetIsMissingIsLeftOut) {
+  const StreamShardName dangling = Name(0, 0, 1);
+  fs::create_symlink(folder_.path() / "missing", PathOf(dangling));
+  const auto good = Write(Name(0, 1, 1));
+  StreamReader reader(folder_, Options(), never_, nullptr);
+  WaitUntil([&] { return reader.rejected() == 1; });
+  EXPECT_EQ(reader.Take(/*wait=*/true)->name, good);
+  EXPECT_EQ(folder_.NumRejected(), 1);
+}
+
+TEST_F(Stream, OneTrainerAtATimeLocksTheFolder) {
+  {
+    const FolderLock lock = folder_.Lock();
+    EXPECT_THAT([&] { return folder_.Lock(); },
+                testing::ThrowsMessage<InputError>(
+                    HasSubstr("another run takes the shards of this stream; set data.path")));
+  }
+  EXPECT_NO_THROW(folder_.Lock());
 }
 
 TEST_F(Stream, LackOfMemoryIsNotDamage) {

@@ -151,6 +151,52 @@ TEST_F(GenerateShardsTest, RejectsAFolderOfAnotherSetAndNamesTheDifference) {
   }
 }
 
+// Each process looks for its own shards only, so it would not see those of the other set.
+TEST_F(GenerateShardsTest, RejectsAFolderWhereAnotherProcessWritesAnotherSet) {
+  Config other = Puzzle8Config();
+  other.seed = 2;
+  MakeShards(folder_.path(), SmallShards(), {.rank = 0, .world_size = 2});
+  const auto before = FilesIn(folder_.path());
+  EXPECT_THAT(
+      [&] { MakeShards(folder_.path(), SmallShards(), {.rank = 1, .world_size = 2}, other); },
+      testing::ThrowsMessage<InputError>(testing::AllOf(HasSubstr("shard-000000.tandem"),
+                                                        HasSubstr("seed is 1 there and 2 here"))));
+  EXPECT_EQ(FilesIn(folder_.path()), before);
+}
+
+TEST_F(GenerateShardsTest, ReportsAnotherSetThatAppearedMeanwhile) {
+  Config other = Puzzle8Config();
+  other.seed = 2;
+  const Config config = Puzzle8Config();
+  const auto domain = MakeDomain(config.domain.full_name());
+  const auto generator = MakeGenerator(*domain, config, nullptr);
+  const TempFolder elsewhere;
+  MakeShards(elsewhere.path(), SmallShards(), {}, other);
+  const std::filesystem::path foreign = ShardPath(folder_.path(), 1);
+  Watched watched(*generator, [&](const FillRequest&) {
+    std::filesystem::copy_file(ShardPath(elsewhere.path(), 1), foreign,
+                               std::filesystem::copy_options::skip_existing);
+  });
+  const auto generate = [&] {
+    GenerateShards(watched, SpecOfSet(config, domain->spec(), SmallShards(), ""), folder_.path(),
+                   {.rank = 0, .world_size = 2}, StopSignal(), [](const GenerateProgress&) {});
+  };
+  EXPECT_THAT(generate,
+              testing::ThrowsMessage<InputError>(HasSubstr("seed is 2 there and 1 here")));
+}
+
+TEST_F(GenerateShardsTest, DoesNotReplaceAShardOfANewerVersion) {
+  MakeShards(folder_.path());
+  const std::filesystem::path shard = ShardPath(folder_.path(), 1);
+  std::string content = ReadFile(shard);
+  content.replace(0, 14, "tandem shard 3");
+  WriteFileAtomically(shard, content);
+  EXPECT_THAT([&] { MakeShards(folder_.path()); },
+              testing::ThrowsMessage<InputError>(
+                  HasSubstr("shard-000001.tandem: its layout has number 3, expected at most 2")));
+  EXPECT_EQ(ReadFile(shard), content);
+}
+
 TEST_F(GenerateShardsTest, RowsDifferFromARunWithTheSameSeed) {
   const Config config = Puzzle8Config();
   const auto domain = MakeDomain(config.domain.full_name());

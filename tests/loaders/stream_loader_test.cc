@@ -128,6 +128,13 @@ TEST_F(StreamLoaderTest, NewRunRefusesShardsOfAnEarlierRun) {
                InputError);
 }
 
+TEST_F(StreamLoaderTest, SecondRunOnTheSameFolderIsRefused) {
+  auto first = Make();
+  EXPECT_THROW(Make(), InputError);
+  first.reset();
+  EXPECT_NO_THROW(Make());
+}
+
 TEST_F(StreamLoaderTest, StopEndsTheWaitForRows) {
   const auto loader = Make();
   stop_.Request();

@@ -13,6 +13,8 @@
 #include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "train/resume.h"
+#include "train/run_counters.h"
 #include "train/run_directory.h"
 
 namespace tandem {
@@ -78,6 +80,22 @@ TEST_F(RunOfAnotherMachine, MissingPathErrorNamesTheKey) {
                   {ParseOverride("replay.updates=1"), ParseOverride("replay.map_to=/none")});
   EXPECT_THAT([&] { PrepareNew(config, /*group=*/nullptr, Stopwatch(), never_); },
               ThrowsMessage<InputError>("`replay.map_to`: /none: no such folder"));
+}
+
+TEST(IsComplete, CountsTheTimeOfASummaryThatIsNotDamaged) {
+  const TempFolder temp;
+  Config config;
+  config.train.max_seconds = 10;
+  RunCounters done;
+  done.updates = 3;
+  done.wall_s = 5;
+  EXPECT_FALSE(IsComplete(config, done, temp.path()));
+  for (const char* damaged : {"{\"wall_s\": \"20\"}", "{\"wall_s\": null}", "{}", "[]", "torn"}) {
+    std::ofstream(temp.path() / "summary.json") << damaged;
+    EXPECT_FALSE(IsComplete(config, done, temp.path())) << damaged;
+  }
+  std::ofstream(temp.path() / "summary.json") << "{\"wall_s\": 20}";
+  EXPECT_TRUE(IsComplete(config, done, temp.path()));
 }
 
 TEST(PrepareNew, RefusesARunBeyondItsMemoryLimit) {

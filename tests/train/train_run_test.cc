@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -20,6 +21,7 @@
 
 #include "base/file.h"
 #include "base/hashed_line.h"
+#include "base/machine.h"
 #include "config/load.h"
 #include "config/update_plan.h"
 #include "nn/device.h"
@@ -752,6 +754,30 @@ TEST_F(Calibrate, KeepsThreadsOfShortRunsAndExplicitNumbers) {
   EXPECT_EQ(MeasureThreads(chosen, chosen, device_, stop_).train.threads, 3);
 }
 
+// A device that remembers the largest batch for which it made memory.
+class LargestBatch final : public RecordingDevice {
+ public:
+  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
+                                                       const std::vector<TensorSpec>& tensors,
+                                                       const PrefetchConfig& config) override {
+    for (const TensorSpec& tensor : tensors) rows = std::max(rows, tensor.sizes.front());
+    return RecordingDevice::MakeSlots(count, tensors, config);
+  }
+
+  std::int64_t rows = 0;
+};
+
+TEST(MeasureThreads, BatchesOfTheMeasurementDoNotGrow) {
+  if (NumCores() == 1) GTEST_SKIP() << "with one core, nothing is measured";
+  const auto device = std::make_shared<LargestBatch>();
+  const Config config = MakeConfig(
+      {"train.batch_doubles_every=1", "train.max_updates=5", "train.iterations_per_update=1000"},
+      *device);
+  const StopSignal never;
+  MeasureThreads(config, ParseConfig("", "my.yaml"), device, never);
+  EXPECT_EQ(device->rows, config.train.batch_size);
+}
+
 TEST_F(Calibrate, MakesTheRunFollowTheClock) {
   const Config config = Resolve({"train.max_seconds=2"}, stop_);
   EXPECT_TRUE(config.train.follows_clock);
@@ -861,6 +887,30 @@ TEST(ResolveAutos, ChoosesBf16WhereNoHiddenLayerIsMultiplied) {
       {"network.blocks=0", "train.step=autograd", "inference.forward=operators"}, device);
   EXPECT_EQ(operators.train.precision, Precision::kFp32);
   EXPECT_EQ(operators.inference.precision, Precision::kFp32);
+}
+
+// A device that could be a GPU with Tandem's passes.
+class LooksLikeAGpu final : public RecordingDevice {
+ public:
+  c10::Device torch() const override { return {c10::kCUDA, 0}; }
+  const PassRunner* passes() const override { return cpu_->passes(); }
+
+ private:
+  const std::unique_ptr<Device> cpu_ = OpenDevice("cpu");
+};
+
+TEST(ResolveAutos, RecordsStepsOnAGpuUnlessBatchesOfAStreamDifferInSize) {
+  const LooksLikeAGpu gpu;
+  const auto step = [&](std::vector<std::string> sets) {
+    sets.insert(sets.end(), {"train.step=auto", "generate.target=value_iteration"});
+    return MakeConfig(sets, gpu).train.step;
+  };
+  EXPECT_EQ(step({}), TrainStep::kCaptured);
+  EXPECT_EQ(step({"data.source=shards", "data.path=set", "data.live_share=0.5"}),
+            TrainStep::kCaptured);
+  EXPECT_EQ(step({"data.source=stream"}), TrainStep::kCaptured);
+  EXPECT_EQ(step({"data.source=stream", "data.live_share=0.5"}), TrainStep::kTensors);
+  EXPECT_EQ(step({"profile.timing_breakdown=true"}), TrainStep::kTensors);
 }
 
 TEST(ResolveAutos, OnlyResNetFcMayGatherItsFirstLayer) {

@@ -1,0 +1,33 @@
+#include "data/run_files.h"
+
+#include <gtest/gtest.h>
+
+namespace tandem {
+namespace {
+
+TEST(RunFiles, NumbersAreReadBackFromTheNamesThatHaveThem) {
+  EXPECT_EQ(kReplayRows.With(12), "replay-12.bin");
+  EXPECT_EQ(kReplayRows.NumberIn("replay-12.bin"), 12);
+  EXPECT_EQ(kEventFiles.NumberIn("events.out.tfevents.0000000012.tandem"), 12);
+  for (const char* other : {"replay-.bin", "replay-x.bin", "replay--1.bin", "replay-12.pt",
+                            "replay-12", "a-replay-12.bin", ""}) {
+    EXPECT_EQ(kReplayRows.NumberIn(other), std::nullopt) << other;
+  }
+  EXPECT_EQ((NumberedName{"a-", "-a"}).NumberIn("a-a"), std::nullopt);
+}
+
+TEST(RunFiles, AreKnownByName) {
+  for (const char* name :
+       {"config.yaml", "metrics.jsonl", "shards.jsonl", "summary.json", "trace.json", "import.json",
+        "checkpoint.pt", "best.pt", "checkpoint-8.pt", "previous-8.pt", "best-8.pt", "replay-8.bin",
+        "events.out.tfevents.1764160000.tandem"}) {
+    EXPECT_TRUE(IsFileOfRun(name)) << name;
+  }
+  for (const char* name : {"", "notes.txt", "solved.jsonl", "checkpoint-copy.pt", "best-8.bin",
+                           "checkpoint.pt.17.partial", "events.out.tfevents.1764160000.host"}) {
+    EXPECT_FALSE(IsFileOfRun(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace tandem
