@@ -76,7 +76,8 @@ struct DomainSpec {
 /// no message.
 ///
 /// Row sizes: `states` and `children` have spec().state_size bytes per row; `inputs` has
-/// spec().input.positions bytes per row.
+/// spec().input.positions bytes per row. Rows may begin at any address. `seeds`, `actions` and
+/// `is_goal` have one element for each row.
 class Domain {
  public:
   virtual ~Domain() = default;
@@ -100,7 +101,7 @@ class Domain {
   /// works for it, by spec().inverse_actions or by an override.
   virtual void AllGoals(std::span<const std::uint8_t> goal, std::vector<std::uint8_t>& goals) const;
 
-  /// Applies actions[i] to row i, in place. Requires actions.size() == states.size().
+  /// Applies actions[i] to row i, in place.
   virtual void Apply(Rows states, std::span<const Action> actions) const = 0;
 
   /// Writes the children of all states: row i * num_actions + a of `children` is the result of
@@ -136,8 +137,8 @@ class Domain {
   /// Sets is_goal[i] to 1 if row i is a goal, else to 0.
   virtual void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const = 0;
 
-  /// Writes the network's input for each state. The default copies the state, which requires that
-  /// spec().input.positions == spec().state_size.
+  /// Writes the network's input for each state. The default copies the state, and throws Error
+  /// unless spec().input.positions == spec().state_size.
   virtual void Encode(ConstRows states, Rows inputs) const;
 
   /// Reads a state from text. Throws InputError that says what was found and what was expected.

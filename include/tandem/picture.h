@@ -13,21 +13,21 @@ struct Cell {
   /// `colour` of a cell that has no colour of its own.
   static constexpr std::int32_t kPlain = -1;
 
-  float x = 0;  ///< left edge; a terminal rounds it to half a unit
-  float y = 0;  ///< upper edge; a terminal rounds it to a unit
-  std::string text;
+  float x = 0;       ///< left edge, at least 0; a terminal rounds it to a character
+  float y = 0;       ///< upper edge, at least 0; a terminal rounds it to a unit
+  std::string text;  ///< one line; a terminal counts bytes, and cuts what the cell has no room for
   std::int32_t colour = kPlain;  ///< 0xRRGGBB
-  float width = 1;
-  std::string without_colour;  ///< replaces `text` if colours are not shown, such as "#" for a
-                               ///< wall; empty: `text` is shown
+  float width = 1;               ///< above 0
+  std::string without_colour;    ///< replaces `text` if colours are not shown, such as "#" for a
+                                 ///< wall; empty: `text` is shown
 };
 
 /// Picture is a drawing made of cells.
 struct Picture {
   std::vector<Cell> cells;  ///< must not overlap
 
-  /// Characters per unit in a terminal: 2, which makes a unit about square, or more for longer
-  /// texts.
+  /// Characters per unit in a terminal, at least 1: 2, which makes a unit about square, or more for
+  /// longer texts.
   int unit_width = 2;
 };
 

@@ -33,10 +33,11 @@
 //                                                     default: numbers separated by spaces
 //     Picture Draw(const State&)                      default: the text that Format writes
 //
-// Members may be static or const, because many threads call them at once. If Tandem cannot call a
-// member, the struct does not compile, and the compiler's message says what was expected. Common
-// misspellings of a member, such as `Costs` or `step_back`, do not compile either, unless the
-// struct also has the right name.
+// Members may be static or const, because many threads call them at once. Tandem makes one object
+// of the struct, by a constexpr default constructor, so tables are static members. If Tandem cannot
+// call a member, the struct does not compile, and the compiler's message says what was expected.
+// Common misspellings of a member, such as `Costs` or `step_back`, do not compile either, unless
+// the struct also has the right name.
 #pragma once
 
 #include <algorithm>
@@ -77,10 +78,10 @@ class PuzzleDomain final : public Domain {
  public:
   using State = typename P::State;
 
-  /// Tries the actions in a sample of states. Throws Error if a sampled state has a byte that is
-  /// not below kDepth. If P has neither Inverse nor StepBack, also throws Error if some action is
-  /// undone by no action, or changes none of the sampled states, so that its inverse cannot be
-  /// found.
+  /// Tries the actions in a sample of states. Throws Error if kActions is not 1 to 65536, if kDepth
+  /// is not 1 to 256, or if a sampled state has a byte that is not below kDepth. If P has neither
+  /// Inverse nor StepBack, also throws Error if some action is undone by no action, or changes none
+  /// of the sampled states, so that its inverse cannot be found.
   explicit PuzzleDomain(const std::string& name) : Domain(Spec(name)) {}
 
   void WriteGoals(Rows states) const override {
@@ -168,8 +169,10 @@ class PuzzleDomain final : public Domain {
   }
 
  private:
-  static constexpr std::size_t kSize = std::tuple_size_v<State>;
-  static_assert(std::same_as<State, std::array<std::uint8_t, kSize>>, "State is an array of bytes");
+  static constexpr std::size_t kSize = sizeof(State);
+  static_assert(std::same_as<State, std::array<std::uint8_t, kSize>>,
+                "the puzzle's State is not an array of bytes: expected `using State = "
+                "std::array<std::uint8_t, N>`");
   static_assert(puzzle_members::Checked<P>::kValid);
   static constexpr bool kMasks =
       std::same_as<decltype(std::declval<const P&>().Apply(std::declval<State&>(), 0)), bool>;
@@ -197,12 +200,22 @@ class PuzzleDomain final : public Domain {
     return true;
   }
 
+  static void CheckNumber(const std::string& name, const char* constant, std::int64_t number,
+                          std::int64_t most) {
+    if (number >= 1 && number <= most) return;
+    throw Error("puzzle '" + name + "': " + constant + " is " + std::to_string(number) +
+                ", expected 1 to " + std::to_string(most));
+  }
+
   static DomainSpec Spec(const std::string& name) {
-    DomainSpec spec{.name = name,
-                    .state_size = static_cast<int>(kSize),
-                    .input = {.positions = static_cast<int>(kSize), .depth = P::kDepth},
-                    .masks_actions = kMasks,
-                    .per_problem_goals = kPerProblemGoals};
+    CheckNumber(name, "kActions", static_cast<std::int64_t>(P::kActions), 65'536);
+    CheckNumber(name, "kDepth", static_cast<std::int64_t>(P::kDepth), 256);
+    DomainSpec spec;
+    spec.name = name;
+    spec.state_size = static_cast<int>(kSize);
+    spec.input = {.positions = static_cast<int>(kSize), .depth = P::kDepth};
+    spec.masks_actions = kMasks;
+    spec.per_problem_goals = kPerProblemGoals;
     if constexpr (requires { P::kSummary; }) spec.summary = P::kSummary;
     if constexpr (requires { P::kVersion; }) spec.rules = P::kVersion;
     if constexpr (requires { P::kBoard; }) spec.board = P::kBoard;

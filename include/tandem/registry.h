@@ -50,7 +50,8 @@ using ParameterisedFactory =
 std::optional<int> ParseWholeNumber(std::string_view text, int least, int most);
 
 /// Registers a factory under `name`. Call it from one thread, either before main or while a plug-in
-/// is loaded. Throws Error if the name is taken.
+/// is loaded. Throws Error if the name is taken, is empty or has a ':'; if a plug-in is being
+/// loaded, the plug-in is refused instead.
 void RegisterDomain(std::string name, DomainFactory factory);
 void RegisterDomain(std::string name, DomainParameter parameter, ParameterisedFactory factory);
 

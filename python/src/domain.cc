@@ -17,7 +17,6 @@
 #include "bindings.h"
 #include "domain/random_walk.h"
 #include "image.h"
-#include "tandem/check_domain.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -221,8 +220,7 @@ std::vector<Action> Actions(const Puzzle& puzzle, const std::string& moves) {
 std::vector<std::pair<std::string, std::string>> Check(const Puzzle& puzzle, std::size_t states) {
   const nb::gil_scoped_release release;
   std::vector<std::pair<std::string, std::string>> broken;
-  for (DomainCheck& check : CheckDomain(*puzzle.domain, {.states = states})) {
-    if (check.broken.empty()) continue;
+  for (DomainCheck& check : BrokenPromises(*puzzle.domain, {.states = states})) {
     broken.emplace_back(std::move(check.promise), std::move(check.broken));
   }
   return broken;

@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "arrays.h"
+#include "tandem/check_domain.h"
 #include "tandem/domain.h"
+#include "tandem/error.h"
 
 namespace tandem::python {
 
@@ -18,6 +21,17 @@ struct Puzzle {
 
   const DomainSpec& spec() const { return domain->spec(); }
 };
+
+/// `Interrupted` says that Ctrl-C ended a method of a puzzle in Python. It becomes
+/// KeyboardInterrupt.
+class Interrupted : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Checks the promises of a domain, and returns the broken ones. Throws Interrupted if Ctrl-C ended
+/// a method of a puzzle in Python, which would look like a broken promise. Call without the GIL.
+std::vector<DomainCheck> BrokenPromises(const Domain& domain, const CheckDomainOptions& options);
 
 /// Encodes states for the network. Throws Error if the domain writes a number that its
 /// input has no feature for. Call without the GIL.

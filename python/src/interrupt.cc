@@ -31,7 +31,7 @@ InterruptibleWork::~InterruptibleWork() {
 }
 
 void RaiseInterrupt() {
-  PyErr_SetInterruptEx(SIGINT);
+  (void)std::raise(SIGINT);  // ends the program if it has the default handler of C
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 

@@ -27,8 +27,9 @@ class InterruptibleWork {
   std::optional<nanobind::gil_scoped_release> released_;
 };
 
-/// Calls the handler of SIGINT that Python would have called when Ctrl-C arrived. The usual one
-/// raises KeyboardInterrupt.
+/// Does what Ctrl-C would have done when it arrived: calls Python's handler of SIGINT, which
+/// usually raises KeyboardInterrupt, or ends a program that has given the signal its default
+/// action.
 void RaiseInterrupt();
 
 /// Runs `work`, and then raises what Ctrl-C raises if it stopped the work.

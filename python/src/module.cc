@@ -5,18 +5,22 @@
 
 #include "base/stop_signal.h"
 #include "bindings.h"
+#include "domain.h"
 #include "tandem/error.h"
 
 namespace tandem::python {
 namespace {
 
-// InputError becomes ValueError, Error becomes RuntimeError, and Stopped becomes KeyboardInterrupt.
+// InputError becomes ValueError, Interrupted and Stopped become KeyboardInterrupt, and other Errors
+// become RuntimeError.
 // Messages stay the same.
 void Translate(const std::exception_ptr& thrown, void* /*payload*/) {
   try {
     std::rethrow_exception(thrown);
   } catch (const InputError& error) {
     PyErr_SetString(PyExc_ValueError, error.what());
+  } catch (const Interrupted& error) {
+    PyErr_SetString(PyExc_KeyboardInterrupt, error.what());
   } catch (const Error& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   } catch (const Stopped& stopped) {

@@ -5,10 +5,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -27,10 +29,20 @@ namespace {
 
 constexpr int kAnyByte = 256;
 
+// Returns a member of the puzzle, or None if there is none. Throws what a property raises.
+nb::object Member(nb::handle puzzle, const char* name) {
+  try {
+    return puzzle.attr(name);
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_AttributeError)) throw;
+    return nb::none();
+  }
+}
+
 // Returns an attribute of the puzzle, or `otherwise` if it is missing or None.
 template <class T>
 T Attribute(nb::handle puzzle, const char* name, T otherwise, const char* expected) {
-  const nb::object value = nb::getattr(puzzle, name, nb::none());
+  const nb::object value = Member(puzzle, name);
   if (value.is_none()) return otherwise;
   T result;
   if (nb::try_cast<T>(value, result)) return result;
@@ -40,13 +52,14 @@ T Attribute(nb::handle puzzle, const char* name, T otherwise, const char* expect
 
 template <class T>
 T Required(nb::handle puzzle, const char* name, const char* expected) {
-  if (nb::getattr(puzzle, name, nb::none()).is_none()) {
+  if (Member(puzzle, name).is_none()) {
     throw InputError(fmt::format("the puzzle has no `{}`, expected {}", name, expected));
   }
   return Attribute<T>(puzzle, name, {}, expected);
 }
 
-bool Has(nb::handle puzzle, const char* method) { return nb::hasattr(puzzle, method); }
+// Whether the puzzle has a method. A class may set one of its base class to None.
+bool Has(nb::handle puzzle, const char* method) { return !Member(puzzle, method).is_none(); }
 
 std::string NameOfPuzzle(nb::handle puzzle) {
   auto name = Required<std::string>(puzzle, "name", "letters, digits and _");
@@ -118,6 +131,15 @@ Array<T> Copy(std::span<const T> numbers) {
   return array;
 }
 
+class PythonDomain;
+
+// All living domains. The set is never destroyed, because static objects are destroyed after the
+// interpreter.
+std::set<PythonDomain*>& Living() {
+  static auto& living = *new std::set<PythonDomain*>();
+  return living;
+}
+
 /// `PythonDomain` calls a Python object, in whichever thread it is called itself. Only one thread
 /// at a time runs Python code. The object gets copies, which it may keep or change.
 class PythonDomain final : public Domain {
@@ -130,12 +152,21 @@ class PythonDomain final : public Domain {
         encodes_(Has(puzzle_, "encode")),
         has_all_goals_(Has(puzzle_, "all_goals")),
         parses_(Has(puzzle_, "parse")),
-        formats_(Has(puzzle_, "format")) {}
+        formats_(Has(puzzle_, "format")) {
+    Living().insert(this);
+  }
 
   ~PythonDomain() override {
     const nb::gil_scoped_acquire gil;
+    Living().erase(this);
     puzzle_.reset();
   }
+
+  // Hands the object over. Calls fail from then on. Call with the GIL.
+  nb::object Release() { return std::move(puzzle_); }
+
+  // Returns whether Ctrl-C has ended a method of the object since the last call.
+  bool TakeInterrupt() const { return interrupted_.exchange(false); }
 
   void WriteGoals(Rows states) const override {
     std::vector<std::uint8_t> goal(states.row_size());
@@ -239,10 +270,15 @@ class PythonDomain final : public Domain {
   template <class Work>
   void Call(const char* method, const Work& work) const {
     const nb::gil_scoped_acquire gil;
+    if (!puzzle_) throw Error(fmt::format("puzzle '{}': Python is ending", spec().name));
     try {
       work(puzzle_.attr(method));
     } catch (const nb::python_error& error) {
-      throw Error(fmt::format("puzzle '{}': {} failed: {}", spec().name, method, error.what()));
+      const std::string message =
+          fmt::format("puzzle '{}': {} failed: {}", spec().name, method, error.what());
+      if (!error.matches(PyExc_KeyboardInterrupt)) throw Error(message);
+      interrupted_ = true;
+      throw Interrupted(message);
     } catch (const nb::cast_error&) {
       throw Error(fmt::format("puzzle '{}': {} returned an object of another type than expected",
                               spec().name, method));
@@ -254,7 +290,8 @@ class PythonDomain final : public Domain {
     }
   }
 
-  nb::object puzzle_;
+  nb::object puzzle_;  // null once Python ends
+  mutable std::atomic<bool> interrupted_{false};
   const bool expands_, encodes_, has_all_goals_, parses_, formats_;
 };
 
@@ -270,16 +307,19 @@ std::unique_ptr<const Domain> MakeRegistered(const std::string& name) {
   return std::make_unique<PythonDomain>(Puzzles().at(name));
 }
 
-void CheckPromises(const Domain& domain) {
-  for (const DomainCheck& check : CheckDomain(domain, {.states = 60, .workers = 2})) {
-    if (check.broken.empty()) continue;
-    throw Error(fmt::format("puzzle '{}' breaks a promise: {}: {}. Correct the puzzle.",
-                            domain.spec().name, check.promise, check.broken));
+// A member that contradicts another one is wrong, as one of another type is.
+std::shared_ptr<const PythonDomain> MakeFrom(const nb::object& puzzle) {
+  try {
+    return std::make_shared<const PythonDomain>(puzzle);
+  } catch (const InputError&) {
+    throw;
+  } catch (const Error& error) {
+    throw InputError(error.what());
   }
 }
 
 Puzzle Register(const nb::object& puzzle, bool check) {
-  const auto domain = std::make_shared<const PythonDomain>(puzzle);
+  const auto domain = MakeFrom(puzzle);
   const std::string& name = domain->spec().name;
   const bool known = Puzzles().contains(name);
   if (!known && std::ranges::count(DomainNames(), name) > 0) {
@@ -288,19 +328,42 @@ Puzzle Register(const nb::object& puzzle, bool check) {
   }
   if (check) {
     const nb::gil_scoped_release release;
-    CheckPromises(*domain);
+    const std::vector<DomainCheck> broken = BrokenPromises(*domain, {.states = 60, .workers = 2});
+    if (!broken.empty()) {
+      throw Error(fmt::format("puzzle '{}' breaks a promise: {}: {}. Correct the puzzle.", name,
+                              broken.front().promise, broken.front().broken));
+    }
   }
   Puzzles()[name] = puzzle;
   if (!known) RegisterDomain(name, [name] { return MakeRegistered(name); });
   return {.domain = domain};
 }
 
+// Domains of a script hold its puzzle, whose class holds the variables of the script, and those may
+// hold the domains. Python does not see this cycle, so it is broken when Python ends.
+void ReleasePuzzles() {
+  // The end of an object may destroy domains, so the objects are collected before any ends.
+  const std::map<std::string, nb::object> registered = std::exchange(Puzzles(), {});
+  std::vector<nb::object> puzzles;
+  puzzles.reserve(Living().size());
+  for (PythonDomain* const domain : Living()) puzzles.push_back(domain->Release());
+}
+
 }  // namespace
+
+std::vector<DomainCheck> BrokenPromises(const Domain& domain, const CheckDomainOptions& options) {
+  const auto* const puzzle = dynamic_cast<const PythonDomain*>(&domain);
+  if (puzzle != nullptr) puzzle->TakeInterrupt();  // one of an earlier call
+  std::vector<DomainCheck> checks = CheckDomain(domain, options);
+  if (puzzle != nullptr && puzzle->TakeInterrupt()) throw Interrupted("the check was interrupted");
+  std::erase_if(checks, [](const DomainCheck& check) { return check.broken.empty(); });
+  return checks;
+}
 
 void BindPythonDomains(nb::module_& module) {
   module.def("register_domain", &Register, nb::arg("puzzle"), nb::arg("check"),
              "Adds a puzzle; `tandem.register_domain` calls it.");
-  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] { Puzzles().clear(); }));
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&ReleasePuzzles));
 }
 
 }  // namespace tandem::python

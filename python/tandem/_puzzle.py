@@ -13,7 +13,7 @@ class Puzzle(Protocol):
 
     A state is `state_size` bytes, and every method gets batches of them: uint8 of shape
     (n, state_size). The arrays are copies, which a method may change and return. Results must be
-    uint8 (or bool) of exactly the shape that is noted.
+    uint8 (or bool) of exactly the shape that is noted. A member that is None counts as missing.
 
     These attributes may be added:
 
@@ -66,6 +66,6 @@ def register_domain(puzzle: Any, check: bool = True) -> _tandem.Domain:
     later. Register a puzzle before runs begin, and in each program that uses its networks.
 
     Raises ValueError if a member is missing or wrong, and RuntimeError if the puzzle breaks a
-    promise.
+    promise. An exception in a property of the puzzle is raised as it is.
     """
     return _tandem.register_domain(puzzle, check)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <exception>
 #include <map>
@@ -322,8 +323,20 @@ std::string CheckRefusals(const SampledStates& samples) {
 
 std::string CheckPicture(const SampledStates& samples) {
   return samples.FirstOfStates([&](State state) -> std::string {
-    if (!samples.domain().Draw(state).cells.empty()) return "";
-    return samples.NameOf(state) + ": the picture has no cells";
+    const Picture picture = samples.domain().Draw(state);
+    if (picture.cells.empty()) return samples.NameOf(state) + ": the picture has no cells";
+    if (picture.unit_width < 1) {
+      return fmt::format("{}: unit_width of the picture is {}, expected at least 1",
+                         samples.NameOf(state), picture.unit_width);
+    }
+    for (const Cell& cell : picture.cells) {
+      if (std::isfinite(cell.x) && std::isfinite(cell.y) && cell.width > 0) continue;
+      return fmt::format(
+          "{}: the picture has a cell with x {}, y {} and width {}, expected numbers "
+          "and a width above 0",
+          samples.NameOf(state), cell.x, cell.y, cell.width);
+    }
+    return "";
   });
 }
 

@@ -131,6 +131,11 @@ void Domain::Mask(ConstRows /*states*/, std::span<std::uint8_t> applies) const {
 }
 
 void Domain::Encode(ConstRows states, Rows inputs) const {
+  if (spec_.input.positions != spec_.state_size) {
+    throw Error(fmt::format(
+        "domain '{}': input.positions is {} and state_size is {}, so it must override Encode",
+        spec_.name, spec_.input.positions, spec_.state_size));
+  }
   std::ranges::copy(states.bytes(), inputs.data());
 }
 

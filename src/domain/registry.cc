@@ -32,12 +32,18 @@ Entries& Registry() {
 // exception cannot pass through the dynamic loader.
 std::vector<std::string>* refusals = nullptr;
 
-void Register(std::string name, Entry entry) {
-  const auto [at, is_new] = Registry().emplace(std::move(name), std::move(entry));
-  if (is_new) return;
-  const std::string message = fmt::format("two domains are registered as '{}'", at->first);
+void Refuse(std::string message) {
   if (refusals == nullptr) throw Error(message);
-  refusals->push_back(message);
+  refusals->push_back(std::move(message));
+}
+
+void Register(std::string name, Entry entry) {
+  if (name.empty() || name.find(':') != std::string::npos) {
+    return Refuse(fmt::format(
+        "a domain is registered as '{}', expected a name of letters, digits and '_'", name));
+  }
+  const auto [at, is_new] = Registry().emplace(std::move(name), std::move(entry));
+  if (!is_new) Refuse(fmt::format("two domains are registered as '{}'", at->first));
 }
 
 const Entry& Find(std::string_view name) {
@@ -48,8 +54,10 @@ const Entry& Find(std::string_view name) {
   const std::string nearest = with_argument ? fmt::format("{}:{}", *with_argument, name)
                                             : std::string(Nearest(name, names));
   throw InputError(fmt::format(
-      "no domain is called '{}'{}; known: {}; a plug-in's domain needs --plugin FILE", name,
-      nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest), fmt::join(names, ", ")));
+      "no domain is called '{}'{}; known: {}; a plug-in's domain needs --plugin FILE, and "
+      "one in Python tandem.register_domain",
+      name, nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
+      fmt::join(names, ", ")));
 }
 
 // Calls the factory. Errors of Tandem's own types pass unchanged; others get the domain's name.
@@ -141,8 +149,8 @@ std::optional<std::string> DomainThatAccepts(const std::string& argument) {
   for (const auto& [name, entry] : Registry()) {
     try {
       if (entry.parameter && entry.make(argument) != nullptr) return name;
-    } catch (const std::exception&) {  // it says why not, which only its users want to know
-      continue;
+    } catch (...) {
+      // The domain says why it does not accept the argument, which only its users want to know.
     }
   }
   return std::nullopt;

@@ -54,7 +54,8 @@ at::Tensor AutogradStep::Loss(const at::Tensor& inputs, const at::Tensor& target
   at::Tensor outputs;
   {
     const ScopedAutocast autocast(device_.type(), bf16_);
-    outputs = gathered_ ? net_.ForwardGathered(inputs, *gathered_) : net_.Forward(one_hot_(inputs));
+    outputs = gathered_ ? net_.ForwardGathered(inputs, *gathered_)
+                        : ForwardChecked(net_, one_hot_(inputs));
   }
   return loss_.Differentiable(outputs, targets, weights);
 }

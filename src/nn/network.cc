@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <string_view>
@@ -59,7 +61,7 @@ class ModuleCopy final : public NetworkCopy {
 
   at::Tensor Forward(const at::Tensor& bytes) override {
     const ScopedAutocast autocast(device_.type(), bf16_);
-    return net_->Forward(one_hot_(bytes));
+    return ForwardChecked(*net_, one_hot_(bytes));
   }
 
   StateDict State() const override { return net_->State(); }
@@ -139,7 +141,24 @@ std::int64_t Network::NumParameters() const {
   return count;
 }
 
+at::Tensor ForwardChecked(Network& net, const at::Tensor& features) {
+  at::Tensor outputs = net.Forward(features);
+  const std::array<std::int64_t, 2> expected = {features.size(0), net.spec().outputs};
+  if (outputs.defined() && std::ranges::equal(outputs.sizes(), expected)) return outputs;
+  const std::string found =
+      outputs.defined() ? fmt::format("a tensor of shape ({})", fmt::join(outputs.sizes(), ", "))
+                        : "no tensor";
+  throw Error(fmt::format(
+      "network {}: Forward returned {}, expected shape ({}): a row for each state and a column for "
+      "each output",
+      net.spec().layers.kind, found, fmt::join(expected, ", ")));
+}
+
 void RegisterNetwork(std::string name, NetworkKind kind) {
+  if (kind.make == nullptr || kind.cost == nullptr) {
+    throw Error(
+        fmt::format("network '{}' is registered without `make` or `cost`, expected both", name));
+  }
   AddNetworkKindName(name);
   const auto [at, is_new] = Registry().emplace(std::move(name), std::move(kind));
   if (!is_new) throw Error(fmt::format("two networks are registered as '{}'", at->first));
@@ -159,7 +178,17 @@ NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
 }
 
 std::unique_ptr<Network> MakeNetwork(const NetworkSpec& spec, std::uint64_t seed) {
-  return Find(spec.layers.kind).make(spec, seed);
+  std::unique_ptr<Network> net = Find(spec.layers.kind).make(spec, seed);
+  if (net == nullptr) {
+    throw Error(
+        fmt::format("network {}: `make` returned null, expected a network", spec.layers.kind));
+  }
+  const std::int64_t planned = CostOf(spec).parameters;
+  if (planned == net->NumParameters()) return net;
+  throw Error(fmt::format(
+      "network {}: `cost` returned {} parameters, and the network has {}; expected equal numbers, "
+      "because runs plan their memory with `cost`",
+      spec.layers.kind, planned, net->NumParameters()));
 }
 
 NetworkCost CostOf(const NetworkSpec& spec) { return Find(spec.layers.kind).cost(spec); }

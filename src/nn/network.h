@@ -126,6 +126,10 @@ class Network : public Module {
   NetworkSpec spec_;
 };
 
+/// Calls net.Forward. Throws Error that names both shapes if the outputs are not (n, outputs),
+/// because the loss would spread another shape over its targets.
+at::Tensor ForwardChecked(Network& net, const at::Tensor& features);
+
 /// NetworkCopy is a copy of a network's weights for inference, which InferenceNet evaluates. Its
 /// tensors stay at the same address.
 class NetworkCopy {
@@ -166,7 +170,8 @@ struct NetworkKind {
 };
 
 /// Registers a kind of network under `name`, which `network.kind` then accepts. Call it from one
-/// thread, either before main or before a config is read. Throws Error if the name is taken.
+/// thread, either before main or before a config is read. Throws Error if the name is taken, or if
+/// `make` or `cost` is null.
 void RegisterNetwork(std::string name, NetworkKind kind);
 
 /// The shape of the network that `config` describes, for puzzle `domain`. Throws InputError if
@@ -174,7 +179,9 @@ void RegisterNetwork(std::string name, NetworkKind kind);
 /// (the message says why).
 NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain);
 
-/// These call the functions of the kind that `spec` names. They throw InputError if there is none.
+/// These call the functions of the kind that `spec` names. They throw InputError if there is none,
+/// and MakeNetwork throws Error if `make` returns null or a network with another number of
+/// parameters than CostOf says.
 std::unique_ptr<Network> MakeNetwork(const NetworkSpec& spec, std::uint64_t seed);
 NetworkCost CostOf(const NetworkSpec& spec);
 std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const InferenceConfig& config,

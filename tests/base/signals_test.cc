@@ -71,6 +71,18 @@ TEST(StopOnInterrupt, EverySigintIsARequestAndNoneEndsTheProgram) {
   EXPECT_TRUE(interrupt.caught());
 }
 
+TEST(StopOnInterrupt, SigintThatIsIgnoredRequestsNothing) {
+  const auto before = std::signal(SIGINT, SIG_IGN);
+  StopSignal stop;
+  {
+    const StopOnInterrupt interrupt(stop);
+    raise(SIGINT);
+    EXPECT_FALSE(interrupt.caught());
+  }
+  EXPECT_FALSE(stop.requested());
+  EXPECT_EQ(std::signal(SIGINT, before), SIG_IGN);
+}
+
 TEST(StopOnInterruptDeathTest, GivesSigintBackWhenItEnds) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(

@@ -45,9 +45,9 @@ struct P{number} {{
 }};
 TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
         file = self.write("puzzles.cc", "\n".join(source))
-        result = subprocess.run(["c++", "-std=c++20", "-fsyntax-only", "-I", SOURCE / "include",
-                                 "-I", TANDEM.parent / "include", file], text=True,
-                                capture_output=True)
+        result = subprocess.run(["c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra",
+                                 "-I", SOURCE / "include", "-I", TANDEM.parent / "include", file],
+                                text=True, capture_output=True)
         self.assertEqual(result.returncode == 0, result.stderr == "", result.stderr)
         return result.stderr
 
@@ -67,6 +67,25 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
                static std::array<float, 1> Costs() { return {2}; }
                static State Goal(std::uint64_t seed) { return DrawGoal(seed); }
                static State DrawGoal(std::uint64_t) { return {}; }"""))
+
+    def test_a_state_that_is_no_array_of_bytes_fails_with_what_was_expected(self):
+        for state in ("std::vector<std::uint8_t>", "std::array<int, 2>"):
+            file = self.write("puzzle.cc", f"""#include <tandem/puzzle.h>
+struct Puzzle {{
+  static constexpr int kActions = 1;
+  static constexpr int kDepth = 2;
+  using State = {state};
+  static State Goal() {{ return {{}}; }}
+  static bool IsGoal(const State&) {{ return true; }}
+  static void Apply(State&, int) {{}}
+}};
+TANDEM_REGISTER_PUZZLE(puzzle, Puzzle);""")
+            result = subprocess.run(["c++", "-std=c++20", "-fsyntax-only", "-I", SOURCE / "include",
+                                     "-I", TANDEM.parent / "include", file], text=True,
+                                    capture_output=True)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("State is not an array of bytes: expected `using State = std::array",
+                          result.stderr)
 
     def test_other_members_fail_with_what_was_expected(self):
         neither = " is neither static nor const, but many threads call it: expected `"

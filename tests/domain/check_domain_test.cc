@@ -102,6 +102,29 @@ TEST(CheckDomain, DetectsAnEmptyPicture) {
             "every state has a picture: state 0: the picture has no cells");
 }
 
+TEST(CheckDomain, DetectsAPictureThatCannotBeDrawn) {
+  EXPECT_EQ(FirstBroken(PictureOfWidthZero()),
+            "every state has a picture: state 0: the picture has a cell with x 0, y 0 and width 0, "
+            "expected numbers and a width above 0");
+  EXPECT_EQ(FirstBroken(PictureWithoutCharacters()),
+            "every state has a picture: state 0: unit_width of the picture is 0, expected at least "
+            "1");
+}
+
+TEST(Domain, DefaultInputOfAnotherSizeThanTheStateIsAnError) {
+  const ForgottenEncode domain;
+  const std::vector<std::uint8_t> state(2);
+  std::vector<std::uint8_t> input(1);
+  try {
+    domain.Encode(ConstRows(std::span(state)), Rows(std::span(input)));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "domain 'walker': input.positions is 1 and state_size is 2, so it must override "
+              "Encode");
+  }
+}
+
 TEST(CheckDomain, DetectsAMethodThatOnlyOneThreadMayCall) {
   const std::string broken = FirstBroken(ApplyForOneThread());
   EXPECT_TRUE(broken.starts_with("several threads may call it at once: ")) << broken;
@@ -217,6 +240,12 @@ TEST(Puzzle, ConstructorTriesActionsNearTheGoal) {
             "puzzle 'lamps': no action undoes action 0, so the struct must have StepBack");
   const std::string random = ErrorOf<LampsThatSwitchAtRandom>();
   EXPECT_TRUE(random.ends_with(" differs from call to call")) << random;
+}
+
+TEST(Puzzle, ConstructorRejectsNumbersThatNoPuzzleHas) {
+  EXPECT_EQ(ErrorOf<LampsWithActions<-1>>(), "puzzle 'lamps': kActions is -1, expected 1 to 65536");
+  EXPECT_EQ(ErrorOf<LampsWithDepth<0>>(), "puzzle 'lamps': kDepth is 0, expected 1 to 256");
+  EXPECT_EQ(ErrorOf<LampsWithDepth<257>>(), "puzzle 'lamps': kDepth is 257, expected 1 to 256");
 }
 
 TEST(Puzzle, CannotInferTheInverseOfAnActionThatAppliesInNoSample) {

@@ -27,6 +27,7 @@ const bool kRegistered = [] {
   RegisterDomain("makes_none", [] { return Made(); });
   RegisterDomain("throws_out", []() -> Made { throw std::out_of_range("vector::at"); });
   RegisterDomain("throws_42", []() -> Made { throw 42; });
+  RegisterDomain("throws_43", {.key = "text"}, [](const std::string&) -> Made { throw 43; });
   return true;
 }();
 
@@ -42,6 +43,7 @@ std::string ErrorFor(std::string_view name) {
 
 TEST(Registry, UnknownNameSuggestsTheNearestDomain) {
   EXPECT_NE(ErrorFor("cube33").find("did you mean 'cube3'?"), std::string::npos);
+  EXPECT_NE(ErrorFor("cube33").find("one in Python tandem.register_domain"), std::string::npos);
   EXPECT_NE(ErrorFor("npuzle:4").find("no domain is called 'npuzle', did you mean 'npuzzle'?"),
             std::string::npos);
 }
@@ -49,6 +51,11 @@ TEST(Registry, UnknownNameSuggestsTheNearestDomain) {
 TEST(Registry, RejectsANameThatIsAlreadyRegistered) {
   EXPECT_THROW(RegisterDomain("cube3", nullptr), Error);
   EXPECT_THROW(RegisterDomain("npuzzle", {}, nullptr), Error);
+}
+
+TEST(Registry, RejectsANameThatNobodyCouldAskFor) {
+  EXPECT_THROW(RegisterDomain("my:puzzle", [] { return MakePath("3"); }), Error);
+  EXPECT_THROW(RegisterDomain("", [] { return MakePath("3"); }), Error);
 }
 
 TEST(Registry, ArgumentAfterTheColonSetsTheParameter) {
@@ -74,6 +81,11 @@ TEST(Registry, FactoryErrorsNameTheDomain) {
   EXPECT_EQ(
       ErrorFor<Error>("throws_42"),
       "domain 'throws_42' cannot be made: unknown exception (not derived from std::exception)");
+}
+
+TEST(Registry, DomainsThatRefuseAnArgumentByAnyExceptionAreNotSuggested) {
+  EXPECT_EQ(DomainThatAccepts("cube4"), "permutation");
+  EXPECT_EQ(DomainThatAccepts("no such argument"), std::nullopt);  // "throws_43" throws an int
 }
 
 // Models and shards contain the name, and the domain is made again from it.

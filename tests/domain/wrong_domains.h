@@ -346,6 +346,28 @@ struct EmptyPicture final : Walker {
   Picture Draw(std::span<const std::uint8_t> /*state*/) const override { return {}; }
 };
 
+struct PictureOfWidthZero final : Walker {
+  Picture Draw(std::span<const std::uint8_t> /*state*/) const override {
+    return {.cells = {{.text = "w", .width = 0}}};
+  }
+};
+
+struct PictureWithoutCharacters final : Walker {
+  Picture Draw(std::span<const std::uint8_t> /*state*/) const override {
+    return {.cells = {{.text = "w"}}, .unit_width = 0};
+  }
+};
+
+/// Its input is shorter than its state, and it does not encode states.
+struct ForgottenEncode final : Walker {
+  static DomainSpec Spec() {
+    DomainSpec spec = Walker::Spec();
+    spec.state_size = 2;
+    return spec;
+  }
+  ForgottenEncode() : Walker(Spec()) {}
+};
+
 /// Apply does nothing while another thread is in Apply. Threads other than the one that made the
 /// domain wait there for each other, so that calls always overlap if there are at least two.
 class ApplyForOneThread final : public Walker {

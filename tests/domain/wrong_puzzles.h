@@ -41,6 +41,16 @@ struct LampsInAColumn : Lamps {
   static constexpr BoardShape kBoard{.rows = 3, .columns = 1};
 };
 
+template <int kNumber>
+struct LampsWithActions : Lamps {
+  static constexpr int kActions = kNumber;
+};
+
+template <int kNumber>
+struct LampsWithDepth : Lamps {
+  static constexpr int kDepth = kNumber;
+};
+
 struct LampsWithByteAboveDepth : Lamps {
   static void Apply(State& state, int action) { state[static_cast<std::size_t>(action)] ^= 3; }
 };

@@ -177,6 +177,57 @@ TEST(NetworkRegistry, RejectsANameThatIsAlreadyRegistered) {
   EXPECT_THROW(RegisterNetwork("resnet_fc", kLinear), Error);
 }
 
+TEST(NetworkRegistry, RejectsAKindWithoutAFunction) {
+  EXPECT_THAT([] { RegisterNetwork("without_make", {.make = nullptr, .cost = kLinear.cost}); },
+              ThrowsMessage<Error>(HasSubstr("without `make` or `cost`")));
+  EXPECT_THROW(RegisterNetwork("without_cost", {.make = kLinear.make, .cost = nullptr}), Error);
+}
+
+const NetworkKind kWrongCost = {
+    kLinear.make, [](const NetworkSpec& spec) {
+      return NetworkCost{.parameters = spec.outputs * spec.features()};  // without the biases
+    }};
+TANDEM_REGISTER_NETWORK(wrong_cost_of_test, kWrongCost);
+const NetworkKind kNothing = {[](const NetworkSpec&, std::uint64_t) { return nullptr; },
+                              kLinear.cost};
+TANDEM_REGISTER_NETWORK(nothing_of_test, kNothing);
+
+TEST(NetworkRegistry, NetworkThatIsNotAsItsCostSaysIsAnError) {
+  const auto make = [](const char* kind) {
+    MakeNetwork(NetworkFor({.kind = kind}, Puzzle({})), 1);
+  };
+  EXPECT_THAT([&] { make("wrong_cost_of_test"); },
+              ThrowsMessage<Error>(HasSubstr("returned 24 parameters, and the network has 25")));
+  EXPECT_THAT([&] { make("nothing_of_test"); },
+              ThrowsMessage<Error>(HasSubstr("`make` returned null")));
+}
+
+// Estimates with one column for each output, and `kMore` more.
+template <int kMore>
+class OfAnotherWidth final : public Network {
+ public:
+  using Network::Network;
+
+  at::Tensor Forward(const at::Tensor& features) override {
+    return kMore < 0 ? at::Tensor() : at::zeros({features.size(0), spec().outputs + kMore});
+  }
+};
+
+TEST(Network, OutputsOfAnotherShapeAreAnError) {
+  const NetworkSpec spec{.input = kInput, .layers = {.kind = "mine"}, .outputs = 1};
+  const at::Tensor features = at::zeros({4, spec.features()});
+  OfAnotherWidth<0> right(spec);
+  EXPECT_EQ(ForwardChecked(right, features).size(1), 1);
+  OfAnotherWidth<2> wide(spec);
+  EXPECT_THAT(
+      [&] { ForwardChecked(wide, features); },
+      ThrowsMessage<Error>(HasSubstr(
+          "network mine: Forward returned a tensor of shape (4, 3), expected shape (4, 1)")));
+  OfAnotherWidth<-1> none(spec);
+  EXPECT_THAT([&] { ForwardChecked(none, features); },
+              ThrowsMessage<Error>(HasSubstr("Forward returned no tensor")));
+}
+
 TEST(NetworkRegistry, NetworkThatCannotBeGatheredSaysSo) {
   const auto net = MakeNetwork(BoardSpec(), 1);
   EXPECT_THROW(net->ForwardGathered(RandomRows(1), GatheredFeatures(kInput, c10::kCPU)), Error);

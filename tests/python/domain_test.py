@@ -173,6 +173,17 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, r"shape \(3, 23\), expected .*\(n, 24\)"):
             self.cube.encode(states[:, :23])
 
+    def test_an_array_of_texts_or_objects_is_named(self):
+        states = self.cube.scramble(3, 2)
+        for wrong, found in [(states.astype(str), "str96"), (states.astype(object), "object"),
+                             (b"UUUU", "bytes32")]:
+            with self.assertRaisesRegex(ValueError, f"states: found an array of {found}"):
+                self.cube.is_goal(wrong)
+        with self.assertRaisesRegex(ValueError, "actions: found an array of str32 with shape"):
+            self.cube.apply(states, "U")
+        with self.assertRaisesRegex(ValueError, "actions: found 18446744073709551615 at index 0"):
+            self.cube.apply(states, np.uint64(2**64 - 1))
+
     def test_an_action_that_does_not_exist_is_named(self):
         with self.assertRaisesRegex(ValueError, "actions: found 6 at index 1, expected 0 to 5"):
             self.cube.apply(self.cube.goals(2), [0, 6])

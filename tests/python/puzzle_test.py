@@ -3,6 +3,7 @@
 import gc
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -103,7 +104,8 @@ class Batches(unittest.TestCase):
     def test_methods_that_may_be_missing_have_defaults(self):
         class Plain(Lights):
             name = "python_plain"
-            expand = property()  # hides the method of the base class
+            expand = None  # hides the method of the base class
+            encode = None
 
         domain = tandem.register_domain(Plain())
         states = domain.scramble(50, 4)
@@ -163,6 +165,26 @@ class Batches(unittest.TestCase):
 
         domain = tandem.register_domain(Complete())
         self.assertTrue(domain.is_goal(domain.goals(5)).all())
+
+    def test_ctrl_c_in_a_method_raises_keyboard_interrupt(self):
+        class Interrupted(Lights):
+            name = "python_interrupted"
+            at = 0  # the call that Ctrl-C meets
+
+            def is_goal(self, states):
+                self.at -= 1
+                if self.at == 0:
+                    signal.raise_signal(signal.SIGINT)
+                return super().is_goal(states)
+
+        puzzle = Interrupted()
+        domain = tandem.register_domain(puzzle, check=False)
+        for call in (lambda: domain.is_goal(domain.goals()), domain.check,
+                     lambda: tandem.register_domain(puzzle)):
+            puzzle.at = 1
+            with self.assertRaises(KeyboardInterrupt):
+                call()
+        self.assertEqual(domain.check(), [])
 
     def test_an_array_that_a_method_keeps_stays_as_it_was(self):
         kept = []
@@ -237,6 +259,22 @@ class Training(FolderTest):
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "updated\n", ""))
 
 
+    def test_a_script_whose_variables_hold_its_puzzle_ends_without_messages(self):
+        code = ("from puzzle_test import Lights\n"
+                "import tandem\n"
+                "class Mine(Lights):\n"
+                "    name = 'python_mine'\n"
+                "    def goal(self):\n"
+                "        return super().goal()\n"
+                "puzzle = Mine()\n"
+                "domain = tandem.register_domain(puzzle)\n"
+                "puzzle.domain = domain\n"
+                "other = tandem.Domain('python_mine')\n")
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                                timeout=120, cwd=pathlib.Path(__file__).parent)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+
+
 class Registering(unittest.TestCase):
     def refused(self, error, message, puzzle):
         with self.assertRaisesRegex(error, message):
@@ -249,6 +287,16 @@ class Registering(unittest.TestCase):
         self.refused(ValueError, "no method `is_goal`", with_(Lights, is_goal=property()))
         self.refused(ValueError, "step_back", with_(Lights, inverse_actions=None))
         self.refused(ValueError, "needs a method `encode`", with_(Lights, positions=3))
+        self.refused(ValueError, "state_size must be at least 1", with_(Lights, state_size=0))
+        self.refused(ValueError, "input.depth must be 1 to 256", with_(Lights, depth=257))
+        self.refused(ValueError, "2 inverse_actions", with_(Lights, inverse_actions=[0, 1]))
+
+    def test_an_error_in_a_property_is_raised(self):
+        def fail(self):
+            raise OSError("no such table")
+
+        self.refused(OSError, "no such table", with_(Lights, depth=property(fail)))
+        self.refused(OSError, "no such table", with_(Lights, encode=property(fail)))
 
     def test_a_name_of_tandem_is_taken(self):
         self.refused(ValueError, "cube3.*choose another", with_(Lights, name="cube3"))
@@ -262,6 +310,11 @@ class Registering(unittest.TestCase):
         domain = tandem.register_domain(wrong, check=False)
         with self.assertRaisesRegex(RuntimeError, "is_goal returned an array of uint64 with shape"):
             domain.is_goal(domain.goals(4))
+        wrong = with_(Lights, apply=lambda self, states, actions: None)
+        domain = tandem.register_domain(wrong, check=False)
+        with self.assertRaisesRegex(RuntimeError, r"apply returned an object of type NoneType, "
+                                                  r"expected an array of uint8 with shape \(1, 9\)"):
+            domain.apply(domain.goals(), 3)
         wrong = with_(Lights, goal=lambda self: np.zeros(8, np.uint8))
         domain = tandem.register_domain(wrong, check=False)
         with self.assertRaisesRegex(RuntimeError, r"shape \(8,\), expected uint8 with shape \(9,\)"):

@@ -10,6 +10,7 @@ import threading
 import time
 import unittest
 
+import numpy as np
 import torch
 
 import tandem
@@ -48,6 +49,24 @@ class Watching(FolderTest):
     def test_settings_change_the_config(self):
         result = tandem.train(SMALL, self.folder / "run", {"train.max_updates": 2})
         self.assertEqual(result.updates, 2)
+
+
+    def test_settings_of_torch_do_not_change_the_weights(self):
+        config = {**SMALL, "train": {**SMALL["train"], "step": "autograd"}}
+        expected = tandem.train(config, self.folder / "plain").weights_sha256
+        for name, mode in [("no_grad", torch.no_grad()), ("inference", torch.inference_mode()),
+                           ("autocast", torch.autocast("cpu", dtype=torch.bfloat16))]:
+            with mode:
+                result = tandem.train(config, self.folder / name)
+                states = tandem.Domain("cube2").scramble(3, 5)
+                self.assertEqual(tandem.Network(self.folder / name).evaluate(states).shape, (3,))
+            self.assertEqual(result.weights_sha256, expected, name)
+
+    def test_another_default_type_of_tensors_is_a_value_error(self):
+        torch.set_default_dtype(torch.float64)
+        self.addCleanup(torch.set_default_dtype, torch.float32)
+        with self.assertRaisesRegex(ValueError, "torch.set_default_dtype"):
+            tandem.train(SMALL, self.folder / "run")
 
 
 class CudaLibrary(unittest.TestCase):
@@ -161,6 +180,32 @@ class Ending(FolderTest):
         os.kill(os.getpid(), signal.SIGINT)
         self.assertEqual(calls, ["mine", "mine"])
 
+    def test_sigint_with_its_default_action_ends_the_program_after_a_checkpoint(self):
+        code = ("import json, os, signal, sys, tandem, threading\n"
+                "signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
+                "run = tandem.Training(json.loads(sys.argv[1]), sys.argv[2])\n"
+                "run.run_update()\n"
+                "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+                "for progress in run:\n"
+                "    pass\n"
+                "print('went on')\n")
+        config = {**SMALL, "train": {**SMALL["train"], "max_updates": 1_000_000,
+                                     "iterations_per_update": 1000}}
+        result = subprocess.run([sys.executable, "-c", code, json.dumps(config),
+                                 str(self.folder / "run")], capture_output=True, text=True,
+                                timeout=120)
+        self.assertEqual((result.returncode, result.stdout), (-signal.SIGINT, ""))
+        with tandem.Training.resume(self.folder / "run") as run:
+            self.assertGreater(run.progress.updates, 0)
+
+    def test_sigint_that_is_ignored_does_not_end_the_run(self):
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        folder = self.folder / "run"
+        self.interrupt_soon(folder)
+        result = tandem.train(SMALL, folder, {"train.max_updates": 300})
+        self.assertEqual(result.updates, 300)
+
     def test_stop_from_another_thread_ends_the_run(self):
         with tandem.Training(SMALL, self.folder / "run", LONG) as run:
             run.run_update()
@@ -210,6 +255,24 @@ class Errors(FolderTest):
     def test_a_wrong_setting_is_a_value_error(self):
         with self.assertRaisesRegex(ValueError, "setting train.batch_size=0"):
             tandem.load_config(SMALL, {"train.batch_size": 0})
+
+    def test_numbers_of_numpy_and_paths_are_values(self):
+        settings = {"train.batch_size": np.int64(7), "train.max_seconds": np.float32(1.5),
+                    "validation.file": pathlib.Path("/tmp/states.jsonl")}
+        sections = {"train": {"batch_size": np.int64(7), "max_seconds": np.float32(1.5)},
+                    "validation": {"file": pathlib.Path("/tmp/states.jsonl")}}
+        for config in (tandem.load_config({}, settings), tandem.load_config(sections)):
+            self.assertEqual(config["train.batch_size"], "7")
+            self.assertEqual(config["train.max_seconds"], "1.5")
+            self.assertEqual(config["validation.file"], "/tmp/states.jsonl")
+        with self.assertRaisesRegex(ValueError, "of type set, expected a str, a number"):
+            tandem.load_config({}, {"train.batch_size": {1, 2}})
+
+    def test_any_letter_may_be_part_of_a_value(self):
+        name = "/tmp/\N{JIGSAW PUZZLE PIECE} \N{LINE SEPARATOR}\x7f \N{GREEK SMALL LETTER PI}.jsonl"
+        config = tandem.load_config({"validation": {"file": name}})
+        self.assertEqual(config["validation.file"], name)
+        self.assertEqual(tandem.load_config(config)["validation.file"], name)
 
     def test_a_folder_that_is_not_empty_is_a_value_error(self):
         (self.folder / "mine").write_text("")
