@@ -167,7 +167,8 @@ std::vector<Field> GenerateFields(Config& c) {
        IntField{&c.generate.problem_states, 2, 1 << 30}},
       {"generate.dead_end_share",
        "Share of the rows that are dead ends, from which no goal can be reached (target "
-       "retrograde). There are none if every action can be undone.",
+       "retrograde). It is less for problems with few dead ends, and 0 if every action can be "
+       "undone.",
        RealField{&c.generate.dead_end_share, 0, 0.9}},
       {"generate.dead_end_cost",
        "Label of dead ends (target retrograde). It should be more than most costs-to-go, so that "

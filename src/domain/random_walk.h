@@ -46,6 +46,9 @@ class RandomWalk {
   /// not change the walk. Requires that the puzzle's actions have inverses.
   std::optional<Action> NextAction();
 
+  /// The state that the walk has reached.
+  std::span<const std::uint8_t> state() const { return state_; }
+
   /// The action that undoes the last step; nullopt before the first step.
   std::optional<Action> back() const { return back_; }
 

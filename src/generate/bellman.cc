@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "base/fault_point.h"
@@ -11,6 +12,29 @@
 #include "generate/generator.h"
 
 namespace tandem {
+namespace {
+
+// Whether an action of state i of `batch` leads to another state.
+bool ChangesState(const StateBatch& batch, std::size_t i, std::size_t action) {
+  const auto num_actions = static_cast<std::size_t>(batch.domain.spec().num_actions());
+  return batch.children.is_left_out()[i * num_actions + action] == 0;
+}
+
+// Gives the action with the least backup the probability 1. An action without effect may have it if
+// the estimate of the state is too low, and a search that takes it gets nowhere. `policy` must hold
+// zeros.
+template <class BackupOf, class HasEffect>
+void WriteGreedyAction(const BackupOf& backup_of, const HasEffect& has_effect,
+                       std::span<float> policy) {
+  std::optional<std::size_t> greedy;
+  for (std::size_t action = 0; action < policy.size(); ++action) {
+    if (!has_effect(action)) continue;
+    if (!greedy || backup_of(action) < backup_of(*greedy)) greedy = action;
+  }
+  if (greedy) policy[*greedy] = 1;
+}
+
+}  // namespace
 
 std::int64_t StateBatch::BytesFor(const DomainSpec& spec, std::int64_t size) {
   constexpr std::int64_t kIsGoal = 1;
@@ -64,10 +88,10 @@ float BellmanTargets::BackUpAction(const StateBatch& batch, std::size_t i,
                                                batch.child_estimates.values()[child]);
 }
 
-template <class BackupOf>
+template <class BackupOf, class HasEffect>
 void BellmanTargets::WriteTarget(std::span<const std::uint8_t> state, bool is_goal, float bound,
-                                 const BackupOf& backup_of, DataBuffer& examples,
-                                 std::size_t row) const {
+                                 const BackupOf& backup_of, const HasEffect& has_effect,
+                                 DataBuffer& examples, std::size_t row) const {
   const DomainSpec& spec = domain_.spec();
   const std::size_t num_actions = spec.num_actions();
   if (exact_ != nullptr && exact_->Write(state, examples, row)) return;
@@ -85,34 +109,33 @@ void BellmanTargets::WriteTarget(std::span<const std::uint8_t> state, bool is_go
     for (std::size_t action = 0; action < num_actions; ++action) target[action] = capped(action);
     return;
   }
-  float best = std::numeric_limits<float>::infinity();
-  std::size_t best_action = 0;
+  float least = std::numeric_limits<float>::infinity();
   for (std::size_t action = 0; action < num_actions; ++action) {
-    const float backup = backup_of(action);
-    if (backup >= best) continue;
-    best = backup;
-    best_action = action;
+    least = std::min(least, backup_of(action));
   }
-  target[0] = is_goal ? 0.0F : std::min(bound, best);
+  target[0] = is_goal ? 0.0F : std::min(bound, least);
   if (head_ != Head::kVp) return;
   const std::span<float> policy = target.subspan(1);
   std::ranges::fill(policy, 0.0F);
-  if (!is_goal) policy[best_action] = 1;
+  if (!is_goal) WriteGreedyAction(backup_of, has_effect, policy);
 }
 
 void BellmanTargets::Write(const StateBatch& batch, std::size_t i, DataBuffer& examples,
                            std::size_t row) const {
   WriteTarget(
       batch.rows()[i], batch.is_goal[i] != 0, batch.bounds[i],
-      [&](std::size_t action) { return BackUpAction(batch, i, action); }, examples, row);
+      [&](std::size_t action) { return BackUpAction(batch, i, action); },
+      [&](std::size_t action) { return ChangesState(batch, i, action); }, examples, row);
 }
 
 void BellmanTargets::BackUp(const StateBatch& batch, std::size_t i, StateBackup& backup) const {
   backup.known = batch.children.known_costs().CostOf(batch.rows()[i], batch.is_goal[i] != 0);
   backup.bound = batch.bounds[i];
   backup.actions.resize(static_cast<std::size_t>(domain_.spec().num_actions()));
+  backup.has_effect.resize(backup.actions.size());
   for (std::size_t action = 0; action < backup.actions.size(); ++action) {
     backup.actions[action] = BackUpAction(batch, i, action);
+    backup.has_effect[action] = ChangesState(batch, i, action) ? 1 : 0;
   }
 }
 
@@ -120,7 +143,8 @@ void BellmanTargets::WriteBackup(std::span<const std::uint8_t> state, const Stat
                                  DataBuffer& examples, std::size_t row) const {
   WriteTarget(
       state, backup.known == 0, backup.bound,
-      [&](std::size_t action) { return backup.actions[action]; }, examples, row);
+      [&](std::size_t action) { return backup.actions[action]; },
+      [&](std::size_t action) { return backup.has_effect[action] != 0; }, examples, row);
 }
 
 PipelinedLoop BellmanTargets::Start(std::int64_t update, const DataBuffer& states,

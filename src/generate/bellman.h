@@ -73,9 +73,10 @@ struct StateBatch {
 /// StateBackup holds the numbers from which the label of a state follows. Infinity stands for a
 /// number that is not known.
 struct StateBackup {
-  float known = 0;             ///< exact cost-to-go
-  float bound = 0;             ///< upper bound on the cost-to-go (StateBatch::bounds)
-  std::vector<float> actions;  ///< the backup of each action
+  float known = 0;                       ///< exact cost-to-go
+  float bound = 0;                       ///< upper bound on the cost-to-go (StateBatch::bounds)
+  std::vector<float> actions;            ///< the backup of each action
+  std::vector<std::uint8_t> has_effect;  ///< by action: 0 if it leaves the state unchanged, else 1
 };
 
 /// BellmanTargets computes the targets of states by Bellman backups (Agostinelli et al., "Solving
@@ -85,9 +86,11 @@ struct StateBackup {
 /// goal is 0, and negative estimates count as 0.
 ///
 /// For a Q net the target has one backup per action instead of their minimum: Q-learning for all
-/// actions of a state at once. For head vp it is the minimum and, as the policy, the action that
-/// attains it: the greedy policy of the estimates. If several do, it is the first of them. For head
-/// q_in it is the backup of the action in the row's input, which must be written before the target.
+/// actions of a state at once. For head vp it is the minimum and, as the policy, the action with
+/// the least backup among those that change the state: the greedy policy of the estimates. If
+/// several have the least, it is the first of them; if no action changes the state, all
+/// probabilities are 0. For head q_in it is the backup of the action in the row's input, which must
+/// be written before the target.
 ///
 /// A target is at most the state's bound (StateBatch::bounds), which is finite with
 /// capped_value_iteration and in rows that hindsight changed. The bound needs no network. It makes
@@ -138,10 +141,12 @@ class BellmanTargets {
   void WriteTargets(const StateBatch& batch, RowRange range, DataBuffer& examples) const;
   float BackUpAction(const StateBatch& batch, std::size_t i, std::size_t action) const;
 
-  // backup_of(action) is the backup of an action.
-  template <class BackupOf>
+  // backup_of(action) is the backup of an action, and has_effect(action) whether it changes the
+  // state.
+  template <class BackupOf, class HasEffect>
   void WriteTarget(std::span<const std::uint8_t> state, bool is_goal, float bound,
-                   const BackupOf& backup_of, DataBuffer& examples, std::size_t row) const;
+                   const BackupOf& backup_of, const HasEffect& has_effect, DataBuffer& examples,
+                   std::size_t row) const;
 
   const Domain& domain_;
   const Head head_;

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "domain/commute.h"
 #include "tandem/error.h"
@@ -43,10 +46,18 @@ Action PolicyGenerator::WriteLabel(RandomWalk& walk, Random /*random*/, std::spa
     for (const Action action : walk.taken()) {
       label[action] = 1 / static_cast<float>(walk.taken().size());
     }
-  } else if (walk.back()) {
+  } else if (walk.back() && UndoHasEffect(walk)) {
     label[*walk.back()] = 1;
   }
   return 0;
+}
+
+// Whether the action that undoes the walk's last step changes the state.
+bool PolicyGenerator::UndoHasEffect(const RandomWalk& walk) const {
+  const Action undo = *walk.back();
+  std::vector<std::uint8_t> state(walk.state().begin(), walk.state().end());
+  domain().Apply(Rows(std::span(state)), {&undo, 1});
+  return !std::ranges::equal(state, walk.state());
 }
 
 }  // namespace tandem

@@ -24,7 +24,9 @@ WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config);
 /// says nothing. Walks then take distinct actions, and the label is uniform over those taken, as in
 /// EfficientCube.
 ///
-/// A walk that cannot leave the goal has no label: all zeros, which add nothing to the loss.
+/// A row has no label, but zeros, which add nothing to the loss, if the walk cannot leave the goal
+/// or if the action that undoes its last step changes nothing. Where labels of a puzzle repeat,
+/// such as colours, a move may exchange equal ones.
 ///
 /// For head vp, the label also has the cost of undoing the walk (WalkLengthGenerator), as its first
 /// number.
@@ -43,6 +45,7 @@ class PolicyGenerator final : public WalkGenerator {
                   std::shared_ptr<const ExactLabels> exact);
   Action WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
                     std::span<float> weight) const override;
+  bool UndoHasEffect(const RandomWalk& walk) const;
 
   const WalkKind kind_;
   const bool has_value_;

@@ -44,9 +44,10 @@ namespace tandem {
 /// (SearchTree).
 ///
 /// With generate.hindsight, a search that ended without a goal gets a goal that it did reach
-/// (Hindsight). Only rows on the path there change. For a Q net, these rows label the action of the
-/// path alone, so all rows have weights. For head q_in, whose rows label one action each, it is the
-/// action of the path.
+/// (Hindsight). Only rows on the path there change, except that all rows of a state that a search
+/// expanded more than once have the least of its bounds (SearchTree). For a Q net, these rows label
+/// the action of the path alone, so all rows have weights. For head q_in, whose rows label one
+/// action each, it is the action of the path.
 ///
 /// If the network's estimates do not depend on what else is evaluated (ChildEstimates), no goal, no
 /// repeat of another child of the range, and no child that the search has expanded before is

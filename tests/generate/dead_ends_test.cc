@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <span>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "data/examples.h"
 #include "generate/generator.h"
@@ -121,6 +125,35 @@ TEST_P(DeadEnds, LhblOfAVNetLearnsThatAnExpandedPitLeadsNowhere) {
     ++drops;
   }
   EXPECT_GT(drops, 10);
+}
+
+// The estimate of the last cell is so low that its step to the right, which does not apply, has the
+// least backup.
+TEST_P(DeadEnds, PolicyNamesNoActionThatDoesNotApply) {
+  Config config = MakeConfig();
+  if (config.network.head == Head::kQ) GTEST_SKIP() << "tests head vp once for each search";
+  config.network.head = Head::kVp;
+  constexpr std::uint8_t kLast = 4;
+  const PitsDomain pits(kLast + 1);
+  StandInEvaluator network(
+      [&](std::span<const std::uint8_t> state) { return state[0] == kLast ? 0.0F : 10.0F; });
+  const auto generator = MakeGenerator(pits, config, &network);
+  DataBuffer rows(generator->schema(), kRows);
+  generator->Fill({.rows = kRows}, rows, StopSignal());
+  int last_cells = 0;
+  std::vector<std::uint8_t> applies(static_cast<std::size_t>(pits.spec().num_actions()));
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const ConstRows state(rows.column(kInputColumn)[i]);
+    const auto policy = rows.floats(kTargetColumn, i).subspan(1);
+    pits.Mask(state, applies);
+    const bool has_label = state[0][0] != 0 && !pits.IsPit(state[0]);
+    EXPECT_EQ(std::accumulate(policy.begin(), policy.end(), 0.0F), has_label ? 1 : 0) << i;
+    for (std::size_t a = 0; a < applies.size(); ++a) {
+      EXPECT_LE(policy[a], applies[a]) << "row " << i << ", cell " << int(state[0][0]);
+    }
+    last_cells += state[0][0] == kLast ? 1 : 0;
+  }
+  EXPECT_GT(last_cells, 10);
 }
 
 std::string NameOfCase(const testing::TestParamInfo<DeadEnds::ParamType>& test) {

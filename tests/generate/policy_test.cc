@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/generator_config.h"
@@ -12,6 +16,7 @@
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"
 #include "tandem/error.h"
+#include "tandem/permutation.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -104,6 +109,45 @@ TEST(Policy, WalkThatCannotLeaveTheGoalHasNoLabel) {
   const PathDomain point(1);
   const DataBuffer rows = Filled(point, PolicyConfig(3), {.rows = 6});
   EXPECT_THAT(rows.floats(kTargetColumn), Each(0.0F));
+}
+
+// Neighbours are swapped, and two pairs of them are equal at the goal.
+class RepeatedLabels final : public PermutationDomain {
+ public:
+  RepeatedLabels()
+      : PermutationDomain(
+            {.name = "repeated", .summary = "for tests", .action_names = {"s0", "s1", "s2"}},
+            {0, 0, 1, 1}, {{1, 0, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}}) {}
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    std::ranges::copy(text, state.begin());
+  }
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    return {state.begin(), state.end()};
+  }
+};
+
+TEST(Policy, StepThatExchangesEqualLabelsIsNoLabel) {
+  const RepeatedLabels puzzle;
+  constexpr std::size_t kLength = 5;
+  const DataBuffer rows = Filled(puzzle, PolicyConfig(kLength), {.rows = 100 * kLength});
+  std::size_t without_effect = 0;
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    const std::vector<std::uint8_t> before =
+        i % kLength == 0 ? std::vector<std::uint8_t>{0, 0, 1, 1} : InputOf(rows, i - 1);
+    const std::vector<float> label = LabelOf(rows, i);
+    if (before == InputOf(rows, i)) {
+      EXPECT_THAT(label, Each(0.0F)) << i;
+      ++without_effect;
+      continue;
+    }
+    ASSERT_EQ(std::ranges::count(label, 1.0F), 1) << i;
+    const auto action = static_cast<Action>(std::ranges::find(label, 1.0F) - label.begin());
+    std::vector<std::uint8_t> state = InputOf(rows, i);
+    puzzle.Apply(Rows(std::span(state)), {&action, 1});
+    EXPECT_EQ(state, before) << i;
+  }
+  EXPECT_GT(without_effect, 20U);
+  EXPECT_LT(without_effect, rows.rows() / 2);
 }
 
 TEST(Policy, LightsOutLabelIsUniformOverTheDistinctButtonsPressed) {
