@@ -21,6 +21,7 @@ AutogradStep::AutogradStep(Network& net, const TrainingConfig& config, c10::Devi
 
 at::Tensor AutogradStep::SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                                       const at::Tensor& weights) {
+  CheckInputs(inputs, net_.spec().input.depth, "training step");
   at::Tensor mean;
   for (std::int64_t part = 0; part < parts_; ++part) {
     at::Tensor loss = LossOfPart(part, inputs, targets, weights);

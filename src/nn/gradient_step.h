@@ -21,7 +21,8 @@ class GradientStep {
   /// returns the loss, on the device. `inputs` (n, positions) are bytes, `targets` (n, outputs) and
   /// `weights`, shaped like `targets` or undefined, are floats, all contiguous. The batch is taken
   /// in `train.accumulation_steps` parts, one after another. The parameters must have no gradients
-  /// before, as after Optimizer::Step. The next call may overwrite the result.
+  /// before, as after Optimizer::Step. The next call may overwrite the result. Checks `inputs`
+  /// (CheckInputs).
   virtual at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                                   const at::Tensor& weights) = 0;
 };

@@ -5,23 +5,44 @@
 
 #include <string_view>
 
+#include "nn/weights_hash.h"
 #include "tandem/error.h"
 
 namespace tandem {
+namespace {
+
+// Counts of batches, which PyTorch's batch normalisation keeps.
+bool IsCount(const std::string& name) { return name.ends_with(".num_batches_tracked"); }
+
+}  // namespace
+
+std::string NameOfTensor(std::string name) {
+  constexpr std::string_view kPrefix = "module.";
+  if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
+  return name;
+}
 
 NamedTensors::NamedTensors(const StateDict& state) {
   for (const auto& [name, tensor] : state) Add(name, tensor);
 }
 
 NamedTensors::NamedTensors(const TensorDict& dict) {
-  constexpr std::string_view kPrefix = "module.";
   for (const auto& entry : dict) {
-    std::string name = entry.key().toStringRef();
-    if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
+    const std::string name = NameOfTensor(entry.key().toStringRef());
     if (!entry.value().isTensor()) {
       throw InputError(fmt::format("'{}' is not a tensor, expected a state dict", name));
     }
-    Add(name, entry.value().toTensor());
+    const at::Tensor& tensor = entry.value().toTensor();
+    if (!tensor.is_floating_point() && !IsCount(name)) {
+      throw InputError(
+          fmt::format("tensor '{}' is {}, expected floating-point numbers such as float32", name,
+                      DtypeText(tensor)));
+    }
+    if (Has(name)) {
+      throw InputError(
+          fmt::format("tensor '{}' occurs twice, with the prefix 'module.' and without", name));
+    }
+    Add(name, tensor);
   }
 }
 
@@ -43,7 +64,7 @@ at::Tensor NamedTensors::Take(const std::string& name, at::IntArrayRef sizes) {
 
 void NamedTensors::ExpectAllTaken() const {
   for (const auto& [name, entry] : tensors_) {
-    if (!entry.taken && !name.ends_with(".num_batches_tracked")) {
+    if (!entry.taken && !IsCount(name)) {
       throw InputError(fmt::format("unknown tensor '{}'; expected those of resnet_fc", name));
     }
   }

@@ -11,14 +11,18 @@
 
 namespace tandem {
 
+/// Returns `name`, of a tensor in a file, without the prefix "module." that PyTorch's DataParallel
+/// adds.
+std::string NameOfTensor(std::string name);
+
 /// NamedTensors are the tensors of a network by name, on the CPU in fp32. It remembers which were
 /// taken, so that a reader can refuse those that it does not know.
 class NamedTensors {
  public:
   explicit NamedTensors(const StateDict& state);
 
-  /// Leaves out the prefix "module." of the names, which PyTorch's DataParallel adds. Throws
-  /// InputError if an entry is no tensor.
+  /// The names are those of NameOfTensor. Throws InputError if an entry is no tensor, if a tensor
+  /// of whole numbers is no count that only training needs, or if two tensors have the same name.
   explicit NamedTensors(const TensorDict& dict);
 
   bool Has(const std::string& name) const { return tensors_.contains(name); }

@@ -60,6 +60,7 @@ class ModuleCopy final : public NetworkCopy {
   }
 
   at::Tensor Forward(const at::Tensor& bytes) override {
+    CheckInputs(bytes, net_->spec().input.depth, "evaluation");
     const ScopedAutocast autocast(device_.type(), bf16_);
     return ForwardChecked(*net_, one_hot_(bytes));
   }
@@ -223,6 +224,7 @@ std::int64_t CopiedBytesPerParameter(const NetworkSpec& spec, const InferenceCon
 }
 
 void CheckInputs(const at::Tensor& bytes, int depth, std::string_view where) {
+  if (!bytes.is_cpu()) return;
   const at::Tensor rows = bytes.contiguous();
   CheckInputs(ConstRows(rows.const_data_ptr<std::uint8_t>(), static_cast<std::size_t>(rows.size(0)),
                         static_cast<std::size_t>(rows.size(1))),

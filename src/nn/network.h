@@ -141,7 +141,8 @@ class NetworkCopy {
 
   /// Maps bytes (n, positions) on the device to (n, outputs) in fp32, without gradients. Not const,
   /// because a copy may keep its working memory, and what it made from the weights, between calls.
-  /// One call at a time, and none while another thread writes the weights.
+  /// One call at a time, and none while another thread writes the weights. Checks `bytes`
+  /// (CheckInputs).
   virtual at::Tensor Forward(const at::Tensor& bytes) = 0;
 
   /// The weights, by name. The tensors are not copies, so writing to them changes this object.
@@ -190,8 +191,9 @@ std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const Infe
 /// About how many bytes each parameter takes in an inference copy.
 std::int64_t CopiedBytesPerParameter(const NetworkSpec& spec, const InferenceConfig& config);
 
-/// Throws Error that names the first row of `bytes` (n, positions), on the CPU, with a byte that is
-/// not below `depth`. `where` says what the rows are for: "evaluation".
+/// Throws Error that names the first row of `bytes` (n, positions) with a byte that is not below
+/// `depth`. `where` says what the rows are for: "evaluation". Does nothing on a GPU, where the host
+/// would have to wait for the result.
 void CheckInputs(const at::Tensor& bytes, int depth, std::string_view where);
 
 /// The generator of the initial weights of a network.

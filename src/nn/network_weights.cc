@@ -45,7 +45,7 @@ NetworkWeights FromTandem(const TensorDict& weights, const NetworkConfig& asked)
   NetworkWeights read{.layers = asked, .state = {}};
   NetworkConfig& network = read.layers;
   for (const auto& entry : weights) {
-    read.state.emplace_back(entry.key().toStringRef(), entry.value().toTensor());
+    read.state.emplace_back(NameOfTensor(entry.key().toStringRef()), entry.value().toTensor());
   }
   if (asked.kind != kResNetFc) return read;
   const bool linear = tensors.Has("input.weight");

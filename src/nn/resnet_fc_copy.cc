@@ -40,7 +40,10 @@ at::Tensor ResNetFCCopy::Layer::Normalise(const at::Tensor& y) const {
 
 ResNetFCCopy::ResNetFCCopy(const NetworkSpec& spec, const InferenceConfig& config,
                            c10::Device device)
-    : config_(spec.layers), type_(WeightType(config)), one_hot_(spec.input, type_, device) {
+    : config_(spec.layers),
+      input_depth_(spec.input.depth),
+      type_(WeightType(config)),
+      one_hot_(spec.input, type_, device) {
   const bool gathers = GathersInInference(config, spec.input, device);
   const std::vector<LayerShape> shapes = LayerShapes(spec);
   for (const LayerShape& shape : shapes) {
@@ -72,6 +75,7 @@ at::Tensor ResNetFCCopy::ApplyFirst(const at::Tensor& bytes) const {
 }
 
 at::Tensor ResNetFCCopy::Forward(const at::Tensor& bytes) {
+  CheckInputs(bytes, input_depth_, "evaluation");
   const at::Tensor hidden =
       ResNetHidden(config_, bytes, [this](std::size_t i, const at::Tensor& x) {
         return i == 0 ? ApplyFirst(x) : layers_[i](x);

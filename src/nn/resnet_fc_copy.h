@@ -42,6 +42,7 @@ class ResNetFCCopy final : public NetworkCopy {
   at::Tensor ApplyFirst(const at::Tensor& bytes) const;
 
   const NetworkConfig config_;
+  const int input_depth_;
   const at::ScalarType type_;  // of the hidden layers
   OneHot one_hot_;
   std::optional<GatheredFeatures> gathered_;  // unset if the first layer is a product

@@ -87,6 +87,7 @@ class TensorCopy final : public NetworkCopy {
   }
 
   at::Tensor Forward(const at::Tensor& bytes) override {
+    CheckInputs(bytes, input_.depth, "evaluation");
     QuantiseIfWritten();
     return Output(Hidden(bytes, calibration_.defined(), [](std::size_t, const at::Tensor&) {}));
   }

@@ -239,6 +239,20 @@ bool IsZip(const std::vector<std::byte>& content) {
   return text.starts_with(kZip);
 }
 
+// Says what a file that is neither a zip archive nor safetensors is. Empty if it may be
+// safetensors, which begin with the size of their header and the header, a JSON object.
+std::string_view ForeignWeights(const std::vector<std::byte>& content) {
+  constexpr std::string_view kPickle = "\x80\x02";
+  constexpr std::size_t kHeader = 8;
+  const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+  if (text.size() <= kHeader || text[kHeader] == '{') return "";
+  if (text.starts_with(kPickle)) {
+    return "in the format that torch.save wrote before PyTorch 1.6. Read it with torch.load, and "
+           "write it again with torch.save.";
+  }
+  return "not a file of weights; expected a zip archive as torch.save writes it, or safetensors";
+}
+
 // Calls `parse` with the contents of a file. Errors become InputError that names the file.
 template <class Parse>
 TensorDict WithFileErrors(const std::filesystem::path& path, const Parse& parse) {
@@ -317,9 +331,12 @@ TensorDict ReadTensorFile(const std::filesystem::path& path) {
 }
 
 TensorDict ReadWeights(const std::filesystem::path& path) {
-  return WithFileErrors(path, [](const std::vector<std::byte>& content) {
-    return ToTensorDict(IsZip(content) ? ReadTensorArchive(content)
-                                       : ReadSafetensors(content).tensors);
+  return WithFileErrors(path, [&](const std::vector<std::byte>& content) {
+    if (IsZip(content)) return ToTensorDict(ReadTensorArchive(content));
+    if (const std::string_view what = ForeignWeights(content); !what.empty()) {
+      throw DamagedFile(fmt::format("{}: {}", path.string(), what));
+    }
+    return ToTensorDict(ReadSafetensors(content).tensors);
   });
 }
 

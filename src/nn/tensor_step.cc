@@ -152,8 +152,7 @@ class ResNetTensorStep final : public TensorStep {
 template <class T>
 void ResNetTensorStep<T>::Take(const at::Tensor& inputs, const at::Tensor& targets,
                                const at::Tensor& weights) {
-  // On a GPU the host would have to wait for the result.
-  if (inputs.is_cpu()) CheckInputs(inputs, input_.depth, "training step");
+  CheckInputs(inputs, input_.depth, "training step");
   const bool fits = inputs_.defined() && inputs_.size(0) == inputs.size(0) &&
                     weights_.defined() == weights.defined();
   if (!fits) Reserve(inputs, targets, weights);

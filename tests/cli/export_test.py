@@ -243,7 +243,7 @@ class Export(CliTest):
         self.assertIn("checkpoint of Tandem", error)
         _, error = self.run_tandem("import", self.write("text", "hello, world"), "--out", "x",
                                    code=2)
-        self.assertIn("text: damaged tensor file", error)
+        self.assertIn("text: not a file of weights", error)
         _, error = self.run_tandem("export", run, "--format", "onnx", "--out", "x", code=2)
         self.assertIn("--format", error)
         _, error = self.run_tandem("export", run, "--format", "pytorch", "--out",

@@ -264,6 +264,10 @@ TEST(FromDeepXube, ErrorsNameTheTensorThatDoesNotFit) {
             "the network has 3 outputs, expected 1 (V) or 4 (Q: the actions of shuffled)");
   EXPECT_EQ(error("heur.3.weight", at::zeros({1})),
             "unknown tensor 'heur.3.weight'; expected those of resnet_fc");
+  EXPECT_EQ(error("heur.2.bias", at::zeros({4}, at::kLong)),
+            "tensor 'heur.2.bias' is int64, expected floating-point numbers such as float32");
+  EXPECT_EQ(error("module.heur.2.bias", at::zeros({4})),
+            "tensor 'heur.2.bias' occurs twice, with the prefix 'module.' and without");
 }
 
 TEST(FromDeepXube, PrefixOfDataParallelIsIgnored) {
@@ -296,6 +300,18 @@ TEST(FromTandem, ReadsTheKeysThatTheWeightsShow) {
       }
     }
   }
+}
+
+TEST(FromTandem, PrefixOfDataParallelIsIgnored) {
+  const NetworkSpec spec = SpecOf(Norm::kBatch, InputLayer::kHidden, Head::kV);
+  const std::unique_ptr<ResNetFC> net = RandomNet(spec);
+  TensorDict file = MakeTensorDict();
+  for (const auto& [name, tensor] : net->State()) file.insert("module." + name, tensor);
+  const NetworkWeights read = FromTandem(file, {});
+  EXPECT_EQ(read.layers.norm, Norm::kBatch);
+  const at::Tensor features = OneHotOf(spec, RandomBytes(spec));
+  const c10::NoGradGuard no_grad;
+  ExpectEqual(Load(read, spec)->Forward(features), net->Forward(features));
 }
 
 TEST(FromTandem, LongBiasDoesNotMakeALargeNetwork) {

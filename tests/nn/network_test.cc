@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "nn/gradient_step.h"
 #include "nn/inference_net.h"
 #include "nn/optimizer.h"
 #include "nn/resnet_2d.h"
@@ -502,6 +503,27 @@ TEST_P(GatheredFirstLayer, KeepsTheNamesAndShapesOfTheWeights) {
   for (std::size_t i = 0; i < product.size(); ++i) {
     EXPECT_EQ(product[i].first, gathered[i].first);
     EXPECT_TRUE(at::equal(product[i].second, gathered[i].second)) << product[i].first;
+  }
+}
+
+// Without a check, a byte `depth` would be gathered as value 0 of the next position.
+TEST_P(GatheredFirstLayer, AByteThatIsNoValueIsAnErrorInInference) {
+  const auto net = TrainedALittle(Spec());
+  const at::Tensor rows = RandomRows(30);
+  rows[29][1] = kInput.depth;
+  for (const FirstLayer first_layer : {FirstLayer::kProduct, FirstLayer::kGather}) {
+    EXPECT_THROW(Copy(*net, first_layer)->Forward(rows), Error);
+  }
+}
+
+TEST_P(GatheredFirstLayer, AByteThatIsNoValueIsAnErrorInTraining) {
+  ResNetFC net(Spec(), 1);
+  const at::Tensor rows = RandomRows(30);
+  rows[29][1] = kInput.depth;
+  for (const FirstLayer first_layer : {FirstLayer::kProduct, FirstLayer::kGather}) {
+    const auto step =
+        MakeGradientStep(net, {.first_layer = first_layer, .step = TrainStep::kAutograd}, *device_);
+    EXPECT_THROW(step->SetGradients(rows, at::zeros({30, 2}), /*weights=*/{}), Error);
   }
 }
 

@@ -142,6 +142,16 @@ TEST(TensorCopy, RefusesFp8WhereTheDeviceHasNone) {
   }
 }
 
+TEST(TensorCopy, AByteThatIsNoValueIsAnErrorOnACpu) {
+  const NetworkSpec spec{.input = kInput, .layers = {.width = 8, .blocks = 1}};
+  const auto device = OpenDevice("cpu");
+  const auto copy = MakeTensorCopy(spec, {.precision = Precision::kFp32}, *device);
+  copy->Load(ResNetFC(spec, /*seed=*/1));
+  const at::Tensor bytes = at::randint(0, kInput.depth, {25, kInput.positions}, at::kByte);
+  bytes[24][2] = kInput.depth;
+  EXPECT_THROW(copy->Forward(bytes), Error);
+}
+
 // While the GPU evaluates a batch, the host takes the results of the batch before it.
 TEST(InferenceNet, TakesAResultAfterTheNextBatchHasStarted) {
   RecordingDevice device;

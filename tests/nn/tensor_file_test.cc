@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "archive/tensor_archive.h"
@@ -97,6 +98,19 @@ TEST_F(TensorFile, ErrorNamesATruncatedOrForeignFile) {
             std::string::npos);
   EXPECT_NE(ErrorOf([&] { ReadTensorFile(folder_.path() / "none.pt"); }).find("none.pt"),
             std::string::npos);
+}
+
+TEST_F(TensorFile, ErrorSaysWhichFormatAFileOfWeightsHas) {
+  const auto error_of = [&](std::string_view content) {
+    WriteFileAtomically(path_, content);
+    return ErrorOf([&] { ReadWeights(path_); });
+  };
+  // What torch.save wrote before PyTorch 1.6 begins with a pickle of a magic number.
+  const std::string pickle("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15);
+  EXPECT_NE(error_of(pickle).find("net.pt: in the format that torch.save wrote before PyTorch 1.6"),
+            std::string::npos);
+  EXPECT_NE(error_of("hello, world").find("net.pt: not a file of weights"), std::string::npos);
+  EXPECT_NE(error_of("hello").find("net.pt: damaged tensor file"), std::string::npos);
 }
 
 TEST_F(TensorFile, KeepsEveryKindOfEntry) {
