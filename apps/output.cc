@@ -59,7 +59,7 @@ void CheckReplacesNoInput(const NamedFile& output, const std::vector<NamedFile>&
 
 void CheckReplacesNoFileOfRun(const NamedFile& output) {
   const fs::path file = CanonicalPath(output.path);
-  if (!IsFileOfRun(file.filename().string()) || !IsFolderOfRun(file.parent_path())) return;
+  if (!ResemblesFileOfRun(file.filename().string()) || !IsFolderOfRun(file.parent_path())) return;
   throw InputError(
       fmt::format("{} {}: a run writes this file into its folder; expected a file of another name",
                   output.name, output.path.string()));

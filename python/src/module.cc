@@ -12,8 +12,7 @@ namespace tandem::python {
 namespace {
 
 // InputError becomes ValueError, Interrupted and Stopped become KeyboardInterrupt, and other Errors
-// become RuntimeError.
-// Messages stay the same.
+// become RuntimeError. Messages stay the same.
 void Translate(const std::exception_ptr& thrown, void* /*payload*/) {
   try {
     std::rethrow_exception(thrown);

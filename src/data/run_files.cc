@@ -36,4 +36,11 @@ bool IsFileOfRun(std::string_view name) {
          });
 }
 
+bool ResemblesFileOfRun(std::string_view name) {
+  return IsFileOfRun(name) || name.starts_with(kEventFiles.prefix) ||
+         std::ranges::any_of(kNumberedFiles, [&](const NumberedName& kind) {
+           return name.starts_with(kind.prefix) && name.ends_with(kind.suffix);
+         });
+}
+
 }  // namespace tandem

@@ -39,4 +39,8 @@ inline constexpr NumberedName kEventFiles = {"events.out.tfevents.", ".tandem"};
 /// Returns whether a run, or `tandem import`, gives a file of its folder this name.
 bool IsFileOfRun(std::string_view name);
 
+/// Returns whether `name` is that of a file of a run, or of a copy of one that somebody may have
+/// put beside it, such as "checkpoint-copy.pt" or the events of another program.
+bool ResemblesFileOfRun(std::string_view name);
+
 }  // namespace tandem

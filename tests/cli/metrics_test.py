@@ -81,7 +81,7 @@ class Metrics(CliTest):
         self.assertIn("--csv run/metrics.jsonl: this is the file of the metrics", error)
         for name in ("config.yaml", "summary.json", "checkpoint.pt", "best-3.pt", "previous-2.pt",
                      "checkpoint-10.pt", "shards.jsonl", "trace.json", "replay-4.bin",
-                     "events.out.tfevents.1.tandem"):
+                     "events.out.tfevents.1.host", "checkpoint-copy.pt"):
             _, error = self.run_tandem("metrics", "run", "--csv", f"run/{name}", code=2)
             self.assertIn(f"--csv run/{name}: a run writes this file into its folder", error)
         self.assertEqual((self.folder / "run/metrics.jsonl").read_text(), line)

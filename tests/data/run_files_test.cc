@@ -29,5 +29,15 @@ TEST(RunFiles, AreKnownByName) {
   }
 }
 
+TEST(RunFiles, CopiesAreKnownByTheirResemblance) {
+  for (const char* name : {"config.yaml", "checkpoint-8.pt", "checkpoint-copy.pt", "best-old.pt",
+                           "replay-x.bin", "events.out.tfevents.1764160000.host"}) {
+    EXPECT_TRUE(ResemblesFileOfRun(name)) << name;
+  }
+  for (const char* name : {"", "notes.txt", "solved.jsonl", "checkpoint-8.json", "best-8.bin"}) {
+    EXPECT_FALSE(ResemblesFileOfRun(name)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace tandem
