@@ -59,10 +59,10 @@ RunFiles ReadFiles(const std::string& run) {
   const fs::path folder = run;
   CheckHasFilesOfRun(folder, {"config.yaml", "metrics.jsonl"});
   RunFiles files{.folder = folder,
-                 .config = LoadConfig(folder / "config.yaml"),
-                 .updates = ReadUpdates(folder / "metrics.jsonl"),
+                 .config = LoadConfig(folder / kConfigFile),
+                 .updates = ReadUpdates(folder / kMetricsFile),
                  .summary = nullptr};
-  const fs::path summary = folder / "summary.json";
+  const fs::path summary = folder / kSummaryFile;
   if (!fs::exists(summary)) return files;
   files.summary = ParseJsonOrDiscard(ReadFile(summary));
   if (!files.summary.is_object()) {
@@ -152,7 +152,7 @@ void AddEvaluation(const RunFiles& files, LearningCurve& curve, ReportPage& page
 void AddTimeline(const RunFiles& files, ReportPage& page) {
   constexpr std::size_t kUpdatesShown = 12;
   page.busy = BusyChart(files.updates);
-  const fs::path trace = files.folder / "trace.json";
+  const fs::path trace = files.folder / kTraceFile;
   if (fs::exists(trace)) page.timeline = ReadTrace(trace);
   if (!page.timeline.lanes.empty()) {
     page.timeline_note =

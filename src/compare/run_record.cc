@@ -162,9 +162,9 @@ RunRecord ReadUpdates(const std::filesystem::path& metrics) {
 }
 
 RunRecord ReadRun(const std::filesystem::path& folder) {
-  const std::string summary = (folder / "summary.json").string();
+  const std::string summary = (folder / kSummaryFile).string();
   RequireNoPipe(summary);
-  RunRecord record = ReadMetrics(folder / "metrics.jsonl", /*finished=*/true);
+  RunRecord record = ReadMetrics(folder / kMetricsFile, /*finished=*/true);
   const Json whole = JsonOf(ReadFile(summary), summary);
   RequireKnownSchema(summary, whole, kSummarySchema);
   ReadFrom(whole, summary, [&](const Json& json) {

@@ -15,9 +15,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::int64_t SearchTree::BytesFor(const DomainSpec& spec, std::int64_t states) {
   constexpr std::int64_t kIndex = 48;  // an element of by_hash_ and its bucket
-  constexpr std::int64_t kHasEffect = 1;
-  const std::int64_t per_action =
-      2 * sizeof(float) + kHasEffect + sizeof(std::uint64_t) + sizeof(std::uint32_t);
+  const std::int64_t per_action = 2 * sizeof(float) + sizeof(std::uint64_t) + sizeof(std::uint32_t);
   const std::int64_t per_state = spec.state_size + spec.num_actions() * per_action + kIndex +
                                  std::int64_t{sizeof(Node)} + std::int64_t{sizeof(Row)};
   return 2 * states * per_state;  // a growing vector has up to twice the memory that it needs
@@ -31,7 +29,6 @@ void SearchTree::Clear() {
   by_hash_.clear();
   rows_.clear();
   backups_.clear();
-  has_effect_.clear();
   exits_.clear();
   hashes_.clear();
   child_nodes_.clear();
@@ -52,7 +49,6 @@ void SearchTree::Add(const StateBatch& batch, std::size_t i, const StateBackup& 
   nodes_.push_back({.known = backup.known, .bound = backup.bound});
   states_.insert(states_.end(), bytes.begin(), bytes.end());
   backups_.insert(backups_.end(), backup.actions.begin(), backup.actions.end());
-  has_effect_.insert(has_effect_.end(), backup.has_effect.begin(), backup.has_effect.end());
   solved_ = solved_ || !std::isinf(backup.known);
   for (std::size_t action = 0; action < num_actions(); ++action) {
     const std::size_t child = i * num_actions() + action;
@@ -65,14 +61,18 @@ void SearchTree::Add(const StateBatch& batch, std::size_t i, const StateBackup& 
 }
 
 StateBackup SearchTree::backup(std::uint32_t node) const {
-  const auto of_node = [&](const auto& of_all) {
-    const auto first = of_all.begin() + static_cast<std::ptrdiff_t>(node * num_actions());
-    return std::vector(first, first + static_cast<std::ptrdiff_t>(num_actions()));
-  };
-  return {.known = nodes_[node].known,
-          .bound = nodes_[node].bound,
-          .actions = of_node(backups_),
-          .has_effect = of_node(has_effect_)};
+  const auto first = static_cast<std::ptrdiff_t>(node * num_actions());
+  const auto end = first + static_cast<std::ptrdiff_t>(num_actions());
+  StateBackup backup{.known = nodes_[node].known,
+                     .bound = nodes_[node].bound,
+                     .actions = {backups_.begin() + first, backups_.begin() + end},
+                     .has_effect = {}};
+  const std::uint64_t hash = HashState(state(node));
+  backup.has_effect.reserve(num_actions());
+  for (auto child = hashes_.begin() + first; child != hashes_.begin() + end; ++child) {
+    backup.has_effect.push_back(*child == hash ? 0 : 1);
+  }
+  return backup;
 }
 
 void SearchTree::BackUpTree() {

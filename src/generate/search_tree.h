@@ -120,9 +120,8 @@ class SearchTree {
 
   // One element per node and action.
   std::vector<float> backups_;
-  std::vector<std::uint8_t> has_effect_;  // of StateBackup
-  std::vector<float> exits_;              // action's cost plus the child's known cost, or infinity
-  std::vector<std::uint64_t> hashes_;     // of the children
+  std::vector<float> exits_;           // action's cost plus the child's known cost, or infinity
+  std::vector<std::uint64_t> hashes_;  // of the children; the state's own if it is unchanged
   std::vector<std::uint32_t> child_nodes_;  // kNotExpanded: the child is not in the tree
 };
 
