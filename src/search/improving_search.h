@@ -19,7 +19,8 @@
 
 namespace tandem {
 
-/// ImprovingSearch shortens the solutions of another search for up to search.improve_seconds each.
+/// ImprovingSearch shortens the solutions of another search: it leaves out their detours, and then
+/// works on each for up to search.improve_seconds (SolutionImprover).
 /// If that search finds none, it shortens the one that Starts gives, if there is one. If that still
 /// costs more than allowed, the puzzle is unsolved, and `ended` and `best` are those of the search.
 /// search.max_nodes, unless it is auto or 0, limits the nodes of both together. A* and Q*, whose

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "config/unused_keys.h"
 #include "nn/inference_net.h"
+#include "search/detours.h"
 #include "search/search.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -169,11 +170,12 @@ std::unique_ptr<Search> LoadedModel::MakeSearch() {
           "--checkpoint, or set search.program to domain.",
           nets_.size()));
     }
-    return std::make_unique<TensorBeamSearch>(
-        domain(), *nets_.front(), config_, *device_,
-        MakeGoalBall(domain(), config_.search.ball_radius, config_.memory));
+    return SearchWithoutDetours(
+        domain(), std::make_unique<TensorBeamSearch>(
+                      domain(), *nets_.front(), config_, *device_,
+                      MakeGoalBall(domain(), config_.search.ball_radius, config_.memory)));
   }
-  return tandem::MakeSearch(domain(), net(), config_);
+  return SearchWithoutDetours(domain(), tandem::MakeSearch(domain(), net(), config_));
 }
 
 namespace {

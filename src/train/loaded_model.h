@@ -50,7 +50,8 @@ class LoadedModel {
   /// are several networks.
   void LoadInitial();
 
-  /// Makes the search that the config selects. It must not outlive the LoadedModel.
+  /// Makes the search that the config selects, which gives solutions without detours. It must not
+  /// outlive the LoadedModel.
   std::unique_ptr<Search> MakeSearch();
 
  private:

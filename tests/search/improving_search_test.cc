@@ -11,34 +11,13 @@
 
 #include "support/detour.h"
 #include "support/goal_ball.h"
+#include "support/long_way.h"
 #include "support/small_puzzles.h"
 
 namespace tandem {
 namespace {
 
 constexpr double kSeconds = 60;  // far more than any of these needs
-
-// Solves pancakes, except the second puzzle, by walking a fixed long way.
-class LongWay final : public Search {
- public:
-  explicit LongWay(std::vector<Action> actions) : actions_(std::move(actions)) {}
-  void SolveAll(const Starts& starts, const StopSignal& /*stop*/, const Done& done) override {
-    for (std::size_t i = 0; i < starts.size(); ++i) {
-      if (i == 1) {
-        done(i, {.ended = Ended::kNodeLimit,
-                 .best = Partial{.actions = {0}, .cost = 1, .estimate = 2}});
-      } else {
-        done(i, {.solved = true, .ended = Ended::kSolved, .actions = actions_});
-      }
-    }
-  }
-  std::string Describe() const override { return "a long way"; }
-  std::string_view MainKey() const override { return ""; }
-  std::string Failure(const SearchResult& /*result*/) const override { return "not found"; }
-
- private:
-  const std::vector<Action> actions_;
-};
 
 TEST(ImprovingSearch, ReportsTheLengthBeforeAndLeavesUnsolvedPuzzlesAlone) {
   const PancakeDomain pancakes(6);

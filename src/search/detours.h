@@ -1,0 +1,27 @@
+// Leaves out the actions of a solution that it does not need.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "search/search.h"
+#include "tandem/domain.h"
+
+namespace tandem {
+
+/// Returns `actions` without detours; they lead from `start` to the same state as before. A detour
+/// is a part that ends in the state where it began. An action is also a detour if the solution
+/// without it soon meets one of its own later states, as when two presses of a button in Lights Out
+/// have other presses between them. Only the 256 actions after an action are looked at.
+///
+/// Each detour that is found takes a time that grows with the length of the solution. There is no
+/// search, so parts that other actions could replace stay: see SolutionImprover.
+std::vector<Action> WithoutDetours(const Domain& domain, std::span<const std::uint8_t> start,
+                                   std::vector<Action> actions);
+
+/// A search that gives the solutions of `search` without detours. `domain` must outlive it.
+std::unique_ptr<Search> SearchWithoutDetours(const Domain& domain, std::unique_ptr<Search> search);
+
+}  // namespace tandem
