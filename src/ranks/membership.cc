@@ -12,6 +12,7 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <utility>
 
+#include "base/log.h"
 #include "base/stopwatch.h"
 #include "nn/torch_message.h"
 #include "tandem/error.h"
@@ -66,6 +67,20 @@ std::vector<std::int64_t> Counters(c10d::Store& store, const std::vector<int>& o
   counters.reserve(of.size());
   for (const int rank : of) counters.push_back(store.add(AliveKey(rank), 0));
   return counters;
+}
+
+// Calls `action`, or says why it fails.
+void TryToAbort(const std::function<void()>& action) {
+  std::string why;
+  try {
+    action();
+    return;
+  } catch (const std::exception& error) {
+    why = MessageFor(std::string_view(error.what()));
+  } catch (...) {
+    why = "unknown exception (not derived from std::exception)";
+  }
+  LogWarning(fmt::format("cannot abort the exchanges with a rank that was lost: {}", why));
 }
 
 }  // namespace
@@ -161,9 +176,15 @@ void Membership::Beat() {
     lock.lock();
     if ((lost || !has_store) && !std::exchange(alarm_->lost, true)) {
       alarm_->changed.notify_all();
-      if (alarm_->on_lost) alarm_->on_lost();
+      if (alarm_->on_lost) StartAction(alarm_->on_lost);
     }
   }
+}
+
+// On a thread of its own, because the action may block, and neither the beats nor those that use
+// the alarm may wait for it.
+void Membership::StartAction(const std::function<void()>& action) {
+  TryToAbort([&] { action_ = std::jthread([action] { TryToAbort(action); }); });
 }
 
 void Membership::OnLost(std::function<void()> action) {

@@ -52,7 +52,8 @@ class Membership {
   bool WaitFor(const std::function<bool()>& done);
   std::function<void()> waker() const;
 
-  /// Calls `action` on the thread once a rank counts as lost. Call it before the first exchange.
+  /// Calls `action` once, on a thread of its own, when a rank counts as lost. A warning says why it
+  /// failed, if it throws. The destructor waits for it. Call this before the first exchange.
   void OnLost(std::function<void()> action);
 
   /// Call after communication failed. Returns a sentence that names the ranks that failed, with
@@ -71,6 +72,7 @@ class Membership {
 
   void AwaitAll();
   void Beat();
+  void StartAction(const std::function<void()>& action);
   void Leave() noexcept;
   std::vector<int> Others() const;
   std::string DescribeSilent();
@@ -82,7 +84,8 @@ class Membership {
   bool reported_ = false;
   std::vector<int> silent_;  // ranks that gave no sign of life when DescribeLost asked for one
   const std::shared_ptr<Alarm> alarm_ = std::make_shared<Alarm>();
-  std::thread thread_;  // last, because it uses everything above
+  std::jthread action_;  // calls alarm_->on_lost
+  std::thread thread_;   // last, because it uses everything above
 };
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Tests what ranks report after one of them has failed, with two ranks in one process.
+// Tests what ranks do and report after one of them has failed, with two ranks in one process.
 #include "ranks/ranks.h"
 
 #include <ATen/ops/empty.h>
@@ -10,14 +10,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <future>
 #include <memory>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <utility>
 #include <vector>
 
 #include "nn/device.h"
 #include "support/recording_device.h"
+#include "support/wait.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -37,6 +43,52 @@ std::uint16_t FreePort() {
   EXPECT_EQ(::getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size), 0);
   ::close(listening);
   return ntohs(address.sin_port);
+}
+
+// Two ranks of this process: objects of the class Ranks or Membership.
+template <class Group>
+std::array<std::unique_ptr<Group>, 2> JoinTwo() {
+  const std::uint16_t port = FreePort();
+  const auto join = [port](int rank) {
+    return std::make_unique<Group>(
+        RankEnvironment{.rank = rank, .world_size = 2, .host = "127.0.0.1", .port = port});
+  };
+  std::future<std::unique_ptr<Group>> other = std::async(std::launch::async, join, 1);
+  std::unique_ptr<Group> first = join(0);
+  return {std::move(first), other.get()};
+}
+
+// Fails the test if rank 0 has stopped telling the others that it is alive.
+void ExpectThatRank0Beats(const Membership& membership) {
+  const auto beats = [&] { return membership.store()->add("alive/0", 0); };
+  WaitUntil([&, before = beats()] { return beats() > before; });
+}
+
+TEST(Membership, ActionThatThrowsIsReportedAndTheRankGoesOn) {
+  testing::internal::CaptureStderr();
+  {
+    const auto ranks = JoinTwo<Membership>();
+    ranks[0]->OnLost([] { throw Error("the group is broken"); });
+    ranks[1]->ReportFailure("its disk is full");
+    EXPECT_FALSE(ranks[0]->WaitFor([] { return false; }));
+    ExpectThatRank0Beats(*ranks[0]);
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("the group is broken"));
+}
+
+TEST(Membership, ActionThatBlocksHoldsNeitherTheBeatsNorAWaitUp) {
+  std::promise<void> release;
+  std::atomic<bool> timed_out = false;
+  const auto ranks = JoinTwo<Membership>();
+  ranks[0]->OnLost([&timed_out, released = release.get_future().share()] {
+    timed_out = released.wait_for(std::chrono::seconds(30)) == std::future_status::timeout;
+  });
+  ranks[1]->ReportFailure("its disk is full");
+  EXPECT_FALSE(ranks[0]->WaitFor([] { return false; }));
+  EXPECT_TRUE(ranks[0]->has_lost());
+  ExpectThatRank0Beats(*ranks[0]);
+  EXPECT_FALSE(timed_out);
+  release.set_value();
 }
 
 // A group of GPUs, which can exchange nothing after it was aborted, as NCCL.
@@ -64,21 +116,14 @@ class DeviceWithGroup final : public RecordingDevice {
 };
 
 TEST(RanksTest, AnExchangeAfterTheGroupWasAbortedNamesTheRankThatFailed) {
-  const std::uint16_t port = FreePort();
-  const auto join = [port](int rank) {
-    return std::make_unique<Ranks>(
-        RankEnvironment{.rank = rank, .world_size = 2, .host = "127.0.0.1", .port = port});
-  };
   DeviceWithGroup device;
-  std::future<std::unique_ptr<Ranks>> other = std::async(std::launch::async, join, 1);
-  const std::unique_ptr<Ranks> ranks = join(0);
-  const std::unique_ptr<Ranks> failed = other.get();
-  ranks->UseDevice(device);
-  failed->ReportFailure("its disk is full");
+  const auto ranks = JoinTwo<Ranks>();
+  ranks[0]->UseDevice(device);
+  ranks[1]->ReportFailure("its disk is full");
   device.aborted.get_future().wait();
   at::Tensor on_gpu = at::empty({1}, at::kMeta);
   EXPECT_THAT(
-      [&] { ranks->Sum(on_gpu); },
+      [&] { ranks[0]->Sum(on_gpu); },
       ThrowsMessage<Error>(AllOf(HasSubstr("rank 1"), HasSubstr("failed: its disk is full"))));
 }
 
