@@ -33,13 +33,14 @@ std::string Set(const std::string& text, std::size_t width, bool wide) {
 }
 
 // The text of a cell, `width` characters wide. A wide cell whose colour is not shown is put in
-// brackets.
+// brackets if they leave room for a text.
 std::string Inner(const Cell& cell, std::size_t width, bool colour) {
   const bool wide = cell.width > 1;
   const bool coloured = colour && cell.colour != Cell::kPlain;
   const std::string& text =
       coloured || cell.without_colour.empty() ? cell.text : cell.without_colour;
-  if (!wide || coloured || cell.colour == Cell::kPlain) return Set(text, width, wide);
+  const bool has_brackets = wide && !coloured && cell.colour != Cell::kPlain && width > 2;
+  if (!has_brackets) return Set(text, width, wide);
   return fmt::format("[{}]", Set(text, width - 2, wide));
 }
 

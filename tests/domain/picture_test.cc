@@ -99,6 +99,15 @@ TEST(Picture, UsesTextWithoutColourIfColourIsOff) {
   EXPECT_EQ(ToTerminal(picture, /*colour=*/true), "\x1b[48;2;74;74;85m\x1b[38;5;231m  \x1b[0m .\n");
 }
 
+TEST(Picture, WideCellWithoutRoomForBracketsShowsItsText) {
+  Picture picture{.cells = {{.text = "ab", .colour = 0xff0000, .width = 1.2F}}, .unit_width = 1};
+  EXPECT_EQ(ToTerminal(picture, /*colour=*/false), "a\n");
+  picture.unit_width = 2;
+  EXPECT_EQ(ToTerminal(picture, /*colour=*/false), "ab\n");
+  picture.unit_width = 3;
+  EXPECT_EQ(ToTerminal(picture, /*colour=*/false), "[ab]\n");
+}
+
 TEST(Picture, SvgHasARectangleForEachCell) {
   const Picture picture{.cells = {{.x = 0, .y = 0, .text = "<", .colour = 0xff0000},
                                   {.x = 1.5F, .y = 0.5F, .text = "", .width = 2}}};
