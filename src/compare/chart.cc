@@ -8,8 +8,8 @@
 namespace tandem {
 namespace {
 
-constexpr double kLegendHeight = 18;
 constexpr std::size_t kMaxDots = 60;  // of a curve
+constexpr double kPaleOpacity = 0.4;
 
 // Returns at most kMaxPoints of the points, evenly spaced, with the last one.
 std::vector<Point> Thinned(const std::vector<Point>& points) {
@@ -33,13 +33,16 @@ Range RangeOf(const Chart& chart) {
 void DrawLineSample(Svg& svg, const Series& series, std::span<const Point> line) {
   switch (series.stroke) {
     case Stroke::kEvaluation:
-      svg.Polyline(line, series.colour, 2.5, 0.9);
+      svg.Polyline(line, series.colour, 2.5, 0.9, series.dashes);
       return;
     case Stroke::kTraining:
-      svg.Polyline(line, series.colour, 1.2, 0.8);
+      svg.Polyline(line, series.colour, 1.2, 0.8, series.dashes);
       return;
     case Stroke::kConstant:
       svg.Polyline(line, series.colour, 1.5, 0.9, "6 5");
+      return;
+    case Stroke::kPale:
+      svg.Polyline(line, series.colour, 1, kPaleOpacity, series.dashes);
       return;
   }
 }
@@ -55,18 +58,11 @@ void DrawSeries(Svg& svg, const Series& series, const Axis& to_x, const Axis& to
   }
   DrawLineSample(svg, series, line);
   // A line through a single point is invisible, so a point has a dot in any case.
-  if (series.stroke == Stroke::kConstant || line.size() > kMaxDots) return;
+  const bool is_pale = series.stroke == Stroke::kPale;
+  if (series.stroke == Stroke::kConstant || line.size() > (is_pale ? 1 : kMaxDots)) return;
   const double radius = series.stroke == Stroke::kEvaluation ? 3.5 : 2;
-  for (const Point& point : line) svg.Dot(point, series.colour, radius, 0.9);
-}
-
-void DrawLegend(Svg& svg, const Panel& panel, std::span<const Series> shown) {
-  double y = panel.bottom() + 54;
-  for (const Series& series : shown) {
-    const std::array line = {Point{panel.left, y - 4}, Point{panel.left + 32, y - 4}};
-    DrawLineSample(svg, series, line);
-    svg.Text({panel.left + 40, y}, series.name);
-    y += kLegendHeight;
+  for (const Point& point : line) {
+    svg.Dot(point, series.colour, radius, is_pale ? kPaleOpacity : 0.9);
   }
 }
 
@@ -81,23 +77,38 @@ bool Chart::has_points() const {
   return std::ranges::any_of(series, [](const Series& each) { return !each.points.empty(); });
 }
 
-void DrawChart(Svg& svg, const Panel& panel, const Chart& chart) {
-  const Chart shown = WithoutEmptySeries(chart);
-  svg.Text({panel.left, panel.top - 10}, shown.name);
-  if (shown.series.empty()) {
+void DrawPanel(Svg& svg, const Panel& panel, const Chart& chart) {
+  svg.Text({panel.left, panel.top - 10}, chart.name);
+  if (!chart.has_points()) {
     svg.Text({panel.left + panel.width / 2, panel.top + panel.height / 2}, "not measured",
              Anchor::kMiddle);
     return;
   }
   constexpr double kMargin = 6;  // so that no line covers the edge
-  const Range up = RangeOf(shown);
-  const Axis to_x(shown.across.least, shown.across.most, panel.left,
+  const Range up = RangeOf(chart);
+  const Axis to_x(chart.across.least, chart.across.most, panel.left,
                   panel.left + panel.width - kMargin);
   const Axis to_y(up.least, up.most, panel.bottom() - kMargin, panel.top + kMargin);
   DrawGrid(svg, panel, to_x, to_y);
-  svg.Text({panel.left + panel.width / 2, panel.bottom() + 34}, shown.x_name, Anchor::kMiddle);
-  for (const Series& series : shown.series) DrawSeries(svg, series, to_x, to_y);
-  DrawLegend(svg, panel, shown.series);
+  svg.Text({panel.left + panel.width / 2, panel.bottom() + 34}, chart.x_name, Anchor::kMiddle);
+  for (const Series& series : chart.series) {
+    if (!series.points.empty()) DrawSeries(svg, series, to_x, to_y);
+  }
+}
+
+void DrawLegend(Svg& svg, Point start, std::span<const Series> shown) {
+  for (const Series& series : shown) {
+    if (series.name.empty()) continue;
+    const std::array line = {Point{start.x, start.y - 4}, Point{start.x + 32, start.y - 4}};
+    DrawLineSample(svg, series, line);
+    svg.Text({start.x + 40, start.y}, series.name);
+    start.y += kLegendHeight;
+  }
+}
+
+void DrawChart(Svg& svg, const Panel& panel, const Chart& chart) {
+  DrawPanel(svg, panel, chart);
+  DrawLegend(svg, {panel.left, panel.bottom() + 54}, WithoutEmptySeries(chart).series);
 }
 
 std::string ChartElement(const Chart& chart) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,15 @@ enum class Stroke {
   kEvaluation,  ///< a thick line with dots
   kTraining,    ///< a thin line
   kConstant,    ///< a dashed grey line, such as a reference
+  kPale,        ///< a thin pale line, such as a repetition of another curve
 };
 
 /// `Series` is one curve of a chart.
 struct Series {
-  std::string name;
+  std::string name;  ///< in the legend; "": the legend leaves the series out
   const char* colour = kColours[0];
   Stroke stroke = Stroke::kEvaluation;
+  const char* dashes = "";  ///< as in Svg::Polyline
   std::vector<Point> points;
   std::optional<Point> best = std::nullopt;  ///< point to mark with a pale disc
 };
@@ -44,8 +47,16 @@ struct Chart {
   bool has_points() const;
 };
 
-/// Draws a chart in a panel, its name above it, and the horizontal axis and the legend below it. A
-/// chart without points says "not measured".
+/// Draws a chart in a panel, its name above it and the horizontal axis below it. A chart without
+/// points says "not measured".
+void DrawPanel(Svg& svg, const Panel& panel, const Chart& chart);
+
+/// Draws the line and the name of each series, kLegendHeight apart. The first text begins at
+/// `start`.
+void DrawLegend(Svg& svg, Point start, std::span<const Series> shown);
+inline constexpr double kLegendHeight = 18;
+
+/// Draws a chart in a panel (DrawPanel), with a legend of the series that have points below it.
 void DrawChart(Svg& svg, const Panel& panel, const Chart& chart);
 
 /// Returns the chart as an <svg> element for an HTML page (Svg::Element). It is narrow enough for

@@ -7,9 +7,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "compare/svg.h"
+#include "compare/chart.h"
 
 namespace tandem {
 namespace {
@@ -25,11 +26,9 @@ constexpr double kPanelHeight = 300;
 constexpr double kLeft = 60;
 constexpr double kPanelWidth = 410;
 constexpr double kLegendTop = kPanelTop + kPanelHeight + 64;
-constexpr double kLegendHeight = 18;
 constexpr double kBarHeight = 14;
 constexpr double kRowHeight = 50;
 constexpr int kUpdatesShown = 8;
-constexpr std::size_t kMaxDots = 50;  // per curve
 
 const char* ColourOf(std::size_t variant) { return kColours[variant % kColours.size()]; }
 const char* DashesOf(std::size_t variant) { return kDashes[variant % kDashes.size()]; }
@@ -63,46 +62,31 @@ Quantity QuantityFor(std::span<const VariantRuns> variants) {
           .y = [](const UpdatePoint& p) { return std::optional(p.loss); }};
 }
 
-// Draws one run: a thick line with dots if it is the first seed of its variant, else a pale line.
-void DrawCurve(Svg& svg, const std::vector<Point>& points, std::size_t variant, bool first_seed) {
-  const double opacity = first_seed ? 0.9 : 0.4;
-  svg.Polyline(points, ColourOf(variant), first_seed ? 2.5 : 1, opacity, DashesOf(variant));
-  if (!first_seed || points.size() > kMaxDots) return;
-  for (const Point& point : points) svg.Dot(point, ColourOf(variant), 3, opacity);
-}
-
-// Draws a curve for every run, in a panel whose left edge is at `left`.
-void DrawCurves(Svg& svg, std::span<const VariantRuns> variants, const Quantity& quantity,
-                double left, const Coordinate& x, const std::string& x_name) {
-  Range across{.least = 0};
-  Range up;
-  if (quantity.from_zero) up.Add(0);
-  for (const VariantRuns& each : variants) {
-    for (const RunRecord& run : each.runs) {
-      for (const UpdatePoint& point : run.curve) {
-        across.Add(x(point));
-        if (const std::optional<double> y = quantity.y(point)) up.Add(*y);
-      }
-    }
-  }
-  const double bottom = kPanelTop + kPanelHeight;
-  const Axis to_x(across.least, across.most, left, left + kPanelWidth);
-  const Axis to_y(up.least, up.most, bottom - 5, kPanelTop + 5);
-  DrawGrid(svg, {.left = left, .top = kPanelTop, .width = kPanelWidth, .height = kPanelHeight},
-           to_x, to_y);
+// Returns a chart with a curve for every run: a thick line for the first seed of a variant, pale
+// lines for the others.
+Chart ChartOf(std::span<const VariantRuns> variants, const Quantity& quantity, const Coordinate& x,
+              std::string x_name) {
+  Chart chart{
+      .name = quantity.name, .x_name = std::move(x_name), .across = {.least = 0}, .series = {}};
+  if (quantity.from_zero) chart.up = Range{.least = 0, .most = 0};
   for (std::size_t i = 0; i < variants.size(); ++i) {
     // The first seed comes last, so that its thick line is on top.
     for (std::size_t seed = variants[i].runs.size(); seed-- > 0;) {
-      std::vector<Point> points;
+      Series& series = chart.series.emplace_back();
+      if (seed == 0) series.name = variants[i].variant.name;
+      series.colour = ColourOf(i);
+      series.dashes = DashesOf(i);
+      series.stroke = seed == 0 ? Stroke::kEvaluation : Stroke::kPale;
       for (const UpdatePoint& point : variants[i].runs[seed].curve) {
+        chart.across.Add(x(point));
         const std::optional<double> y = quantity.y(point);
-        if (y) points.push_back({to_x(x(point)), to_y(*y)});
+        if (!y) continue;
+        if (chart.up) chart.up->Add(*y);
+        series.points.push_back({x(point), *y});
       }
-      DrawCurve(svg, points, i, seed == 0);
     }
   }
-  svg.Text({left + kPanelWidth / 2, bottom + 36}, x_name, Anchor::kMiddle);
-  svg.Text({left, kPanelTop - 8}, quantity.name);
+  return chart;
 }
 
 // Returns notes about the curves, one sentence per line.
@@ -122,20 +106,6 @@ std::vector<std::string> Notes(std::span<const VariantRuns> variants) {
 
 double TimelineTop(std::span<const VariantRuns> variants, const std::vector<std::string>& notes) {
   return kLegendTop + kLegendHeight * static_cast<double>(variants.size() + notes.size()) + 24;
-}
-
-void DrawLegend(Svg& svg, std::span<const VariantRuns> variants,
-                const std::vector<std::string>& notes) {
-  double y = kLegendTop;
-  for (std::size_t i = 0; i < variants.size(); ++i, y += kLegendHeight) {
-    const std::array line = {Point{kLeft, y - 4}, Point{kLeft + 40, y - 4}};
-    svg.Polyline(line, ColourOf(i), 2.5, 0.9, DashesOf(i));
-    svg.Text({kLeft + 48, y}, variants[i].variant.name);
-  }
-  for (const std::string& note : notes) {
-    svg.Text({kLeft, y}, note);
-    y += kLegendHeight;
-  }
 }
 
 // Draws the first fills and trainings of each variant, one above the other.
@@ -181,13 +151,22 @@ std::string Figure(std::span<const VariantRuns> variants, const std::string& tit
   const double timeline_top = TimelineTop(variants, notes);
   Svg svg(kWidth, timeline_top + static_cast<double>(variants.size()) * kRowHeight + 40);
   svg.Text({kWidth / 2, 24}, title, Anchor::kMiddle, 16);
-  DrawCurves(
-      svg, variants, quantity, kLeft,
-      [](const UpdatePoint& p) { return static_cast<double>(p.iterations); }, "iterations");
-  DrawCurves(
-      svg, variants, quantity, kLeft + kPanelWidth + 90,
-      [](const UpdatePoint& p) { return p.seconds; }, "seconds since the start");
-  DrawLegend(svg, variants, notes);
+  Panel panel{.left = kLeft, .top = kPanelTop, .width = kPanelWidth, .height = kPanelHeight};
+  const Chart chart = ChartOf(
+      variants, quantity, [](const UpdatePoint& p) { return static_cast<double>(p.iterations); },
+      "iterations");
+  DrawPanel(svg, panel, chart);
+  panel.left += kPanelWidth + 90;
+  DrawPanel(svg, panel,
+            ChartOf(
+                variants, quantity, [](const UpdatePoint& p) { return p.seconds; },
+                "seconds since the start"));
+  DrawLegend(svg, {kLeft, kLegendTop}, chart.series);
+  double y = kLegendTop + kLegendHeight * static_cast<double>(variants.size());
+  for (const std::string& note : notes) {
+    svg.Text({kLeft, y}, note);
+    y += kLegendHeight;
+  }
   DrawTimelines(svg, variants, timeline_top);
   return svg.Finish();
 }

@@ -92,7 +92,7 @@ TEST(Figure, DrawsEveryRunTwiceAndTheFirstSeedsFillsAndTrainings) {
     EXPECT_EQ(Count(figure, std::string("fill=\"none\" stroke=\"") + colour), 2 * 2 + 1);
   }
   // Half of the iterations at the loss on top, and all at the one at the bottom.
-  EXPECT_EQ(Count(figure, "points=\"265.0,65.0 470.0,355.0 \""), 2 * 2);
+  EXPECT_EQ(Count(figure, "points=\"262.0,66.0 464.0,354.0 \""), 2 * 2);
   // A third of the width from 240 to 980 pixels.
   EXPECT_EQ(Count(figure, "width=\"246.7\" height=\"14.0\""), 2 * 2 * 2);
 }
@@ -114,7 +114,7 @@ TEST(Figure, ShowsTheSolveRateOfRunsThatWereValidated) {
   EXPECT_EQ(Count(figure, ">% of validation puzzles solved<"), 2);
   EXPECT_EQ(Count(figure, ">loss"), 0);
   // 20 and 30 of 30 iterations, at half of the highest rate and at the highest.
-  EXPECT_EQ(Count(figure, "points=\"333.3,210.0 470.0,65.0 \""), 2 * 2);
+  EXPECT_EQ(Count(figure, "points=\"329.3,210.0 464.0,66.0 \""), 2 * 2);
   EXPECT_EQ(Count(figure, "<circle"), 2 * 2 * 2);  // one for each validation of the first seeds
 }
 
@@ -124,6 +124,22 @@ TEST(Figure, ShowsTheLossOfRunsWithoutValidation) {
     for (UpdatePoint& point : run.curve) point.solve_rate.reset();
   }
   EXPECT_EQ(Count(Figure(variants, ""), "loss (no solve rate: the runs were not validated)"), 2);
+}
+
+TEST(Figure, ShowsRunsOfOneUpdateAsDots) {
+  VariantRuns runs = Validated("async", "a");
+  for (RunRecord& run : runs.runs) run.curve = {run.curve.back()};
+  const std::vector<VariantRuns> variants = {runs};
+  EXPECT_EQ(Count(Figure(variants, ""), "<circle"), 2 * 2);  // both seeds in both panels
+}
+
+TEST(Figure, ThinsLongCurves) {
+  VariantRuns runs = Validated("async", "a");
+  for (RunRecord& run : runs.runs) {
+    for (int i = 0; i < 100'000; ++i) run.curve.push_back(run.curve.back());
+  }
+  const std::vector<VariantRuns> variants = {runs};
+  EXPECT_LT(Figure(variants, "").size(), 100'000U);
 }
 
 TEST(Figure, ExplainsItsLines) {
