@@ -56,6 +56,12 @@ def in_small(call):
 
 tandem.train, tandem.Training = in_small(tandem.train), in_small(tandem.Training)
 """
+# Keys whose choices have to be explained on a page.
+CHOICES = {"search.method": "docs/solve.md",
+           **{key: "docs/train.md" for key in (
+               "generate.target", "generate.search", "generate.backup", "network.head", "network.norm",
+               "network.activation", "optimizer.name", "optimizer.schedule", "pipeline.mode", "train.loss",
+               "train.step")}}
 # What cannot be run without a run, a set of shards or LibTorch.
 NEEDS_RUN = {"compare", "evaluate", "export", "generate", "import", "metrics", "report", "shards", "solve",
              "train"}
@@ -328,6 +334,28 @@ class Docs(CliTest):
                 with self.subTest(f"{page.name}: {key}"):
                     self.assertTrue(key in keys or key in NOT_KEYS, "no such key")
         self.assertGreater(found, 200)
+
+    def test_every_choice_is_on_the_page_about_its_key(self):
+        listing = json.loads(self.run_tandem("config", "--reference", "--json")[0])
+        expected = {key["key"]: key["expected"] for key in listing}
+        for key, page in CHOICES.items():
+            code = re.findall(r"`[^`]+`", without_code(SOURCE / page))
+            names = expected[key].removeprefix("one of ").split(", ")
+            self.assertGreater(len(names), 1, key)
+            for name in names:
+                with self.subTest(f"{page}: {key}: {name}"):
+                    self.assertTrue(any(re.search(rf"\b{name}\b", span) for span in code), "not mentioned")
+
+    def test_every_puzzle_and_config_is_on_its_page(self):
+        domains = re.findall(r"^(\w+)", self.run_tandem("domains")[0], re.M)
+        self.assertGreater(len(domains), 5)
+        configs = [path.name for path in (SOURCE / "configs").glob("*.yaml")]
+        self.assertGreater(len(configs), 10)
+        for page, names in {"docs/puzzles.md": domains, "docs/train.md": configs}.items():
+            text = (SOURCE / page).read_text()
+            for name in names:
+                with self.subTest(f"{page}: {name}"):
+                    self.assertRegex(text, rf"\b{re.escape(name)}\b")
 
     def test_every_tick_for_tandem_names_a_test_that_exists(self):
         files = [path for path in (SOURCE / "tests").rglob("*_test.*") if path.suffix in (".cc", ".py")]
