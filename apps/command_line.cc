@@ -95,8 +95,8 @@ void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std:
 
 std::string ListSearches() {
   std::string list;
-  for (const auto& [method, name, meaning] : kSearchMethods) {
-    list += fmt::format("  {:<20} {}\n", name, meaning);
+  for (const Choice<SearchMethod>& each : kSearchMethods) {
+    list += fmt::format("  {:<20} {}\n", each.name, each.meaning);
   }
   return list;
 }
@@ -147,8 +147,7 @@ std::vector<std::uint8_t> ReadState(const Domain& domain, const std::string& tex
 std::vector<std::uint8_t> RandomState(const Domain& domain, std::int64_t steps, std::uint64_t seed,
                                       std::uint64_t number) {
   std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
-  RandomWalk walk(domain, Random(seed, Purpose::kScramble, 0, number), state);
-  for (std::int64_t i = 0; i < steps; ++i) walk.Step();
+  WalkFromGoal(domain, Random(seed, Purpose::kScramble, 0, number), steps, state);
   return state;
 }
 

@@ -63,7 +63,7 @@ std::string ConvertLine(std::string_view line, const Conversion& convert) {
 }
 
 std::string ConvertFile(const std::string& path, const Conversion& convert) {
-  std::istringstream in(ReadText(path));
+  std::istringstream in(WithoutByteOrderMark(ReadInput(path)));
   std::string converted;
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {

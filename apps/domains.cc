@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/machine.h"
 #include "base/text.h"
+#include "domain/goal.h"
 #include "tandem/check_domain.h"
 #include "tandem/registry.h"
 
@@ -43,12 +44,6 @@ struct CheckArgs {
 };
 
 std::string BareName(const DomainSpec& spec) { return spec.name.substr(0, spec.name.find(':')); }
-
-std::vector<std::uint8_t> GoalOf(const Domain& domain) {
-  std::vector<std::uint8_t> goal(static_cast<std::size_t>(domain.spec().state_size));
-  domain.WriteGoals(Rows(std::span(goal)));
-  return goal;
-}
 
 void PrintFacts(const Domain& domain) {
   const DomainSpec& spec = domain.spec();
@@ -93,9 +88,8 @@ std::string Usage(const std::string& name) {
 // Returns a line about the domain `name` for the list of all. The summary of a domain that reads a
 // file is that of its default puzzle only.
 std::string SummaryOf(const std::string& name) {
-  const DomainParameter* parameter = ParameterOf(name);
-  if (parameter == nullptr || parameter->key != "file") return MakeDomain(name)->spec().summary;
-  return "your own puzzle: " + parameter->meaning;
+  if (!ReadsFile(name)) return MakeDomain(name)->spec().summary;
+  return "your own puzzle: " + ParameterOf(name)->meaning;
 }
 
 void PrintAll() {

@@ -15,10 +15,12 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "data/run_files.h"
 #include "data/stream_manifest.h"
 #include "domain/plugin.h"
 #include "generate/follow_run.h"
 #include "generate/generator.h"
+#include "generate/spec_of_set.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -113,14 +115,14 @@ FollowEnd FollowWith(const FollowArgs& args, const StreamManifest& manifest,
 // Throws InputError if `run` is no folder, or if the run has a config but no stream, because
 // nothing will ever be published there. A run that is being set up has an empty config.
 void CheckStreams(const std::string& run) {
-  const std::filesystem::path file = std::filesystem::path(run) / "config.yaml";
+  const std::filesystem::path file = std::filesystem::path(run) / kConfigFile;
   std::error_code error;
   if (std::filesystem::exists(run, error) && !std::filesystem::is_directory(run, error)) {
     throw InputError(
         fmt::format("--follow {}: this is not a folder; expected the folder of a run", run));
   }
   if (!std::filesystem::exists(file, error) || std::filesystem::is_empty(file, error)) return;
-  const Config config = LoadConfig(file);
+  const Config config = ParseConfig(ReadFile(file), file.string());
   if (config.streams()) return;
   throw InputError(fmt::format(
       "--follow {}: the run has `data.source: {}`, so it takes no rows of other processes. Train "

@@ -14,9 +14,6 @@ struct FollowArgs {
   std::vector<Override> overrides;
 };
 
-/// Seconds between two reports of a generator's progress.
-inline constexpr double kReportInterval = 10;
-
 /// Generates rows for a run with `data.source: stream` until it ends. Returns the exit code.
 int Follow(FollowArgs args);
 

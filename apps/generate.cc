@@ -165,7 +165,7 @@ CLI::Option* AddSourceOptions(CLI::App& generate, GenerateArgs& args) {
           .add_option("--examples", args.sharding.examples, "Number of examples in the whole set")
           ->required()
           ->type_name("N")
-          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50).description(""));
+          ->check(CLI::Range(std::int64_t{1}, kMaxExamples).description(""));
   CLI::Option* out =
       generate
           .add_option("--out", args.out, "Folder for the shards; complete shards in it are kept")
@@ -232,11 +232,11 @@ void AddShardingOptions(CLI::App& generate, ShardingOptions& sharding) {
       ->type_name("HOW");
   generate.add_option("--chunk-rows", sharding.chunk_rows, "Rows per chunk, the unit of reading")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{INT32_MAX}).description(""))
+      ->check(CLI::Range(std::int64_t{1}, kMaxChunkRows).description(""))
       ->capture_default_str();
   generate.add_option("--shard-chunks", sharding.chunks_per_shard, "Chunks per file")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+      ->check(CLI::Range(std::int64_t{1}, kMaxShardChunks))
       ->capture_default_str();
 }
 

@@ -54,7 +54,7 @@ std::optional<std::int64_t> DistanceOf(const DomainConfig& puzzle, const DomainC
   const auto size = ParseNumber<std::int64_t>(puzzle.argument);
   const auto wanted_size = ParseNumber<std::int64_t>(wanted.argument);
   if (size && wanted_size) return std::abs(*size - *wanted_size);
-  return parameter->key == "file" ? std::nullopt : std::optional<std::int64_t>(1);
+  return parameter->is_file ? std::nullopt : std::optional<std::int64_t>(1);
 }
 
 // Returns the config of the nearest puzzle, or nothing if none is the same puzzle in another size.

@@ -19,6 +19,7 @@
 #include "base/hashed_line.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "data/run_files.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -113,7 +114,6 @@ class Table {
 // Leaves out lines that do not match their hash or are not JSON objects: the last one may be half
 // written.
 Table ReadMetrics(const fs::path& path) {
-  RequireNoPipe(path);
   Table table;
   std::istringstream text(ReadFile(path));
   int number = 1;
@@ -136,8 +136,8 @@ Table ReadMetrics(const fs::path& path) {
 }
 
 int RunMetrics(const MetricsArgs& args) {
-  CheckHasFilesOfRun(args.run, {"metrics.jsonl"});
-  const fs::path metrics = fs::path(args.run) / "metrics.jsonl";
+  CheckHasFilesOfRun(args.run, {kMetricsFile});
+  const fs::path metrics = fs::path(args.run) / kMetricsFile;
   CheckOutputs({{"--csv", args.csv}}, {{"the file of the metrics", metrics}});
   const Table table = ReadMetrics(metrics);
   if (table.empty()) {

@@ -81,12 +81,13 @@ fs::path NewRunFolder(const std::string& prefix, const fs::path& config) {
 }
 
 void CheckHasFilesOfRun(const std::filesystem::path& folder,
-                        const std::vector<std::string>& files) {
+                        const std::vector<std::string_view>& files) {
   if (!std::filesystem::exists(folder)) {
     throw InputError(
         fmt::format("{}: no such folder; expected the folder of a run", folder.string()));
   }
-  for (const std::string& file : files) {
+  for (const std::string_view file : files) {
+    RequireNoPipe(folder / file);
     if (std::filesystem::exists(folder / file)) continue;
     throw InputError(
         fmt::format("{}: no such file; expected the folder of a run that has done an update",
@@ -96,9 +97,7 @@ void CheckHasFilesOfRun(const std::filesystem::path& folder,
 
 NamedFile PuzzleFile(const std::string& full_name) {
   const std::size_t colon = full_name.find(':');
-  const DomainParameter* parameter = ParameterOf(full_name.substr(0, colon));
-  const bool has_file =
-      colon != std::string::npos && parameter != nullptr && parameter->key == "file";
+  const bool has_file = colon != std::string::npos && ReadsFile(full_name.substr(0, colon));
   return {.name = "the file of the puzzle", .path = has_file ? full_name.substr(colon + 1) : ""};
 }
 

@@ -1,4 +1,4 @@
-// The exit codes of commands, and the folders and files that they read and write.
+// The exit codes of commands, their reports, and the folders and files that they read and write.
 #pragma once
 
 #include <filesystem>
@@ -15,13 +15,17 @@ namespace tandem {
 /// A command that was stopped by signal N ends with kSignalBase + N.
 enum ExitCode : int { kDone = 0, kFailed = 1, kBadInput = 2, kSignalBase = 128 };
 
+/// Seconds between two reports of a command's progress.
+inline constexpr double kReportInterval = 10;
+
 /// Returns "runs/PREFIXconfig-20261121-142000", from the name of the config file and the time.
 /// Appends "-2", "-3" and so on if the folder exists.
 std::filesystem::path NewRunFolder(const std::string& prefix, const std::filesystem::path& config);
 
-/// Throws InputError if `folder` does not exist, or lacks one of the `files` that a run writes once
-/// it has done an update.
-void CheckHasFilesOfRun(const std::filesystem::path& folder, const std::vector<std::string>& files);
+/// Throws InputError if `folder` does not exist, or if one of the `files` that a run writes once it
+/// has done an update is missing or is a pipe or a device.
+void CheckHasFilesOfRun(const std::filesystem::path& folder,
+                        const std::vector<std::string_view>& files);
 
 /// `NamedFile` is a file that a command reads or writes.
 struct NamedFile {

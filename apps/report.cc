@@ -57,7 +57,7 @@ struct RunFiles {
 
 RunFiles ReadFiles(const std::string& run) {
   const fs::path folder = run;
-  CheckHasFilesOfRun(folder, {"config.yaml", "metrics.jsonl"});
+  CheckHasFilesOfRun(folder, {kConfigFile, kMetricsFile});
   RunFiles files{.folder = folder,
                  .config = LoadConfig(folder / kConfigFile),
                  .updates = ReadUpdates(folder / kMetricsFile),

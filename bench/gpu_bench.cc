@@ -245,7 +245,10 @@ Config TensorConfig() {
   config.generate.max_scramble = 30;
   config.generate.chunk_rows = 65'536;
   config.generate.workers = 16;
-  config.inference = {.batch_size = 65'536, .threads = 1, .precision = Precision::kBf16};
+  config.inference = {.batch_size = 65'536,
+                      .threads = 1,
+                      .precision = Precision::kBf16,
+                      .forward = InferenceForward::kOperators};
   return config;
 }
 

@@ -33,10 +33,21 @@ float Misplaced(std::span<const std::uint8_t> state) {
   return static_cast<float>(misplaced) / 4;
 }
 
-class CheapEvaluator final : public Evaluator {
+// The heuristic, as a V net and as a Q net that is as cheap: the parent's estimate, and a constant
+// for each action.
+class CheapNet final : public QEvaluator {
  public:
   void Evaluate(ConstRows inputs, std::span<float> values) override {
     for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = Misplaced(inputs[i]);
+  }
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    const std::size_t actions = values.size() / inputs.size();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const float rest = Misplaced(inputs[i]);
+      for (std::size_t a = 0; a < actions; ++a) {
+        values[i * actions + a] = rest + static_cast<float>(inputs[i][a]) / 16;
+      }
+    }
   }
 };
 
@@ -124,8 +135,8 @@ void SolveIn(benchmark::State& state, Search& search, const Domain& cube, int th
 void AStarNodes(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
   const std::int64_t instances = state.range(1);
-  CheapEvaluator evaluator;
-  AStar search(*cube, evaluator,
+  CheapNet network;
+  AStar search(*cube, network,
                {.search = {.weight = kWeight,
                            .batch = state.range(0),
                            .instances = instances,
@@ -147,34 +158,19 @@ BENCHMARK(AStarNodes)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-// A Q net as cheap as the heuristic: the parent's estimate, and a constant for each action.
-class CheapQ final : public QEvaluator {
- public:
-  void Evaluate(ConstRows inputs, std::span<float> values) override {
-    for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = Misplaced(inputs[i]);
-  }
-  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
-    const std::size_t actions = values.size() / inputs.size();
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const float rest = Misplaced(inputs[i]);
-      for (std::size_t a = 0; a < actions; ++a) {
-        values[i * actions + a] = rest + static_cast<float>(inputs[i][a]) / 16;
-      }
-    }
-  }
-};
+Config BeamConfig(std::int64_t width, bool q_net) {
+  return {.network = {.head = q_net ? Head::kQ : Head::kV},
+          .search = {.beam_width = width, .max_length = 1'000'000 / 12 / 1024}};
+}
 
 // Arguments: width, threads, whether the network is a Q net, whether the search starts from the
 // inverse position too.
 void BeamNodes(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
-  CheapQ network;
-  BeamSearch search(
-      *cube, network,
-      {.search = {.beam_width = state.range(0),
-                  .max_length = 1'000'000 / 12 / 1024,
-                  .inverse = state.range(3) != 0 ? UseInverse::kYes : UseInverse::kNo}},
-      state.range(2) != 0 ? &network : nullptr);
+  CheapNet network;
+  Config config = BeamConfig(state.range(0), state.range(2) != 0);
+  config.search.inverse = state.range(3) != 0 ? UseInverse::kYes : UseInverse::kNo;
+  BeamSearch search(*cube, network, config);
   SolveIn(state, search, *cube, static_cast<int>(state.range(1)), 1);
 }
 BENCHMARK(BeamNodes)
@@ -215,12 +211,10 @@ void CompareNodeRates(benchmark::State& state, Search& plain, Search& changed, c
 void HashesFirst(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
   const BuiltFirstDomain built_first(*cube);
-  CheapQ network;
-  const Config config{
-      .search = {.beam_width = state.range(0), .max_length = 1'000'000 / 12 / 1024}};
-  QEvaluator* const q_or_policy = state.range(1) != 0 ? &network : nullptr;
-  BeamSearch plain(built_first, network, config, q_or_policy);
-  BeamSearch changed(*cube, network, config, q_or_policy);
+  CheapNet network;
+  const Config config = BeamConfig(state.range(0), state.range(1) != 0);
+  BeamSearch plain(built_first, network, config);
+  BeamSearch changed(*cube, network, config);
   CompareNodeRates(state, plain, changed, *cube);
 }
 BENCHMARK(HashesFirst)
@@ -233,12 +227,11 @@ BENCHMARK(HashesFirst)
 // of the bookkeeping. Arguments: width, whether the network is a Q net.
 void FromTheInverseToo(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
-  CheapQ network;
-  Config config{.search = {.beam_width = state.range(0), .max_length = 1'000'000 / 12 / 1024}};
-  QEvaluator* const q_or_policy = state.range(1) != 0 ? &network : nullptr;
-  BeamSearch plain(*cube, network, config, q_or_policy);
+  CheapNet network;
+  Config config = BeamConfig(state.range(0), state.range(1) != 0);
+  BeamSearch plain(*cube, network, config);
   config.search.inverse = UseInverse::kYes;
-  BeamSearch changed(*cube, network, config, q_or_policy);
+  BeamSearch changed(*cube, network, config);
   CompareNodeRates(state, plain, changed, *cube);
 }
 BENCHMARK(FromTheInverseToo)

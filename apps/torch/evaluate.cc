@@ -27,6 +27,7 @@
 #include "config/fields.h"
 #include "nn/torch_message.h"
 #include "search/costs.h"
+#include "search/solve_problems.h"
 #include "search/state_evaluator.h"
 #include "tandem/error.h"
 #include "train/checkpoint.h"

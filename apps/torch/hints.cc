@@ -7,6 +7,7 @@
 #include "nn/torch_message.h"
 #include "search/hint.h"
 #include "search/search.h"
+#include "search/solve_problems.h"
 #include "train/loaded_model.h"
 
 namespace tandem {

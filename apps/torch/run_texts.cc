@@ -34,7 +34,7 @@ std::string DescribeNetwork(const NetworkConfig& network) {
     return fmt::format("{}, {}, and a layer of {}", Counted(network.channels, "channel"), blocks,
                        network.width);
   }
-  if (network.kind == "mlp") {
+  if (network.kind == kMlp) {
     const std::int64_t layers = (has_stem ? 2 : 1) + network.blocks;
     return fmt::format("{}, {}", widths, Counted(layers, "hidden layer"));
   }

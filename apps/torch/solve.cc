@@ -24,6 +24,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "nn/torch_message.h"
+#include "search/solve_problems.h"
 #include "search/states_file.h"
 #include "tandem/error.h"
 #include "train/loaded_model.h"

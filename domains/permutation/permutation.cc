@@ -10,9 +10,10 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "permutation/puzzle_file.h"
 #include "permutation/shipped.h"
@@ -54,19 +55,18 @@ class PermutationPuzzle final : public PermutationDomain {
         puzzle_(std::move(puzzle)) {}
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
-    std::istringstream words{std::string(text)};
-    std::size_t count = 0;
-    for (std::string word; words >> word; ++count) {
-      const auto at = std::ranges::find(puzzle_.labels, word) - puzzle_.labels.begin();
+    const std::vector<std::string_view> words = Words(text);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const auto at = std::ranges::find(puzzle_.labels, words[i]) - puzzle_.labels.begin();
       if (std::cmp_equal(at, puzzle_.labels.size())) {
-        throw InputError("position " + std::to_string(count) + " is " + Quoted(word) +
+        throw InputError("position " + std::to_string(i) + " is " + Quoted(words[i]) +
                          ", expected a label of the goal: " + Labels());
       }
-      if (count < state.size()) state[count] = static_cast<std::uint8_t>(at);
+      if (i < state.size()) state[i] = static_cast<std::uint8_t>(at);
     }
-    if (count != state.size()) {
+    if (words.size() != state.size()) {
       throw InputError("expected " + std::to_string(state.size()) +
-                       " labels separated by spaces, found " + std::to_string(count));
+                       " labels separated by spaces, found " + std::to_string(words.size()));
     }
     CheckCounts(state);
   }
@@ -150,7 +150,8 @@ TANDEM_REGISTER_DOMAIN(permutation,
                                        .meaning = "a YAML file that lists the permutations, or the "
                                                   "name of a puzzle that comes with Tandem",
                                        .expected = "a file, or one of " + ShippedNames(),
-                                       .default_value = "lrx"},
+                                       .default_value = "lrx",
+                                       .is_file = true},
                        Make);
 
 }  // namespace

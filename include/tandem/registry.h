@@ -34,6 +34,7 @@ struct DomainParameter {
   std::string meaning;        ///< one line for people
   std::string expected;       ///< valid arguments: "a whole number from 3 to 7"
   std::string default_value;  ///< the argument if none is given
+  bool is_file = false;       ///< the argument may be the path of a file that has the rules
 };
 
 /// Creates a domain. Its spec().name must be the registered name.
@@ -60,6 +61,9 @@ std::vector<std::string> DomainNames();
 
 /// The parameter of the domain `name`; null if it has none or if there is no such domain.
 const DomainParameter* ParameterOf(std::string_view name);
+
+/// Whether the domain `name` has a parameter that is a file (DomainParameter::is_file).
+bool ReadsFile(std::string_view name);
 
 /// Whether the domain `name` can be created with this argument. Requires that it has a parameter.
 /// Throws whatever its factory throws.

@@ -6,14 +6,11 @@
 
 #include "archive/pickle.h"
 #include "archive/zip_records.h"
+#include "base/text.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
-
-std::string_view TextOf(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 // Tensors may share a storage: the network of a checkpoint is often also part of its resume state.
 constexpr std::uint64_t kMaxUsesPerByte = 8;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/text.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -38,10 +39,6 @@ Number At(Bytes bytes, std::uint64_t offset, const char* what) {
   Number number;
   std::memcpy(&number, Part(bytes, offset, sizeof(number), what).data(), sizeof(number));
   return number;
-}
-
-std::string_view TextOf(Bytes bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // The offset of the archive's end record. The record and its comment end where the file ends.

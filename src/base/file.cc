@@ -113,8 +113,10 @@ void WriteFileAtomically(const fs::path& path, std::string_view content) {
 void RequireSpace(const fs::path& path, std::int64_t bytes) {
   std::error_code failed;
   const fs::path real = fs::weakly_canonical(path, failed);
-  if (failed || (fs::exists(real, failed) && !fs::is_regular_file(real, failed))) return;
-  const fs::space_info space = fs::space(real.parent_path(), failed);
+  if (failed) return;
+  const bool is_folder = fs::is_directory(real, failed);
+  if (!is_folder && fs::exists(real, failed) && !fs::is_regular_file(real, failed)) return;
+  const fs::space_info space = fs::space(is_folder ? real : real.parent_path(), failed);
   if (failed || space.capacity == 0) return;
   if (space.available >= static_cast<std::uintmax_t>(std::max<std::int64_t>(bytes, 0))) return;
   const auto amount = [](std::uintmax_t number) {
@@ -128,6 +130,11 @@ void RequireSpace(const fs::path& path, std::int64_t bytes) {
 }
 
 std::string ReadFile(const fs::path& path, std::int64_t most_bytes) {
+  RequireNoPipe(path);
+  return ReadInput(path, most_bytes);
+}
+
+std::string ReadInput(const fs::path& path, std::int64_t most_bytes) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
     throw InputError(fmt::format("cannot read {}: it is a folder, expected a file", path.string()));
@@ -161,9 +168,8 @@ void RequireNoPipe(const fs::path& path) {
                                path.string()));
 }
 
-std::string ReadText(const fs::path& path) {
+std::string WithoutByteOrderMark(std::string text) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  std::string text = ReadFile(path);
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
 }

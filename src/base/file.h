@@ -64,21 +64,25 @@ void SyncFolder(const std::filesystem::path& folder);
 /// Writes a whole file with AtomicFile.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
 
-/// Throws Error that names both amounts if the file system of `path` has fewer than `bytes` bytes
-/// free for this user. Does nothing if the system does not say how much is free, and for a device
-/// or a pipe.
+/// Throws Error that names both amounts if the file system of `path`, a file or the folder of
+/// several, has fewer than `bytes` bytes free for this user. Does nothing if the system does not
+/// say how much is free, and for a device or a pipe.
 void RequireSpace(const std::filesystem::path& path, std::int64_t bytes);
 
 /// The largest file that is read into memory as a text. A sparse file or a device has no other
 /// limit.
 inline constexpr std::int64_t kMostTextBytes = std::int64_t{4} << 30;
 
-/// Reads a whole file. Throws InputError that names the path and the system's reason, or that the
-/// file has more than `most_bytes` bytes.
+/// Reads a whole regular file. Throws InputError that names the path and the system's reason, that
+/// it is a folder, a pipe or a device, or that the file has more than `most_bytes` bytes.
 std::string ReadFile(const std::filesystem::path& path, std::int64_t most_bytes = kMostTextBytes);
 
-/// Like ReadFile, but removes the byte order mark that some editors put before a text.
-std::string ReadText(const std::filesystem::path& path);
+/// Like ReadFile, but also reads a pipe or a device, to its end. Only for arguments of the command
+/// line, such as `/dev/stdin` or `<(zcat states.gz)`: a pipe that nobody writes blocks forever.
+std::string ReadInput(const std::filesystem::path& path, std::int64_t most_bytes = kMostTextBytes);
+
+/// Returns `text` without the byte order mark that some editors put before a text.
+std::string WithoutByteOrderMark(std::string text);
 
 /// Throws InputError that names the path if it is a pipe or a device, because opening a pipe to
 /// read it can block forever. Accepts files, folders and paths that do not exist.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,11 @@ std::optional<Number> ParseNumber(std::string_view text) {
 /// distance is above both 2 and a third of the word's length, or if the word has more than 100
 /// bytes, because the time grows with the product of both lengths.
 std::string_view Nearest(std::string_view word, std::span<const std::string> candidates);
+
+/// The same memory as text, for writing and hashing.
+inline std::string_view TextOf(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 /// "12,345,678".
 std::string WithThousands(long long value);

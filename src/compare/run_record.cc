@@ -137,7 +137,6 @@ void ReadLines(const std::filesystem::path& metrics, bool finished, const Read& 
 // Reads the updates. If the run has finished, its last line is complete, and is read even if it has
 // no line break.
 RunRecord ReadMetrics(const std::filesystem::path& metrics, bool finished) {
-  RequireNoPipe(metrics);
   RunRecord record;
   ReadLines(metrics, finished, [&](const Json& json) { ReadUpdate(json, record); });
   if (record.curve.empty()) {
@@ -163,7 +162,6 @@ RunRecord ReadUpdates(const std::filesystem::path& metrics) {
 
 RunRecord ReadRun(const std::filesystem::path& folder) {
   const std::string summary = (folder / kSummaryFile).string();
-  RequireNoPipe(summary);
   RunRecord record = ReadMetrics(folder / kMetricsFile, /*finished=*/true);
   const Json whole = JsonOf(ReadFile(summary), summary);
   RequireKnownSchema(summary, whole, kSummarySchema);

@@ -11,12 +11,14 @@ namespace tandem {
 
 /// `Choice` is one value of a key: how the code calls it, how a config calls it, and its meaning
 /// for the reference. A name that needs no explanation has an empty meaning. Neighbours with the
-/// same meaning are explained together.
+/// same meaning are explained together. `reads` has keys, separated by spaces, that have no effect
+/// unless one of the choices whose rows name them is made.
 template <class Value>
 struct Choice {
   Value value;
   std::string_view name;
   std::string_view meaning = {};
+  std::string_view reads = {};
 };
 
 /// Returns the name of `value` in its table.
@@ -31,7 +33,8 @@ constexpr std::string_view NameOf(const std::array<Choice<Value>, kNumber>& choi
 /// pipeline.mode
 enum class Mode { kAsync, kSequential, kOneFill, kSyncMain };
 inline constexpr auto kModes = std::to_array<Choice<Mode>>({
-    {Mode::kAsync, "async", "generate the next buffer while training on the current one"},
+    {Mode::kAsync, "async", "generate the next buffer while training on the current one",
+     "pipeline.overlap"},
     {Mode::kSequential, "sequential", "generate, then train"},
     {Mode::kOneFill, "one_fill", "generate once, then train on the same rows in every update"},
     {Mode::kSyncMain, "sync_main",
@@ -53,7 +56,8 @@ inline constexpr auto kRefreshes = std::to_array<Choice<Refresh>>({
     {Refresh::kEvery, "every", "every refresh_every updates"},
     {Refresh::kSolveRate, "solve_rate",
      "when the solve rate of a validation exceeds that at the last refresh by more than "
-     "refresh_margin"},
+     "refresh_margin",
+     "pipeline.refresh_margin"},
 });
 
 /// generate.program, search.program
@@ -81,13 +85,15 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kWalkLength, "walk_length",
      "the cost of the random walk that led to the state; for a Q net, the costs of the two actions "
      "that the walk knows, its last step undone and its next step (head q_in: of one of them); for "
-     "head vp, also the action that undoes the walk's last step"},
+     "head vp, also the action that undoes the walk's last step",
+     "generate.rows_per_walk"},
     {Target::kValueIteration, "value_iteration",
      "the minimum over all actions of the action's cost plus the target network's estimate for the "
      "child; for a Q net, that sum of each action (head q_in: of one action, drawn at random)"},
     {Target::kCappedValueIteration, "capped_value_iteration",
      "the smaller of walk_length and value_iteration"},
-    {Target::kPolicy, "policy", "for head policy, the action that undoes the walk's last step"},
+    {Target::kPolicy, "policy", "for head policy, the action that undoes the walk's last step",
+     "generate.rows_per_walk"},
     {Target::kQLearning, "q_learning",
      "for head q or q_in, one action of the state, drawn at random: the action's cost plus the "
      "least value that the target network gives to an action of the child. A row takes one "
@@ -111,46 +117,90 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kRetrograde, "retrograde",
      "for head v and puzzles whose goals differ by problem, the exact cost-to-go of a state of a "
      "random problem, whose states are all found by a search backwards from its goals; for a state "
-     "from which no goal can be reached, generate.dead_end_cost"},
+     "from which no goal can be reached, generate.dead_end_cost",
+     "generate.problem_rows generate.problem_states generate.dead_end_share "
+     "generate.dead_end_cost"},
 });
 
-/// Returns whether rows label one action of a state by Q-learning.
-constexpr bool IsQLearning(Target target) {
-  return target == Target::kQLearning || target == Target::kCappedQLearning;
+/// `TargetTraits` says where the labels of a target come from and what the target works with. A
+/// config that asks for more is refused, so a new target begins with nothing but its name.
+struct TargetTraits {
+  bool needs_network = false;   ///< a network labels rows
+  bool backs_up = false;        ///< labels are sums of costs and a network's estimates
+  bool labels_actions = false;  ///< for head q, a row labels only some of the actions
+  bool is_q_learning = false;   ///< a row labels one action by Q-learning
+  bool is_of_walks = false;     ///< consecutive rows are states of a random walk, all or some of
+                                ///< them, which the walk itself labels unless a search knows better
+  bool rows_per_walk = false;   ///< as many states of each walk as generate.rows_per_walk says
+  bool labels_policies = false;  ///< network.head policy
+  bool follows_search = false;   ///< generate.search
+  bool in_sync_main = false;     ///< StoredStateLabeller labels the states that sync_main keeps
+  bool takes_ball = false;       ///< generate.ball_radius
+  bool by_tensors = false;       ///< generate.program tensor
+};
+
+constexpr TargetTraits TraitsOf(Target target) {
+  switch (target) {
+    case Target::kWalkLength:
+      return {.labels_actions = true,
+              .is_of_walks = true,
+              .rows_per_walk = true,
+              .takes_ball = true,
+              .by_tensors = true};
+    case Target::kValueIteration:
+    case Target::kCappedValueIteration:
+      return {.needs_network = true,
+              .backs_up = true,
+              .follows_search = true,
+              .in_sync_main = true,
+              .takes_ball = true,
+              .by_tensors = true};
+    case Target::kPolicy:
+      return {
+          .is_of_walks = true, .rows_per_walk = true, .labels_policies = true, .takes_ball = true};
+    case Target::kQLearning:
+    case Target::kCappedQLearning:
+      return {.needs_network = true,
+              .backs_up = true,
+              .labels_actions = true,
+              .is_q_learning = true,
+              .takes_ball = true};
+    case Target::kSupervised:
+      return {.labels_actions = true, .labels_policies = true};
+    case Target::kOwnSolutions:
+      return {.needs_network = true,
+              .labels_actions = true,
+              .is_of_walks = true,
+              .labels_policies = true,
+              .follows_search = true};
+    case Target::kExactDistance:
+      return {.takes_ball = true};
+    case Target::kRetrograde:
+      break;
+  }
+  return {};
 }
 
-/// Returns whether labels of this kind are sums of costs and a network's estimates.
-constexpr bool BacksUpEstimates(Target target) {
-  return target == Target::kValueIteration || target == Target::kCappedValueIteration ||
-         IsQLearning(target);
-}
-
-/// Returns whether labels of this kind come from a network.
-constexpr bool NeedsNetwork(Target target) {
-  return BacksUpEstimates(target) || target == Target::kOwnSolutions;
-}
-
-/// Returns whether rows are states of random walks, as many of each as generate.rows_per_walk says.
-constexpr bool UsesRowsPerWalk(Target target) {
-  return target == Target::kWalkLength || target == Target::kPolicy;
-}
-
-/// Returns whether consecutive rows are states of a random walk, all or some of them, which the
-/// walk itself labels unless a search knows better.
-constexpr bool LabelsWalks(Target target) {
-  return UsesRowsPerWalk(target) || target == Target::kOwnSolutions;
-}
+// Short forms of traits that much code asks for.
+constexpr bool IsQLearning(Target target) { return TraitsOf(target).is_q_learning; }
+constexpr bool BacksUpEstimates(Target target) { return TraitsOf(target).backs_up; }
+constexpr bool NeedsNetwork(Target target) { return TraitsOf(target).needs_network; }
+constexpr bool UsesRowsPerWalk(Target target) { return TraitsOf(target).rows_per_walk; }
+constexpr bool LabelsWalks(Target target) { return TraitsOf(target).is_of_walks; }
 
 /// generate.search
 enum class GenerateSearch { kNone, kGreedy, kBeam, kAStar };
 inline constexpr auto kGenerateSearches = std::to_array<Choice<GenerateSearch>>({
     {GenerateSearch::kNone, "none", "the ends of random walks"},
     {GenerateSearch::kGreedy, "greedy",
-     "the states that such a search expands when it starts from the end of a random walk"},
+     "the states that such a search expands when it starts from the end of a random walk",
+     "generate.search_iterations"},
     {GenerateSearch::kBeam, "beam",
-     "the states that such a search expands when it starts from the end of a random walk"},
+     "the states that such a search expands when it starts from the end of a random walk",
+     "generate.search_iterations generate.search_beam_width"},
     {GenerateSearch::kAStar, "astar",
-     "the states that such a search expands when it starts from the end of a random walk"},
+     "the states that such a search expands when it starts from the end of a random walk",
+     "generate.search_iterations generate.search_weight"},
 });
 
 /// generate.backup
@@ -172,12 +222,17 @@ struct NetworkKindRow {
 };
 inline constexpr std::string_view kResNetFc = "resnet_fc";
 inline constexpr std::string_view kResNet2d = "resnet_2d";
+inline constexpr std::string_view kMlp = "mlp";
 inline constexpr auto kNetworkKinds = std::to_array<NetworkKindRow>({
     {kResNetFc, "residual blocks of linear layers, for every puzzle"},
     {kResNet2d,
      "residual blocks of 3x3 convolutions, then a hidden linear layer, for puzzles on a board"},
-    {"mlp", "plain hidden layers without residual connections, for every puzzle"},
+    {kMlp, "plain hidden layers without residual connections, for every puzzle"},
 });
+
+/// Returns whether all layers of such a network are linear layers, which every way of computing
+/// (`train.step`, `inference.forward`) supports.
+constexpr bool IsFullyConnected(std::string_view kind) { return kind == kResNetFc || kind == kMlp; }
 
 /// network.head
 enum class Head { kV, kQ, kPolicy, kVp, kQIn };
@@ -207,8 +262,7 @@ constexpr bool EstimatesCosts(Head head) { return head != Head::kPolicy; }
 
 /// Returns whether rows label only some of the outputs, so that each output needs a weight.
 constexpr bool LabelsSomeOutputs(Target target, Head head) {
-  return head == Head::kQ && (target == Target::kWalkLength || target == Target::kSupervised ||
-                              target == Target::kOwnSolutions || IsQLearning(target));
+  return head == Head::kQ && TraitsOf(target).labels_actions;
 }
 
 /// network.norm
@@ -228,6 +282,9 @@ inline constexpr auto kActivations = std::to_array<Choice<Activation>>({
     {Activation::kSilu, "silu", "x times its logistic sigmoid"},
 });
 
+/// The slope of leaky_relu below 0.
+inline constexpr double kLeakySlope = 0.01;
+
 /// network.input_layer
 enum class InputLayer { kHidden, kLinear };
 inline constexpr auto kInputLayers = std::to_array<Choice<InputLayer>>({
@@ -238,25 +295,35 @@ inline constexpr auto kInputLayers = std::to_array<Choice<InputLayer>>({
 /// optimizer.name
 enum class OptimizerKind { kAdam, kAdamW, kSgd, kMuon };
 inline constexpr auto kOptimizers = std::to_array<Choice<OptimizerKind>>({
-    {OptimizerKind::kAdam, "adam", "Adam, with weight decay added to the gradient"},
-    {OptimizerKind::kAdamW, "adamw", "Adam with decoupled weight decay"},
-    {OptimizerKind::kSgd, "sgd", "stochastic gradient descent with momentum"},
+    {OptimizerKind::kAdam, "adam", "Adam, with weight decay added to the gradient",
+     "optimizer.beta1 optimizer.beta2 optimizer.epsilon"},
+    {OptimizerKind::kAdamW, "adamw", "Adam with decoupled weight decay",
+     "optimizer.beta1 optimizer.beta2 optimizer.epsilon"},
+    {OptimizerKind::kSgd, "sgd", "stochastic gradient descent with momentum",
+     "optimizer.momentum optimizer.nesterov"},
     {OptimizerKind::kMuon, "muon",
      "orthogonalised momentum for the weights of all linear layers except the first and the last, "
-     "AdamW for all other parameters"},
+     "AdamW for all other parameters",
+     "optimizer.muon_learning_rate optimizer.momentum optimizer.beta1 optimizer.beta2 "
+     "optimizer.epsilon"},
 });
 
 /// optimizer.schedule
 enum class Schedule { kConstant, kLinear, kCosine, kExponential, kStep, kWsd };
 inline constexpr auto kSchedules = std::to_array<Choice<Schedule>>({
     {Schedule::kConstant, "constant", "no change"},
-    {Schedule::kLinear, "linear", "decrease to final_learning_rate at the last iteration"},
-    {Schedule::kCosine, "cosine", "decrease to final_learning_rate at the last iteration"},
-    {Schedule::kExponential, "exponential", "multiply by decay after every iteration"},
-    {Schedule::kStep, "step", "multiply by step_factor after every step_every updates"},
+    {Schedule::kLinear, "linear", "decrease to final_learning_rate at the last iteration",
+     "optimizer.final_learning_rate"},
+    {Schedule::kCosine, "cosine", "decrease to final_learning_rate at the last iteration",
+     "optimizer.final_learning_rate"},
+    {Schedule::kExponential, "exponential", "multiply by decay after every iteration",
+     "optimizer.decay"},
+    {Schedule::kStep, "step", "multiply by step_factor after every step_every updates",
+     "optimizer.step_every optimizer.step_factor"},
     {Schedule::kWsd, "wsd",
      "no change, then a linear decrease to final_learning_rate over the last decay_share of the "
-     "run"},
+     "run",
+     "optimizer.final_learning_rate optimizer.decay_share"},
 });
 
 /// Returns whether the learning rate ends at optimizer.final_learning_rate, so that it depends on
@@ -270,7 +337,8 @@ constexpr bool DependsOnLength(Schedule schedule) {
 enum class Loss { kSquared, kHuber, kLogCosh };
 inline constexpr auto kLosses = std::to_array<Choice<Loss>>({
     {Loss::kSquared, "squared", "squared error"},
-    {Loss::kHuber, "huber", "squared for errors up to huber_delta, linear above"},
+    {Loss::kHuber, "huber", "squared for errors up to huber_delta, linear above",
+     "train.huber_delta"},
     {Loss::kLogCosh, "log_cosh",
      "log(cosh(error)), which is about half the squared error for small errors and linear for "
      "large ones"},
@@ -326,9 +394,9 @@ enum class InferenceForward { kOperators, kFused, kTensors, kAuto };
 inline constexpr auto kInferenceForwards = std::to_array<Choice<InferenceForward>>({
     {InferenceForward::kOperators, "operators", "LibTorch's operators"},
     {InferenceForward::kFused, "fused",
-     "tile by tile through the whole network: faster, for resnet_fc on a CPU"},
+     "tile by tile through the whole network: faster, for resnet_fc and mlp on a CPU"},
     {InferenceForward::kTensors, "tensors",
-     "products that add the bias and apply ReLU, and fused passes, for resnet_fc on a GPU"},
+     "products that add the bias and apply ReLU, and fused passes, for resnet_fc and mlp on a GPU"},
     {InferenceForward::kAuto, "auto",
      "fused on a CPU and tensors on a GPU where they are supported, otherwise operators"},
 });
@@ -339,8 +407,8 @@ inline constexpr auto kFirstLayers = std::to_array<Choice<FirstLayer>>({
     {FirstLayer::kProduct, "product", "multiply the one-hot features by the weights"},
     {FirstLayer::kGather, "gather", "add the weights of the features that are 1, in fp32"},
     {FirstLayer::kAuto, "auto",
-     "gather for resnet_fc on a CPU if each position of the input has many values (at least 16 in "
-     "training, 4 in inference), otherwise product"},
+     "gather for resnet_fc and mlp on a CPU if each position of the input has many values (at "
+     "least 16 in training, 4 in inference), otherwise product"},
 });
 
 /// train.step
@@ -348,9 +416,9 @@ enum class TrainStep { kAutograd, kFused, kTensors, kCaptured, kAuto };
 inline constexpr auto kTrainSteps = std::to_array<Choice<TrainStep>>({
     {TrainStep::kAutograd, "autograd", "LibTorch's operators and autograd"},
     {TrainStep::kFused, "fused",
-     "tile by tile through the whole network and back: faster, for resnet_fc on a CPU"},
+     "tile by tile through the whole network and back: faster, for resnet_fc and mlp on a CPU"},
     {TrainStep::kTensors, "tensors",
-     "products and fused passes without autograd, for resnet_fc on any device"},
+     "products and fused passes without autograd, for resnet_fc and mlp on any device"},
     {TrainStep::kCaptured, "captured",
      "tensors, which a GPU repeats as one CUDA graph, with adam and adamw including the optimizer"},
     {TrainStep::kAuto, "auto",
@@ -371,11 +439,12 @@ inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kBeam, "beam", "beam search"},
     {SearchMethod::kAnytimeBeam, "anytime_beam",
      "beam search with wider and wider beams while max_seconds lasts"},
-    {SearchMethod::kAStar, "astar", "batched weighted A*"},
+    {SearchMethod::kAStar, "astar", "batched weighted A*", "search.weight search.batch"},
     {SearchMethod::kQStar, "q_star",
-     "A* on the values of actions, for a Q net: makes a child only when its action is taken"},
+     "A* on the values of actions, for a Q net: makes a child only when its action is taken",
+     "search.weight search.batch"},
     {SearchMethod::kIdaStar, "ida_star",
-     "iterative deepening A*, which stores only the states of one path"},
+     "iterative deepening A*, which stores only the states of one path", "search.weight"},
     {SearchMethod::kGreedy, "greedy",
      "take the best action again and again, without visiting a state twice"},
     {SearchMethod::kBidirectionalBeam, "bidirectional_beam",
@@ -412,8 +481,11 @@ enum class DataSource { kLive, kShards, kStream };
 inline constexpr auto kDataSources = std::to_array<Choice<DataSource>>({
     {DataSource::kLive, "live", "generate examples during the run"},
     {DataSource::kStream, "stream",
-     "read examples that `tandem generate --follow` writes during the run"},
-    {DataSource::kShards, "shards", "read examples from files that `tandem generate` wrote"},
+     "read examples that `tandem generate --follow` writes during the run",
+     "data.live_share data.cpu_prefetch data.max_lag data.stream_rows data.stream_shards "
+     "profile.stream_ledger"},
+    {DataSource::kShards, "shards", "read examples from files that `tandem generate` wrote",
+     "data.live_share data.on_damage data.reading data.cpu_prefetch data.gpu_prefetch"},
 });
 
 /// data.on_damage

@@ -19,6 +19,9 @@ namespace tandem {
 /// Largest number of rows in a batch.
 inline constexpr std::int64_t kMostBatchSize = 1 << 24;
 
+/// Returns the number of bytes of a key in GiB.
+inline std::int64_t BytesOfGib(double gib) { return std::llround(gib * 1024 * 1024 * 1024); }
+
 /// A whole number, or nothing if the config says `auto`. Tandem then chooses one: a run before
 /// update 0, and a search by its method.
 using AutoInt = std::optional<std::int64_t>;
@@ -109,7 +112,7 @@ struct MemoryConfig {
 
   /// The limit on a ball around the goal, in bytes.
   std::size_t ball_limit_bytes() const {
-    return static_cast<std::size_t>(std::llround(ball_limit_gib * 1024 * 1024 * 1024));
+    return static_cast<std::size_t>(BytesOfGib(ball_limit_gib));
   }
 };
 
@@ -222,7 +225,7 @@ struct SearchConfig {
   static constexpr std::int64_t kAStarNodes = 10'000'000;  ///< `max_nodes: auto` with A*, Q*
 
   /// Returns the memory limit in bytes. 0: no limit.
-  std::int64_t max_bytes() const { return std::llround(max_gib * 1024 * 1024 * 1024); }
+  std::int64_t max_bytes() const { return BytesOfGib(max_gib); }
 };
 
 struct ValidationConfig {

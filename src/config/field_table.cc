@@ -35,7 +35,10 @@ std::string ExplainChoices(std::string_view question, const Table& choices) {
 template <class Value, std::size_t kNumber>
 ChoiceField FieldFor(Value& value, const std::array<Choice<Value>, kNumber>& choices) {
   ChoiceField field;
-  for (const Choice<Value>& choice : choices) field.names.emplace_back(choice.name);
+  for (const Choice<Value>& choice : choices) {
+    field.names.emplace_back(choice.name);
+    field.reads.push_back(choice.reads);
+  }
   field.get = [&value, &choices] {
     const auto* const row = std::ranges::find(choices, value, &Choice<Value>::value);
     return static_cast<std::size_t>(row - choices.begin());

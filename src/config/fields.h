@@ -62,6 +62,7 @@ struct ChoiceField {
   std::vector<std::string> names;
   std::function<std::size_t()> get;
   std::function<void(std::size_t)> set;
+  std::vector<std::string_view> reads;  ///< Choice::reads of each name
 };
 
 /// `Field` describes one key of a config: its name, its documentation, the values that it accepts,

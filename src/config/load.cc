@@ -33,22 +33,29 @@ namespace {
 
 constexpr std::size_t kMostPhases = 1000;
 
-// Returns the `domain.name` that wins: the last override, or else the document's. Values that are
-// not scalars are skipped here; the reader reports them.
+std::string Line(const std::string& file, const YAML::Node& node) {
+  return fmt::format("{}:{}", file, node.Mark().line + 1);
+}
+
+// Returns the `domain.name` that wins: the last override, or else the document's, which is in the
+// section `domain` or has its whole name. Values that are not scalars are skipped here; the reader
+// reports them.
 std::optional<Override> FindDomainName(const YAML::Node& document, const std::string& file,
                                        const std::vector<Override>& overrides) {
   const auto named = [](const Override& override) { return override.key == "domain.name"; };
   const auto last = std::find_if(overrides.rbegin(), overrides.rend(), named);
   if (last != overrides.rend()) return *last;
+  const auto find = [&](const YAML::Node& map, std::string_view key) -> std::optional<Override> {
+    if (!map || !map.IsMap()) return std::nullopt;
+    for (const auto& entry : map) {
+      if (entry.first.Scalar() != key || !entry.second.IsScalar()) continue;
+      return Override{"domain.name", entry.second.Scalar(), Line(file, entry.first)};
+    }
+    return std::nullopt;
+  };
   if (!document.IsMap()) return std::nullopt;
-  const YAML::Node section = document["domain"];
-  if (!section || !section.IsMap()) return std::nullopt;
-  for (const auto& entry : section) {
-    if (entry.first.Scalar() != "name" || !entry.second.IsScalar()) continue;
-    return Override{"domain.name", entry.second.Scalar(),
-                    fmt::format("{}:{}", file, entry.first.Mark().line + 1)};
-  }
-  return std::nullopt;
+  const std::optional<Override> whole = find(document, "domain.name");
+  return whole ? whole : find(document["domain"], "name");
 }
 
 // Returns the puzzle that `overrides` name, or else the document, or else the default puzzle. Its
@@ -69,10 +76,6 @@ DomainConfig ChooseDomain(const YAML::Node& document, const std::string& file,
   const DomainParameter* parameter = ParameterOf(domain.name);
   if (parameter != nullptr) domain.argument = parameter->default_value;
   return domain;
-}
-
-std::string Line(const std::string& file, const YAML::Node& node) {
-  return fmt::format("{}:{}", file, node.Mark().line + 1);
 }
 
 // Stores values in a Config, and remembers for error messages where each one was set.
@@ -133,7 +136,7 @@ class Reader {
       if (origins_.contains(key) && before != value) {
         throw InputError(fmt::format(
             "{} contradicts {}: the name stands for `{}: {}`. Remove one of the two keys.",
-            WithOrigin(key), WithOrigin(kName), key, value));
+            WithOrigin(config_, origins_, key), WithOrigin(config_, origins_, kName), key, value));
       }
       Store(field, value, origins_.at(kName));
       origins_.try_emplace(key, origins_.at(kName));
@@ -154,11 +157,13 @@ class Reader {
 
   // Throws InputError if two keys contradict each other, in the run or in a phase of it.
   void CheckTogether() const {
-    Validate(config_, [this](const auto& key, const auto& other, const auto& why) {
-      throw InputError(
-          fmt::format("{} contradicts {}: {}", WithOrigin(key), WithOrigin(other), why));
-    });
-    for (std::int64_t phase = 1; phase <= std::ssize(config_.phases); ++phase) CheckPhase(phase);
+    Check(config_, origins_, "");
+    for (std::size_t i = 0; i < phase_origins_.size(); ++i) {
+      const auto phase = static_cast<std::int64_t>(i + 1);
+      Origins origins = phase_origins_[i];
+      origins.insert(origins_.begin(), origins_.end());  // a key of the phase keeps its origin
+      Check(ConfigOfPhase(config_, phase), origins, fmt::format("phase {}: ", phase));
+    }
   }
 
  private:
@@ -297,16 +302,12 @@ class Reader {
     phase_origins_.clear();
   }
 
-  void CheckPhase(std::int64_t phase) const {
-    const Config config = ConfigOfPhase(config_, phase);
-    const Origins& set = phase_origins_[static_cast<std::size_t>(phase - 1)];
-    const auto with_origin = [&](const std::string& key) {
-      if (!set.contains(key)) return WithOrigin(key);
-      return fmt::format("`{}: {}` ({})", key, ValueText(config, key), set.at(key));
-    };
+  // Throws InputError that begins with `where` if two keys of `config` contradict each other.
+  static void Check(const Config& config, const Origins& origins, const std::string& where) {
     Validate(config, [&](const auto& key, const auto& other, const auto& why) {
-      throw InputError(fmt::format("phase {}: {} contradicts {}: {}", phase, with_origin(key),
-                                   with_origin(other), why));
+      throw InputError(fmt::format("{}{} contradicts {}: {}", where,
+                                   WithOrigin(config, origins, key),
+                                   WithOrigin(config, origins, other), why));
     });
   }
 
@@ -329,11 +330,11 @@ class Reader {
                                  Expected(field)));
   }
 
-  std::string WithOrigin(const std::string& key) const {
-    const auto field = std::ranges::find(fields_, key, &Field::key);
-    const auto origin = origins_.find(key);
-    return fmt::format("`{}: {}` ({})", key, FieldText(*field),
-                       origin == origins_.end() ? "the default" : origin->second);
+  static std::string WithOrigin(const Config& config, const Origins& origins,
+                                const std::string& key) {
+    const auto origin = origins.find(key);
+    return fmt::format("`{}: {}` ({})", key, ValueText(config, key),
+                       origin == origins.end() ? "the default" : origin->second);
   }
 
   Config& config_;
@@ -343,6 +344,31 @@ class Reader {
   Origins origins_;
   std::vector<Origins> phase_origins_;  // of the keys of each phase
 };
+
+struct ParsedConfig {
+  Config config;
+  bool is_empty = false;  // the text has no YAML document
+};
+
+ParsedConfig Parse(const std::string& yaml, const std::string& name,
+                   const std::vector<Override>& overrides,
+                   std::span<const std::string_view> must_exist) {
+  ParsedConfig parsed;
+  try {
+    const YAML::Node document = OnlyDocument(yaml, name);
+    parsed.is_empty = document.IsNull();
+    parsed.config.domain = ChooseDomain(document, name, overrides);
+    Reader reader(parsed.config, overrides);
+    reader.ReadDocument(document, name);
+    reader.ReadOverrides();
+    reader.ExpandNetworkName();
+    reader.CheckTogether();
+    reader.CheckPaths(must_exist);
+  } catch (const YAML::Exception& error) {
+    throw InputError(fmt::format("{}:{}", name, DescribeYamlError(yaml, error)));
+  }
+  return parsed;
+}
 
 }  // namespace
 
@@ -361,45 +387,23 @@ Override ParseOverride(std::string_view text) {
           .origin = fmt::format("--set {}", text)};
 }
 
-namespace {
-
-Config Parse(const std::string& yaml, const std::string& name,
-             const std::vector<Override>& overrides, std::span<const std::string_view> must_exist) {
-  Config config;
-  try {
-    const YAML::Node document = OnlyDocument(yaml, name);
-    config.domain = ChooseDomain(document, name, overrides);
-    Reader reader(config, overrides);
-    reader.ReadDocument(document, name);
-    reader.ReadOverrides();
-    reader.ExpandNetworkName();
-    reader.CheckTogether();
-    reader.CheckPaths(must_exist);
-  } catch (const YAML::Exception& error) {
-    throw InputError(fmt::format("{}:{}", name, DescribeYamlError(yaml, error)));
-  }
-  return config;
-}
-
-}  // namespace
-
 Config ParseConfig(const std::string& yaml, const std::string& name,
                    const std::vector<Override>& overrides) {
-  return Parse(yaml, name, overrides, {});
+  return Parse(yaml, name, overrides, {}).config;
 }
 
 Config LoadConfig(const std::filesystem::path& path, const std::vector<Override>& overrides,
                   std::span<const std::string_view> must_exist) {
-  const std::string yaml = ReadFile(path, kMostConfigBytes);
-  Config config = Parse(yaml, path.string(), overrides, must_exist);
-  if (OnlyDocument(yaml, path.string()).IsNull()) {
+  const std::string yaml = ReadInput(path, kMostConfigBytes);
+  ParsedConfig parsed = Parse(yaml, path.string(), overrides, must_exist);
+  if (parsed.is_empty) {
     LogWarning(
         fmt::format("{}: the config is empty, so every key has its default; the puzzle is {}. To "
                     "silence this warning, write {{}} into the file. `tandem config --reference` "
                     "lists the keys.",
-                    path.string(), config.domain.full_name()));
+                    path.string(), parsed.config.domain.full_name()));
   }
-  return config;
+  return std::move(parsed.config);
 }
 
 }  // namespace tandem

@@ -1,10 +1,14 @@
 #include "config/unused_keys.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <sstream>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/fields.h"
 #include "config/training_phases.h"
@@ -18,89 +22,32 @@ struct Use {
   std::string_view otherwise;  // why the key has no effect
 };
 
-bool IsRetrograde(const Config& c) { return c.generate.target == Target::kRetrograde; }
-bool IsSgd(const Config& c) { return c.optimizer.name == OptimizerKind::kSgd; }
-bool IsAdaptive(const Config& c) { return !IsSgd(c); }
-bool IsMuon(const Config& c) { return c.optimizer.name == OptimizerKind::kMuon; }
-bool HasMomentum(const Config& c) { return IsSgd(c) || IsMuon(c); }
-bool IsStep(const Config& c) { return c.optimizer.schedule == Schedule::kStep; }
-bool IsStream(const Config& c) { return c.streams(); }
-bool ReadsShards(const Config& c) { return c.data.source == DataSource::kShards; }
 bool IsTraced(const Config& c) { return c.profile.trace; }
 
 // To a target network or, with a stream, to generators, whose lag is counted even if they label
 // without a network.
-bool PublishesWeights(const Config& c) { return c.labels_with_network() || IsStream(c); }
+bool PublishesWeights(const Config& c) { return c.labels_with_network() || c.streams(); }
 
 constexpr auto kUses = std::to_array<Use>({
-    {"generate.search_iterations", [](const Config& c) { return c.generate.searches(); },
-     "generate.search is none"},
     {"generate.search_epsilon",
      [](const Config& c) {
        return c.generate.search == GenerateSearch::kGreedy &&
               c.generate.target != Target::kOwnSolutions;
      },
      "only `search: greedy` takes random steps, and not for own_solutions"},
-    {"generate.search_weight",
-     [](const Config& c) { return c.generate.search == GenerateSearch::kAStar; },
-     "only `search: astar` weighs costs"},
-    {"generate.search_beam_width",
-     [](const Config& c) { return c.generate.search == GenerateSearch::kBeam; },
-     "only `search: beam` has a width"},
-    {"generate.rows_per_walk", [](const Config& c) { return UsesRowsPerWalk(c.generate.target); },
-     "only the targets walk_length and policy take several rows of a walk"},
-    {"generate.problem_rows", IsRetrograde, "only the target retrograde draws problems"},
-    {"generate.problem_states", IsRetrograde, "only the target retrograde draws problems"},
-    {"generate.dead_end_share", IsRetrograde, "only the target retrograde finds dead ends"},
-    {"generate.dead_end_cost", IsRetrograde, "only the target retrograde finds dead ends"},
-    {"network.channels",
-     [](const Config& c) { return c.network.kind != kResNetFc && c.network.kind != "mlp"; },
+    {"network.channels", [](const Config& c) { return !IsFullyConnected(c.network.kind); },
      "this kind of network has no convolutions"},
-    {"optimizer.final_learning_rate",
-     [](const Config& c) { return DependsOnLength(c.optimizer.schedule); },
-     "only the schedules linear, cosine and wsd end there"},
-    {"optimizer.decay",
-     [](const Config& c) { return c.optimizer.schedule == Schedule::kExponential; },
-     "only the schedule exponential decays by it"},
-    {"optimizer.step_every", IsStep, "only the schedule step has steps"},
-    {"optimizer.step_factor", IsStep, "only the schedule step has steps"},
-    {"optimizer.decay_share",
-     [](const Config& c) { return c.optimizer.schedule == Schedule::kWsd; },
-     "only the schedule wsd has such a part"},
-    {"optimizer.muon_learning_rate", IsMuon, "the optimizer is not muon"},
-    {"optimizer.momentum", HasMomentum, "only sgd and muon have momentum"},
-    {"optimizer.nesterov", IsSgd, "only sgd has the choice, and muon always does it"},
-    {"optimizer.beta1", IsAdaptive, "sgd has momentum instead"},
-    {"optimizer.beta2", IsAdaptive, "sgd does not scale gradients by their squares"},
-    {"optimizer.epsilon", IsAdaptive, "sgd does not scale gradients by their squares"},
-    {"pipeline.overlap", [](const Config& c) { return c.pipeline.mode == Mode::kAsync; },
-     "it changes only the mode async"},
     {"pipeline.loss_thresh", PublishesWeights, "this run has no target network"},
     {"pipeline.refresh_every", PublishesWeights, "this run has no target network"},
-    {"pipeline.refresh_margin",
-     [](const Config& c) { return c.pipeline.refresh == Refresh::kSolveRate; },
-     "only `refresh: solve_rate` has a margin"},
     {"replay.map_to", [](const Config& c) { return c.replay.updates > 0; },
      "replay.updates is 0, so no rows are kept"},
-    {"data.live_share", [](const Config& c) { return c.data.source != DataSource::kLive; },
-     "data.source is live, so all rows are"},
-    {"data.on_damage", ReadsShards, "data.source is not shards"},
-    {"data.reading", ReadsShards, "data.source is not shards"},
-    {"data.cpu_prefetch", [](const Config& c) { return c.data.source != DataSource::kLive; },
-     "data.source is live, so nothing is read"},
-    {"data.gpu_prefetch", ReadsShards, "data.source is not shards"},
-    {"data.max_lag", IsStream, "data.source is not stream"},
-    {"data.stream_rows", IsStream, "data.source is not stream"},
-    {"data.stream_shards", IsStream, "data.source is not stream"},
-    {"train.huber_delta", [](const Config& c) { return c.train.loss == Loss::kHuber; },
-     "the loss is not huber"},
     {"train.ema_use", [](const Config& c) { return c.train.averages(); },
      "train.ema_decay is 0, so there is no moving average"},
     {"profile.timing_every", [](const Config& c) { return c.profile.timing_breakdown; },
      "profile.timing_breakdown is false"},
     {"profile.trace_from", IsTraced, "profile.trace is false"},
     {"profile.trace_updates", IsTraced, "profile.trace is false"},
-    {"profile.stream_ledger", IsStream, "data.source is not stream"},
+    {"profile.trace_epochs", IsTraced, "profile.trace is false"},
 });
 
 bool SearchesBestFirst(const Config& c) { return IsBestFirst(c.search.method); }
@@ -114,20 +61,46 @@ constexpr auto kSearchUses = std::to_array<Use>({
      "only beam searches have a width"},
     {"search.max_length", [](const Config& c) { return !SearchesBestFirst(c) || Shortens(c); },
      "A* and Q* find solutions of any length"},
-    {"search.weight",
-     [](const Config& c) {
-       return SearchesBestFirst(c) || c.search.method == SearchMethod::kIdaStar;
-     },
-     "only A*, Q* and IDA* weigh costs"},
-    {"search.batch", SearchesBestFirst, "only A* and Q* work in batches"},
     {"search.instances", [](const Config& c) { return SearchesBestFirst(c) || Shortens(c); },
      "only A* and Q* follow it"},
 });
 
-std::string Sentence(const Use& use, const Config& config) {
-  return fmt::format("`{}: {}` has no effect: {}", use.key, ValueText(config, use.key),
-                     use.otherwise);
+std::string Sentence(std::string_view key, const Config& config, std::string_view why) {
+  return fmt::format("`{}: {}` has no effect: {}", key, ValueText(config, key), why);
 }
+
+// Readers are the choices whose rows name a key (Choice::reads).
+struct Readers {
+  std::string key;
+  std::string choice;              // "optimizer.name"
+  std::vector<std::string> names;  // "sgd", "muon"
+
+  bool read(const Config& config) const {
+    return std::ranges::count(names, ValueText(config, choice)) > 0;
+  }
+  std::string otherwise() const {
+    return fmt::format("only `{}: {}` reads it", choice, fmt::join(names, "` or `"));
+  }
+};
+
+std::vector<Readers> AllReaders() {
+  std::vector<Readers> all;
+  Config defaults;
+  for (const Field& field : FieldsOf(defaults)) {
+    const auto* const choice = std::get_if<ChoiceField>(&field.value);
+    for (std::size_t i = 0; choice != nullptr && i < choice->names.size(); ++i) {
+      std::istringstream keys{std::string(choice->reads[i])};
+      for (std::string key; keys >> key;) {
+        auto found = std::ranges::find(all, key, &Readers::key);
+        if (found == all.end()) found = all.insert(found, {key, field.key, {}});
+        found->names.push_back(choice->names[i]);
+      }
+    }
+  }
+  return all;
+}
+
+bool IsOfSearch(std::string_view key) { return key.starts_with("search."); }
 
 }  // namespace
 
@@ -138,22 +111,33 @@ std::vector<std::string> DescribeUnusedKeys(const Config& run) {
   }
   const Config defaults;
   std::vector<std::string> sentences;
-  for (const Use& use : kUses) {
+  const auto add = [&](std::string_view key, std::string_view why, const auto& is_used) {
     const auto set = std::ranges::find_if(phases, [&](const Config& phase) {
-      return ValueText(phase, use.key) != ValueText(defaults, use.key);
+      return ValueText(phase, key) != ValueText(defaults, key);
     });
-    if (set == phases.end() || std::ranges::any_of(phases, use.is_used)) continue;
-    sentences.push_back(Sentence(use, *set));
+    if (set == phases.end() || std::ranges::any_of(phases, is_used)) return;
+    sentences.push_back(Sentence(key, *set, why));
+  };
+  for (const Readers& readers : AllReaders()) {
+    if (IsOfSearch(readers.key)) continue;
+    add(readers.key, readers.otherwise(), [&](const Config& c) { return readers.read(c); });
   }
+  for (const Use& use : kUses) add(use.key, use.otherwise, use.is_used);
   return sentences;
 }
 
 std::vector<std::string> DescribeUnusedSearchKeys(const Config& config,
                                                   const std::vector<Override>& overrides) {
   std::vector<std::string> sentences;
+  for (const Readers& readers : AllReaders()) {
+    if (!IsOfSearch(readers.key) || !IsOverridden(overrides, readers.key)) continue;
+    if (!readers.read(config)) {
+      sentences.push_back(Sentence(readers.key, config, readers.otherwise()));
+    }
+  }
   for (const Use& use : kSearchUses) {
     if (!IsOverridden(overrides, use.key) || use.is_used(config)) continue;
-    sentences.push_back(Sentence(use, config));
+    sentences.push_back(Sentence(use.key, config, use.otherwise));
   }
   return sentences;
 }

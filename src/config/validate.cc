@@ -34,6 +34,9 @@ void CheckSyncMain(const Config& c, const Reject& reject) {
       "in sync_main rows come from searches, and q_learning labels only one action of the states "
       "that a search has evaluated anyway. Set generate.target to value_iteration or "
       "capped_value_iteration.");
+  reject(!TraitsOf(c.generate.target).in_sync_main, "pipeline.mode", "generate.target",
+         "sync_main labels rows by backups of their own, just before it trains on them. Set "
+         "generate.target to value_iteration or capped_value_iteration.");
   reject(c.generate.search == GenerateSearch::kNone, "pipeline.mode", "generate.search",
          "in sync_main the network being trained guides searches. Set generate.search to "
          "greedy, beam or astar.");
@@ -95,6 +98,10 @@ void CheckExamples(const Config& c, const Reject& reject) {
          "a search evaluates all children of a state, so all actions can be labelled without "
          "further evaluations. Set generate.target to value_iteration or capped_value_iteration, "
          "or generate.search to none.");
+  reject(
+      searches && !TraitsOf(c.generate.target).follows_search, "generate.search", "generate.target",
+      "this target chooses its states itself. Set generate.search to none, or generate.target to "
+      "value_iteration, capped_value_iteration or own_solutions.");
   const bool generates = c.live_rows_of(0) > 0;
   const std::int64_t states_per_step = c.generate.states_per_step();
   const bool takes_walks = LabelsWalks(c.generate.target);
@@ -141,7 +148,8 @@ void CheckGenerateSearch(const Config& c, const Reject& reject) {
          "sync_main labels rows one by one just before it trains on them, when the search that "
          "they come from is gone. Set generate.backup to one_step, or choose another mode.");
   if (g.target == Target::kOwnSolutions) {
-    reject(g.search == GenerateSearch::kAStar, "generate.search", "generate.target",
+    reject(g.search != GenerateSearch::kGreedy && g.search != GenerateSearch::kBeam,
+           "generate.search", "generate.target",
            "solutions to learn from are found by greedy or beam search. Set generate.search to one "
            "of these.");
     reject(g.temperature > 0, "generate.temperature", "generate.target",
@@ -163,9 +171,8 @@ void CheckHead(const Config& c, const Reject& reject) {
   const Head head = c.network.head;
   const Target target = c.generate.target;
   const bool generates = c.live_rows_of(0) > 0 || c.streams();
-  reject(head == Head::kPolicy && target != Target::kPolicy && target != Target::kSupervised &&
-             target != Target::kOwnSolutions && generates,
-         "network.head", "generate.target",
+  reject(head == Head::kPolicy && !TraitsOf(target).labels_policies && generates, "network.head",
+         "generate.target",
          "a policy learns which action to take, and this target labels states with costs. Set "
          "generate.target to policy or own_solutions, or network.head to v or q.");
   reject(target == Target::kPolicy && head != Head::kPolicy, "generate.target", "network.head",
@@ -250,6 +257,9 @@ void CheckBalls(const Config& c, const Reject& reject) {
   reject(retrograde && c.network.head != Head::kV && c.live_rows_of(0) > 0, "generate.target",
          "network.head",
          "this target labels states with their costs-to-go. Set network.head to v.");
+  reject(c.generate.ball_radius > 0 && !TraitsOf(c.generate.target).takes_ball,
+         "generate.ball_radius", "generate.target",
+         "this target takes no labels from the ball. Set generate.ball_radius to 0.");
   reject(draws_from_ball && c.generate.anchor_share > 0, "generate.anchor_share", "generate.target",
          "all rows of this target come from the ball already. Set generate.anchor_share to 0.");
 }
@@ -410,28 +420,30 @@ void CheckInputLayer(const Config& c, const Reject& reject) {
 
 // Checks the ways of computing that only some networks and precisions have.
 void CheckWaysOfComputing(const Config& c, const Reject& reject) {
-  reject(c.network.kind != kResNetFc && c.inference.first_layer == FirstLayer::kGather,
+  const bool fully_connected = IsFullyConnected(c.network.kind);
+  reject(!fully_connected && c.inference.first_layer == FirstLayer::kGather,
          "inference.first_layer", "network.kind",
-         "only resnet_fc's first layer can be gathered. Set inference.first_layer to product or "
-         "auto.");
-  reject(c.network.kind != kResNetFc && c.train.first_layer == FirstLayer::kGather,
-         "train.first_layer", "network.kind",
-         "only resnet_fc's first layer can be gathered. Set train.first_layer to product or auto.");
+         "only the first layer of resnet_fc and mlp can be gathered. Set inference.first_layer to "
+         "product or auto.");
+  reject(!fully_connected && c.train.first_layer == FirstLayer::kGather, "train.first_layer",
+         "network.kind",
+         "only the first layer of resnet_fc and mlp can be gathered. Set train.first_layer to "
+         "product or auto.");
   reject(c.profile.timing_breakdown && c.train.step == TrainStep::kCaptured,
          "profile.timing_breakdown", "train.step",
          "a recorded step has no phases that could be timed. Set train.step to tensors, or record "
          "a trace with profile.trace instead.");
-  const bool computes_resnet_fc_only =
-      c.train.step != TrainStep::kAutograd && c.train.step != TrainStep::kAuto;
-  reject(computes_resnet_fc_only && c.network.kind != kResNetFc, "train.step", "network.kind",
-         "fused, tensors and captured compute networks of kind resnet_fc only. Set train.step to "
-         "autograd or auto.");
-  reject((c.inference.forward == InferenceForward::kFused ||
-          c.inference.forward == InferenceForward::kTensors) &&
-             c.network.kind != kResNetFc,
-         "inference.forward", "network.kind",
-         "fused and tensors compute networks of kind resnet_fc only. Set inference.forward to "
-         "operators or auto.");
+  reject(
+      !fully_connected && c.train.step != TrainStep::kAutograd && c.train.step != TrainStep::kAuto,
+      "train.step", "network.kind",
+      "fused, tensors and captured compute networks of kinds resnet_fc and mlp only. Set "
+      "train.step to autograd or auto.");
+  reject(
+      !fully_connected && c.inference.forward != InferenceForward::kOperators &&
+          c.inference.forward != InferenceForward::kAuto,
+      "inference.forward", "network.kind",
+      "fused and tensors compute networks of kinds resnet_fc and mlp only. Set inference.forward "
+      "to operators or auto.");
 }
 
 // Checks the precisions of 8 bits, which not every way of computing and not every network has.
@@ -450,8 +462,8 @@ void CheckNarrowPrecision(const Config& c, const Reject& reject) {
          "inference.precision to auto.");
   const bool is_narrow =
       c.inference.precision == Precision::kInt8 || c.inference.precision == Precision::kFp8;
-  reject(is_narrow && c.network.kind != kResNetFc, "inference.precision", "network.kind",
-         "only resnet_fc is evaluated in int8 and fp8. Set inference.precision to auto.");
+  reject(is_narrow && !IsFullyConnected(c.network.kind), "inference.precision", "network.kind",
+         "only resnet_fc and mlp are evaluated in int8 and fp8. Set inference.precision to auto.");
   const bool by_row = c.network.norm == Norm::kLayer || c.network.norm == Norm::kRms;
   reject(c.inference.precision == Precision::kFp8 && by_row &&
              (c.network.width % 16 != 0 || c.network.stem_width % 16 != 0),
@@ -527,9 +539,7 @@ void CheckSizes(const Config& c, const Reject& reject) {
 void CheckTensorGeneration(const Config& c, const Reject& reject) {
   const GenerateConfig& g = c.generate;
   if (g.program != Program::kTensor || c.live_rows_of(0) == 0) return;
-  reject(g.target != Target::kWalkLength && g.target != Target::kValueIteration &&
-             g.target != Target::kCappedValueIteration,
-         "generate.program", "generate.target",
+  reject(!TraitsOf(g.target).by_tensors, "generate.program", "generate.target",
          "the tensor program has no such labels. Set generate.program to domain, or "
          "generate.target to walk_length, value_iteration or capped_value_iteration.");
   reject(c.network.head != Head::kV, "generate.program", "network.head",

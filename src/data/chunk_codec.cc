@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/text.h"
 #include "data/data_buffer.h"
 #include "tandem/error.h"
 

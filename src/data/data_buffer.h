@@ -121,9 +121,4 @@ class DataBuffer {
 /// Copies row picked[i] of `from` to row i of `to`.
 void CopyRows(ConstRows from, std::span<const std::uint32_t> picked, Rows to);
 
-/// The same memory as text, for writing and hashing.
-inline std::string_view TextOf(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 }  // namespace tandem

@@ -12,23 +12,23 @@
 namespace tandem {
 namespace {
 
-// Throws Error that names the first of `numbers` that is not finite or is below 0. Each row of
-// `inputs` has as many of them, which `what` names.
-void CheckNumbers(ConstRows inputs, std::span<const float> numbers, std::string_view where,
-                  std::string_view what, std::string_view advice) {
+// Throws Error that names the first number of column `column` that is not finite or is below 0.
+void CheckNumbers(const DataBuffer& examples, std::size_t column, std::string_view where,
+                  std::string_view advice) {
+  const std::span<const float> numbers = examples.floats(column);
   // False also for NaN, with which every comparison is false.
   const auto is_valid = [](float number) {
     return number >= 0 && number <= std::numeric_limits<float>::max();
   };
   const auto wrong = std::ranges::find_if_not(numbers, is_valid);
   if (wrong == numbers.end()) return;
-  const std::size_t width = numbers.size() / inputs.size();
+  const std::size_t width = examples.schema().columns[column].width;
   const auto index = static_cast<std::size_t>(wrong - numbers.begin());
   throw Error(fmt::format(
       "{}: {} {} of row {} is {}, expected a finite number of at least 0; the network's input in "
       "this row is {}. {}",
-      where, what, index % width, index / width, *wrong, fmt::join(inputs[index / width], " "),
-      advice));
+      where, examples.schema().columns[column].name, index % width, index / width, *wrong,
+      fmt::join(examples.column(kInputColumn)[index / width], " "), advice));
 }
 
 }  // namespace
@@ -122,22 +122,9 @@ bool HasTargets(const Schema& schema) {
   return schema.columns.size() > kTargetColumn && schema.columns[kTargetColumn].name == "target";
 }
 
-void CheckTargets(ConstRows inputs, std::span<const float> targets, std::string_view where) {
-  CheckNumbers(inputs, targets, where, "target",
-               "Check the costs of the puzzle's actions, and where the labels come from.");
-}
-
 void CheckTargets(const DataBuffer& examples, std::string_view where) {
-  CheckTargets(examples.column(kInputColumn), examples.floats(kTargetColumn), where);
-}
-
-void CheckWeights(ConstRows inputs, std::span<const float> weights, std::string_view where) {
-  CheckNumbers(inputs, weights, where, "weight", "Make the examples again with `tandem generate`.");
-}
-
-void CheckWeights(const DataBuffer& examples, std::string_view where) {
-  if (!HasWeights(examples.schema())) return;
-  CheckWeights(examples.column(kInputColumn), examples.floats(kWeightColumn), where);
+  CheckNumbers(examples, kTargetColumn, where,
+               "Check the costs of the puzzle's actions, and where the labels come from.");
 }
 
 void CheckInputs(ConstRows inputs, int depth, std::string_view where) {
@@ -151,6 +138,14 @@ void CheckInputs(ConstRows inputs, int depth, std::string_view where) {
       "{}: row {} of the network's input has a byte {}; expected values below {}. The examples are "
       "damaged or belong to another puzzle, or the puzzle's Encode is wrong.",
       where, static_cast<std::size_t>(wrong - bytes.begin()) / inputs.row_size(), *wrong, depth));
+}
+
+void CheckExamples(const DataBuffer& examples, int depth, std::string_view where) {
+  CheckInputs(examples.column(kInputColumn), depth, where);
+  CheckTargets(examples, where);
+  if (!HasWeights(examples.schema())) return;
+  CheckNumbers(examples, kWeightColumn, where,
+               "The examples are damaged. `tandem generate` makes shards again.");
 }
 
 Schema StateSchema(const DomainSpec& spec) {

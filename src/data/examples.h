@@ -62,19 +62,16 @@ bool HasTargets(const Schema& schema);
 
 /// Throws Error that names the first example whose target is not a finite number of at least 0, as
 /// costs and probabilities are. `where` says which rows these are: "the rows of update 3".
-void CheckTargets(ConstRows inputs, std::span<const float> targets, std::string_view where);
 void CheckTargets(const DataBuffer& examples, std::string_view where);
-
-/// Throws Error that names the first example with a weight that is not a finite number of at least
-/// 0. The loss would become no number, or training would move away from a label.
-void CheckWeights(ConstRows inputs, std::span<const float> weights, std::string_view where);
-
-/// Checks the weights of `examples`, if there are any.
-void CheckWeights(const DataBuffer& examples, std::string_view where);
 
 /// Throws Error that names the first row with a byte that is not below `depth`, the depth of the
 /// network's input. Layers that gather rows of a matrix use the bytes as indices.
 void CheckInputs(ConstRows inputs, int depth, std::string_view where);
+
+/// Checks examples that were read from `where`: inputs, targets and, if there are any, weights. A
+/// weight must be a finite number of at least 0. Otherwise the loss would become no number, or
+/// training would move away from a label.
+void CheckExamples(const DataBuffer& examples, int depth, std::string_view where);
 
 /// The columns of a state that is stored unlabelled, to be labelled when it is trained on: its
 /// bytes and an upper bound on its cost-to-go, which is infinite if none is known.

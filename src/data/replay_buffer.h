@@ -13,7 +13,8 @@ namespace tandem {
 /// ReplayBuffer holds copies of the buffers of the newest update and of up to `earlier` updates
 /// before it, and draws from them the rows that an update trains on. A sample has as many rows as
 /// one buffer, drawn uniformly without replacement from all rows held. It is a function of the
-/// seed, the update and the rows held. If `earlier` is 0, the sample is the newest buffer itself.
+/// seed, the update and the rows held. If `earlier` is 0, the sample is a copy of the newest
+/// buffer.
 ///
 /// All memory is allocated at construction. The buffers may be mapped files. Not thread-safe.
 class ReplayBuffer {

@@ -4,16 +4,18 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/fault_point.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/open_file.h"
 #include "base/schema_number.h"
+#include "base/text.h"
 
 namespace tandem {
 namespace {
@@ -39,22 +41,27 @@ std::string Header(const ReplayBuffer& replay, std::int64_t next, std::int64_t s
 class Reader {
  public:
   explicit Reader(const fs::path& path) : path_(path) {
-    RequireNoPipe(path);
-    in_.open(path, std::ios::binary);
-    if (!in_) {
+    try {
+      file_.emplace(path);
+    } catch (const Error& error) {
       throw DamagedFile(fmt::format("cannot open {}, which is needed to resume with replay: {}",
-                                    path.string(), std::strerror(errno)));
+                                    path.string(), error.what()));
     }
   }
 
-  void Read(char* to, std::size_t size) {
-    if (!in_.read(to, static_cast<std::streamsize>(size))) Fail("the file ends too soon");
-    hash_.Add({to, size});
+  void Read(std::span<std::byte> to) {
+    try {
+      file_->Read(offset_, to);
+    } catch (const Error& error) {
+      Fail(error.what());
+    }
+    offset_ += std::ssize(to);
+    hash_.Add(TextOf(to));
   }
 
   std::string Read(std::size_t size) {
     std::string text(size, '\0');
-    Read(text.data(), size);
+    Read(std::as_writable_bytes(std::span(text)));
     return text;
   }
 
@@ -62,9 +69,7 @@ class Reader {
   void ExpectHash() {
     const std::string expected = hash_.Hex();
     if (Read(expected.size()) != expected) Fail("its hash does not match its contents");
-    if (in_.peek() != std::ifstream::traits_type::eof()) {
-      Fail("there are extra bytes after its hash");
-    }
+    if (file_->size() != offset_) Fail("there are extra bytes after its hash");
   }
 
   [[noreturn]] void Fail(std::string_view why) const {
@@ -73,7 +78,8 @@ class Reader {
 
  private:
   const fs::path path_;
-  std::ifstream in_;
+  std::optional<OpenFile> file_;
+  std::int64_t offset_ = 0;  // of the next byte
   Hash hash_;
 };
 
@@ -114,7 +120,7 @@ void ReadReplay(const fs::path& path, ReplayBuffer& replay, std::int64_t next, s
   DataBuffer rows(replay.schema(), replay.rows());
   for (std::int64_t update = FirstNeeded(replay, next, since); update < next; ++update) {
     for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
-      reader.Read(reinterpret_cast<char*>(rows.column(c).data()), rows.column(c).bytes().size());
+      reader.Read(std::as_writable_bytes(rows.column(c).bytes()));
     }
     replay.Add(update, rows);
   }

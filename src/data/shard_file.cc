@@ -8,6 +8,7 @@
 
 #include "base/mapped_file.h"
 #include "base/open_file.h"
+#include "base/text.h"
 
 namespace tandem {
 

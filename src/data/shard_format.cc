@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -30,11 +30,6 @@ static_assert(std::endian::native == std::endian::little, "numbers are stored in
 constexpr std::int64_t kPage = 4096;
 constexpr std::size_t kSizeDigits = 10;
 constexpr std::int64_t kMaxHeaderBytes = std::int64_t{1} << 27;  // of kMaxShardChunks chunks
-
-// Upper limits of a set. Within them no size computation overflows.
-constexpr std::int64_t kMaxExamples = std::int64_t{1} << 50;
-constexpr std::int64_t kMaxShardChunks = std::int64_t{1} << 20;
-constexpr double kMaxShardBytes = 0x1p62;
 
 constexpr std::string_view kKindOfFile = "tandem shard";
 
@@ -101,27 +96,11 @@ ShardSetSpec SpecIn(const ReadJson& json) {
                    .schema = SchemaIn(json.at("columns")),
                    .provenance = json.at("provenance"),
                    .examples = NumberIn(json, "examples", 1, kMaxExamples),
-                   .chunk_rows = NumberIn(json, "chunk_rows", 1, INT32_MAX),
+                   .chunk_rows = NumberIn(json, "chunk_rows", 1, kMaxChunkRows),
                    .chunks_per_shard = NumberIn(json, "chunks_per_shard", 1, kMaxShardChunks),
                    .compression = CompressionIn(json)};
-  if (set.num_shards() > kMaxShards) {
-    throw Error(fmt::format("the header describes a set of {} shards, expected at most {}",
-                            set.num_shards(), kMaxShards));
-  }
-  if (set.num_chunks() > kMaxChunks) {
-    throw Error(fmt::format("the header describes a set of {} chunks, expected at most {}",
-                            set.num_chunks(), kMaxChunks));
-  }
-  if (static_cast<double>(set.rows_per_shard()) * static_cast<double>(set.schema.row_bytes()) >
-      kMaxShardBytes) {
-    throw Error("the header describes shards that are larger than a file can be");
-  }
-  const double chunk_bytes =
-      static_cast<double>(set.RowsOfChunk(0)) * static_cast<double>(set.schema.row_bytes());
-  if (chunk_bytes > static_cast<double>(kMaxChunkBytes)) {
-    throw Error(fmt::format("the header describes chunks of {}, expected at most {}",
-                            HumanBytes(chunk_bytes),
-                            HumanBytes(static_cast<double>(kMaxChunkBytes))));
+  if (const auto exceeded = FindExceededLimit(set)) {
+    throw Error(fmt::format("the header describes a set with {}", exceeded->text));
   }
   return set;
 }
@@ -153,11 +132,9 @@ std::int64_t StatedHeaderBytes(std::string_view text) {
   if (!text.starts_with(preamble)) {
     throw Error(fmt::format("the file does not begin with `{} {}`", kKindOfFile, kShardSchema));
   }
-  text = text.substr(preamble.size(), kSizeDigits);
-  std::int64_t bytes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  if (error != std::errc() || end != text.data() + text.size() || bytes < kPage ||
-      bytes % kPage != 0 || bytes > kMaxHeaderBytes) {
+  const auto bytes =
+      ParseNumber<std::int64_t>(text.substr(preamble.size(), kSizeDigits)).value_or(0);
+  if (bytes < kPage || bytes % kPage != 0 || bytes > kMaxHeaderBytes) {
     throw Error("the header is damaged: its size is not valid");
   }
   return bytes;
@@ -217,6 +194,31 @@ std::int64_t ShardSetSpec::EndChunk(std::int64_t shard) const {
 
 std::size_t ShardSetSpec::BytesOfChunk(std::int64_t chunk) const {
   return DataBuffer::BytesFor(schema, static_cast<std::size_t>(RowsOfChunk(chunk)));
+}
+
+std::optional<ExceededLimit> FindExceededLimit(const ShardSetSpec& set) {
+  const auto excess_of = [](std::int64_t number, std::string_view noun, std::int64_t most) {
+    return number <= most ? std::string()
+                          : fmt::format("{} {}, expected at most {}", WithThousands(number), noun,
+                                        WithThousands(most));
+  };
+  // The bytes of a hostile header exceed any integer type.
+  const auto excess_of_bytes = [&](std::string_view noun, std::int64_t rows, std::int64_t limit) {
+    const double bytes = static_cast<double>(rows) * static_cast<double>(set.schema.row_bytes());
+    const auto most = static_cast<double>(limit);
+    return bytes <= most ? std::string()
+                         : fmt::format("{} of {}, expected at most {}", noun, HumanBytes(bytes),
+                                       HumanBytes(most));
+  };
+  for (const auto& [limit, text] : std::to_array<ExceededLimit>({
+           {SetLimit::kShards, excess_of(set.num_shards(), "shards", kMaxShards)},
+           {SetLimit::kChunks, excess_of(set.num_chunks(), "chunks", kMaxChunks)},
+           {SetLimit::kShardBytes, excess_of_bytes("shards", set.rows_per_shard(), kMaxShardBytes)},
+           {SetLimit::kChunkBytes, excess_of_bytes("chunks", set.RowsOfChunk(0), kMaxChunkBytes)},
+       })) {
+    if (!text.empty()) return ExceededLimit{limit, text};
+  }
+  return std::nullopt;
 }
 
 std::string ShardSetSpec::Identity() const { return HashOf(DumpJson(ToJson(*this))); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,12 @@ inline constexpr std::int64_t kMaxShards = 1'000'000;  ///< per set: file names 
 
 /// Most chunks of a set. Readers keep tables of all of them (EpochOrder).
 inline constexpr std::int64_t kMaxChunks = std::int64_t{1} << 24;
+
+/// More limits of a set. Within all limits no size computation overflows.
+inline constexpr std::int64_t kMaxExamples = std::int64_t{1} << 50;
+inline constexpr std::int64_t kMaxChunkRows = INT32_MAX;
+inline constexpr std::int64_t kMaxShardChunks = std::int64_t{1} << 20;
+inline constexpr std::int64_t kMaxShardBytes = std::int64_t{1} << 62;
 
 /// ShardSetSpec describes a set of shards; all its shards store the same description. Row r of the
 /// set is row (r mod chunk_rows) of chunk r / chunk_rows, in shard r / rows_per_shard(). Only the
@@ -65,6 +72,17 @@ struct ShardSetSpec {
 
   bool operator==(const ShardSetSpec&) const = default;
 };
+
+enum class SetLimit : std::uint8_t { kShards, kChunks, kShardBytes, kChunkBytes };
+
+/// `ExceededLimit` is a limit that follows from several numbers of a set, and that it exceeds.
+struct ExceededLimit {
+  SetLimit limit;
+  std::string text;  ///< "1,000,001 shards, expected at most 1,000,000"
+};
+
+/// Returns the first limit that a set exceeds. Its own numbers must be within theirs.
+std::optional<ExceededLimit> FindExceededLimit(const ShardSetSpec& set);
 
 /// Describes the first difference, as in "seed is 1 there and 2 here". Requires there != here.
 std::string DescribeDifference(const ShardSetSpec& there, const ShardSetSpec& here);

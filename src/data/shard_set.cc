@@ -130,29 +130,28 @@ ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
 }
 
 void ShardSet::CheckFits(const DomainSpec& domain, Head head) const {
-  const bool same = IsSameDomain(spec_.domain, domain.identity());
   const Schema schema = ExampleSchema(domain, head, HasWeights(spec_.schema));
-  const bool same_schema = spec_.schema == schema;
+  if (spec_.schema != schema) {
+    throw InputError(fmt::format(
+        "{} holds examples of {} with columns {}, expected {} with columns {}", folder_.string(),
+        spec_.domain, DescribeSchema(spec_.schema), domain.identity(), DescribeSchema(schema)));
+  }
+  if (!IsSameDomain(spec_.domain, domain.identity())) {
+    throw InputError(fmt::format("{}: {}", folder_.string(),
+                                 DescribeOtherDomain(spec_.domain, domain.identity())));
+  }
   // The labels of a policy and of a Q net have the same width.
   const auto head_of_set = spec_.provenance.find("network.head");
   const bool of_policy = spec_.target == NameOf(kTargets, Target::kPolicy) ||
                          (head_of_set != spec_.provenance.end() &&
                           head_of_set->second == NameOf(kHeads, Head::kPolicy));
-  if (same && same_schema && of_policy != (head == Head::kPolicy)) {
+  if (of_policy != (head == Head::kPolicy)) {
     throw InputError(
         fmt::format("{}: `network.head: {}` cannot learn from examples with generate.target {}; {}",
                     folder_.string(), NameOf(kHeads, head), spec_.target,
                     of_policy ? "set network.head to policy"
                               : "generate them again with generate.target policy"));
   }
-  if (same && same_schema) return;
-  if (!same && same_schema) {
-    throw InputError(fmt::format("{}: {}", folder_.string(),
-                                 DescribeOtherDomain(spec_.domain, domain.identity())));
-  }
-  throw InputError(fmt::format(
-      "{} holds examples of {} with columns {}, expected {} with columns {}", folder_.string(),
-      spec_.domain, DescribeSchema(spec_.schema), domain.identity(), DescribeSchema(schema)));
 }
 
 void ShardSet::CheckComplete() const {
@@ -165,14 +164,10 @@ const ShardSet::Shard& ShardSet::ShardOf(std::int64_t chunk) const {
   return shards_[static_cast<std::size_t>(chunk / spec_.chunks_per_shard)];
 }
 
-const StoredChunk& ShardSet::Stored(std::int64_t chunk) const {
-  const Shard& shard = ShardOf(chunk);
-  if (!shard.header) throw DamagedShard(shard.problem);
-  return shard.header->chunks[static_cast<std::size_t>(chunk % spec_.chunks_per_shard)];
-}
-
 std::int64_t ShardSet::StoredBytes(std::int64_t chunk) const {
-  return ShardOf(chunk).header ? Stored(chunk).bytes : 0;
+  const Shard& shard = ShardOf(chunk);
+  if (!shard.header) return 0;
+  return shard.header->chunks[static_cast<std::size_t>(chunk % spec_.chunks_per_shard)].bytes;
 }
 
 void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to, ChunkReading reading) const {

@@ -75,7 +75,6 @@ class ShardSet {
 
  private:
   const Shard& ShardOf(std::int64_t chunk) const;
-  const StoredChunk& Stored(std::int64_t chunk) const;
 
   const std::filesystem::path folder_;
   ShardSetSpec spec_;

@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "base/file.h"
 #include "base/json.h"
-#include "config/fields.h"
-#include "data/examples.h"
 
 namespace tandem {
 namespace {
@@ -66,7 +63,6 @@ std::optional<StreamManifest> ReadManifest(const fs::path& run) {
   const fs::path path = ManifestOf(run);
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
-  RequireNoPipe(path);
   const std::string text = ReadFile(path, kMaxManifestBytes);
   try {
     return ParseManifest(text);
@@ -85,28 +81,6 @@ fs::path PublishedWeights(const fs::path& run, std::int64_t version) {
 
 fs::path StreamPathOf(const fs::path& run, const Config& config) {
   return config.data.path.empty() ? run / "stream" : fs::path(config.data.path);
-}
-
-ShardSetSpec StreamKind(const Config& config, const DomainSpec& domain) {
-  ShardSetSpec kind{.domain = AsUtf8(domain.identity()),
-                    .target = ValueText(config, "generate.target"),
-                    .schema = ExampleSchema(domain, config)};
-  const std::vector<std::string> keys = {"network.head",
-                                         "seed",
-                                         "generate.max_scramble",
-                                         "generate.rows_per_walk",
-                                         "generate.search",
-                                         "generate.search_iterations",
-                                         "generate.search_epsilon",
-                                         "generate.search_weight",
-                                         "generate.search_beam_width",
-                                         "generate.temperature",
-                                         "generate.backup",
-                                         "generate.hindsight",
-                                         "generate.ball_radius",
-                                         "generate.anchor_share"};
-  for (const std::string& key : keys) kind.provenance[key] = ValueText(config, key);
-  return kind;
 }
 
 }  // namespace tandem

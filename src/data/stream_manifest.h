@@ -8,8 +8,6 @@
 #include <string_view>
 
 #include "config/config.h"
-#include "data/shard_format.h"
-#include "tandem/domain.h"
 
 namespace tandem {
 
@@ -43,10 +41,5 @@ std::filesystem::path PublishedWeights(const std::filesystem::path& run, std::in
 
 /// The folder of a run's shards: data.path, or RUN/stream if there is none.
 std::filesystem::path StreamPathOf(const std::filesystem::path& run, const Config& config);
-
-/// What all shards of a run's stream have in common: the puzzle, the columns, and the config keys
-/// on which rows and labels depend. A generator may run on another device and with another
-/// precision, so these are not among them. The sizes are not set.
-ShardSetSpec StreamKind(const Config& config, const DomainSpec& domain);
 
 }  // namespace tandem

@@ -111,9 +111,7 @@ DataBuffer ReadStreamShard(const fs::path& folder, const ShardSetSpec& kind,
   Storage storage = MakeStorageFor(path, header.set.BytesOfChunk(0));
   ReadChunk(path, header, 0, storage.bytes);
   DataBuffer rows(header.set.schema, static_cast<std::size_t>(name.rows), std::move(storage));
-  CheckInputs(rows.column(kInputColumn), input_depth, path.string());
-  CheckTargets(rows, path.string());
-  CheckWeights(rows, path.string());
+  CheckExamples(rows, input_depth, path.string());
   return rows;
 }
 

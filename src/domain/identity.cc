@@ -12,8 +12,7 @@ namespace {
 
 // A file's name may contain '@', which the rules of a puzzle from a file do not.
 std::string_view NameIn(std::string_view identity) {
-  const DomainParameter* parameter = ParameterOf(identity.substr(0, identity.find(':')));
-  const bool is_from_file = parameter != nullptr && parameter->key == "file";
+  const bool is_from_file = ReadsFile(identity.substr(0, identity.find(':')));
   return identity.substr(0, is_from_file ? identity.rfind('@') : identity.find('@'));
 }
 
@@ -32,8 +31,7 @@ Identity PartsOf(std::string_view identity) {
 }
 
 bool IsFromFile(const Identity& identity) {
-  const DomainParameter* parameter = ParameterOf(identity.kind);
-  return !identity.rules.empty() && parameter != nullptr && parameter->key == "file";
+  return !identity.rules.empty() && ReadsFile(identity.kind);
 }
 
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "domain/goal.h"
 #include "domain/permute.h"
 #include "tandem/error.h"
 
@@ -94,8 +95,7 @@ class InputLearner {
 }  // namespace
 
 OriginEncoding::OriginEncoding(const PermutationDomain& domain)
-    : domain_(domain), bytes_(static_cast<std::size_t>(domain.spec().state_size)) {
-  domain.WriteGoals(Rows(std::span(bytes_)));
+    : domain_(domain), bytes_(GoalOf(domain)) {
   FindOrbits();
   LearnTables();
 }

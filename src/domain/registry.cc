@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <exception>
 #include <map>
 #include <new>
@@ -112,11 +111,9 @@ std::vector<std::string> RefusedRegistrations(const std::function<void()>& load)
 }
 
 std::optional<int> ParseWholeNumber(std::string_view text, int least, int most) {
-  int number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || text.starts_with('0')) return std::nullopt;
-  return number >= least && number <= most ? std::optional(number) : std::nullopt;
+  const std::optional<int> number = ParseNumber<int>(text);
+  if (!number || text.starts_with('0') || *number < least || *number > most) return std::nullopt;
+  return number;
 }
 
 void RegisterDomain(std::string name, DomainFactory factory) {
@@ -139,6 +136,11 @@ const DomainParameter* ParameterOf(std::string_view name) {
   const auto found = Registry().find(name);
   if (found == Registry().end() || !found->second.parameter) return nullptr;
   return &*found->second.parameter;
+}
+
+bool ReadsFile(std::string_view name) {
+  const DomainParameter* parameter = ParameterOf(name);
+  return parameter != nullptr && parameter->is_file;
 }
 
 bool AcceptsArgument(std::string_view name, const std::string& argument) {

@@ -14,8 +14,8 @@ SampledStates::SampledStates(const Domain& domain, std::size_t count)
   constexpr std::uint64_t kSeed = 7;
   const Rows rows(bytes_.data(), size_, row_size());
   for (std::size_t i = 0; i < size_; ++i) {
-    RandomWalk walk(domain_, Random(kSeed, Purpose::kScramble, 0, i), rows[i]);
-    for (std::size_t step = 0; step < i; ++step) walk.Step();
+    const auto steps = static_cast<std::int64_t>(i);
+    WalkFromGoal(domain_, Random(kSeed, Purpose::kScramble, 0, i), steps, rows[i]);
   }
 }
 

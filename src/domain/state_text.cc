@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <optional>
-#include <system_error>
 
+#include "base/text.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -18,10 +17,8 @@ constexpr std::string_view kSpace = " \t\r\n";
 bool IsPrintable(char letter) { return letter >= 0x20 && letter < 0x7f; }
 
 std::optional<std::uint8_t> NumberBelow(int depth, std::string_view word) {
-  int number = -1;
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, number);
-  if (error != std::errc() || stop != end || number < 0 || number >= depth) return std::nullopt;
+  const int number = ParseNumber<int>(word).value_or(-1);
+  if (number < 0 || number >= depth) return std::nullopt;
   return static_cast<std::uint8_t>(number);
 }
 

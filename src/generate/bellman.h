@@ -2,9 +2,6 @@
 // children give.
 #pragma once
 
-#include <oneapi/tbb/task_arena.h>
-
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,14 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/data_buffer.h"
-#include "data/examples.h"
 #include "generate/child_estimates.h"
 #include "generate/exact_labels.h"
-#include "generate/pipelined_loop.h"
-#include "generate/row_ranges.h"
 #include "search/expander.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
@@ -103,13 +96,9 @@ struct StateBackup {
 /// least cost outside the ball.
 class BellmanTargets {
  public:
-  /// Follows config.generate and config.network.head; generate.workers must be a number. `domain`
-  /// and `target_network` must outlive this. `exact` may be null.
-  BellmanTargets(const Domain& domain, Evaluator& target_network, const Config& config,
-                 std::shared_ptr<const ExactLabels> exact = nullptr);
-
-  /// The columns of the examples that Start writes.
-  Schema example_schema() const { return ExampleSchema(domain_.spec(), head_); }
+  /// Follows config.network.head. `domain` must outlive this. `exact` may be null.
+  BellmanTargets(const Domain& domain, const Config& config,
+                 std::shared_ptr<const ExactLabels> exact);
 
   /// Writes the target of state i of `batch`, whose children must have estimates, to row `row` of
   /// `examples` (ExampleSchema). If rows have weights, they are 1. Thread-safe.
@@ -122,23 +111,7 @@ class BellmanTargets {
   void WriteBackup(std::span<const std::uint8_t> state, const StateBackup& backup,
                    DataBuffer& examples, std::size_t row) const;
 
-  /// Starts to label stored states, for update `update`, with the target network's current weights:
-  /// each Step of the result labels the next generate.chunk_rows rows. Row i of `states`
-  /// (StateSchema) becomes row i of `examples` (ExampleSchema). While the network evaluates the
-  /// children of some rows, the workers back up the rows before and expand the next ones. The rows
-  /// of `examples` are complete once the Step that labels the last of them has returned.
-  ///
-  /// The arguments and this must outlive the result. Only one result at a time may exist.
-  ///
-  ///   PipelinedLoop labelling = targets.Start(update, states, examples, stop);
-  ///   while (labelling.Step()) queue.Serve();
-  PipelinedLoop Start(std::int64_t update, const DataBuffer& states, DataBuffer& examples,
-                      const StopSignal& stop);
-
  private:
-  void Expand(std::int64_t update, const DataBuffer& states, RowRange range, DataBuffer& examples,
-              StateBatch& batch);
-  void WriteTargets(const StateBatch& batch, RowRange range, DataBuffer& examples) const;
   float BackUpAction(const StateBatch& batch, std::size_t i, std::size_t action) const;
 
   // backup_of(action) is the backup of an action, and has_effect(action) whether it changes the
@@ -150,11 +123,7 @@ class BellmanTargets {
 
   const Domain& domain_;
   const Head head_;
-  const std::uint64_t seed_;
-  const std::int64_t chunk_rows_;
   const std::shared_ptr<const ExactLabels> exact_;
-  tbb::task_arena arena_;
-  std::array<StateBatch, 2> batches_;  // turn i uses element i % 2
 };
 
 }  // namespace tandem

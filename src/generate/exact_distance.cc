@@ -2,17 +2,11 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "base/random.h"
 #include "base/timeline.h"
 
 namespace tandem {
-namespace {
-
-constexpr std::int64_t kBlockRows = 512;
-
-}  // namespace
 
 ExactDistanceGenerator::ExactDistanceGenerator(const Domain& domain, const Config& config,
                                                std::shared_ptr<const ExactLabels> exact)
@@ -30,15 +24,9 @@ void ExactDistanceGenerator::Fill(const FillRequest& request, DataBuffer& out,
              [&](RowRange range) { FillRange(request, range, out); });
 }
 
-// Works in blocks, so that the states stay in cache until they are encoded.
 void ExactDistanceGenerator::FillRange(const FillRequest& request, RowRange range,
                                        DataBuffer& out) const {
-  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
-  const RowRanges blocks(range.rows, kBlockRows);
-  std::vector<std::uint8_t> memory(static_cast<std::size_t>(kBlockRows) * state_size);
-  for (std::int64_t block = 0; block < blocks.size(); ++block) {
-    const auto first = static_cast<std::size_t>(range.first + blocks[block].first);
-    const Rows states(memory.data(), static_cast<std::size_t>(blocks[block].rows), state_size);
+  FillBlocks(range, domain_.spec().state_size, [&](std::size_t first, Rows states) {
     {
       const Span span(Phase::kScramble);
       for (std::size_t i = 0; i < states.size(); ++i) {
@@ -51,7 +39,7 @@ void ExactDistanceGenerator::FillRange(const FillRequest& request, RowRange rang
                              request.first_row + static_cast<std::int64_t>(first), states.size()),
                  out.column(kInputColumn).Slice(first, states.size()));
     for (std::size_t i = 0; i < states.size(); ++i) exact_->Write(states[i], out, first + i);
-  }
+  });
 }
 
 std::span<const std::uint8_t> ExactDistanceGenerator::StateOf(const FillRequest& request,

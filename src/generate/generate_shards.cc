@@ -16,7 +16,6 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "base/worker.h"
 #include "data/examples.h"
 #include "data/shard_file.h"
@@ -56,18 +55,12 @@ bool IsComplete(const fs::path& folder, std::int64_t shard) {
 void CheckRoom(const fs::path& folder, const ShardSetSpec& set,
                const std::vector<std::int64_t>& shards) {
   if (set.compression != Compression::kNone) return;
-  double needed = 0;
+  std::int64_t needed = 0;
   for (const std::int64_t shard : shards) {
-    const std::int64_t chunks = set.EndChunk(shard) - set.FirstChunk(shard);
-    needed +=
-        static_cast<double>(chunks) * static_cast<double>(set.BytesOfChunk(set.FirstChunk(shard)));
+    needed += (set.EndChunk(shard) - set.FirstChunk(shard)) *
+              static_cast<std::int64_t>(set.BytesOfChunk(set.FirstChunk(shard)));
   }
-  const auto room = static_cast<double>(fs::space(folder).available);
-  if (needed <= room) return;
-  throw InputError(fmt::format(
-      "{}: the missing shards need {}, but the disk has only {} free. Free some space, or generate "
-      "fewer examples.",
-      folder.string(), HumanBytes(needed), HumanBytes(room)));
+  RequireSpace(folder, needed);
 }
 
 // Removes unfinished shards that killed processes left behind.
@@ -108,25 +101,23 @@ std::vector<std::int64_t> ShardsToMake(const fs::path& folder, const ShardSetSpe
 
 // Throws InputError if the set would exceed a limit of readers (ParseHeader).
 void CheckSizes(const ShardSetSpec& set) {
-  if (set.num_shards() > kMaxShards) {
-    throw InputError(
-        fmt::format("the set would have {} shards, expected at most {}; use more rows per chunk "
-                    "(--chunk-rows) or more chunks per shard (--shard-chunks)",
-                    WithThousands(set.num_shards()), WithThousands(kMaxShards)));
-  }
-  if (set.num_chunks() > kMaxChunks) {
-    throw InputError(fmt::format(
-        "the set would have {} chunks, expected at most {}; use more rows per chunk (--chunk-rows)",
-        WithThousands(set.num_chunks()), WithThousands(kMaxChunks)));
-  }
-  const double chunk_bytes =
-      static_cast<double>(set.RowsOfChunk(0)) * static_cast<double>(set.schema.row_bytes());
-  if (chunk_bytes > static_cast<double>(kMaxChunkBytes)) {
-    throw InputError(fmt::format(
-        "a chunk would have {}, expected at most {}, because it is read into memory as a whole; "
-        "use fewer rows per chunk (--chunk-rows)",
-        HumanBytes(chunk_bytes), HumanBytes(static_cast<double>(kMaxChunkBytes))));
-  }
+  const auto exceeded = FindExceededLimit(set);
+  if (!exceeded) return;
+  const auto advice = [&]() -> std::string_view {
+    switch (exceeded->limit) {
+      case SetLimit::kShards:
+        return "more rows per chunk (--chunk-rows) or more chunks per shard (--shard-chunks)";
+      case SetLimit::kChunks:
+        return "more rows per chunk (--chunk-rows)";
+      case SetLimit::kShardBytes:
+        return "fewer chunks per shard (--shard-chunks)";
+      case SetLimit::kChunkBytes:
+        return "fewer rows per chunk (--chunk-rows), because a chunk is read into memory as a "
+               "whole";
+    }
+    return "";
+  };
+  throw InputError(fmt::format("the set would have {}; use {}", exceeded->text, advice()));
 }
 
 // Fills `rows` with chunk `chunk`, after it was made or replaced if it has another size.

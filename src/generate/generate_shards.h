@@ -31,8 +31,8 @@ struct GenerateProgress {
 /// One chunk is filled while a background thread compresses and writes another.
 ///
 /// `progress` is called on the calling thread. Throws InputError if the folder holds shards of a
-/// different set (the message names both), if the set would have more than kMaxShards shards or
-/// kMaxChunks chunks, or if the disk has too little free space. Throws Stopped once `stop` is
+/// different set (the message names both), or if the set would exceed a limit of readers
+/// (FindExceededLimit). Throws Error if the disk has too little free space, Stopped once `stop` is
 /// reached, and whatever generating and writing throw. An unfinished shard leaves no file behind.
 void GenerateShards(Generator& generator, const ShardSetSpec& set,
                     const std::filesystem::path& folder, ProcessRank process,

@@ -76,7 +76,7 @@ class Generator {
 /// generate.ball_radius itself.
 ///
 /// The rows are labelled unless pipeline.mode is sync_main: there the generator queries the network
-/// being trained, so its rows stay unlabelled until BellmanTargets labels them.
+/// being trained, so its rows stay unlabelled until StoredStateLabeller labels them.
 std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& config,
                                          Evaluator* network,
                                          std::shared_ptr<const ExactLabels> exact = nullptr);

@@ -11,6 +11,7 @@
 #include "generate/row_ranges.h"
 #include "search/beam_search.h"
 #include "search/expander.h"
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -21,10 +22,22 @@ std::int64_t InstancesAtOnce(const GenerateConfig& config) {
   return std::max<std::int64_t>(config.chunk_rows / config.max_scramble, 1);
 }
 
+SearchMethod MethodOf(GenerateSearch search) {
+  switch (search) {
+    case GenerateSearch::kGreedy:
+      return SearchMethod::kGreedy;
+    case GenerateSearch::kBeam:
+      return SearchMethod::kBeam;
+    case GenerateSearch::kNone:
+    case GenerateSearch::kAStar:
+      break;
+  }
+  throw Error("generate.search cannot find own solutions; this is a bug in Tandem");
+}
+
 Config ConfigOfSearch(const Config& config) {
   Config result = config;
-  const bool is_beam = config.generate.search == GenerateSearch::kBeam;
-  result.search = {.method = is_beam ? SearchMethod::kBeam : SearchMethod::kGreedy,
+  result.search = {.method = MethodOf(config.generate.search),
                    .beam_width = config.generate.search_beam_width,
                    .max_length = config.generate.search_iterations};
   return result;

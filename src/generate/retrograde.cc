@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/timeline.h"
+#include "domain/goal.h"
 #include "generate/row_ranges.h"
 #include "search/costs.h"
 #include "search/hash_set.h"
@@ -30,9 +31,7 @@ RetrogradeTable::RetrogradeTable(const Domain& domain)
         "ones. Choose another target.",
         domain.spec().name));
   }
-  std::vector<std::uint8_t> goal(static_cast<std::size_t>(domain.spec().state_size));
-  domain.WriteGoals(Rows(std::span(goal)));
-  if (!domain.Predecessors(goal, predecessors_)) {
+  if (!domain.Predecessors(GoalOf(domain), predecessors_)) {
     throw InputError(fmt::format(
         "`generate.target: retrograde`: {} cannot tell which states lead to a state, expected a "
         "puzzle whose actions have inverses, or one that overrides Predecessors. Choose another "

@@ -1,5 +1,7 @@
 #include "generate/row_ranges.h"
 
+#include <vector>
+
 #include "base/fault_point.h"
 #include "base/parallel.h"
 
@@ -17,6 +19,18 @@ void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSigna
                 }
               });
   });
+}
+
+void FillBlocks(RowRange range, std::int64_t state_size,
+                const std::function<void(std::size_t first, Rows states)>& fill) {
+  constexpr std::int64_t kBlockRows = 512;
+  const RowRanges blocks(range.rows, kBlockRows);
+  std::vector<std::uint8_t> memory(static_cast<std::size_t>(kBlockRows * state_size));
+  for (std::int64_t i = 0; i < blocks.size(); ++i) {
+    const auto [first, rows] = blocks[i];
+    fill(static_cast<std::size_t>(range.first + first),
+         Rows(memory.data(), static_cast<std::size_t>(rows), static_cast<std::size_t>(state_size)));
+  }
 }
 
 }  // namespace tandem

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "base/stop_signal.h"
+#include "tandem/rows.h"
 
 namespace tandem {
 
@@ -43,5 +44,11 @@ inline constexpr std::size_t kStatesPerTask = 64;
 /// Stopped once `stop` is reached, and whatever `fill` throws.
 void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSignal& stop,
                 const std::function<void(RowRange)>& fill);
+
+/// Calls `fill` for blocks of the rows of a range, in order, with the index of a block's first row
+/// in the fill and memory for its states, `state_size` bytes each. A block is so small that its
+/// states stay in cache until they are encoded.
+void FillBlocks(RowRange range, std::int64_t state_size,
+                const std::function<void(std::size_t first, Rows states)>& fill);
 
 }  // namespace tandem

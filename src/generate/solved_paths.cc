@@ -100,8 +100,7 @@ std::optional<SolvedPath> ReadPath(std::string_view text, const Domain& domain) 
 }  // namespace
 
 std::vector<SolvedPath> ReadSolvedPaths(const std::filesystem::path& file, const Domain& domain) {
-  RequireNoPipe(file);
-  std::istringstream in(ReadText(file));
+  std::istringstream in(WithoutByteOrderMark(ReadFile(file)));
   std::vector<SolvedPath> paths;
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {

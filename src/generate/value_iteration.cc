@@ -63,7 +63,7 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
       labelled_(!LabelsWhenTraining(config.pipeline.mode)),
       schema_(labelled_ ? ExampleSchema(domain.spec(), config) : StateSchema(domain.spec())),
       exact_(std::move(exact)),
-      targets_(domain, network, config, exact_),
+      targets_(domain, config, exact_),
       arena_(static_cast<int>(*config.generate.workers)),
       groups_{Group(domain, network, BallOf(exact_)), Group(domain, network, BallOf(exact_))} {}
 

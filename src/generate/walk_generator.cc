@@ -9,11 +9,6 @@
 #include "base/timeline.h"
 
 namespace tandem {
-namespace {
-
-constexpr std::int64_t kBlockRows = 512;
-
-}  // namespace
 
 // Iterates over the prefixes that become rows, in the order of the rows.
 class WalkGenerator::Prefixes {
@@ -68,23 +63,18 @@ void WalkGenerator::Fill(const FillRequest& request, DataBuffer& out, const Stop
              [&](RowRange range) { FillRange(request, range, out); });
 }
 
-// Works in blocks, so that walking and encoding are timed separately while states stay in cache.
+// Works in blocks, so that walking and encoding are timed separately.
 void WalkGenerator::FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const {
-  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
-  const RowRanges blocks(range.rows, kBlockRows);
-  std::vector<std::uint8_t> memory(static_cast<std::size_t>(kBlockRows) * state_size);
-  std::vector<Action> memory_of_actions(static_cast<std::size_t>(kBlockRows));
+  std::vector<Action> actions;
   Prefixes prefixes(*this, request.update, request.first_row + range.first);
-  for (std::int64_t i = 0; i < blocks.size(); ++i) {
-    const auto first = static_cast<std::size_t>(range.first + blocks[i].first);
-    const Rows states(memory.data(), static_cast<std::size_t>(blocks[i].rows), state_size);
-    const std::span<Action> actions = std::span(memory_of_actions).first(states.size());
+  FillBlocks(range, domain_.spec().state_size, [&](std::size_t first, Rows states) {
+    actions.resize(states.size());
     Walk(prefixes, request, states, actions, first, out);
     if (exact_ != nullptr) PlaceAnchors(request, states, first);
     const Span span(Phase::kWrite);
     EncodeInputs(domain_, states, actions, out.column(kInputColumn).Slice(first, states.size()));
     if (exact_ != nullptr) WriteExact(states, first, out);
-  }
+  });
 }
 
 // Corrects the labels of states in the ball. A goal outside would have the wrong label of its walk.

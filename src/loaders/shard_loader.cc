@@ -23,15 +23,11 @@ std::vector<TensorSpec> SlotTensors(const ShardSetSpec& set) {
           {.type = at::kInt, .sizes = {set.RowsOfChunk(0)}}};
 }
 
-// Column `index` of the chunk in `memory`.
-at::Tensor ColumnIn(const at::Tensor& memory, const Schema& schema, std::size_t index,
-                    std::int64_t rows) {
-  const Column& column = schema.columns[index];
-  const auto first = static_cast<std::int64_t>(
-      DataBuffer::OffsetOf(index, schema, static_cast<std::size_t>(rows)));
-  return memory.narrow(0, first, rows * static_cast<std::int64_t>(column.row_bytes()))
-      .view(ScalarTypeOf(column.type))
-      .view({rows, static_cast<std::int64_t>(column.width)});
+// The rows of chunk `chunk`, which are in `bytes`, a slot's memory.
+DataBuffer RowsIn(std::span<std::byte> bytes, Memory memory, const ShardSetSpec& set,
+                  std::int64_t chunk) {
+  return {set.schema, static_cast<std::size_t>(set.RowsOfChunk(chunk)),
+          Storage{.bytes = bytes, .owner = {nullptr, nullptr}, .memory = memory}};
 }
 
 void CheckReadable(const ShardSet& set, ChunkReading reading) {
@@ -98,19 +94,19 @@ void ShardLoader::TakeChunk() {
   if (stages_ == nullptr) StartStages();
   const ShardPipeline::Item taken = stages_->Take();
   CountSkipped(taken.step);
-  const ShardSetSpec& spec = set_.spec();
-  const std::int64_t rows = spec.RowsOfChunk(order_.ChunkOf(taken.step));
   TransferSlot& slot = *slots_[taken.slot];
   slot.AwaitCopy();
-  const auto column = [&](std::size_t index) {
-    return ColumnIn(slot.device(kChunk), spec.schema, index, rows);
-  };
+  const at::Tensor& memory = slot.device(kChunk);
+  const DataBuffer rows = RowsIn({static_cast<std::byte*>(memory.data_ptr()), memory.nbytes()},
+                                 Memory::kDevice, set_.spec(), order_.ChunkOf(taken.step));
+  const auto column = [&](std::size_t index) { return ColumnTensor(rows, index, memory.device()); };
+  const at::Tensor& order = slot.device(kOrder);
   current_ =
       Current{.slot = taken.slot,
               .rows = {.inputs = column(kInputColumn),
                        .targets = column(kTargetColumn),
-                       .weights = HasWeights(spec.schema) ? column(kWeightColumn) : at::Tensor(),
-                       .order = slot.device(kOrder).narrow(0, 0, rows),
+                       .weights = HasWeights(rows.schema()) ? column(kWeightColumn) : at::Tensor(),
+                       .order = order.narrow(0, 0, static_cast<std::int64_t>(rows.rows())),
                        .next = std::exchange(first_row_, 0)}};
   next_step_ = taken.step + 1;
 }
@@ -135,7 +131,8 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
   const Stopwatch watch;
   try {
     set_.Read(chunk, slots_[slot]->host(kChunk), config_.reading);
-    CheckRows(chunk, slots_[slot]->host(kChunk));
+    CheckExamples(RowsIn(slots_[slot]->host(kChunk), Memory::kHost, set_.spec(), chunk),
+                  input_depth_, fmt::format("chunk {} of {}", chunk, set_.folder().string()));
   } catch (const DamagedShard& damage) {
     if (config_.on_damage == OnDamage::kStop) throw;
     // Report a missing shard once, not for each of its chunks.
@@ -154,24 +151,6 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
   disk_.bytes += set_.StoredBytes(chunk);
   disk_.seconds += watch.Seconds();
   return true;
-}
-
-void ShardLoader::CheckRows(std::int64_t chunk, std::span<const std::byte> memory) const {
-  const Schema& schema = set_.spec().schema;
-  const auto rows = static_cast<std::size_t>(set_.spec().RowsOfChunk(chunk));
-  const auto start_of = [&](std::size_t column) {
-    return memory.data() + DataBuffer::OffsetOf(column, schema, rows);
-  };
-  const ConstRows inputs(reinterpret_cast<const std::uint8_t*>(start_of(kInputColumn)), rows,
-                         schema.columns[kInputColumn].row_bytes());
-  const std::string where = fmt::format("chunk {} of {}", chunk, set_.folder().string());
-  const auto floats_in = [&](std::size_t column) {
-    return std::span(reinterpret_cast<const float*>(start_of(column)),
-                     rows * schema.columns[column].width);
-  };
-  CheckInputs(inputs, input_depth_, where);
-  CheckTargets(inputs, floats_in(kTargetColumn), where);
-  if (HasWeights(schema)) CheckWeights(inputs, floats_in(kWeightColumn), where);
 }
 
 void ShardLoader::Transfer(std::int64_t step, std::size_t slot) {

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -66,7 +65,6 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
 
   bool Load(std::int64_t step, std::size_t slot) override;
   void Transfer(std::int64_t step, std::size_t slot) override;
-  void CheckRows(std::int64_t chunk, std::span<const std::byte> memory) const;
   std::optional<Batch> TakeRows(std::int64_t most, std::int64_t update) override;
   void StartStages();
   void TakeChunk();

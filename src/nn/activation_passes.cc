@@ -2,13 +2,12 @@
 
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "nn/simd_dispatch.h"
 
 namespace tandem {
 namespace {
-
-constexpr float kEpsilon = 1e-5F;  // Dense::kEpsilon
 
 // ReLU (slope 0) and leaky ReLU.
 struct PiecewiseLinear {
@@ -86,7 +85,7 @@ TANDEM_INLINE void Forward(const ActivateRows<T>& p, const Function function) {
     float squares = 0;
 #pragma omp simd reduction(+ : squares)
     for (std::int64_t c = 0; c < width; ++c) squares += (z[c] - mean) * (z[c] - mean);
-    const float inverse = 1 / std::sqrt(squares / n + kEpsilon);
+    const float inverse = 1 / std::sqrt(squares / n + p.layer.epsilon);
     p.inverse_deviation[r] = inverse;
 #pragma omp simd
     for (std::int64_t c = 0; c < width; ++c) {
@@ -136,10 +135,18 @@ TANDEM_INLINE void Backward(const ActivateRowsBackward<T>& p, const Function fun
   }
 }
 
-// The slope below 0 of a layer's activation, which is not SiLU.
-TANDEM_INLINE float SlopeOf(const HiddenLayer& layer) {
-  if (layer.linear) return 1;
-  return layer.activation == Activation::kRelu ? 0 : 0.01F;
+// The slope below 0 of a layer's activation, or nothing for SiLU.
+TANDEM_INLINE std::optional<float> SlopeOf(const HiddenLayer& layer) {
+  if (layer.linear) return 1.0F;
+  switch (layer.activation) {
+    case Activation::kRelu:
+      return 0.0F;
+    case Activation::kLeakyRelu:
+      return static_cast<float>(kLeakySlope);
+    case Activation::kSilu:
+      break;
+  }
+  return std::nullopt;
 }
 
 template <class Function>
@@ -160,7 +167,7 @@ TANDEM_INLINE void Forward(const ActivateSums& p, const Function function) {
         const float z = static_cast<float>(sums[c]) * unit_scale[c] + bias[c];
         squares += z * z;
       }
-      inverse = 1 / std::sqrt(squares / static_cast<float>(width) + kEpsilon);
+      inverse = 1 / std::sqrt(squares / static_cast<float>(width) + p.layer.epsilon);
     }
 #pragma omp simd
     for (std::int64_t c = 0; c < width; ++c) {
@@ -174,29 +181,32 @@ TANDEM_INLINE void Forward(const ActivateSums& p, const Function function) {
 
 template <class T>
 TANDEM_INLINE void Run(const ActivateRows<T>& p) {
-  if (p.layer.activation == Activation::kSilu && !p.layer.linear) {
+  const std::optional<float> slope = SlopeOf(p.layer);
+  if (!slope) {
     p.skip != nullptr ? Forward<T, Silu, true>(p, {}) : Forward<T, Silu, false>(p, {});
     return;
   }
-  const PiecewiseLinear linear{SlopeOf(p.layer)};
+  const PiecewiseLinear linear{*slope};
   p.skip != nullptr ? Forward<T, PiecewiseLinear, true>(p, linear)
                     : Forward<T, PiecewiseLinear, false>(p, linear);
 }
 
 template <class T>
 TANDEM_INLINE void Run(const ActivateRowsBackward<T>& p) {
-  if (p.layer.activation == Activation::kSilu && !p.layer.linear) {
+  const std::optional<float> slope = SlopeOf(p.layer);
+  if (!slope) {
     p.skip != nullptr ? Backward<T, Silu, true>(p, {}) : Backward<T, Silu, false>(p, {});
     return;
   }
-  const PiecewiseLinear linear{SlopeOf(p.layer)};
+  const PiecewiseLinear linear{*slope};
   p.skip != nullptr ? Backward<T, PiecewiseLinear, true>(p, linear)
                     : Backward<T, PiecewiseLinear, false>(p, linear);
 }
 
 TANDEM_INLINE void Run(const ActivateSums& p) {
-  if (p.layer.activation == Activation::kSilu && !p.layer.linear) return Forward(p, Silu{});
-  Forward(p, PiecewiseLinear{SlopeOf(p.layer)});
+  const std::optional<float> slope = SlopeOf(p.layer);
+  if (!slope) return Forward(p, Silu{});
+  Forward(p, PiecewiseLinear{*slope});
 }
 
 TANDEM_INLINE void Run(const ColumnMoments& p) {

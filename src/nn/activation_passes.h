@@ -19,6 +19,7 @@ struct HiddenLayer {
   Activation activation;
   bool linear;                        ///< no activation
   const float *bias, *scale, *shift;  ///< (width)
+  float epsilon;                      ///< of the normalisation, as Dense::kEpsilon
 };
 
 /// The bias, the normalisation, the residual connection and the activation of a hidden layer.

@@ -16,6 +16,7 @@ AutogradStep::AutogradStep(Network& net, const TrainingConfig& config, c10::Devi
       one_hot_(net.spec().input, bf16_ ? at::kBFloat16 : at::kFloat, device) {
   if (GathersInTraining(config, net.spec().input, device)) {
     gathered_.emplace(net.spec().input, device);
+    resnet_ = &dynamic_cast<ResNetFC&>(net);
   }
 }
 
@@ -55,7 +56,7 @@ at::Tensor AutogradStep::Loss(const at::Tensor& inputs, const at::Tensor& target
   at::Tensor outputs;
   {
     const ScopedAutocast autocast(device_.type(), bf16_);
-    outputs = gathered_ ? net_.ForwardGathered(inputs, *gathered_)
+    outputs = gathered_ ? resnet_->ForwardGathered(inputs, *gathered_)
                         : ForwardChecked(net_, one_hot_(inputs));
   }
   return loss_.Differentiable(outputs, targets, weights);

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "nn/gradient_step.h"
 #include "nn/network.h"
+#include "nn/resnet_fc.h"
 #include "nn/training_loss.h"
 
 namespace tandem {
@@ -18,7 +19,8 @@ namespace tandem {
 /// In bf16, the forward pass runs under autocast.
 class AutogradStep final : public GradientStep {
  public:
-  /// `net` must be on `device` and outlive the step.
+  /// `net` must be on `device` and outlive the step. Only the first layer of a ResNetFC can be
+  /// gathered.
   AutogradStep(Network& net, const TrainingConfig& config, c10::Device device);
 
   at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
@@ -36,6 +38,7 @@ class AutogradStep final : public GradientStep {
   const TrainingLoss loss_;
   const OneHot one_hot_;
   std::optional<GatheredFeatures> gathered_;  // unset if the first layer is a product
+  ResNetFC* resnet_ = nullptr;                // the network if its first layer is gathered
 };
 
 }  // namespace tandem

@@ -58,7 +58,10 @@ void CheckDeepXubeHas(const NetworkConfig& network) {
     refuse(fmt::format("network.stem_width: {}", network.stem_width),
            "DeepXube's resnet_fc has one layer before its blocks.");
   }
-  if (network.norm == Norm::kRms) refuse("network.norm: rms", "DeepXube has no RMSNorm.");
+  if (network.norm != Norm::kNone && network.norm != Norm::kBatch && network.norm != Norm::kLayer) {
+    refuse(fmt::format("network.norm: {}", NameOf(kNorms, network.norm)),
+           "DeepXube has no such normalisation.");
+  }
   if (network.activation != Activation::kRelu) {
     refuse(fmt::format("network.activation: {}", NameOf(kActivations, network.activation)),
            "DeepXube's resnet_fc uses ReLU.");
@@ -72,17 +75,13 @@ void CheckDeepXubeHas(const NetworkConfig& network) {
 }
 
 // Weight and bias in fp64, with batch normalisation folded into them.
-std::pair<at::Tensor, at::Tensor> Folded(NamedTensors& tensors, const std::string& name,
-                                         Norm norm) {
-  at::Tensor weight = tensors.Take(name + ".weight").to(at::kDouble);
-  at::Tensor bias = tensors.Take(name + ".bias").to(at::kDouble);
-  if (norm == Norm::kBatch) {
-    const auto take = [&](const char* part) { return tensors.Take(name + part).to(at::kDouble); };
-    const at::Tensor scale = take(".norm_weight") / (take(".running_var") + Dense::kEpsilon).sqrt();
-    weight = weight * scale.unsqueeze(1);
-    bias = (bias - take(".running_mean")) * scale + take(".norm_bias");
-  }
-  return {weight, bias};
+DenseTensors Folded(NamedTensors& tensors, const std::string& name, Norm norm) {
+  const auto take = [&](const char* part) { return tensors.Take(name + part).to(at::kDouble); };
+  DenseTensors layer{.weight = take(".weight"), .bias = take(".bias")};
+  if (norm != Norm::kBatch) return layer;
+  layer.norm_weight = take(".norm_weight");
+  layer.norm_bias = take(".norm_bias");
+  return FoldBatchNorm(layer, take(".running_mean"), take(".running_var"));
 }
 
 void AddNorm(StateDict& to, const std::string& layer, Norm norm, NamedTensors* from,
@@ -172,8 +171,8 @@ DeepXubeNetwork ToDeepXube(const StateDict& state, const NetworkSpec& spec,
   const c10::NoGradGuard no_grad;
   NamedTensors tensors(state);
   const LayerShape first = LayerShapes(spec).front();
-  const auto folded = Folded(tensors, first.name, first.norm);
-  const auto [weight, bias] = ToTheirFeatures(folded.first, folded.second, puzzle);
+  const DenseTensors folded = Folded(tensors, first.name, first.norm);
+  const auto [weight, bias] = ToTheirFeatures(folded.weight, folded.bias, puzzle);
 
   DeepXubeNetwork result;
   StateDict& to = result.state;

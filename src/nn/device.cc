@@ -4,7 +4,6 @@
 #include <ATen/ops/empty.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <optional>
 #include <string>
@@ -180,32 +179,6 @@ std::string WhyNoDevice(std::string_view name, const Gpus& gpus) {
     return fmt::format("`device: {}`: {}; use `device: cpu` or `device: auto`", name, gpus.missing);
   }
   return fmt::format("`device: {}`: this machine has only {}", name, Available(gpus));
-}
-
-KernelTrace::KernelTrace() {
-  namespace profiler = torch::profiler::impl;
-  profiler::ExperimentalConfig experimental;
-  experimental.profile_all_threads = true;  // the generator evaluates on its own thread
-  const profiler::ProfilerConfig config(
-      profiler::ProfilerState::KINETO, /*report_input_shapes=*/false, /*profile_memory=*/false,
-      /*with_stack=*/false, /*with_flops=*/false, /*with_modules=*/false, experimental);
-  const std::set<profiler::ActivityType> activities = {profiler::ActivityType::CUDA};
-  torch::autograd::profiler::prepareProfiler(config, activities);
-  torch::autograd::profiler::enableProfiler(config, activities);
-}
-
-KernelTrace::~KernelTrace() {
-  if (!recording_) return;
-  try {
-    torch::autograd::profiler::disableProfiler();
-  } catch (const c10::Error&) {
-    // The device has failed, and the run already ends with that error.
-  }
-}
-
-void KernelTrace::Save(const std::filesystem::path& path) {
-  recording_ = false;
-  torch::autograd::profiler::disableProfiler()->save(path.string());
 }
 
 }  // namespace tandem

@@ -10,12 +10,6 @@
 
 namespace tandem {
 
-/// DenseTensors are tensors for the parameters of a Dense, in their shapes: the parameters, their
-/// gradients or copies of them. Those of parameters that the layer lacks are undefined.
-struct DenseTensors {
-  at::Tensor weight, bias, norm_weight, norm_bias;
-};
-
 /// FlatParameters moves the parameters of a network into one block of memory, in which they follow
 /// each other, so that one call of the optimizer steps all of them. Their gradients, and copies of
 /// them in bf16, are blocks in the same order. The weights of the first layer are stored by

@@ -1,28 +1,23 @@
 #include "nn/fused_copy.h"
 
 #include <ATen/ops/empty.h>
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 #include <vector>
 
-#include "base/text.h"
 #include "nn/activation_passes.h"
 #include "nn/aligned_vector.h"
 #include "nn/block_products.h"
 #include "nn/first_layer_tables.h"
-#include "nn/fused_support.h"
+#include "nn/folded_layers.h"
 #include "nn/int8_weights.h"
 #include "nn/quantize_passes.h"
 #include "nn/region_failure.h"
 #include "nn/resnet_fc.h"
-#include "nn/resnet_fc_copy.h"
-#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -34,9 +29,9 @@ class FusedCopy final : public NetworkCopy {
   explicit FusedCopy(const NetworkSpec& spec)
       : input_(spec.input),
         outputs_(spec.outputs),
-        weights_(spec, Unpacked(), c10::kCPU),
+        weights_(spec, at::kFloat, /*gathers=*/true, c10::kCPU),
         tables_(spec.input, LayerShapes(spec).front().out) {
-    AddLayers(spec);
+    AddLayers(spec.layers.activation);
   }
 
   void Load(const Network& net) override { weights_.Load(net); }
@@ -78,11 +73,6 @@ class FusedCopy final : public NetworkCopy {
   static constexpr bool kAddsIntegers = std::is_same_v<T, Bf16>;
   using Entry = std::conditional_t<kAddsIntegers, std::int16_t, float>;
 
-  // Of the weights from which the operands of products are made.
-  static InferenceConfig Unpacked() {
-    return {.precision = Precision::kFp32, .first_layer = FirstLayer::kGather};
-  }
-
   struct Layer {
     HiddenLayer shape = {};  // its pointers are those of the tensors
     std::int64_t in = 0;
@@ -104,7 +94,7 @@ class FusedCopy final : public NetworkCopy {
     AlignedVector<std::int32_t> sums;
   };
 
-  void AddLayers(const NetworkSpec& spec);
+  void AddLayers(Activation activation);
   void Pack();
   void PackLayer(std::size_t number);
   void AddTiles(std::size_t threads);
@@ -116,10 +106,8 @@ class FusedCopy final : public NetworkCopy {
 
   const InputLayout input_;
   const std::int64_t outputs_;
-  ResNetFCCopy weights_;
-  StateDict state_;  // of weights_
+  FoldedLayers weights_;  // from which the operands of products are made
   AlignedVector<float> ones_, zeros_;
-  at::Tensor output_weight_, output_bias_;
   std::int64_t widest_ = 0;
 
   std::vector<Layer> layers_;  // the hidden layers
@@ -130,47 +118,39 @@ class FusedCopy final : public NetworkCopy {
 };
 
 template <class T, class Weight>
-void FusedCopy<T, Weight>::AddLayers(const NetworkSpec& spec) {
-  state_ = weights_.State();
-  std::size_t next = 0;  // tensors are in the order weight, bias, norm_weight, norm_bias
-  const auto take = [&] { return state_.at(next++).second; };
-  const std::vector<LayerShape> shapes = LayerShapes(spec);
+void FusedCopy<T, Weight>::AddLayers(Activation activation) {
+  const std::vector<LayerShape>& shapes = weights_.shapes();
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) widest_ = std::max(widest_, shapes[i].out);
   ones_.assign(Size(widest_), 1);
   zeros_.assign(Size(widest_), 0);
+  const auto or_else = [](const at::Tensor& parameter, const AlignedVector<float>& missing) {
+    return parameter.defined() ? parameter.const_data_ptr<float>() : missing.data();
+  };
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
     const LayerShape& shape = shapes[i];
-    const Norm norm = shape.norm == Norm::kBatch ? Norm::kNone : shape.norm;  // it is folded
-    const at::Tensor weight = take();
-    const auto* bias = take().template const_data_ptr<float>();
-    const auto* scale =
-        norm == Norm::kNone ? ones_.data() : take().template const_data_ptr<float>();
-    const auto* shift =
-        norm == Norm::kLayer ? take().template const_data_ptr<float>() : zeros_.data();
+    const DenseTensors& tensors = weights_[i];
     layers_.push_back({.shape = {.width = shape.out,
-                                 .norm = norm,
-                                 .activation = spec.layers.activation,
+                                 .norm = shape.norm,
+                                 .activation = activation,
                                  .linear = shape.linear,
-                                 .bias = bias,
-                                 .scale = scale,
-                                 .shift = shift},
+                                 .bias = tensors.bias.const_data_ptr<float>(),
+                                 .scale = or_else(tensors.norm_weight, ones_),
+                                 .shift = or_else(tensors.norm_bias, zeros_),
+                                 .epsilon = static_cast<float>(Dense::kEpsilon)},
                        .in = shape.in,
                        .adds_skip = shape.adds_skip,
-                       .weight = weight});
+                       .weight = tensors.weight});
   }
   if (HiddenLayer& first = layers_.front().shape; kAddsIntegers && first.norm == Norm::kLayer) {
     first.bias = tables_.Centre(first.bias);
     first.norm = Norm::kRms;
   }
-  output_weight_ = take();
-  output_bias_ = take();
 }
 
 // Packs the weights if they were written, through Load or State, since they were last packed.
 template <class T, class Weight>
 void FusedCopy<T, Weight>::Pack() {
-  std::int64_t version = 0;
-  for (const auto& [name, tensor] : state_) version += static_cast<std::int64_t>(tensor._version());
+  const std::int64_t version = weights_.Version();
   if (version == packed_version_) return;
   for (std::size_t i = 0; i < layers_.size(); ++i) PackLayer(i);
   packed_version_ = version;
@@ -253,12 +233,13 @@ void FusedCopy<T, Weight>::RunTile(std::int64_t rows, const std::uint8_t* bytes,
     Activate(layer, rows, tile.z.data(), layer.adds_skip ? tile.x[(i - 2) % 3].data() : nullptr,
              tile, tile.x[i % 3].data());
   }
+  const DenseTensors& output = weights_[layers_.size()];
   RunPass(OutputRows<T>{.rows = rows,
                         .width = layers_.back().shape.width,
                         .outputs = outputs_,
                         .x = tile.x[(layers_.size() - 1) % 3].data(),
-                        .weight = output_weight_.template const_data_ptr<float>(),
-                        .bias = output_bias_.template const_data_ptr<float>(),
+                        .weight = output.weight.const_data_ptr<float>(),
+                        .bias = output.bias.const_data_ptr<float>(),
                         .y = outputs});
 }
 
@@ -292,35 +273,7 @@ void FusedCopy<T, Weight>::Multiply(const Layer& layer, std::int64_t rows, const
   }
 }
 
-// Returns why MakeFusedCopy cannot make the copy, or "".
-std::string WhyNotCopied(const NetworkSpec& spec, Precision precision, c10::Device device) {
-  if (std::string why = WhyNotFused(spec.layers, precision, device); !why.empty()) return why;
-  if (precision != Precision::kInt8) return "";
-  const std::vector<LayerShape> shapes = LayerShapes(spec);
-  for (std::size_t i = 1; i + 1 < shapes.size(); ++i) {  // the first and the last are not in int8
-    if (shapes[i].in > Int8Weights::kMostInputs) {
-      return fmt::format("in int8 a hidden layer adds up at most {} inputs, and {} has {}",
-                         WithThousands(Int8Weights::kMostInputs), shapes[i].name,
-                         WithThousands(shapes[i].in));
-    }
-  }
-  return "";
-}
-
 }  // namespace
-
-bool UsesFusedCopy(const NetworkSpec& spec, const InferenceConfig& config, c10::Device device) {
-  if (config.forward == InferenceForward::kOperators) return false;
-  const std::string why = WhyNotCopied(spec, config.precision, device);
-  if (why.empty()) return true;
-  const bool may_decline = config.forward == InferenceForward::kAuto;
-  if (may_decline && config.precision != Precision::kInt8) return false;
-  throw InputError(fmt::format(
-      "`inference.forward: {}` with `inference.precision: {}`: {}. Set inference.forward to "
-      "operators and inference.precision to auto",
-      NameOf(kInferenceForwards, config.forward), NameOf(kInferencePrecisions, config.precision),
-      why));
-}
 
 std::unique_ptr<NetworkCopy> MakeFusedCopy(const NetworkSpec& spec, Precision precision) {
   switch (precision) {

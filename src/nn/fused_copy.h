@@ -2,7 +2,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/Device.h>
 
 #include <memory>
 
@@ -10,10 +9,6 @@
 #include "nn/network.h"
 
 namespace tandem {
-
-/// Whether `inference.forward` selects the copy that MakeFusedCopy makes. Throws InputError if it
-/// must, but WhyNotFused says that it cannot, or sums in int8 could overflow.
-bool UsesFusedCopy(const NetworkSpec& spec, const InferenceConfig& config, c10::Device device);
 
 /// Makes a copy of a ResNetFC that takes tiles of 64 rows through the whole network while they are
 /// in the cache of one core, as the fused step (MakeFusedStep) does in training. The first layer is
@@ -30,7 +25,8 @@ bool UsesFusedCopy(const NetworkSpec& spec, const InferenceConfig& config, c10::
 /// of their input in common, as the children of a state often do. Whole numbers give the same sums
 /// either way.
 ///
-/// A row's outputs have the same bits in any batch, on any number of threads.
+/// A row's outputs have the same bits in any batch, on any number of threads. WhyNotFused must be
+/// empty.
 std::unique_ptr<NetworkCopy> MakeFusedCopy(const NetworkSpec& spec, Precision precision);
 
 }  // namespace tandem

@@ -14,7 +14,7 @@ FusedLayers<T>::FusedLayers(const ResNetFC& net, const FlatParameters& parameter
     : depth_(net.spec().input.depth) {
   const std::vector<DenseTensors> values = parameters.ByLayer(parameters.values());
   const std::vector<DenseTensors> gradients = parameters.ByLayer(parameters.gradients());
-  const std::vector<LayerShape> shapes = LayerShapes(net.spec());
+  const std::vector<LayerShape>& shapes = net.shapes();
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) widest_ = std::max(widest_, shapes[i].out);
   ones_.assign(static_cast<std::size_t>(widest_), 1);
   zeros_.assign(static_cast<std::size_t>(widest_), 0);
@@ -33,7 +33,8 @@ FusedLayers<T>::FusedLayers(const ResNetFC& net, const FlatParameters& parameter
                                   .linear = shape.linear,
                                   .bias = or_else(values[i].bias, zeros_),
                                   .scale = or_else(values[i].norm_weight, ones_),
-                                  .shift = or_else(values[i].norm_bias, zeros_)},
+                                  .shift = or_else(values[i].norm_bias, zeros_),
+                                  .epsilon = static_cast<float>(Dense::kEpsilon)},
                         .in = shape.in,
                         .adds_skip = shape.adds_skip,
                         .weight = values[i].weight.template const_data_ptr<float>(),

@@ -57,6 +57,8 @@ class FusedStep final : public GradientStep {
     return mean_loss_;
   }
 
+  FlatParameters* flat() override { return &parameters_; }
+
  private:
   void Reserve(std::int64_t rows);
   double Run(const BatchPart& part);

@@ -1,4 +1,4 @@
-// The gradient step of resnet_fc on a CPU without autograd.
+// The gradient step of ResNetFC on a CPU without autograd.
 #pragma once
 
 #include <memory>

@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "base/text.h"
 #include "nn/bf16.h"
 #include "nn/block_products.h"
+#include "nn/int8_weights.h"
+#include "nn/resnet_fc.h"
 
 namespace tandem {
 namespace {
@@ -26,14 +31,61 @@ bool HasProducts(Precision precision) {
   return HasBlocks<float, float, float>(0, 0, 0);
 }
 
+// The passes know these. A new value is refused until they know it too.
+bool HasPasses(Norm norm) {
+  switch (norm) {
+    case Norm::kNone:
+    case Norm::kBatch:
+    case Norm::kLayer:
+    case Norm::kRms:
+      return true;
+  }
+  return false;
+}
+
+bool HasPasses(Activation activation) {
+  switch (activation) {
+    case Activation::kRelu:
+    case Activation::kLeakyRelu:
+    case Activation::kSilu:
+      return true;
+  }
+  return false;
+}
+
+// The first and the last layer are not in int8.
+std::string WhyNotInInt8(const NetworkConfig& network) {
+  const std::vector<LayerShape> shapes = LayerShapes({.layers = network});
+  for (std::size_t i = 1; i + 1 < shapes.size(); ++i) {
+    if (shapes[i].in > Int8Weights::kMostInputs) {
+      return fmt::format("in int8 a hidden layer adds up at most {} inputs, and {} has {}",
+                         WithThousands(Int8Weights::kMostInputs), shapes[i].name,
+                         WithThousands(shapes[i].in));
+    }
+  }
+  return "";
+}
+
 }  // namespace
+
+std::string WhyNoPasses(const NetworkConfig& network) {
+  if (!IsFullyConnected(network.kind)) return "it computes resnet_fc and mlp only";
+  if (!HasPasses(network.norm)) {
+    return fmt::format("it does not compute network.norm {}", NameOf(kNorms, network.norm));
+  }
+  if (!HasPasses(network.activation)) {
+    return fmt::format("it does not compute network.activation {}",
+                       NameOf(kActivations, network.activation));
+  }
+  return "";
+}
 
 bool HasHiddenProducts(const NetworkConfig& network) {
   return network.stem_width > 0 || network.blocks > 0;
 }
 
 std::string WhyNotFused(const NetworkConfig& network, Precision precision, c10::Device device) {
-  if (network.kind != kResNetFc) return "it computes networks of kind resnet_fc only";
+  if (std::string why = WhyNoPasses(network); !why.empty()) return why;
   if (!device.is_cpu()) return "it runs on CPUs only";
   if (precision == Precision::kBf16 && (network.width % 2 != 0 || network.stem_width % 2 != 0)) {
     return "in bf16 it needs even network.width and network.stem_width";
@@ -42,7 +94,7 @@ std::string WhyNotFused(const NetworkConfig& network, Precision precision, c10::
     return fmt::format("LibTorch has no {} products of small blocks for this CPU",
                        NameOf(kInferencePrecisions, precision));
   }
-  return "";
+  return precision == Precision::kInt8 ? WhyNotInInt8(network) : "";
 }
 
 }  // namespace tandem

@@ -10,7 +10,11 @@
 
 namespace tandem {
 
-/// Whether a network of kind resnet_fc multiplies the activations of a hidden layer by a matrix of
+/// Says why the passes between the products of hidden layers (activation_passes.h, forward_pass.h)
+/// cannot compute a network; empty if they can. The fused and the tensor step and copies need them.
+std::string WhyNoPasses(const NetworkConfig& network);
+
+/// Whether a fully connected network multiplies the activations of a hidden layer by a matrix of
 /// another. A single hidden layer is gathered from the input.
 bool HasHiddenProducts(const NetworkConfig& network);
 

@@ -12,6 +12,8 @@
 
 namespace tandem {
 
+class FlatParameters;
+
 /// GradientStep computes the loss of a batch and the gradients of all parameters of a network.
 class GradientStep {
  public:
@@ -25,6 +27,10 @@ class GradientStep {
   /// (CheckInputs).
   virtual at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                                   const at::Tensor& weights) = 0;
+
+  /// The block into which the step moved the parameters, and that of the gradients that it sets;
+  /// null if it moves none.
+  virtual FlatParameters* flat() { return nullptr; }
 };
 
 /// Returns why `step` cannot train a network in `precision` on a device; empty if it can.

@@ -21,12 +21,24 @@ TANDEM_PASS_INLINE void Activate(Activation activation, float (&u)[V]) {
       for (int i = 0; i < V; ++i) u[i] = u[i] < 0 ? 0 : u[i];
       break;
     case Activation::kLeakyRelu:
-      for (int i = 0; i < V; ++i) u[i] = u[i] < 0 ? 0.01F * u[i] : u[i];
+      for (int i = 0; i < V; ++i) u[i] = u[i] < 0 ? static_cast<float>(kLeakySlope) * u[i] : u[i];
       break;
     case Activation::kSilu:
       for (int i = 0; i < V; ++i) u[i] *= Sigmoid(u[i]);
       break;
   }
+}
+
+// Whether the derivative depends on more of u than its sign, which the result has too.
+TANDEM_PASS_INLINE bool SlopeNeedsInput(Activation activation) {
+  switch (activation) {
+    case Activation::kRelu:
+    case Activation::kLeakyRelu:
+      return false;
+    case Activation::kSilu:
+      return true;
+  }
+  return true;
 }
 
 // Multiplies each gradient by the derivative at u. ReLU and leaky ReLU need only the sign of u,
@@ -39,7 +51,7 @@ TANDEM_PASS_INLINE void TimesSlope(Activation activation, const float (&u)[V],
       for (int i = 0; i < V; ++i) gradient[i] = u[i] <= 0 ? 0 : gradient[i];
       break;
     case Activation::kLeakyRelu:
-      for (int i = 0; i < V; ++i) gradient[i] *= u[i] <= 0 ? 0.01F : 1;
+      for (int i = 0; i < V; ++i) gradient[i] *= u[i] <= 0 ? static_cast<float>(kLeakySlope) : 1;
       break;
     case Activation::kSilu:
       for (int i = 0; i < V; ++i) {
@@ -82,7 +94,7 @@ struct LayerRows {
   // Whether the slope of the activation is that of its input, which is computed again, or else
   // taken from its result.
   TANDEM_PASS_INLINE bool slope_needs_input() const {
-    return !linear && (activation == Activation::kSilu || (z != nullptr && skip == nullptr));
+    return !linear && (pass::SlopeNeedsInput(activation) || (z != nullptr && skip == nullptr));
   }
   TANDEM_PASS_INLINE bool slope_needs_result() const { return !linear && !slope_needs_input(); }
 

@@ -22,6 +22,12 @@ void Append(std::vector<at::Tensor>& all, const StateDict& own) {
 
 }  // namespace
 
+StateDict CloneOf(const StateDict& state) {
+  StateDict clone;
+  for (const auto& [name, tensor] : state) clone.emplace_back(name, tensor.detach().clone());
+  return clone;
+}
+
 StateDict Module::named_parameters() const {
   StateDict all = parameters_;
   for (const Part& part : parts_) Append(all, part.name, part.module->named_parameters());

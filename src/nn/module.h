@@ -15,6 +15,9 @@ namespace tandem {
 /// buffers, then children.
 using StateDict = std::vector<std::pair<std::string, at::Tensor>>;
 
+/// A copy of `state` with copies of its tensors, on the same device.
+StateDict CloneOf(const StateDict& state);
+
 /// Module is a part of a network that owns named tensors and other modules. It has what Tandem
 /// needs of torch::nn::Module, whose header is slow to compile (docs/performance.md). To use a
 /// module of torch::nn as a part, register its parameters and buffers: both modules then share

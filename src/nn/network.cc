@@ -1,9 +1,7 @@
 #include "nn/network.h"
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/embedding.h>
-#include <ATen/ops/embedding_bag.h>
 #include <ATen/ops/eye.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
@@ -85,55 +83,8 @@ at::Tensor OneHot::operator()(const at::Tensor& bytes) const {
   return at::embedding(rows_, bytes.to(at::kInt)).view({bytes.size(0), features_});
 }
 
-GatheredFeatures::GatheredFeatures(InputLayout layout, c10::Device device)
-    : first_(at::arange(0, std::int64_t{layout.positions} * layout.depth, layout.depth,
-                        at::TensorOptions().dtype(at::kInt))
-                 .to(device)) {}
-
-at::Tensor GatheredFeatures::operator()(const at::Tensor& bytes, const at::Tensor& matrix) const {
-  // LibTorch has vectorised kernels for sums of rows on all cores (FBGEMM on a CPU).
-  const at::Tensor features = bytes.to(at::kInt).add_(first_);
-  const at::Tensor begins = at::arange(0, features.numel(), first_.numel(), features.options());
-  constexpr std::int64_t kSum = 0;
-  return std::get<0>(at::embedding_bag(matrix, features.view(-1), begins,
-                                       /*scale_grad_by_freq=*/false, kSum));
-}
-
-namespace {
-
-bool Gathers(FirstLayer first_layer, InputLayout layout, c10::Device device, int fewest_values) {
-  switch (first_layer) {
-    case FirstLayer::kProduct:
-      return false;
-    case FirstLayer::kGather:
-      return true;
-    case FirstLayer::kAuto:
-      return device.is_cpu() && layout.depth >= fewest_values;
-  }
-  return false;
-}
-
-}  // namespace
-
-bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device) {
-  if (config.step == TrainStep::kFused) return true;  // the fused step has no product there
-  return Gathers(config.first_layer, layout, device, /*fewest_values=*/16);
-}
-
-bool GathersInInference(const InferenceConfig& config, InputLayout layout, c10::Device device) {
-  if (config.forward == InferenceForward::kFused) return true;  // FusedCopy has no product there
-  return Gathers(config.first_layer, layout, device, /*fewest_values=*/4);
-}
-
 std::int64_t NetworkSpec::action_positions() const {
   return actions == 0 ? 0 : ActionPositions(static_cast<int>(actions), input.depth);
-}
-
-at::Tensor Network::ForwardGathered(const at::Tensor& /*bytes*/,
-                                    const GatheredFeatures& /*gathered*/) {
-  throw Error(
-      fmt::format("the first layer of network {} cannot be gathered; this is a bug in Tandem",
-                  spec_.layers.kind));
 }
 
 std::int64_t Network::NumParameters() const {

@@ -40,30 +40,6 @@ class OneHot {
   at::Tensor rows_;  // (depth, depth); row v is the encoding of v
 };
 
-/// GatheredFeatures computes the product of one-hot features with a matrix by adding the rows of
-/// the matrix that belong to the features that are 1. For `positions` bytes of `depth` values, this
-/// takes `positions` additions for each column, and the product takes positions * depth
-/// multiplications and additions. Chess programs compute the first layer of their NNUE networks in
-/// this way (Nasu, "Efficiently Updatable Neural-Network-based Evaluation Functions", 2018).
-class GatheredFeatures {
- public:
-  GatheredFeatures(InputLayout layout, c10::Device device);
-
-  /// Maps bytes (n, positions), each below depth, and a matrix (positions * depth, m) to (n, m), in
-  /// the type of the matrix. Sums are in the order of the positions, on any number of threads.
-  at::Tensor operator()(const at::Tensor& bytes, const at::Tensor& matrix) const;
-
- private:
-  at::Tensor first_;  // (positions), the feature of value 0 at each position
-};
-
-/// These return whether the first layer is gathered (GatheredFeatures) in training and in inference
-/// on `device`. `auto` counts how many multiplications by features an addition of a gathered row
-/// replaces: it gathers on a CPU from 16 in training and from 4 in inference, which has no backward
-/// pass. With fewer, a product is often faster, because it reads each weight once for many rows.
-bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device);
-bool GathersInInference(const InferenceConfig& config, InputLayout layout, c10::Device device);
-
 /// NetworkSpec is the shape of a network.
 struct NetworkSpec {
   InputLayout input;
@@ -97,8 +73,8 @@ struct NetworkCost {
   /// The floating-point operations of the matrix products and convolutions that train on one row.
   double training_flop = 0;
 
-  /// The part of evaluation_flop of a first layer that can be gathered (ForwardGathered); 0 if it
-  /// cannot. Training takes twice as much for it.
+  /// The part of evaluation_flop of a first layer that can be gathered (`train.first_layer`,
+  /// `inference.first_layer`); 0 if it cannot. Training takes twice as much for it.
   double first_layer_flop = 0;
 };
 
@@ -114,10 +90,6 @@ class Network : public Module {
   /// would be multiples of 1/8. May be called in training mode and in evaluation mode
   /// (`is_training`).
   virtual at::Tensor Forward(const at::Tensor& features) = 0;
-
-  /// Maps bytes (n, positions) to the same outputs, apart from rounding, without making their
-  /// features. Only kinds whose first layer is linear can do so; the default throws Error.
-  virtual at::Tensor ForwardGathered(const at::Tensor& bytes, const GatheredFeatures& gathered);
 
   const NetworkSpec& spec() const { return spec_; }
   std::int64_t NumParameters() const;

@@ -14,10 +14,15 @@
 namespace tandem {
 namespace {
 
-Norm NormOf(const NamedTensors& tensors, const std::string& layer) {
-  if (tensors.Has(layer + ".running_mean")) return Norm::kBatch;
-  if (tensors.Has(layer + ".norm_bias")) return Norm::kLayer;
-  return tensors.Has(layer + ".norm_weight") ? Norm::kRms : Norm::kNone;
+// The normalisation whose tensors a layer has; `asked` if it is one of several.
+Norm NormOf(const NamedTensors& tensors, const std::string& layer, Norm asked) {
+  const NormParts found{.scale = tensors.Has(layer + ".norm_weight"),
+                        .shift = tensors.Has(layer + ".norm_bias"),
+                        .statistics = tensors.Has(layer + ".running_mean")};
+  const auto fits = [&](Norm norm) { return PartsOf(norm) == found; };
+  if (fits(asked)) return asked;
+  const auto* const known = std::ranges::find_if(kNorms, fits, &Choice<Norm>::value);
+  return known != kNorms.end() ? known->value : asked;  // LoadStateDict then names the tensor
 }
 
 // The number of units of a layer; 0 if there is no such layer.
@@ -65,7 +70,7 @@ NetworkWeights FromTandem(const TensorDict& weights, const NetworkConfig& asked)
     ++network.blocks;
   }
   CheckFirstLayer(tensors, stem ? "hidden0" : last);
-  network.norm = NormOf(tensors, linear ? BlockLayerName(0, 0) : last);
+  network.norm = NormOf(tensors, linear ? BlockLayerName(0, 0) : last, asked.norm);
   const std::int64_t outputs = UnitsOf(tensors, "output");
   if (outputs == 1 && !TakesAction(network.head)) network.head = Head::kV;
   if (outputs > 1 && network.head == Head::kV) network.head = Head::kQ;

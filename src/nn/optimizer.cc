@@ -105,20 +105,11 @@ Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& 
     : config_(config), parameters_(std::move(parameters)) {
   const std::vector<std::size_t> hidden = HiddenMatrices(parameters_);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    switch (config_.name) {
-      case OptimizerKind::kAdam:
-      case OptimizerKind::kAdamW:
-        AddTo(adam_, i);
-        break;
-      case OptimizerKind::kSgd:
-        AddTo(momentum_, i);
-        break;
-      case OptimizerKind::kMuon:
-        AddTo(std::ranges::count(hidden, i) > 0 ? momentum_ : adam_, i);
-        break;
-    }
+    Add(i, MethodOf(std::ranges::count(hidden, i) > 0));
   }
-  for (Group& group : adam_) JoinMeans(group);
+  for (Group& group : groups_) {
+    if (IsAdam(group.method)) JoinMeans(group);
+  }
   steps_ = at::zeros({}, parameters_.at(0).options().requires_grad(false));
 }
 
@@ -154,15 +145,32 @@ Optimizer::Factors Optimizer::FactorsOf(std::size_t number) const {
   return factors;
 }
 
-void Optimizer::AddTo(std::vector<Group>& groups, std::size_t number) const {
+Optimizer::Method Optimizer::MethodOf(bool is_hidden_matrix) const {
+  switch (config_.name) {
+    case OptimizerKind::kAdam:
+      return Method::kAdam;
+    case OptimizerKind::kAdamW:
+      return Method::kAdamW;
+    case OptimizerKind::kSgd:
+      return Method::kSgd;
+    case OptimizerKind::kMuon:
+      return is_hidden_matrix ? Method::kMuon : Method::kAdamW;
+  }
+  throw Error("optimizer.name is not known; this is a bug in Tandem");
+}
+
+void Optimizer::Add(std::size_t number, Method method) {
   const Factors factors = FactorsOf(number);
-  auto group = std::ranges::find(groups, factors, &Group::factors);
-  if (group == groups.end()) group = groups.insert(groups.end(), Group{.factors = factors});
+  auto group = std::ranges::find_if(
+      groups_, [&](const Group& each) { return each.method == method && each.factors == factors; });
+  if (group == groups_.end()) {
+    group = groups_.insert(groups_.end(), Group{.method = method, .factors = factors});
+  }
   const at::Tensor& parameter = parameters_[number];
   group->numbers.push_back(number);
   group->parameters.push_back(parameter);
   group->mean.push_back(at::zeros_like(parameter));
-  if (&groups == &adam_) group->mean_square.push_back(at::zeros_like(parameter));
+  if (IsAdam(method)) group->mean_square.push_back(at::zeros_like(parameter));
 }
 
 template <class Rate>
@@ -174,7 +182,7 @@ void Optimizer::StepAdam(const Group& group, const std::vector<at::Tensor>& grad
       [&](const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& of_parameters,
           const std::vector<at::Tensor>& mean, const std::vector<at::Tensor>& mean_square) {
         const std::vector<at::Tensor> steps(parameters.size(), steps_);
-        if (config_.name == OptimizerKind::kAdam) {
+        if (group.method == Method::kAdam) {
           at::_fused_adam_(parameters, of_parameters, mean, mean_square, {}, steps, rate,
                            config_.beta1, config_.beta2, decay, config_.epsilon, /*amsgrad=*/false,
                            /*maximize=*/false);
@@ -199,6 +207,10 @@ void Optimizer::UseFlat(FlatParameters& flat, const PassRunner& passes) {
   rate_ = at::zeros({}, steps_.options());
 }
 
+bool Optimizer::repeats_steps() const {
+  return std::ranges::all_of(groups_, [](const Group& group) { return IsAdam(group.method); });
+}
+
 void Optimizer::SetRate(double learning_rate) { rate_.fill_(learning_rate); }
 
 void Optimizer::RepeatStep() {
@@ -207,7 +219,7 @@ void Optimizer::RepeatStep() {
   const std::vector<at::Tensor> gradients = TakeGradients();
   steps_.add_(1);
   if (!StepAtOnce(gradients)) {
-    for (const Group& group : adam_) StepAdam(group, Selected(gradients, group.numbers), rate_);
+    for (const Group& group : groups_) StepAdam(group, Selected(gradients, group.numbers), rate_);
     flat_->SetCopies();
   }
   ClearGradients();
@@ -215,8 +227,8 @@ void Optimizer::RepeatStep() {
 
 // One pass over all parameters, if they have the same factors. Returns whether they have.
 bool Optimizer::StepAtOnce(const std::vector<at::Tensor>& gradients) const {
-  if (adam_.size() > 1) return false;
-  const Group& group = adam_.front();
+  if (groups_.size() > 1) return false;
+  const Group& group = groups_.front();
   const std::vector<at::Tensor> of_parameters = Joined(gradients);
   const std::vector<at::Tensor> mean = Joined(group.mean);
   const std::vector<at::Tensor> mean_square = Joined(group.mean_square);
@@ -238,7 +250,7 @@ bool Optimizer::StepAtOnce(const std::vector<at::Tensor>& gradients) const {
       .beta2 = config_.beta2,
       .weight_decay = static_cast<float>(config_.weight_decay * group.factors.weight_decay),
       .epsilon = static_cast<float>(config_.epsilon),
-      .decoupled = config_.name != OptimizerKind::kAdam});
+      .decoupled = group.method == Method::kAdamW});
   return true;
 }
 
@@ -259,20 +271,26 @@ void Optimizer::Step(double learning_rate) {
   const Span span(Phase::kOptimizer);  // declared first, so that it includes freeing the gradients
   const c10::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = TakeGradients();
-  if (!adam_.empty()) steps_.add_(1);
-  for (const Group& group : adam_) {
-    StepAdam(group, Selected(gradients, group.numbers), learning_rate);
-  }
-  for (const Group& group : momentum_) {
-    const std::vector<at::Tensor> selected = Selected(gradients, group.numbers);
-    if (config_.name == OptimizerKind::kMuon) {
-      StepMuon(group, selected, config_.muon_learning_rate * learning_rate / config_.learning_rate);
-    } else {
-      StepSgd(group, selected, learning_rate);
-    }
+  steps_.add_(1);
+  for (const Group& group : groups_) {
+    StepGroup(group, Selected(gradients, group.numbers), learning_rate);
   }
   if (flat_ != nullptr) flat_->SetCopies();
   ClearGradients();
+}
+
+void Optimizer::StepGroup(const Group& group, const std::vector<at::Tensor>& gradients,
+                          double learning_rate) const {
+  switch (group.method) {
+    case Method::kAdam:
+    case Method::kAdamW:
+      return StepAdam(group, gradients, learning_rate);
+    case Method::kSgd:
+      return StepSgd(group, gradients, learning_rate);
+    case Method::kMuon:
+      return StepMuon(group, gradients,
+                      config_.muon_learning_rate * learning_rate / config_.learning_rate);
+  }
 }
 
 void Optimizer::ClearGradients() {
@@ -311,17 +329,13 @@ void Optimizer::StepMuon(const Group& group, const std::vector<at::Tensor>& grad
 
 StateDict Optimizer::State(const std::vector<std::string>& names) const {
   StateDict state;
-  if (!adam_.empty()) state.emplace_back("steps", steps_);
-  for (const Group& group : adam_) {
+  const auto is_adam = [](const Group& group) { return IsAdam(group.method); };
+  if (std::ranges::any_of(groups_, is_adam)) state.emplace_back("steps", steps_);
+  for (const Group& group : groups_) {
     for (std::size_t i = 0; i < group.numbers.size(); ++i) {
       const std::string& name = names.at(group.numbers[i]);
-      state.emplace_back("mean." + name, group.mean[i]);
-      state.emplace_back("mean_square." + name, group.mean_square[i]);
-    }
-  }
-  for (const Group& group : momentum_) {
-    for (std::size_t i = 0; i < group.numbers.size(); ++i) {
-      state.emplace_back("momentum." + names.at(group.numbers[i]), group.mean[i]);
+      state.emplace_back((is_adam(group) ? "mean." : "momentum.") + name, group.mean[i]);
+      if (is_adam(group)) state.emplace_back("mean_square." + name, group.mean_square[i]);
     }
   }
   return state;

@@ -56,7 +56,7 @@ class Optimizer {
 
   /// Whether there is a RepeatStep. Adam and AdamW can take steps whose learning rate is in the
   /// device's memory, so that a GPU can repeat them (Device::MakeRepeatedWork).
-  bool repeats_steps() const { return momentum_.empty(); }
+  bool repeats_steps() const;
 
   /// Enqueues setting the learning rate of RepeatStep. Not a part of the work that is repeated.
   void SetRate(double learning_rate);
@@ -81,16 +81,24 @@ class Optimizer {
     bool operator==(const Factors&) const = default;
   };
 
+  // How parameters are updated. Muon updates some by its own method and the others by AdamW.
+  enum class Method { kAdam, kAdamW, kSgd, kMuon };
+
   // Parameters with the same factors that one method updates, by their numbers, and their running
-  // means. A group of momentum has no mean_square.
+  // means. Only Adam and AdamW have mean_square.
   struct Group {
+    Method method = Method::kAdamW;
     Factors factors = {};
     std::vector<std::size_t> numbers = {};
     std::vector<at::Tensor> parameters = {}, mean = {}, mean_square = {};
   };
 
+  static bool IsAdam(Method method) { return method == Method::kAdam || method == Method::kAdamW; }
+  Method MethodOf(bool is_hidden_matrix) const;
   Factors FactorsOf(std::size_t number) const;
-  void AddTo(std::vector<Group>& groups, std::size_t number) const;
+  void Add(std::size_t number, Method method);
+  void StepGroup(const Group& group, const std::vector<at::Tensor>& gradients,
+                 double learning_rate) const;
   static void JoinMeans(Group& group);
   std::vector<at::Tensor> TakeGradients() const;
   // `Rate` is double, or a tensor on the device.
@@ -105,9 +113,8 @@ class Optimizer {
 
   OptimizerConfig config_;
   std::vector<at::Tensor> parameters_;
-  std::vector<Group> adam_;
-  std::vector<Group> momentum_;
-  at::Tensor steps_;                    // () float, on the device; of adam_
+  std::vector<Group> groups_;
+  at::Tensor steps_;                    // () float, on the device; of Adam and AdamW
   at::Tensor rate_;                     // () float, on the device; set by SetRate
   FlatParameters* flat_ = nullptr;      // null until UseFlat
   const PassRunner* passes_ = nullptr;  // null until UseFlat

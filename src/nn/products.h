@@ -1,4 +1,4 @@
-// Checks that LibTorch's matrix products are correct, and measures how fast they are.
+// Checks that LibTorch's matrix products are correct.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,11 +21,5 @@ void CompareWithReference(const LinearFunction& linear, c10::Device device, int 
 /// those of other runs, and nothing else reports it. Each device and number of threads is checked
 /// once per process. Throws Error if OpenMP starts fewer threads, and as CompareWithReference does.
 void CheckProducts(const Device& device, int threads);
-
-/// Measures the rate of a product of large square matrices on `device`, in floating-point
-/// operations per second: the median of several products of random numbers, in bf16 or fp32, with
-/// `threads` CPU threads. Takes about 0.4 s, or three products if they take longer. Throws
-/// LibTorch's exception if there is not enough memory.
-double MeasureProductRate(Device& device, bool bf16, int threads);
 
 }  // namespace tandem

@@ -1,7 +1,9 @@
 #include "nn/resnet_fc.h"
 
 #include <ATen/autocast_mode.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/batch_norm.h>
+#include <ATen/ops/embedding_bag.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/leaky_relu.h>
@@ -18,6 +20,20 @@
 
 namespace tandem {
 
+NormParts PartsOf(Norm norm) {
+  switch (norm) {
+    case Norm::kNone:
+      return {};
+    case Norm::kBatch:
+      return {.scale = true, .shift = true, .statistics = true};
+    case Norm::kLayer:
+      return {.scale = true, .shift = true};
+    case Norm::kRms:
+      return {.scale = true};
+  }
+  return {};  // not reached: the compiler warns of a missing case
+}
+
 std::vector<LayerShape> LayerShapes(const NetworkSpec& spec) {
   const NetworkConfig& config = spec.layers;
   std::vector<LayerShape> shapes;
@@ -27,15 +43,22 @@ std::vector<LayerShape> LayerShapes(const NetworkSpec& spec) {
     width = out;
     return shapes.back();
   };
-  if (config.stem_width > 0) add("hidden0", config.stem_width, config.norm);
+  const auto add_hidden = [&](std::int64_t out) {
+    add("hidden" + std::to_string(shapes.size()), out, config.norm);
+  };
+  if (config.stem_width > 0) add_hidden(config.stem_width);
   if (config.input_layer == InputLayer::kLinear) {
     add("input", config.width, Norm::kNone).linear = true;
   } else {
-    add("hidden" + std::to_string(shapes.size()), config.width, config.norm);
+    add_hidden(config.width);
   }
   for (std::int64_t b = 0; b < config.blocks; ++b) {
-    add(BlockLayerName(b, 0), config.width, config.norm);
-    add(BlockLayerName(b, 1), config.width, config.norm).adds_skip = true;
+    if (config.kind == kMlp) {
+      add_hidden(config.width);
+    } else {
+      add(BlockLayerName(b, 0), config.width, config.norm);
+      add(BlockLayerName(b, 1), config.width, config.norm).adds_skip = true;
+    }
   }
   add("output", spec.outputs, Norm::kNone).linear = true;
   return shapes;
@@ -49,42 +72,21 @@ namespace {
 
 // The number of parameters of the normalisation for each unit.
 std::int64_t NormParameters(Norm norm) {
-  if (norm == Norm::kNone) return 0;
-  return norm == Norm::kRms ? 1 : 2;
+  const NormParts parts = PartsOf(norm);
+  return (parts.scale ? 1 : 0) + (parts.shift ? 1 : 0);
 }
 
 double Weights(const LayerShape& layer) { return static_cast<double>(layer.in * layer.out); }
 
 }  // namespace
 
-NetworkCost CostOfLayers(const NetworkSpec& spec, std::span<const LayerShape> layers) {
-  const std::int64_t kept = spec.layers.norm == Norm::kRms ? 4 : 3;
-  constexpr std::int64_t kAtOnce = 4;  // the block's input, and the three that are kept
-  NetworkCost cost{.activations = spec.features()};
-  double weights = 0;
-  std::int64_t widest = 0;
-  for (const LayerShape& layer : layers) {
-    cost.parameters += layer.out * (layer.in + 1 + NormParameters(layer.norm));
-    weights += Weights(layer);
-    if (&layer == &layers.back()) continue;
-    cost.activations += kept * layer.out;
-    widest = std::max(widest, layer.out);
-  }
-  cost.activations_at_once = spec.features() + kAtOnce * widest;
-  cost.first_layer_flop = 2 * Weights(layers.front());
-  cost.evaluation_flop = 2 * weights;
-  cost.training_flop = 3 * cost.evaluation_flop - cost.first_layer_flop;
-  return cost;
-}
-
 Dense::Dense(const LayerShape& shape) : norm(shape.norm) {
   weight = RegisterParameter("weight", at::empty({shape.out, shape.in}));
   bias = RegisterParameter("bias", at::empty({shape.out}));
-  if (norm == Norm::kNone) return;
-  norm_weight = RegisterParameter("norm_weight", at::ones({shape.out}));
-  if (norm == Norm::kRms) return;
-  norm_bias = RegisterParameter("norm_bias", at::zeros({shape.out}));
-  if (norm == Norm::kBatch) {
+  const NormParts parts = PartsOf(norm);
+  if (parts.scale) norm_weight = RegisterParameter("norm_weight", at::ones({shape.out}));
+  if (parts.shift) norm_bias = RegisterParameter("norm_bias", at::zeros({shape.out}));
+  if (parts.statistics) {
     running_mean = RegisterBuffer("running_mean", at::zeros({shape.out}));
     running_var = RegisterBuffer("running_var", at::ones({shape.out}));
   }
@@ -98,12 +100,21 @@ at::Tensor Dense::Normalise(const at::Tensor& y) {
                         kMomentum, kEpsilon, /*cudnn_enabled=*/true);
 }
 
-FoldedDense Fold(const Dense& dense) {
-  if (dense.norm != Norm::kBatch) return {.weight = dense.weight, .bias = dense.bias};
+DenseTensors Fold(const Dense& dense) {
+  const DenseTensors tensors{.weight = dense.weight,
+                             .bias = dense.bias,
+                             .norm_weight = dense.norm_weight,
+                             .norm_bias = dense.norm_bias};
+  if (dense.norm != Norm::kBatch) return tensors;
+  return FoldBatchNorm(tensors, dense.running_mean, dense.running_var);
+}
+
+DenseTensors FoldBatchNorm(const DenseTensors& tensors, const at::Tensor& running_mean,
+                           const at::Tensor& running_var) {
   // norm(Wx + b) = s (Wx + b - mean) + norm_bias with s = norm_weight / sqrt(var + epsilon)
-  const at::Tensor scale = dense.norm_weight / (dense.running_var + Dense::kEpsilon).sqrt();
-  return {.weight = dense.weight * scale.unsqueeze(1),
-          .bias = (dense.bias - dense.running_mean) * scale + dense.norm_bias};
+  const at::Tensor scale = tensors.norm_weight / (running_var + Dense::kEpsilon).sqrt();
+  return {.weight = tensors.weight * scale.unsqueeze(1),
+          .bias = (tensors.bias - running_mean) * scale + tensors.norm_bias};
 }
 
 at::Tensor NormaliseRows(Norm norm, const at::Tensor& x, const at::Tensor& weight,
@@ -125,16 +136,57 @@ at::Tensor Activate(Activation activation, const at::Tensor& x) {
     case Activation::kRelu:
       return x.relu();
     case Activation::kLeakyRelu:
-      return at::leaky_relu(x, 0.01);
+      return at::leaky_relu(x, kLeakySlope);
     case Activation::kSilu:
       return at::silu(x);
   }
   return x;
 }
 
-ResNetFC::ResNetFC(const NetworkSpec& spec, std::uint64_t seed) : Network(spec) {
+GatheredFeatures::GatheredFeatures(InputLayout layout, c10::Device device)
+    : first_(at::arange(0, std::int64_t{layout.positions} * layout.depth, layout.depth,
+                        at::TensorOptions().dtype(at::kInt))
+                 .to(device)) {}
+
+at::Tensor GatheredFeatures::operator()(const at::Tensor& bytes, const at::Tensor& matrix) const {
+  // LibTorch has vectorised kernels for sums of rows on all cores (FBGEMM on a CPU).
+  const at::Tensor features = bytes.to(at::kInt).add_(first_);
+  const at::Tensor begins = at::arange(0, features.numel(), first_.numel(), features.options());
+  constexpr std::int64_t kSum = 0;
+  return std::get<0>(at::embedding_bag(matrix, features.view(-1), begins,
+                                       /*scale_grad_by_freq=*/false, kSum));
+}
+
+namespace {
+
+bool Gathers(FirstLayer first_layer, InputLayout layout, c10::Device device, int fewest_values) {
+  switch (first_layer) {
+    case FirstLayer::kProduct:
+      return false;
+    case FirstLayer::kGather:
+      return true;
+    case FirstLayer::kAuto:
+      return device.is_cpu() && layout.depth >= fewest_values;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device) {
+  if (config.step == TrainStep::kFused) return true;  // the fused step has no product there
+  return Gathers(config.first_layer, layout, device, /*fewest_values=*/16);
+}
+
+bool GathersInInference(const InferenceConfig& config, InputLayout layout, c10::Device device) {
+  if (config.forward == InferenceForward::kFused) return true;  // FusedCopy has no product there
+  return Gathers(config.first_layer, layout, device, /*fewest_values=*/4);
+}
+
+ResNetFC::ResNetFC(const NetworkSpec& spec, std::uint64_t seed)
+    : Network(spec), shapes_(LayerShapes(spec)) {
   at::Generator generator = InitialWeights(seed);
-  for (const LayerShape& shape : LayerShapes(spec)) {
+  for (const LayerShape& shape : shapes_) {
     Dense& dense =
         *layers_.emplace_back(RegisterModule(shape.name, std::make_shared<Dense>(shape)));
     DrawWeights(dense.weight, dense.bias, shape.in, generator);
@@ -163,21 +215,45 @@ at::Tensor ResNetFC::ForwardFrom(const at::Tensor& input, First&& first_layer) {
   const auto layer = [&](std::size_t i, const at::Tensor& x) {
     return i == 0 ? first_layer(x) : (*layers_[i])(x);
   };
-  const at::Tensor hidden = ResNetHidden(spec().layers, input, layer);
+  const at::Tensor hidden = RunHiddenLayers(shapes_, spec().layers.activation, input, layer);
   const ScopedAutocast full_precision(input.device().type(), /*enabled=*/false);
   return layer(layers_.size() - 1, hidden.to(layers_.back()->weight.scalar_type()));
 }
 
 NetworkCost ResNetFC::CostOf(const NetworkSpec& spec) {
-  return CostOfLayers(spec, LayerShapes(spec));
+  const std::vector<LayerShape> layers = LayerShapes(spec);
+  const std::int64_t kept = spec.layers.norm == Norm::kRms ? 4 : 3;
+  constexpr std::int64_t kAtOnce = 4;  // the block's input, and the three that are kept
+  NetworkCost cost{.activations = spec.features()};
+  double weights = 0;
+  std::int64_t widest = 0;
+  for (const LayerShape& layer : layers) {
+    cost.parameters += layer.out * (layer.in + 1 + NormParameters(layer.norm));
+    weights += Weights(layer);
+    if (&layer == &layers.back()) continue;
+    cost.activations += kept * layer.out;
+    widest = std::max(widest, layer.out);
+  }
+  cost.activations_at_once = spec.features() + kAtOnce * widest;
+  cost.first_layer_flop = 2 * Weights(layers.front());
+  cost.evaluation_flop = 2 * weights;
+  cost.training_flop = 3 * cost.evaluation_flop - cost.first_layer_flop;
+  return cost;
 }
 
-TANDEM_REGISTER_NETWORK(resnet_fc, {.make =
-                                        [](const NetworkSpec& spec, std::uint64_t seed) {
-                                          return std::make_unique<ResNetFC>(spec, seed);
-                                        },
-                                    .cost = &ResNetFC::CostOf,
-                                    .refusal = nullptr,
-                                    .make_copy = &MakeResNetFCCopy});
+namespace {
+
+NetworkKind FullyConnected() {
+  return {.make = [](const NetworkSpec& spec,
+                     std::uint64_t seed) { return std::make_unique<ResNetFC>(spec, seed); },
+          .cost = &ResNetFC::CostOf,
+          .refusal = nullptr,
+          .make_copy = &MakeResNetFCCopy};
+}
+
+}  // namespace
+
+TANDEM_REGISTER_NETWORK(resnet_fc, FullyConnected());
+TANDEM_REGISTER_NETWORK(mlp, FullyConnected());
 
 }  // namespace tandem

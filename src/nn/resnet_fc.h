@@ -1,4 +1,4 @@
-// The network of fully connected residual blocks: its layers and their costs.
+// The fully connected networks: their layers and their costs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,6 +15,14 @@
 
 namespace tandem {
 
+/// NormParts says which tensors a normalisation has, with one number for each unit.
+struct NormParts {
+  bool scale = false, shift = false;  ///< norm_weight and norm_bias, which are trained
+  bool statistics = false;            ///< running_mean and running_var
+  bool operator==(const NormParts&) const = default;
+};
+NormParts PartsOf(Norm norm);
+
 /// LayerShape is the name and size of a linear layer, and what follows it.
 struct LayerShape {
   std::string name;
@@ -24,24 +32,11 @@ struct LayerShape {
   bool linear = false;     ///< no activation: the linear input layer, and the output layer
 };
 
-/// All layers in the order in which a row passes them: hidden layers (the stem first), both layers
-/// of each block, the output layer.
+/// All layers of a ResNetFC in the order in which a row passes them. The output layer is the last.
 std::vector<LayerShape> LayerShapes(const NetworkSpec& spec);
 
 /// The name of the first (half 0) or the second layer of a block.
 std::string BlockLayerName(std::int64_t block, int half);
-
-/// What a network of these linear layers takes, with or without residual connections. `layers` are
-/// in the order in which a row passes them; the last one is the output layer, and the first one can
-/// be gathered.
-///
-/// A forward pass keeps for the backward pass the features and, for each unit of a hidden layer,
-/// the inputs of the normalisation and of the activation, and the activation's output. RMSNorm
-/// keeps its result without the weights too. Without a backward pass there are at one time the
-/// features, and the widest layer with its inputs. Training computes the products of the forward
-/// pass, the gradients of the weights, and the gradients of each layer's inputs except the first
-/// layer's.
-NetworkCost CostOfLayers(const NetworkSpec& spec, std::span<const LayerShape> layers);
 
 /// Dense is a linear layer and its normalisation, without an activation.
 class Dense final : public Module {
@@ -63,15 +58,47 @@ class Dense final : public Module {
   static constexpr double kMomentum = 0.1;
 };
 
-/// FoldedDense is a linear layer that contains its batch normalisation in evaluation mode. Other
-/// kinds of normalisation must follow it.
-struct FoldedDense {
-  at::Tensor weight, bias;  ///< (out, in) and (out)
+/// DenseTensors are tensors for the parameters of a Dense, in their shapes: the parameters, their
+/// gradients or copies of them. Those of parameters that the layer lacks are undefined.
+struct DenseTensors {
+  at::Tensor weight, bias, norm_weight, norm_bias;
 };
-FoldedDense Fold(const Dense& dense);
 
-/// ResNetFC maps one-hot input through an optional stem, a hidden layer and residual blocks to a
-/// linear output:
+/// Returns the parameters of a layer for evaluation mode. Batch normalisation is folded into the
+/// weight and the bias. Other kinds of normalisation must follow them.
+DenseTensors Fold(const Dense& dense);
+
+/// Returns the weight and the bias of a layer, with its batch normalisation in evaluation mode
+/// folded into them.
+DenseTensors FoldBatchNorm(const DenseTensors& tensors, const at::Tensor& running_mean,
+                           const at::Tensor& running_var);
+
+/// GatheredFeatures computes the product of one-hot features with a matrix by adding the rows of
+/// the matrix that belong to the features that are 1. For `positions` bytes of `depth` values, this
+/// takes `positions` additions for each column, and the product takes positions * depth
+/// multiplications and additions. Chess programs compute the first layer of their NNUE networks in
+/// this way (Nasu, "Efficiently Updatable Neural-Network-based Evaluation Functions", 2018).
+class GatheredFeatures {
+ public:
+  GatheredFeatures(InputLayout layout, c10::Device device);
+
+  /// Maps bytes (n, positions), each below depth, and a matrix (positions * depth, m) to (n, m), in
+  /// the type of the matrix. Sums are in the order of the positions, on any number of threads.
+  at::Tensor operator()(const at::Tensor& bytes, const at::Tensor& matrix) const;
+
+ private:
+  at::Tensor first_;  // (positions), the feature of value 0 at each position
+};
+
+/// These return whether the first layer is gathered (GatheredFeatures) in training and in inference
+/// on `device`. `auto` counts how many multiplications by features an addition of a gathered row
+/// replaces: it gathers on a CPU from 16 in training and from 4 in inference, which has no backward
+/// pass. With fewer, a product is often faster, because it reads each weight once for many rows.
+bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device);
+bool GathersInInference(const InferenceConfig& config, InputLayout layout, c10::Device device);
+
+/// ResNetFC is a network of linear layers. Kind resnet_fc maps one-hot input through an optional
+/// stem, a hidden layer and residual blocks to a linear output:
 ///
 ///     x = relu(stem(one_hot))    if stem_width > 0
 ///     x = relu(hidden(x))
@@ -82,8 +109,14 @@ FoldedDense Fold(const Dense& dense);
 /// DeepXube's resnet_fc. That layer has a name of its own, so that the weights show which of the
 /// two networks they belong to.
 ///
+/// Kind mlp, a multilayer perceptron, has a hidden layer in place of each residual block:
+///
+///     x = relu(hidden(x))        for each block
+///
 /// Every layer except input and output is normalised as `norm` says. With stem_width 5000, width
-/// 1000 and 4 blocks it is the network of DeepCubeA (Agostinelli et al., 2019).
+/// 1000 and 4 blocks, resnet_fc is the network of DeepCubeA (Agostinelli et al., 2019). The
+/// networks of EfficientCube (Takano, 2023) and of CayleyPy (Chervov et al., 2025) begin with two
+/// hidden layers before their residual blocks, and CayleyPy's smallest network is one hidden layer.
 class ResNetFC final : public Network {
  public:
   /// Draws the initial weights as PyTorch's nn.Linear does: uniform between -1/sqrt(in) and
@@ -94,11 +127,21 @@ class ResNetFC final : public Network {
   /// the output layer still runs in the precision of its weights: in bf16, outputs near 20 would be
   /// multiples of 1/8.
   at::Tensor Forward(const at::Tensor& features) override;
-  at::Tensor ForwardGathered(const at::Tensor& bytes, const GatheredFeatures& gathered) override;
 
-  /// The layers, in the order of LayerShapes.
+  /// Maps bytes (n, positions) to the same outputs, apart from rounding, without making their
+  /// features.
+  at::Tensor ForwardGathered(const at::Tensor& bytes, const GatheredFeatures& gathered);
+
+  /// The layers and their shapes, in the order of LayerShapes.
   const std::vector<std::shared_ptr<Dense>>& layers() const { return layers_; }
+  const std::vector<LayerShape>& shapes() const { return shapes_; }
 
+  /// A forward pass keeps for the backward pass the features and, for each unit of a hidden layer,
+  /// the inputs of the normalisation and of the activation, and the activation's output. RMSNorm
+  /// keeps its result without the weights too. Without a backward pass there are at one time the
+  /// features, and the widest layer with its inputs. Training computes the products of the forward
+  /// pass, the gradients of the weights, and the gradients of each layer's inputs except the first
+  /// layer's.
   static NetworkCost CostOf(const NetworkSpec& spec);
 
  private:
@@ -106,6 +149,7 @@ class ResNetFC final : public Network {
   template <class First>
   at::Tensor ForwardFrom(const at::Tensor& input, First&& first_layer);
 
+  std::vector<LayerShape> shapes_;
   std::vector<std::shared_ptr<Dense>> layers_;
 };
 
@@ -117,19 +161,17 @@ at::Tensor NormaliseRows(Norm norm, const at::Tensor& x, const at::Tensor& weigh
 /// Applies the activation of the hidden layers.
 at::Tensor Activate(Activation activation, const at::Tensor& x);
 
-/// The forward pass up to the output layer, which ResNetFC and InferenceNet share. `layer(i, x)`
-/// applies layer i of LayerShapes to x.
+/// The forward pass up to the output layer, which ResNetFC and its inference copies share.
+/// `layer(i, x)` applies the layer of shapes[i] to x.
 template <class Layer>
-at::Tensor ResNetHidden(const NetworkConfig& config, at::Tensor x, const Layer& layer) {
-  std::size_t next = 0;
-  for (const std::size_t blocks_begin = config.stem_width > 0 ? 2 : 1; next < blocks_begin;
-       ++next) {
-    x = layer(next, x);
-    if (config.input_layer == InputLayer::kHidden) x = Activate(config.activation, x);
-  }
-  for (std::int64_t block = 0; block < config.blocks; ++block, next += 2) {
-    const at::Tensor inner = Activate(config.activation, layer(next, x));
-    x = Activate(config.activation, layer(next + 1, inner).add(x));
+at::Tensor RunHiddenLayers(std::span<const LayerShape> shapes, Activation activation, at::Tensor x,
+                           const Layer& layer) {
+  at::Tensor skip;  // the input of the current block
+  for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
+    if (shapes[i + 1].adds_skip) skip = x;
+    x = layer(i, x);
+    if (shapes[i].adds_skip) x = x.add(skip);
+    if (!shapes[i].linear) x = Activate(activation, x);
   }
   return x;
 }

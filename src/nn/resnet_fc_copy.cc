@@ -1,106 +1,112 @@
 #include "nn/resnet_fc_copy.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <optional>
 
 #include "nn/device.h"
+#include "nn/folded_layers.h"
 #include "nn/fused_copy.h"
+#include "nn/fused_support.h"
+#include "nn/resnet_fc.h"
 #include "nn/tensor_copy.h"
+#include "nn/tensor_step.h"
 #include "tandem/error.h"
 
 namespace tandem {
+namespace {
 
-ResNetFCCopy::Layer::Layer(const LayerShape& shape, at::ScalarType type, c10::Device device)
-    : name(shape.name), norm(shape.norm) {
-  const auto options = at::TensorOptions().dtype(type).device(device);
-  weight = at::empty({shape.out, shape.in}, options);
-  bias = at::empty({shape.out}, options);
-  if (norm == Norm::kNone || norm == Norm::kBatch) return;
-  norm_weight = at::empty({shape.out}, options);
-  if (norm == Norm::kLayer) norm_bias = at::empty({shape.out}, options);
-}
+// The copy by LibTorch's operators. The weights may be in bf16 (FoldedLayers).
+class ResNetFCCopy final : public NetworkCopy {
+ public:
+  ResNetFCCopy(const NetworkSpec& spec, const InferenceConfig& config, c10::Device device)
+      : activation_(spec.layers.activation),
+        input_(spec.input),
+        type_(WeightType(config)),
+        one_hot_(spec.input, type_, device),
+        gathered_(GathersInInference(config, spec.input, device)
+                      ? std::make_optional<GatheredFeatures>(spec.input, device)
+                      : std::nullopt),
+        layers_(spec, type_, gathered_.has_value(), device) {}
 
-// Not const, because it rewrites the weights, which at::Tensor would allow.
-// NOLINTNEXTLINE(readability-make-member-function-const)
-void ResNetFCCopy::Layer::Load(const Dense& dense) {
-  const FoldedDense folded = Fold(dense);
-  weight.copy_(folded.weight);
-  bias.copy_(folded.bias);
-  if (norm_weight.defined()) norm_weight.copy_(dense.norm_weight);
-  if (norm_bias.defined()) norm_bias.copy_(dense.norm_bias);
-}
+  void Load(const Network& net) override { layers_.Load(net); }
+  StateDict State() const override { return layers_.State(); }
 
-at::Tensor ResNetFCCopy::Layer::operator()(const at::Tensor& x) const {
-  return Normalise(at::linear(x, weight, bias));
-}
-
-at::Tensor ResNetFCCopy::Layer::Normalise(const at::Tensor& y) const {
-  return NormaliseRows(norm, y, norm_weight, norm_bias);
-}
-
-ResNetFCCopy::ResNetFCCopy(const NetworkSpec& spec, const InferenceConfig& config,
-                           c10::Device device)
-    : config_(spec.layers),
-      input_depth_(spec.input.depth),
-      type_(WeightType(config)),
-      one_hot_(spec.input, type_, device) {
-  const bool gathers = GathersInInference(config, spec.input, device);
-  const std::vector<LayerShape> shapes = LayerShapes(spec);
-  for (const LayerShape& shape : shapes) {
-    // The output layer is always in fp32: in bf16, estimates near 20 would be multiples of 1/8, and
-    // searches would rank states by chance.
-    const bool is_output = &shape == &shapes.back();
-    const bool is_gathered = gathers && &shape == &shapes.front();
-    layers_.emplace_back(shape, is_output || is_gathered ? at::kFloat : type_, device);
+  at::Tensor Forward(const at::Tensor& bytes) override {
+    CheckInputs(bytes, input_.depth, "evaluation");
+    const at::Tensor hidden = RunHiddenLayers(layers_.shapes(), activation_, bytes,
+                                              [this](std::size_t i, const at::Tensor& x) {
+                                                return i == 0 ? ApplyFirst(x) : Apply(i, x);
+                                              });
+    return Apply(layers_.shapes().size() - 1, hidden.to(at::kFloat));
   }
-  if (!gathers) return;
-  gathered_.emplace(spec.input, device);
-  // The weights of one feature, which are a column of the matrix, are contiguous.
-  at::Tensor& weight = layers_.front().weight;
-  weight = at::empty({weight.size(1), weight.size(0)}, weight.options()).t();
-}
 
-void ResNetFCCopy::Load(const Network& net) {
-  const auto* resnet = dynamic_cast<const ResNetFC*>(&net);
-  if (resnet == nullptr) {
-    throw Error("ResNetFCCopy: the network is of another kind; this is a bug in Tandem");
+ private:
+  at::Tensor ApplyFirst(const at::Tensor& bytes) const {
+    if (!gathered_) return Apply(0, one_hot_(bytes));
+    const DenseTensors& first = layers_[0];
+    return Normalise(0, (*gathered_)(bytes, first.weight.t()).add_(first.bias)).to(type_);
   }
-  for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i].Load(*resnet->layers()[i]);
-}
 
-at::Tensor ResNetFCCopy::ApplyFirst(const at::Tensor& bytes) const {
-  const Layer& first = layers_.front();
-  if (!gathered_) return first(one_hot_(bytes));
-  return first.Normalise((*gathered_)(bytes, first.weight.t()).add_(first.bias)).to(type_);
-}
-
-at::Tensor ResNetFCCopy::Forward(const at::Tensor& bytes) {
-  CheckInputs(bytes, input_depth_, "evaluation");
-  const at::Tensor hidden =
-      ResNetHidden(config_, bytes, [this](std::size_t i, const at::Tensor& x) {
-        return i == 0 ? ApplyFirst(x) : layers_[i](x);
-      });
-  return layers_.back()(hidden.to(at::kFloat));
-}
-
-StateDict ResNetFCCopy::State() const {
-  StateDict state;
-  for (const Layer& layer : layers_) {
-    state.emplace_back(layer.name + ".weight", layer.weight);
-    state.emplace_back(layer.name + ".bias", layer.bias);
-    if (layer.norm_weight.defined()) {
-      state.emplace_back(layer.name + ".norm_weight", layer.norm_weight);
-    }
-    if (layer.norm_bias.defined()) state.emplace_back(layer.name + ".norm_bias", layer.norm_bias);
+  at::Tensor Apply(std::size_t layer, const at::Tensor& x) const {
+    return Normalise(layer, at::linear(x, layers_[layer].weight, layers_[layer].bias));
   }
-  return state;
+
+  at::Tensor Normalise(std::size_t layer, const at::Tensor& y) const {
+    return NormaliseRows(layers_.shapes()[layer].norm, y, layers_[layer].norm_weight,
+                         layers_[layer].norm_bias);
+  }
+
+  const Activation activation_;
+  const InputLayout input_;
+  const at::ScalarType type_;  // of the hidden layers
+  const OneHot one_hot_;
+  const std::optional<GatheredFeatures> gathered_;  // unset if the first layer is a product
+  FoldedLayers layers_;
+};
+
+}  // namespace
+
+std::string WhyNoForward(InferenceForward forward, const NetworkConfig& network,
+                         Precision precision, const Device& device) {
+  switch (forward) {
+    case InferenceForward::kOperators:
+    case InferenceForward::kAuto:
+      break;
+    case InferenceForward::kFused:
+      return WhyNotFused(network, precision, device.torch());
+    case InferenceForward::kTensors:
+      if (std::string why = WhyNoTensorStep(network, device); !why.empty()) return why;
+      if (precision != Precision::kFp8 || device.has_fp8()) break;
+      return fmt::format(
+          "products in fp8 need a GPU of compute capability 8.9 or more, and this run uses {}",
+          device.description());
+  }
+  return "";
 }
 
 std::unique_ptr<NetworkCopy> MakeResNetFCCopy(const NetworkSpec& spec,
                                               const InferenceConfig& config, const Device& device) {
-  if (config.forward == InferenceForward::kTensors) return MakeTensorCopy(spec, config, device);
-  if (UsesFusedCopy(spec, config, device.torch())) return MakeFusedCopy(spec, config.precision);
-  return std::make_unique<ResNetFCCopy>(spec, config, device.torch());
+  const std::string why = WhyNoForward(config.forward, spec.layers, config.precision, device);
+  if (!why.empty()) {
+    throw InputError(
+        fmt::format("`inference.forward: {}` with `inference.precision: {}`: {}. Set both to auto",
+                    NameOf(kInferenceForwards, config.forward),
+                    NameOf(kInferencePrecisions, config.precision), why));
+  }
+  switch (config.forward) {
+    case InferenceForward::kOperators:
+      return std::make_unique<ResNetFCCopy>(spec, config, device.torch());
+    case InferenceForward::kFused:
+      return MakeFusedCopy(spec, config.precision);
+    case InferenceForward::kTensors:
+      return MakeTensorCopy(spec, config, device);
+    case InferenceForward::kAuto:
+      break;
+  }
+  throw Error("inference.forward is auto, expected a way of evaluating; this is a bug in Tandem");
 }
 
 }  // namespace tandem

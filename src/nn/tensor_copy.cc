@@ -11,17 +11,15 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/zeros.h>
-#include <fmt/format.h>
 
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "nn/device.h"
+#include "nn/folded_layers.h"
 #include "nn/pass_runner.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_layers.h"
-#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -55,9 +53,10 @@ class TensorCopy final : public NetworkCopy {
       : config_(spec.layers),
         input_(spec.input),
         type_(WeightType(config)),
-        passes_(*device.passes()) {
+        passes_(*device.passes()),
+        folded_(spec) {
     const bool fp8 = config.precision == Precision::kFp8;
-    const std::vector<LayerShape> shapes = LayerShapes(spec);
+    const std::vector<LayerShape>& shapes = folded_.shapes();
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       const bool is_first = i == 0;
       const bool is_output = i + 1 == shapes.size();
@@ -69,6 +68,7 @@ class TensorCopy final : public NetworkCopy {
       if (fp8 && !is_first) layer.padding_after = PaddingAfter(shapes[i].in);
       if (fp8 && !is_output) layer.more_outputs = PaddingAfter(shapes[i].out);
       layer.Allocate();
+      folded_.AddTensors(layer.WithoutPadding());
     }
     if (!fp8) return;
     at::Generator generator = at::detail::createCPUGenerator(/*seed_val=*/1);
@@ -78,11 +78,7 @@ class TensorCopy final : public NetworkCopy {
   }
 
   void Load(const Network& net) override {
-    const auto* resnet = dynamic_cast<const ResNetFC*>(&net);
-    if (resnet == nullptr) {
-      throw Error("TensorCopy: the network is of another kind; this is a bug in Tandem");
-    }
-    for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i].Load(*resnet->layers()[i]);
+    folded_.Load(net);
     QuantiseIfWritten();
   }
 
@@ -93,27 +89,12 @@ class TensorCopy final : public NetworkCopy {
   }
 
   // The numbers in e4m3 are not part of the state, because files cannot hold them.
-  StateDict State() const override {
-    StateDict state;
-    const auto add = [&](const std::string& name, const at::Tensor& tensor) {
-      if (tensor.defined()) state.emplace_back(name, tensor);
-    };
-    for (const Layer& layer : layers_) {
-      const std::string& name = layer.shape.name;
-      add(name + ".weight", layer.weight);
-      add(name + ".bias", layer.bias);
-      add(name + ".norm_weight", layer.norm_weight);
-      add(name + ".norm_bias", layer.norm_bias);
-    }
-    return state;
-  }
+  StateDict State() const override { return folded_.State(); }
 
  private:
   struct Layer {
     Layer(LayerShape of_net, at::ScalarType type, c10::Device device)
-        : shape(std::move(of_net)), options(at::TensorOptions().dtype(type).device(device)) {
-      if (shape.norm == Norm::kBatch) shape.norm = Norm::kNone;
-    }
+        : shape(std::move(of_net)), options(at::TensorOptions().dtype(type).device(device)) {}
 
     void Allocate() {
       const std::int64_t out = shape.out + more_outputs;
@@ -124,19 +105,20 @@ class TensorCopy final : public NetworkCopy {
         scale = at::ones({}, options.dtype(at::kFloat));
         input_scale = at::ones_like(scale);
       }
-      if (shape.norm == Norm::kNone) return;
-      norm_weight = at::empty({out}, options.dtype(at::kFloat));
-      if (shape.norm == Norm::kLayer) norm_bias = at::empty_like(norm_weight);
+      const NormParts parts = PartsOf(shape.norm);
+      if (parts.scale) norm_weight = at::empty({out}, options.dtype(at::kFloat));
+      if (parts.shift) norm_bias = at::empty_like(norm_weight);
     }
 
-    void Load(const Dense& dense) {
-      const FoldedDense folded = Fold(dense);
-      weight.narrow(0, 0, folded.weight.size(0))
-          .narrow(1, padding_before, folded.weight.size(1))
-          .copy_(folded.weight);
-      bias.narrow(0, 0, folded.bias.size(0)).copy_(folded.bias);
-      if (norm_weight.defined()) norm_weight.copy_(dense.norm_weight);
-      if (norm_bias.defined()) norm_bias.copy_(dense.norm_bias);
+    // Views, so that the state is the same as that of other copies.
+    DenseTensors WithoutPadding() const {
+      const auto units = [&](const at::Tensor& tensor) {
+        return tensor.defined() ? tensor.narrow(0, 0, shape.out) : tensor;
+      };
+      return {.weight = units(weight).narrow(1, padding_before, shape.in),
+              .bias = units(bias),
+              .norm_weight = units(norm_weight),
+              .norm_bias = units(norm_bias)};
     }
 
     void Quantise() const {
@@ -162,8 +144,7 @@ class TensorCopy final : public NetworkCopy {
   // Load, for which evaluations wait.
   void QuantiseIfWritten() {
     if (!calibration_.defined()) return;
-    std::int64_t version = 0;
-    for (const Layer& layer : layers_) version += layer.weight._version() + layer.bias._version();
+    const std::int64_t version = folded_.Version();
     if (version == quantised_version_) return;
     for (Layer& layer : layers_) layer.Quantise();
     Hidden(calibration_, /*in_fp8=*/false, [this](std::size_t layer, const at::Tensor& numbers) {
@@ -295,31 +276,17 @@ class TensorCopy final : public NetworkCopy {
   const InputLayout input_;
   const at::ScalarType type_;  // of the activations of hidden layers
   const PassRunner& passes_;
+  FoldedLayers folded_;  // views of the weights of layers_
   std::vector<Layer> layers_;
   at::Tensor calibration_;               // random states, if products are in fp8
   std::int64_t quantised_version_ = -1;  // of the weights that the numbers in e4m3 were made from
 };
 
-std::string WhyNoTensorCopy(const InferenceConfig& config, const Device& device) {
-  if (device.passes() == nullptr) {
-    return "on a GPU it needs compute capability 8.0 or more, and a build of Tandem with nvcc; "
-           "otherwise set inference.forward to operators";
-  }
-  if (config.precision != Precision::kFp8 || device.has_fp8()) return "";
-  return fmt::format(
-      "products in fp8 need a GPU of compute capability 8.9 or more, and this run "
-      "uses {}; set inference.precision to bf16",
-      device.description());
-}
-
 }  // namespace
 
 std::unique_ptr<NetworkCopy> MakeTensorCopy(const NetworkSpec& spec, const InferenceConfig& config,
                                             const Device& device) {
-  const std::string why = WhyNoTensorCopy(config, device);
-  if (why.empty()) return std::make_unique<TensorCopy>(spec, config, device);
-  throw InputError(fmt::format("`inference.forward: tensors` with `inference.precision: {}`: {}",
-                               NameOf(kInferencePrecisions, config.precision), why));
+  return std::make_unique<TensorCopy>(spec, config, device);
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// The inference copy of resnet_fc for a GPU.
+// The inference copy of ResNetFC for a GPU.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@ namespace tandem {
 
 class Device;
 
-/// TensorCopy is an inference copy of resnet_fc by LibTorch's products and Tandem's own passes
+/// TensorCopy is an inference copy of ResNetFC by LibTorch's products and Tandem's own passes
 /// between them (pass_runner.h). It computes what ResNetFCCopy does, apart from rounding, with
 /// fewer passes over activations: a product adds the bias and applies ReLU, and one pass does the
 /// normalisation, the residual connection and the activation. The input has zero features in front,
@@ -21,9 +21,9 @@ class Device;
 /// Learning", 2022). The scales of activations come from random inputs whenever the weights are
 /// written, so the estimate of a row does not depend on other rows; larger activations become the
 /// largest number. The pass that makes activations also rounds them. Widths are padded to multiples
-/// of 16 with zeros. State has the weights in bf16.
+/// of 16 with zeros. State has the weights in bf16, without padding.
 ///
-/// `device` must outlive the copy. Throws InputError if the device cannot do it.
+/// `device` must outlive the copy, and WhyNoForward must be empty.
 std::unique_ptr<NetworkCopy> MakeTensorCopy(const NetworkSpec& spec, const InferenceConfig& config,
                                             const Device& device);
 

@@ -282,12 +282,6 @@ TensorDict ToTensorDict(const StateDict& state) {
   return dict;
 }
 
-StateDict CloneOf(const StateDict& state) {
-  StateDict clone;
-  for (const auto& [name, tensor] : state) clone.emplace_back(name, tensor.detach().clone());
-  return clone;
-}
-
 void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict,
                      const std::vector<StateDict>& hashed, const CompleteEntries& complete) {
   TensorRecords records;

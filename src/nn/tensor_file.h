@@ -21,9 +21,6 @@ TensorDict MakeTensorDict();
 /// A dictionary of the tensors of `state`. They keep their device and share their memory with it.
 TensorDict ToTensorDict(const StateDict& state);
 
-/// A copy of `state` with copies of its tensors, on the same device.
-StateDict CloneOf(const StateDict& state);
-
 /// Writes `dict` to `path`. If that fails, the file is left as it was. The file ends with a hash of
 /// its contents. Throws Error that names both amounts if the disk has too little space.
 ///

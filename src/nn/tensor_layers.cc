@@ -15,11 +15,11 @@ TensorLayers::TensorLayers(const ResNetFC& net, const FlatParameters& parameters
   const std::vector<DenseTensors> of_products = parameters.ByLayer(operands);
   const std::vector<DenseTensors> values = parameters.ByLayer(parameters.values());
   const std::vector<DenseTensors> gradients = parameters.ByLayer(parameters.gradients());
-  std::vector<LayerShape> shapes = LayerShapes(net.spec());
+  const std::vector<LayerShape>& shapes = net.shapes();
   hidden_.reserve(shapes.size() - 1);
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
     const Dense& dense = *net.layers()[i];
-    TensorLayer layer{.shape = std::move(shapes[i]),
+    TensorLayer layer{.shape = shapes[i],
                       .weight = of_products[i].weight,
                       .bias = of_products[i].bias,
                       .parameters = values[i],
@@ -45,7 +45,7 @@ void TensorLayers::Reserve(std::int64_t rows) {
     const std::int64_t width = layer.shape.out;
     layer.y = at::empty({rows, width}, options_);
     const bool keeps_z =
-        norm != Norm::kNone || (activation_ == Activation::kSilu && !layer.shape.linear);
+        norm != Norm::kNone || (pass::SlopeNeedsInput(activation_) && !layer.shape.linear);
     layer.z = keeps_z ? at::empty({rows, width}, options_) : at::Tensor();
     if (norm == Norm::kNone) continue;
     const std::int64_t statistics = norm == Norm::kBatch ? width : rows;

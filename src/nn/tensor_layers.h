@@ -1,4 +1,4 @@
-// The layers of a network of kind resnet_fc, as a tensor step (tensor_step.h) takes them.
+// The layers of a ResNetFC, as a tensor step (tensor_step.h) takes them.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/timeline.h"
+#include "nn/fused_support.h"
 #include "nn/pass_runner.h"
 #include "nn/tensor_layers.h"
 #include "nn/training_loss.h"
@@ -73,7 +74,7 @@ class ResNetTensorStep final : public TensorStep {
     }
   }
 
-  FlatParameters& parameters() override { return parameters_; }
+  FlatParameters* flat() override { return &parameters_; }
 
   at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                           const at::Tensor& weights) override {
@@ -382,7 +383,7 @@ at::Tensor ResNetTensorStep<T>::GradientOfProduct(std::size_t i, bool add) {
 }  // namespace
 
 std::string WhyNoTensorStep(const NetworkConfig& network, const Device& device) {
-  if (network.kind != kResNetFc) return "it computes networks of kind resnet_fc only";
+  if (std::string why = WhyNoPasses(network); !why.empty()) return why;
   if (device.passes() == nullptr) {
     return "on a GPU it needs compute capability 8.0 or more, and a build of Tandem with nvcc";
   }

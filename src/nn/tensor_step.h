@@ -1,4 +1,4 @@
-// The gradient step of resnet_fc on any device of LibTorch, without autograd.
+// The gradient step of ResNetFC on any device of LibTorch, without autograd.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,15 +23,14 @@ namespace tandem {
 /// fp32. The input has zero features in front, so that a product can read its rows at aligned
 /// addresses.
 ///
+/// An optimizer of the parameters must use flat() (Optimizer::UseFlat), because it also has to
+/// write their copies.
+///
 /// `train.step: captured` also makes a CUDA graph of the step on a GPU (Device::MakeRepeatedWork).
 class TensorStep : public GradientStep {
  public:
   /// Enqueues a step of the optimizer, which may read the gradients.
   using Update = std::function<void()>;
-
-  /// The parameters, which the step moved. An optimizer of them must use them (Optimizer::UseFlat),
-  /// because it also has to write their copies.
-  virtual FlatParameters& parameters() = 0;
 
   /// Does a whole step: SetGradients and then `update`, which becomes a part of the work that a
   /// GPU repeats and must be the same in every call. Returns the loss, on the device; the next call

@@ -23,8 +23,8 @@ Mode ModeOf(const PipelineConfig& config) {
 class Pipeline::Modes {
  public:
   Modes(Pipeline& pipeline, std::int64_t rows) : p_(pipeline) {
-    if (p_.parts_.bellman == nullptr) return;
-    labelled_.emplace(p_.parts_.bellman->example_schema(), static_cast<std::size_t>(rows));
+    if (p_.parts_.labeller == nullptr) return;
+    labelled_.emplace(p_.parts_.labeller->example_schema(), static_cast<std::size_t>(rows));
   }
 
   // Fills buffer k + 1 in the background while it trains on buffer k. The wait for the first fill
@@ -85,7 +85,7 @@ class Pipeline::Modes {
     const Stopwatch watch;
     p_.target_.LabellingStarts(record.update);
     PipelinedLoop labelling =
-        p_.parts_.bellman->Start(record.update, p_.parts_.replay->Sample(), *labelled_, p_.stop_);
+        p_.parts_.labeller->Start(record.update, p_.parts_.replay->Sample(), *labelled_, p_.stop_);
     do {
       p_.parts_.queue->Serve();
     } while (labelling.Step());

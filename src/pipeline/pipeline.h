@@ -16,9 +16,9 @@
 #include "config/config.h"
 #include "data/data_buffer.h"
 #include "data/replay_buffer.h"
-#include "generate/bellman.h"
 #include "generate/curriculum.h"
 #include "generate/generator.h"
+#include "generate/stored_state_labeller.h"
 #include "pipeline/generator_thread.h"
 #include "pipeline/inference_queue.h"
 #include "pipeline/target_schedule.h"
@@ -37,13 +37,13 @@ struct PipelineState {
 struct PipelineParts {
   Trainer& trainer;
   ProgressListener& progress;
-  Generator* generator = nullptr;     ///< null if no rows are generated
-  ReplayBuffer* replay = nullptr;     ///< null without replay
-  InferenceQueue* queue = nullptr;    ///< sync_main: the generator's requests, of one pipeline at a
-                                      ///< time
-  BellmanTargets* bellman = nullptr;  ///< sync_main: labels states with the target network
-  WeightsPublisher* publisher = nullptr;  ///< null unless other processes follow the run
-  Interrupter* interrupter = nullptr;     ///< ends the waits for buffers; null: nothing does
+  Generator* generator = nullptr;   ///< null if no rows are generated
+  ReplayBuffer* replay = nullptr;   ///< null without replay
+  InferenceQueue* queue = nullptr;  ///< sync_main: the generator's requests, of one pipeline at a
+                                    ///< time
+  StoredStateLabeller* labeller = nullptr;  ///< sync_main: labels states with the target network
+  WeightsPublisher* publisher = nullptr;    ///< null unless other processes follow the run
+  Interrupter* interrupter = nullptr;       ///< ends the waits for buffers; null: nothing does
   /// Number of this process among those that fill the rows of an update together, from 0.
   std::int64_t rank = 0;
 };

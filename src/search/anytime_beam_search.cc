@@ -57,11 +57,11 @@ std::optional<std::int64_t> NextWidth(std::int64_t width, double spent, double r
   return possible < static_cast<double>(wanted) ? static_cast<std::int64_t>(possible) : wanted;
 }
 
-AnytimeBeamSearch::AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
-                                     QEvaluator* q_or_policy, std::shared_ptr<const GoalBall> ball)
+AnytimeBeamSearch::AnytimeBeamSearch(const Domain& domain, QEvaluator& network,
+                                     const Config& config, std::shared_ptr<const GoalBall> ball)
     : spec_(domain.spec()),
       config_(config.search),
-      beam_(domain, network, config, q_or_policy, std::move(ball)) {}
+      beam_(domain, network, config, std::move(ball)) {}
 
 void AnytimeBeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < starts.size(); ++i) {

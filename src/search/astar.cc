@@ -81,10 +81,11 @@ void AStarTree::SetEstimates(std::span<const float> estimates) {
   }
 }
 
-AStar::AStar(const Domain& domain, Evaluator& evaluator, const Config& config,
-             std::shared_ptr<const GoalBall> ball, QEvaluator* policy)
-    : LockStepSearch("A*", domain, evaluator, config, std::move(ball), domain.spec().num_actions()),
-      policy_(config.search.policy_actions > 0 ? policy : nullptr) {}
+AStar::AStar(const Domain& domain, QEvaluator& network, const Config& config,
+             std::shared_ptr<const GoalBall> ball)
+    : LockStepSearch("A*", domain, network, config, std::move(ball), domain.spec().num_actions()),
+      network_(network),
+      follows_policy_(config.network.head == Head::kVp && config.search.policy_actions > 0) {}
 
 void AStar::EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) {
   fresh_.clear();
@@ -109,8 +110,8 @@ void AStar::Step(Running running, const StopSignal& stop) {
     tree.CopyPopped(states.Slice(running[i].first_state, tree.num_popped()));
   });
   expander().Expand(states);
-  if (policy_ != nullptr) {
-    expander().KeepBest(evaluator().EstimateActions(*policy_, states, stop),
+  if (follows_policy_) {
+    expander().KeepBest(evaluator().EstimateActions(network_, states, stop),
                         static_cast<std::size_t>(config().policy_actions));
   }
   ForEach(running.size(), [&](std::size_t i) {

@@ -83,21 +83,20 @@ class AStarTree final : public BestFirstTree {
 ///   - weight 0 (greedy best-first search): no bound; the first solution found is returned.
 /// Values are 32-bit floats, so "least" holds up to their rounding.
 ///
-/// With search.policy_actions, A* expands only that many of the most probable actions of a state,
-/// by one evaluation of a policy per expanded state, and those that lead to a goal or into the ball
-/// (as in DeepXube's graph_v_p). The bounds then hold among the solutions that remain.
+/// With head vp and search.policy_actions, A* expands only that many of the most probable actions
+/// of a state, by one more evaluation per expanded state, and those that lead to a goal or into the
+/// ball (as in DeepXube's graph_v_p). The bounds then hold among the solutions that remain.
 ///
 /// States are compared by all their bytes. Without time limits, results do not depend on the number
 /// of threads, nor on which puzzles are solved at the same time, except that the evaluator's
 /// rounding may depend on its batch.
 class AStar final : public LockStepSearch<AStarTree> {
  public:
-  /// Follows config.search; passes at most inference.batch_size states per call to the evaluator.
-  /// `policy` gives the probabilities for search.policy_actions and may be null, then that key has
-  /// no effect. `domain`, `evaluator` and `policy` must outlive this. `ball` may be null. Throws
-  /// Error and InputError as BestFirstSearch does.
-  AStar(const Domain& domain, Evaluator& evaluator, const Config& config,
-        std::shared_ptr<const GoalBall> ball = nullptr, QEvaluator* policy = nullptr);
+  /// Follows config.search; passes at most inference.batch_size states per call to the network.
+  /// `network` must have the head network.head. `domain` and `network` must outlive this. `ball`
+  /// may be null. Throws Error and InputError as BestFirstSearch does.
+  AStar(const Domain& domain, QEvaluator& network, const Config& config,
+        std::shared_ptr<const GoalBall> ball = nullptr);
 
   std::string Describe() const override;
 
@@ -105,7 +104,8 @@ class AStar final : public LockStepSearch<AStarTree> {
   void EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) override;
   void Step(Running running, const StopSignal& stop) override;
 
-  QEvaluator* const policy_;  // null: all actions are expanded
+  QEvaluator& network_;
+  const bool follows_policy_;  // expands only probable actions
 
   // Buffers of the current step, over all puzzles.
   std::vector<std::uint8_t> states_;

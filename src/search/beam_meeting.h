@@ -1,6 +1,8 @@
 // Finds out where the two beams of a bidirectional beam search meet.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,16 +12,16 @@
 #include "search/beam_paths.h"
 #include "search/cost_bound.h"
 #include "search/inverse_frame.h"
-#include "search/meeting.h"
 #include "tandem/domain.h"
 
 namespace tandem {
 
 /// BeamMeeting follows the positions of two beams that share a frontier, one from a position and
-/// one from its inverse, and finds the solutions where they meet. The moves of a path in the first
-/// beam lead from the start to a position. The moves of a path in the second beam lead from the
-/// goal to one (BeamSearch). If the two positions are equal, the first path and the way back of the
-/// second one are a solution.
+/// one from its inverse, and finds the cheapest solution where they meet. The moves of a path in
+/// the first beam lead from the start to a position. The moves of a path in the second beam lead
+/// from the goal to one (BeamSearch). If the two positions are equal, the first path and the way
+/// back of the second one are a solution. Positions are compared by 64-bit hashes, and a replay
+/// shows whether they are equal.
 class BeamMeeting {
  public:
   /// `domain` and `inverse` must outlive this.
@@ -39,24 +41,45 @@ class BeamMeeting {
                std::span<const std::uint8_t> of_inverse);
 
   /// The cheapest solution by which the beams meet. Nothing if they have not met, or if `bound`
-  /// excludes it.
+  /// excludes it. Ties go to the one that was found first.
   std::optional<std::vector<Action>> CheapestSolution(const BeamPaths& paths,
                                                       const CostBound& bound);
 
   /// The memory of the positions, in bytes, once up to `more` others are added.
-  std::size_t BytesWith(std::size_t more) const {
-    return meeting_.BytesWith(more) + positions_.size() + more * start_.size();
-  }
+  std::size_t BytesWith(std::size_t more) const;
 
  private:
+  // The end of a path: state `index` of those kept at `depth`, reached at `cost`.
+  struct End {
+    std::uint32_t depth;
+    std::uint32_t index;
+    float cost;
+  };
+
+  // A path of each beam to the position with this hash.
+  struct Pair {
+    End from_start;
+    End from_goal;
+    std::uint64_t hash;
+    float cost() const { return from_start.cost + from_goal.cost; }
+  };
+
+  using Ends = absl::flat_hash_map<std::uint64_t, End>;  // by the hash of the position
+
   void AddPositions(std::size_t depth, std::span<const float> costs,
                     std::span<const std::uint8_t> of_inverse);
+  void Add(std::uint64_t hash, bool from_goal, const End& end);
+  void Offer(const Pair& pair);
+  void DropCheapest();
 
   const Domain& domain_;
   const InverseFrame& inverse_;
   std::vector<std::uint8_t> start_;
+  std::int64_t max_length_ = 0;
   std::vector<std::uint8_t> positions_;  // of the frontier
-  Meeting meeting_;
+  Ends from_start_;                      // the cheapest path to each position
+  Ends from_goal_;
+  std::optional<Pair> cheapest_;  // of at most max_length_ actions
 };
 
 }  // namespace tandem

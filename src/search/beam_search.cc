@@ -10,7 +10,6 @@
 
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "search/costs.h"
 #include "search/depth_loop.h"
 
 namespace tandem {
@@ -40,13 +39,13 @@ bool FollowsPolicy(const Config& config) {
 
 }  // namespace
 
-BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
-                       QEvaluator* q_or_policy, std::shared_ptr<const GoalBall> ball)
+BeamSearch::BeamSearch(const Domain& domain, QEvaluator& network, const Config& config,
+                       std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
-      q_or_policy_(config.network.head == Head::kVp ? nullptr : q_or_policy),
-      is_policy_(q_or_policy_ != nullptr && config.network.head == Head::kPolicy),
-      policy_(FollowsPolicy(config) ? q_or_policy : nullptr),
+      network_(network),
+      ranking_(RankingOf(config.network.head)),
+      follows_policy_(FollowsPolicy(config)),
       ball_(std::move(ball)),
       inverse_(MakeInverseFrame(domain, config.search)),
       costs_differ_(CostsDiffer(domain.spec())),
@@ -105,8 +104,8 @@ std::optional<Ended> BeamSearch::GoDeeper(const StopSignal& within, SearchResult
   solution = CheapestSolution();
   if (solution) return std::nullopt;
   const std::vector<std::uint32_t> chosen =
-      q_or_policy_ != nullptr ? ChooseByActions(within) : ChooseByStates(within);
-  if (is_policy_ || policy_ != nullptr) NoteSurprisals(chosen);
+      ranking_ == Ranking::kByStates ? ChooseByStates(within) : ChooseByActions(within);
+  if (ranking_ == Ranking::kByPolicy || follows_policy_) NoteSurprisals(chosen);
   Keep(chosen);
   if (meeting_) solution = meeting_->CheapestSolution(paths_, bound_);
   return std::nullopt;
@@ -177,7 +176,7 @@ std::int64_t BeamSearch::BytesOfChildren(const DomainSpec& spec, std::int64_t pa
 
 // About the greatest memory while the children of the frontier are made and chosen from.
 std::int64_t BeamSearch::BytesOfNextDepth() const {
-  const bool copies = q_or_policy_ == nullptr && expander_.keeps_children();
+  const bool copies = ranking_ == Ranking::kByStates && expander_.keeps_children();
   const auto parents = static_cast<std::int64_t>(frontier().size());
   const std::int64_t kept = std::min(parents * domain_.spec().num_actions(), limits_.width);
   return BytesStored(static_cast<std::size_t>(kept)) +
@@ -220,15 +219,15 @@ bool BeamSearch::IsExcluded(std::size_t child) {
   return true;
 }
 
-void BeamSearch::EvaluatePolicy(QEvaluator& policy, const StopSignal& stop) {
-  const std::span<const float> values = evaluator_.EstimateActions(policy, frontier(), stop);
+void BeamSearch::EvaluatePolicy(const StopSignal& stop) {
+  const std::span<const float> values = evaluator_.EstimateActions(network_, frontier(), stop);
   step_surprisals_.assign(values.begin(), values.end());
 }
 
 // Leaves out the children of improbable actions.
 void BeamSearch::FollowPolicy(const StopSignal& stop) {
-  if (policy_ == nullptr) return;
-  EvaluatePolicy(*policy_, stop);
+  if (!follows_policy_) return;
+  EvaluatePolicy(stop);
   if (config_.policy_actions == 0) return;
   expander_.KeepBest(step_surprisals_, static_cast<std::size_t>(config_.policy_actions));
 }
@@ -279,7 +278,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
     const Step step = StepTo(children[i]);
     const float more = domain_.spec().action_costs[step.action] - least_cost;
     float rank = values[i] + Excess(step.parent) + more;
-    if (policy_ != nullptr) {
+    if (follows_policy_) {
       const float surprisal = surprisals_[step.parent] + step_surprisals_[children[i]];
       rank += static_cast<float>(config_.policy_weight) * surprisal;
     }
@@ -317,9 +316,10 @@ std::vector<BeamSearch::Ranked> BeamSearch::RankedByActions(std::span<const floa
 // The best new children (RankedByActions). Their states are then in next_.
 std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
   const auto width = static_cast<std::size_t>(limits_.width);
-  if (is_policy_ && policy_ == nullptr) EvaluatePolicy(*q_or_policy_, stop);
+  const bool by_policy = ranking_ == Ranking::kByPolicy;
+  if (by_policy && !follows_policy_) EvaluatePolicy(stop);
   const std::span<const float> values =
-      is_policy_ ? step_surprisals_ : evaluator_.EstimateActions(*q_or_policy_, frontier(), stop);
+      by_policy ? step_surprisals_ : evaluator_.EstimateActions(network_, frontier(), stop);
   std::vector<Ranked> ranked = RankedByActions(values);
   // Sort as many of the best children as are still needed, and repeat, since some of them are
   // duplicates. Each round sorts a fixed share of the rest, so that rounds are few even if nearly
@@ -341,7 +341,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
       const std::uint32_t child = best->second;
       if (IsExcluded(child) || !kept_.Insert(KeyOf(child))) continue;
       chosen.push_back(child);
-      if (is_policy_) continue;
+      if (by_policy) continue;
       NoteEstimate(child, values[child] - domain_.spec().action_costs[StepTo(child).action]);
     }
   }

@@ -15,6 +15,7 @@
 #include "search/beam_meeting.h"
 #include "search/beam_paths.h"
 #include "search/cost_bound.h"
+#include "search/costs.h"
 #include "search/expander.h"
 #include "search/goal_ball.h"
 #include "search/hash_set.h"
@@ -78,12 +79,11 @@ class BeamSearch final : public Search {
   };
 
   /// Follows config.search; passes at most inference.batch_size states per call to the network.
-  /// Ranks by the action values of `q_or_policy` or, if that is null, by the estimates of
-  /// `network`. With head vp both are the same network, and its estimates rank. `domain` and the
-  /// networks must outlive this. `ball` may be null. Throws InputError if search.inverse is true
-  /// and the puzzle has no inverse positions.
-  BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
-             QEvaluator* q_or_policy = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
+  /// `network` must have the head network.head. `domain` and `network` must outlive this. `ball`
+  /// may be null. Throws InputError if search.inverse is true and the puzzle has no inverse
+  /// positions.
+  BeamSearch(const Domain& domain, QEvaluator& network, const Config& config,
+             std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// About the greatest memory, in bytes, of a search of `depths` depths with beams of `width`.
   static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t width, std::int64_t depths);
@@ -134,7 +134,7 @@ class BeamSearch final : public Search {
                                       std::int64_t kept, bool copies);
   std::int64_t BytesOfNextDepth() const;
   std::optional<std::vector<Action>> CheapestSolution() const;
-  void EvaluatePolicy(QEvaluator& policy, const StopSignal& stop);
+  void EvaluatePolicy(const StopSignal& stop);
   void FollowPolicy(const StopSignal& stop);
   std::vector<std::uint32_t> NewChildren();
   std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop);
@@ -154,14 +154,15 @@ class BeamSearch final : public Search {
     return !of_inverse_.empty() && of_inverse_[parent] != 0;
   }
   float Excess(std::size_t parent) const {
-    return is_policy_ ? surprisals_[parent] : costs_[parent] - least_cost_;
+    const bool by_policy = ranking_ == Ranking::kByPolicy;
+    return by_policy ? surprisals_[parent] : costs_[parent] - least_cost_;
   }
 
   const Domain& domain_;
   const SearchConfig config_;
-  QEvaluator* const q_or_policy_;               // ranks children; null: their estimates do
-  const bool is_policy_;                        // whether q_or_policy_ is a policy
-  QEvaluator* const policy_;                    // evaluated before children are chosen, or null
+  QEvaluator& network_;
+  const Ranking ranking_;
+  const bool follows_policy_;                   // evaluates it before children are chosen
   const std::shared_ptr<const GoalBall> ball_;  // may be null
   const std::optional<InverseFrame> inverse_;   // only if the search begins at both positions
   const bool costs_differ_;

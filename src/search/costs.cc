@@ -15,6 +15,11 @@ float CostBelow(const DomainSpec& spec, float cost) {
   return CostsDiffer(spec) ? cost * kLess : cost - LeastCost(spec);
 }
 
+Ranking RankingOf(Head head) {
+  if (head == Head::kPolicy) return Ranking::kByPolicy;
+  return IsQ(head) ? Ranking::kByActions : Ranking::kByStates;
+}
+
 std::optional<Action> GreedyAction(const DomainSpec& spec, std::span<const Action> actions,
                                    std::span<const float> estimates) {
   const float least_cost = LeastCost(spec);

@@ -1,10 +1,11 @@
-// Costs of actions, and the choice of the best action.
+// Costs of actions, what children are ranked by, and the choice of the best action.
 #pragma once
 
 #include <algorithm>
 #include <optional>
 #include <span>
 
+#include "config/choices.h"
 #include "tandem/domain.h"
 
 namespace tandem {
@@ -23,6 +24,16 @@ bool CostsDiffer(const DomainSpec& spec);
 /// The largest cost of a sequence of actions that counts as less than `cost`, the cost of another
 /// one. 0 if `cost` is that of a single action and all actions cost the same.
 float CostBelow(const DomainSpec& spec, float cost);
+
+/// What a search ranks the children of a state by.
+enum class Ranking {
+  kByStates,   ///< the estimates of the children
+  kByActions,  ///< the Q values of the actions that lead to them
+  kByPolicy,   ///< the probabilities of the actions that lead to them
+};
+
+/// What a search ranks by if its network has this head. With head vp, the estimates rank.
+Ranking RankingOf(Head head);
 
 /// The action with the least value_of(action); ties go to the first. Nothing if `actions` is empty.
 template <class ValueOf>

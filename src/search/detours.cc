@@ -1,6 +1,7 @@
 #include "search/detours.h"
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/strings/string_view.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,93 +17,57 @@ namespace {
 
 constexpr std::size_t kFarthest = 256;  // actions between one that is left out and its effect
 
-std::string_view Key(std::span<const std::uint8_t> state) {
+absl::string_view Key(std::span<const std::uint8_t> state) {
   return {reinterpret_cast<const char*>(state.data()), state.size()};
 }
 
-// The states of a path, and where on it each one is met last.
-class PathStates {
+// The actions of a path that remain to be looked at, and the states that they lead to.
+class Rest {
  public:
-  PathStates(const Domain& domain, std::span<const std::uint8_t> start,
-             std::span<const Action> actions)
-      : row_size_(start.size()), states_((actions.size() + 1) * start.size()) {
-    std::copy(start.begin(), start.end(), states_.begin());
-    for (std::size_t i = 0; i <= actions.size(); ++i) {
-      const Rows state = rows().Slice(i, 1);
-      if (i > 0) {
-        std::copy_n((*this)[i - 1].begin(), row_size_, state.data());
-        domain.Apply(state, actions.subspan(i - 1, 1));
-      }
-      last_[Key(state[0])] = i;
+  bool empty() const { return steps_.empty(); }
+  std::size_t size() const { return steps_.size(); }
+  Action action() const { return steps_.back().action; }
+  const std::string& state() const { return steps_.back().state; }  // after action()
+
+  // Puts `actions`, which begin in the state `from`, before the others.
+  void Prepend(const Domain& domain, std::span<const std::uint8_t> from,
+               std::span<const Action> actions) {
+    std::vector<std::uint8_t> state(from.begin(), from.end());
+    std::vector<Step> steps;
+    steps.reserve(actions.size());
+    for (const Action action : actions) {
+      ApplyAll(domain, {&action, 1}, state);
+      steps.push_back({.action = action, .state = std::string(Key(state))});
+    }
+    for (; !steps.empty(); steps.pop_back()) {
+      after_.try_emplace(steps.back().state, steps_.size());
+      steps_.push_back(std::move(steps.back()));
     }
   }
 
-  PathStates(const PathStates&) = delete;
-  PathStates& operator=(const PathStates&) = delete;
-
-  // The state before action i.
-  std::span<const std::uint8_t> operator[](std::size_t i) const {
-    return std::span(states_).subspan(i * row_size_, row_size_);
+  // How many actions follow where the path meets `state` last. Nothing if it does not.
+  std::optional<std::size_t> NumAfter(std::span<const std::uint8_t> state) const {
+    const auto found = after_.find(Key(state));
+    return found == after_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  // Where the path meets `state` last, if that is at `from` or later.
-  std::optional<std::size_t> LastAt(std::span<const std::uint8_t> state, std::size_t from) const {
-    const auto found = last_.find(Key(state));
-    if (found == last_.end() || found->second < from) return std::nullopt;
-    return found->second;
+  // Drops all actions but the last `count`.
+  void KeepLast(std::size_t count) {
+    for (; steps_.size() > count; steps_.pop_back()) {
+      const auto found = after_.find(steps_.back().state);
+      if (found->second + 1 == steps_.size()) after_.erase(found);
+    }
   }
 
  private:
-  Rows rows() { return {states_.data(), states_.size() / row_size_, row_size_}; }
+  struct Step {
+    Action action;
+    std::string state;
+  };
 
-  const std::size_t row_size_;
-  std::vector<std::uint8_t> states_;
-  absl::flat_hash_map<std::string_view, std::size_t> last_;  // keys are parts of states_
+  std::vector<Step> steps_;                              // the next one last
+  absl::flat_hash_map<std::string, std::size_t> after_;  // by state: the result of NumAfter
 };
-
-std::vector<Action> WithoutLoops(const Domain& domain, std::span<const std::uint8_t> start,
-                                 std::span<const Action> actions) {
-  const PathStates path(domain, start, actions);
-  std::vector<Action> direct;
-  direct.reserve(actions.size());
-  for (std::size_t i = *path.LastAt(path[0], 0); i < actions.size();) {
-    direct.push_back(actions[i]);
-    i = *path.LastAt(path[i + 1], i + 1);
-  }
-  return direct;
-}
-
-// The solution without action `skipped` is at `end`, before action `rejoins` of the solution, after
-// the actions before `end`.
-struct Detour {
-  std::size_t skipped = 0;
-  std::size_t end = 0;
-  std::size_t rejoins = 0;  // at least `end`
-};
-
-// The paths that leave out one of the last kFarthest actions advance together.
-std::optional<Detour> FindDetour(const Domain& domain, std::span<const std::uint8_t> start,
-                                 std::span<const Action> actions, std::size_t first) {
-  const PathStates path(domain, start, actions);
-  const std::size_t size = start.size();
-  std::vector<std::uint8_t> others;  // of each such path, the state before action i
-  std::vector<Action> same;
-  for (std::size_t i = first; i < actions.size(); ++i) {
-    same.assign(others.size() / size, actions[i]);
-    domain.Apply({others.data(), same.size(), size}, same);
-    others.insert(others.end(), path[i].begin(), path[i].end());
-    if (others.size() > kFarthest * size) {
-      others.erase(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(size));
-    }
-    const ConstRows states(others.data(), others.size() / size, size);
-    for (std::size_t row = 0; row < states.size(); ++row) {
-      if (const auto rejoins = path.LastAt(states[row], i + 1)) {
-        return Detour{.skipped = i + 1 - states.size() + row, .end = i + 1, .rejoins = *rejoins};
-      }
-    }
-  }
-  return std::nullopt;
-}
 
 class DirectSearch final : public Search {
  public:
@@ -125,7 +90,7 @@ class DirectSearch final : public Search {
  private:
   void Straighten(std::span<const std::uint8_t> start, SearchResult& result) const {
     const Stopwatch watch;
-    result.actions = WithoutDetours(domain_, start, std::move(result.actions));
+    result.actions = WithoutDetours(domain_, start, result.actions);
     result.cost = CostOf(domain_.spec(), result.actions);
     result.seconds += watch.Seconds();
   }
@@ -136,18 +101,49 @@ class DirectSearch final : public Search {
 
 }  // namespace
 
+// Follows the path, and beside it the paths that leave out one of its last kFarthest actions. If
+// one of them meets the rest of the path, it takes the place of the part before.
 std::vector<Action> WithoutDetours(const Domain& domain, std::span<const std::uint8_t> start,
-                                   std::vector<Action> actions) {
-  actions = WithoutLoops(domain, start, actions);
-  std::size_t first = 0;
-  while (const auto detour = FindDetour(domain, start, actions, first)) {
-    const auto at = [&](std::size_t i) { return actions.begin() + static_cast<std::ptrdiff_t>(i); };
-    actions.erase(at(detour->end), at(detour->rejoins));
-    actions.erase(at(detour->skipped));
-    // Those before it that are too far away have been looked at.
-    first = detour->skipped - std::min(detour->skipped, kFarthest);
+                                   const std::vector<Action>& actions) {
+  const std::size_t size = start.size();
+  Rest rest;
+  rest.Prepend(domain, start, actions);
+  std::vector<Action> taken;
+  std::vector<std::uint8_t> states(start.begin(),
+                                   start.end());  // from the start to the current one
+  std::vector<std::uint8_t> others;               // the ends of the other paths
+  std::vector<Action> same;
+  for (;;) {
+    const std::span<const std::uint8_t> current = std::span(states).last(size);
+    if (const auto after = rest.NumAfter(current)) rest.KeepLast(*after);
+    if (rest.empty()) return taken;
+
+    same.assign(others.size() / size, rest.action());
+    domain.Apply({others.data(), same.size(), size}, same);
+    others.insert(others.end(), current.begin(), current.end());
+    if (others.size() > kFarthest * size) {
+      others.erase(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(size));
+    }
+    taken.push_back(rest.action());
+    const ConstRows ends(others.data(), others.size() / size, size);
+    std::size_t row = 0;
+    while (row < ends.size() && !rest.NumAfter(ends[row])) ++row;
+    if (row == ends.size()) {
+      states.insert(states.end(), rest.state().begin(), rest.state().end());
+      rest.KeepLast(rest.size() - 1);
+      continue;
+    }
+
+    // Paths without an action before `first` are not followed as far as the detour.
+    const std::size_t skipped = taken.size() - ends.size() + row;
+    const std::size_t first = skipped - std::min(skipped, kFarthest);
+    rest.KeepLast(*rest.NumAfter(ends[row]));
+    taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(skipped));
+    states.resize((first + 1) * size);
+    rest.Prepend(domain, std::span(states).last(size), std::span(taken).subspan(first));
+    taken.resize(first);
+    others.clear();
   }
-  return actions;
 }
 
 std::unique_ptr<Search> SearchWithoutDetours(const Domain& domain, std::unique_ptr<Search> search) {

@@ -16,12 +16,12 @@ namespace tandem {
 /// without it soon meets one of its own later states, as when two presses of a button in Lights Out
 /// have other presses between them. Only the 256 actions after an action are looked at.
 ///
-/// Each detour that is found takes a time that grows with the length of the solution. There is no
-/// search, so parts that other actions could replace stay: see SolutionImprover.
+/// The time grows in proportion to the length of the solution. There is no search, so parts that
+/// other actions could replace stay: see SolutionImprover.
 std::vector<Action> WithoutDetours(const Domain& domain, std::span<const std::uint8_t> start,
-                                   std::vector<Action> actions);
+                                   const std::vector<Action>& actions);
 
-/// A search that gives the solutions of `search` without detours. `domain` must outlive it.
+/// Returns a search that gives the solutions of `search` without detours. `domain` must outlive it.
 std::unique_ptr<Search> SearchWithoutDetours(const Domain& domain, std::unique_ptr<Search> search);
 
 }  // namespace tandem

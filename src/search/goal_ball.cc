@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "domain/random_walk.h"
+#include "domain/goal.h"
 #include "search/costs.h"
 #include "search/expander.h"
 #include "search/hash_set.h"
@@ -167,9 +167,7 @@ GoalBall::GoalBall(const Domain& domain, float radius, std::size_t most_bytes)
   if (domain.spec().per_problem_goals) {
     Refuse(domain.spec(), "each problem has a goal of its own");
   }
-  std::vector<std::uint8_t> goal(static_cast<std::size_t>(domain.spec().state_size));
-  domain.WriteGoals(Rows(std::span(goal)));
-  Build(domain, goal, most_bytes, nullptr);
+  Build(domain, GoalOf(domain), most_bytes, nullptr);
 }
 
 GoalBall::GoalBall(const Domain& domain, std::span<const std::uint8_t> center, float radius,

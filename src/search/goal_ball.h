@@ -39,7 +39,7 @@ class GoalBall {
   /// Builds a ball around `center`, as if that state were the only goal. Its has_all_goals() is
   /// false. If `stop` is reached meanwhile, the result is stopped().
   GoalBall(const Domain& domain, std::span<const std::uint8_t> center, float radius,
-           std::size_t most_bytes, const StopSignal* stop = nullptr);
+           std::size_t most_bytes, const StopSignal* stop);
 
   /// Whether a stop ended the work early. The ball is then unspecified, except for generated().
   bool stopped() const { return stopped_; }

@@ -16,32 +16,13 @@ struct Walkers {
   std::vector<std::uint8_t> states;  // current state of each walker
 };
 
-// For each child, the value that it is ranked by: the sum of its estimate and of what its action
-// costs more than the cheapest one. Unspecified for children that are left out, which are not
-// evaluated.
-std::vector<float> ValuesOfChildren(const DomainSpec& spec, const Expander& expander,
-                                    StateEvaluator& evaluator, const StopSignal& stop) {
-  std::vector<std::uint32_t> useful;
-  for (std::uint32_t child = 0; child < expander.size(); ++child) {
-    if (expander.is_left_out()[child] == 0) useful.push_back(child);
-  }
-  const std::span<const float> estimates = evaluator.Estimate(expander.children(), useful, stop);
-  const auto num_actions = static_cast<std::uint32_t>(spec.num_actions());
-  const float least_cost = LeastCost(spec);
-  std::vector<float> values(expander.size());
-  for (std::size_t i = 0; i < useful.size(); ++i) {
-    const float more = spec.action_costs[useful[i] % num_actions] - least_cost;
-    values[useful[i]] = more + estimates[i];
-  }
-  return values;
-}
-
-// Descends from all starts in lock step. evaluate(states, expander) returns the value that each
-// child of `states` is ranked by; `expander` has expanded them.
-template <class Evaluate>
+// Descends from all starts in lock step. evaluate(states, expander) returns a value for each child
+// of `states`, which `expander` has expanded. best(actions, values) chooses one of `actions` by the
+// values of a state's children, or nothing if there are none.
+template <class Evaluate, class Best>
 std::vector<std::optional<std::int64_t>> Descend(const Domain& domain, ConstRows starts,
                                                  std::span<const std::int64_t> most_actions,
-                                                 const Evaluate& evaluate) {
+                                                 const Evaluate& evaluate, const Best& best) {
   std::vector<std::optional<std::int64_t>> taken(starts.size());
   std::vector<std::uint8_t> is_goal(starts.size());
   domain.IsGoal(starts, is_goal);
@@ -70,10 +51,10 @@ std::vector<std::optional<std::int64_t>> Descend(const Domain& domain, ConstRows
         taken[start] = step;
         continue;
       }
-      const std::optional<Action> best = BestAction(
-          expander.UsefulActions(i), [&](Action action) { return values[first + action]; });
-      if (best && step < most_actions[start]) {
-        add(remaining, start, expander.children()[first + *best]);
+      const std::optional<Action> action =
+          best(expander.UsefulActions(i), std::span(values).subspan(first, num_actions));
+      if (action && step < most_actions[start]) {
+        add(remaining, start, expander.children()[first + *action]);
       }
     }
     walkers = std::move(remaining);
@@ -88,9 +69,14 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
                                                          std::span<const std::int64_t> most_actions,
                                                          const StopSignal& stop) {
   StateEvaluator evaluator(domain, network, rows_at_once);
-  return Descend(domain, starts, most_actions, [&](ConstRows /*states*/, const Expander& expander) {
-    return ValuesOfChildren(domain.spec(), expander, evaluator, stop);
-  });
+  return Descend(
+      domain, starts, most_actions,
+      [&](ConstRows /*states*/, const Expander& expander) {
+        return evaluator.EstimateChildren(expander, stop);
+      },
+      [&](std::span<const Action> actions, std::span<const float> estimates) {
+        return GreedyAction(domain.spec(), actions, estimates);
+      });
 }
 
 std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, QEvaluator& policy,
@@ -98,10 +84,15 @@ std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, Q
                                                          std::span<const std::int64_t> most_actions,
                                                          const StopSignal& stop) {
   StateEvaluator evaluator(domain, policy, rows_at_once);
-  return Descend(domain, starts, most_actions, [&](ConstRows states, const Expander& /*expander*/) {
-    const std::span<const float> values = evaluator.EstimateActions(policy, states, stop);
-    return std::vector<float>(values.begin(), values.end());
-  });
+  return Descend(
+      domain, starts, most_actions,
+      [&](ConstRows states, const Expander& /*expander*/) {
+        const std::span<const float> values = evaluator.EstimateActions(policy, states, stop);
+        return std::vector<float>(values.begin(), values.end());
+      },
+      [](std::span<const Action> actions, std::span<const float> values) {
+        return BestAction(actions, [&](Action action) { return values[action]; });
+      });
 }
 
 }  // namespace tandem

@@ -8,9 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/stopwatch.h"
 #include "search/cost_bound.h"
-#include "search/costs.h"
 #include "search/groups.h"
 
 namespace tandem {
@@ -32,69 +30,43 @@ std::string Key(std::span<const std::uint8_t> state) { return {state.begin(), st
 
 }  // namespace
 
-GreedySearch::GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
-                           QEvaluator* q_or_policy, std::shared_ptr<const GoalBall> ball)
+GreedySearch::GreedySearch(const Domain& domain, QEvaluator& network, const Config& config,
+                           std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
-      q_or_policy_(config.network.head == Head::kVp ? nullptr : q_or_policy),
-      is_policy_(q_or_policy_ != nullptr && config.network.head == Head::kPolicy),
+      network_(network),
+      ranking_(RankingOf(config.network.head)),
       ball_(std::move(ball)),
       expander_(domain, ball_),
       evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {}
 
 void GreedySearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
-  SolveInGroups(starts, done, [&](const Starts& group, const Done& done_of_group) {
-    SolveTogether(group, stop, done_of_group);
-  });
+  SolveInGroups(
+      starts, stop, done, [&](const Starts& group) { return Begin(group); },
+      [&](Path& path) { CheckLimits(path); },
+      [&](std::vector<Path>& paths) { StepAll(paths, stop); },
+      [&](Path& path) { return ResultOf(path); });
 }
 
-void GreedySearch::SolveTogether(const Starts& starts, const StopSignal& stop, const Done& done) {
-  LapTimer timer;
+std::vector<GreedySearch::Path> GreedySearch::Begin(const Starts& starts) const {
   std::vector<Path> paths;
+  paths.reserve(starts.size());
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    paths.push_back(Begin(i, starts.states[i], starts.AtMost(i, config_.at_most)));
-  }
-  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
-  std::vector<std::uint8_t> states;
-  for (;;) {
-    if (stop.Reached()) throw Stopped();
-    const double share = timer.Next() / static_cast<double>(paths.size());
-    for (Path& path : paths) {
-      path.result.seconds += share;
-      CheckLimits(path);
-      if (path.ended) done(path.number, ResultOf(path));
-    }
-    std::erase_if(paths, [](const Path& path) { return path.ended.has_value(); });
-    if (paths.empty()) return;
-
-    states.clear();
-    for (const Path& path : paths) {
-      states.insert(states.end(), path.state.begin(), path.state.end());
-    }
-    const ConstRows rows(states.data(), paths.size(), starts.states.row_size());
-    expander_.Expand(rows);
-    const std::vector<float> values = ValuesOfActions(rows, stop);
-    for (std::size_t i = 0; i < paths.size(); ++i) {
-      Step(paths[i], i * num_actions, std::span(values).subspan(i * num_actions, num_actions));
-    }
-  }
-}
-
-GreedySearch::Path GreedySearch::Begin(std::size_t number, std::span<const std::uint8_t> start,
-                                       float at_most) const {
-  Path path{.number = number, .state = {start.begin(), start.end()}, .bound = CostBound(at_most)};
-  path.visited.insert(Key(start));
-  std::optional<std::vector<Action>> known =
-      KnownSolution(domain_, ball_.get(), path.bound, config_.max_length, start);
-  if (known) {
+    const std::span<const std::uint8_t> start = starts.states[i];
+    Path& path = paths.emplace_back(Path{.number = i,
+                                         .state = {start.begin(), start.end()},
+                                         .bound = CostBound(starts.AtMost(i, config_.at_most))});
+    path.visited.insert(Key(start));
+    std::optional<std::vector<Action>> known =
+        KnownSolution(domain_, ball_.get(), path.bound, config_.max_length, start);
+    if (!known) continue;
     path.result.actions = std::move(*known);
     path.ended = Ended::kSolved;
   }
-  return path;
+  return paths;
 }
 
 void GreedySearch::CheckLimits(Path& path) const {
-  if (path.ended) return;
   const DomainSpec& spec = domain_.spec();
   if (std::cmp_greater_equal(path.result.actions.size(), config_.max_length)) {
     path.ended = Ended::kLengthLimit;
@@ -114,20 +86,25 @@ std::int64_t GreedySearch::BytesOf(const Path& path) const {
          (domain_.spec().state_size + static_cast<std::int64_t>(sizeof(std::string)));
 }
 
-// For each child, the value that it is ranked by: the cost of its action plus its estimate or, with
-// a policy, minus the log probability of the action.
-std::vector<float> GreedySearch::ValuesOfActions(ConstRows states, const StopSignal& stop) {
-  if (q_or_policy_ != nullptr) {
-    const std::span<const float> values = evaluator_.EstimateActions(*q_or_policy_, states, stop);
-    return {values.begin(), values.end()};
+void GreedySearch::StepAll(std::vector<Path>& paths, const StopSignal& stop) {
+  states_.clear();
+  for (const Path& path : paths) {
+    states_.insert(states_.end(), path.state.begin(), path.state.end());
   }
-  const std::span<const float> estimates = evaluator_.Estimate(expander_.children(), stop);
-  std::vector<float> values(estimates.begin(), estimates.end());
+  const ConstRows states(states_.data(), paths.size(), paths.front().state.size());
+  expander_.Expand(states);
+  const std::vector<float> values = ValuesOfChildren(states, stop);
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] += domain_.spec().action_costs[i % num_actions];
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    Step(paths[i], i * num_actions, std::span(values).subspan(i * num_actions, num_actions));
   }
-  return values;
+}
+
+// For each child, its estimate, or the value of the action that leads to it.
+std::vector<float> GreedySearch::ValuesOfChildren(ConstRows states, const StopSignal& stop) {
+  if (ranking_ == Ranking::kByStates) return evaluator_.EstimateChildren(expander_, stop);
+  const std::span<const float> values = evaluator_.EstimateActions(network_, states, stop);
+  return {values.begin(), values.end()};
 }
 
 // Ends the path with the cheapest solution through a child whose cost-to-go is known. Returns
@@ -158,8 +135,10 @@ void GreedySearch::Step(Path& path, std::size_t first, std::span<const float> va
     if (path.visited.contains(Key(expander_.children()[first + a]))) continue;
     open.push_back(static_cast<Action>(a));
   }
+  const bool by_states = ranking_ == Ranking::kByStates;
   const std::optional<Action> best =
-      BestAction(open, [&](Action action) { return values[action]; });
+      by_states ? GreedyAction(domain_.spec(), open, values)
+                : BestAction(open, [&](Action action) { return values[action]; });
   if (!best) {
     path.ended = Ended::kExhausted;
     return;
@@ -169,8 +148,8 @@ void GreedySearch::Step(Path& path, std::size_t first, std::span<const float> va
   path.cost += domain_.spec().action_costs[*best];
   path.state.assign(child.begin(), child.end());
   path.visited.insert(Key(child));
-  if (is_policy_) return;
-  const float estimate = values[*best] - domain_.spec().action_costs[*best];
+  if (ranking_ == Ranking::kByPolicy) return;
+  const float estimate = values[*best] - (by_states ? 0 : domain_.spec().action_costs[*best]);
   if (path.result.best && estimate >= path.result.best->estimate) return;
   path.result.best = {.actions = path.result.actions, .cost = path.cost, .estimate = estimate};
 }

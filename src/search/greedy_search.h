@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "search/costs.h"
 #include "search/expander.h"
 #include "search/goal_ball.h"
 #include "search/search.h"
@@ -34,11 +35,10 @@ namespace tandem {
 class GreedySearch final : public Search {
  public:
   /// Follows the limits of config.search; passes at most inference.batch_size states per call to
-  /// the network. Ranks by the action values of `q_or_policy` or, if that is null, by the estimates
-  /// of `network`. With head vp both are the same network, and its estimates rank. `domain` and the
-  /// networks must outlive this. `ball` may be null.
-  GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
-               QEvaluator* q_or_policy = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
+  /// the network. `network` must have the head network.head. `domain` and `network` must outlive
+  /// this. `ball` may be null.
+  GreedySearch(const Domain& domain, QEvaluator& network, const Config& config,
+               std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// Searches from a few thousand starts at a time.
   void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
@@ -50,22 +50,23 @@ class GreedySearch final : public Search {
  private:
   struct Path;
 
-  void SolveTogether(const Starts& starts, const StopSignal& stop, const Done& done);
-  Path Begin(std::size_t number, std::span<const std::uint8_t> start, float at_most) const;
+  std::vector<Path> Begin(const Starts& starts) const;
   void CheckLimits(Path& path) const;
   std::int64_t BytesOf(const Path& path) const;
-  std::vector<float> ValuesOfActions(ConstRows states, const StopSignal& stop);
+  void StepAll(std::vector<Path>& paths, const StopSignal& stop);
+  std::vector<float> ValuesOfChildren(ConstRows states, const StopSignal& stop);
   bool FinishThroughKnown(Path& path, std::size_t first) const;
   void Step(Path& path, std::size_t first, std::span<const float> values);
   SearchResult ResultOf(Path& path) const;
 
   const Domain& domain_;
   const SearchConfig config_;
-  QEvaluator* const q_or_policy_;
-  const bool is_policy_;                        // whether q_or_policy_ is a policy
+  QEvaluator& network_;
+  const Ranking ranking_;
   const std::shared_ptr<const GoalBall> ball_;  // may be null
   Expander expander_;
   StateEvaluator evaluator_;
+  std::vector<std::uint8_t> states_;  // of the current step, one for each path
 };
 
 }  // namespace tandem

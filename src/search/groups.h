@@ -1,24 +1,43 @@
-// Searches that take their starts in groups, so that memory does not grow with the number of
-// starts.
+// Searches of many puzzles in lock step.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
+#include <vector>
 
+#include "base/stop_signal.h"
+#include "base/stopwatch.h"
 #include "search/search.h"
 
 namespace tandem {
 
-/// Calls solve(group, done_of_group) for groups of a few thousand starts, one after another.
-/// `done_of_group` passes on to `done`, with the numbers that the puzzles have in `starts`.
-template <class Solve>
-void SolveInGroups(const Starts& starts, const Search::Done& done, const Solve& solve) {
+/// Solves groups of a few thousand starts, one after another, so that memory does not grow with
+/// their number. The puzzles of a group advance in lock step, and the time of a step is divided
+/// evenly among them.
+///
+/// begin(group) returns a puzzle for each start of a group, in a struct that has its `number` in
+/// the group, its `result` and, once it has ended, why in `ended`. prepare(puzzle) ends the puzzle
+/// or prepares its next step, and step(puzzles) makes the step of all that have not ended.
+/// result_of(puzzle) is the result of one that has.
+template <class Begin, class Prepare, class Step, class ResultOf>
+void SolveInGroups(const Starts& starts, const StopSignal& stop, const Search::Done& done,
+                   const Begin& begin, const Prepare& prepare, const Step& step,
+                   const ResultOf& result_of) {
   constexpr std::size_t kStartsAtOnce = 4096;
   for (std::size_t first = 0; first < starts.size(); first += kStartsAtOnce) {
-    solve(
-        starts.Slice(first, std::min(kStartsAtOnce, starts.size() - first)),
-        [&](std::size_t number, SearchResult result) { done(first + number, std::move(result)); });
+    LapTimer timer;
+    auto puzzles = begin(starts.Slice(first, std::min(kStartsAtOnce, starts.size() - first)));
+    while (!puzzles.empty()) {
+      if (stop.Reached()) throw Stopped();
+      const double share = timer.Next() / static_cast<double>(puzzles.size());
+      for (auto& puzzle : puzzles) {
+        puzzle.result.seconds += share;
+        if (!puzzle.ended) prepare(puzzle);
+        if (puzzle.ended) done(first + puzzle.number, result_of(puzzle));
+      }
+      std::erase_if(puzzles, [](const auto& puzzle) { return puzzle.ended.has_value(); });
+      if (!puzzles.empty()) step(puzzles);
+    }
   }
 }
 

@@ -52,8 +52,6 @@ class HashSet {
   void Prefetch(std::uint64_t hash) const { table_.prefetch(hash); }
 
   std::size_t size() const { return table_.size(); }
-  /// The memory in use, in bytes.
-  std::size_t bytes() const { return BytesWith(0); }
   /// The memory, in bytes, once `more` other hashes are added.
   std::size_t BytesWith(std::size_t more) const { return BytesOfTable(table_, size() + more); }
 

@@ -13,15 +13,16 @@ namespace tandem {
 namespace {
 
 // The best action of the state that `expander` has expanded. estimates[a] is the network's estimate
-// of the child of action a.
+// of the child of action a; only those of children that are not left out matter.
 Hint BestOf(const DomainSpec& spec, const Expander& expander, std::span<const float> estimates) {
-  const auto rest_after = [&](Action action) {
-    return expander.is_goal()[action] != 0 ? 0.0F : CostToGo(estimates[action]);
-  };
-  const auto value = [&](Action action) { return spec.action_costs[action] + rest_after(action); };
-  const std::optional<Action> best = BestAction(expander.UsefulActions(0), value);
+  std::vector<float> rests(estimates.size());
+  for (std::size_t a = 0; a < rests.size(); ++a) {
+    rests[a] = expander.is_goal()[a] != 0 ? 0 : CostToGo(estimates[a]);
+  }
+  const std::optional<Action> best = GreedyAction(spec, expander.UsefulActions(0), rests);
   if (!best) return {.estimate = std::numeric_limits<float>::infinity()};
-  return {.estimate = value(*best), .action = best, .rest = rest_after(*best)};
+  const float rest = rests[*best];
+  return {.estimate = spec.action_costs[*best] + rest, .action = best, .rest = rest};
 }
 
 }  // namespace
@@ -32,8 +33,7 @@ Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::u
   const float estimate = evaluator.Estimate(ConstRows(state), StopSignal())[0];
   Expander expander(domain);
   expander.Expand(ConstRows(state));
-  Hint hint =
-      BestOf(domain.spec(), expander, evaluator.Estimate(expander.children(), StopSignal()));
+  Hint hint = BestOf(domain.spec(), expander, evaluator.EstimateChildren(expander, StopSignal()));
   hint.estimate = CostToGo(estimate);
   return hint;
 }

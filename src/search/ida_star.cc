@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/stopwatch.h"
 #include "search/cost_bound.h"
 #include "search/costs.h"
 #include "search/groups.h"
@@ -75,27 +74,14 @@ IdaStar::IdaStar(const Domain& domain, Evaluator& network, const Config& config,
       evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {}
 
 void IdaStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
-  SolveInGroups(starts, done, [&](const Starts& group, const Done& done_of_group) {
-    SolveTogether(group, stop, done_of_group);
-  });
-}
-
-void IdaStar::SolveTogether(const Starts& starts, const StopSignal& stop, const Done& done) {
-  LapTimer timer;
-  std::vector<Puzzle> puzzles = Begin(starts, stop);
-  for (;;) {
-    if (stop.Reached()) throw Stopped();
-    const double share = timer.Next() / static_cast<double>(puzzles.size());
-    for (Puzzle& puzzle : puzzles) {
-      puzzle.result.seconds += share;
-      if (!puzzle.ended) ChooseState(puzzle);
-      if (!puzzle.ended) CheckLimits(puzzle);
-      if (puzzle.ended) done(puzzle.number, ResultOf(puzzle));
-    }
-    std::erase_if(puzzles, [](const Puzzle& puzzle) { return puzzle.ended.has_value(); });
-    if (puzzles.empty()) return;
-    ExpandAll(puzzles, stop);
-  }
+  SolveInGroups(
+      starts, stop, done, [&](const Starts& group) { return Begin(group, stop); },
+      [&](Puzzle& puzzle) {
+        ChooseState(puzzle);
+        if (!puzzle.ended) CheckLimits(puzzle);
+      },
+      [&](std::vector<Puzzle>& puzzles) { ExpandAll(puzzles, stop); },
+      [&](Puzzle& puzzle) { return ResultOf(puzzle); });
 }
 
 std::vector<IdaStar::Puzzle> IdaStar::Begin(const Starts& starts, const StopSignal& stop) {

@@ -66,7 +66,6 @@ class IdaStar final : public Search {
  private:
   struct Puzzle;
 
-  void SolveTogether(const Starts& starts, const StopSignal& stop, const Done& done);
   std::vector<Puzzle> Begin(const Starts& starts, const StopSignal& stop);
   void ChooseState(Puzzle& puzzle) const;
   void BeginIteration(Puzzle& puzzle) const;

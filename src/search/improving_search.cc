@@ -66,7 +66,7 @@ void ImprovingSearch::Shorten(std::span<const std::uint8_t> start, SearchResult&
                               const StopSignal& stop) {
   const Stopwatch watch;
   result.found_length = result.actions.size();
-  result.actions = WithoutDetours(domain_, start, std::move(result.actions));
+  result.actions = WithoutDetours(domain_, start, result.actions);
   if (const std::optional<std::int64_t> nodes = NodesFor(result)) {
     SolutionImprover::Improved improved =
         improver_.Improve(start, std::move(result.actions), config_.improve_seconds, stop, *nodes);

@@ -30,10 +30,10 @@ namespace tandem {
 /// limits of the search do not count the time for shortening.
 class ImprovingSearch final : public Search {
  public:
-  /// `domain` must outlive this.
+  /// `domain` must outlive this. `ball` and `beams` may be null, as for SolutionImprover.
   ImprovingSearch(const Domain& domain, std::unique_ptr<Search> search,
                   std::shared_ptr<const GoalBall> ball, const SearchConfig& config,
-                  std::unique_ptr<PathBeams> beams = nullptr);
+                  std::unique_ptr<PathBeams> beams);
 
   void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "domain/goal.h"
 #include "domain/permute.h"
 #include "tandem/error.h"
 #include "tandem/permutation.h"
@@ -44,8 +45,7 @@ class DisjointSets {
 }  // namespace
 
 InverseFrame::InverseFrame(const Domain& domain)
-    : inverse_actions_(domain.spec().inverse_actions),
-      goal_(static_cast<std::size_t>(domain.spec().state_size)) {
+    : inverse_actions_(domain.spec().inverse_actions), goal_(GoalOf(domain)) {
   const DomainSpec& spec = domain.spec();
   const auto* const permutations = dynamic_cast<const PermutationDomain*>(&domain);
   if (permutations == nullptr) {
@@ -59,7 +59,6 @@ InverseFrame::InverseFrame(const Domain& domain)
                              spec.action_names[inverse_actions_[a]],
                              spec.action_costs[inverse_actions_[a]]));
   }
-  domain.WriteGoals(Rows(std::span(goal_)));
   FindCompanions(permutations->table());
   for (std::size_t i = 0; i < goal_.size(); ++i) {
     const auto [known, is_new] =

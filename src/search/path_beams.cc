@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "domain/goal.h"
 #include "search/costs.h"
 #include "search/search.h"
 #include "tandem/permutation.h"
@@ -20,13 +21,13 @@ Config ForParts(Config config) {
 
 }  // namespace
 
-PathBeams::PathBeams(const Domain& domain, Evaluator& network, const Config& config,
-                     QEvaluator* q_or_policy, std::shared_ptr<const GoalBall> ball)
+PathBeams::PathBeams(const Domain& domain, QEvaluator& network, const Config& config,
+                     std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
       permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr),
       least_part_cost_(ball != nullptr ? 2 * ball->radius() : 0),
-      beam_(domain, network, ForParts(config), q_or_policy, std::move(ball)) {}
+      beam_(domain, network, ForParts(config), std::move(ball)) {}
 
 PathBeams::Pass PathBeams::Shorten(std::span<const std::uint8_t> start,
                                    std::vector<Action>& actions, std::int64_t width,
@@ -81,7 +82,7 @@ std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::ui
   const bool is_last = part.first + part.length == actions.size();
   std::vector<std::uint8_t> moved = from;  // the position from which the part leads to the goal
   if (!is_last) {
-    domain_.WriteGoals(Rows(std::span(moved)));
+    moved = GoalOf(domain_);
     UndoAll(domain_, old, moved);
   }
   SearchResult result;

@@ -40,8 +40,8 @@ class PathBeams {
 
   /// The parameters are those of BeamSearch. Of config.search it follows max_length, max_gib,
   /// policy_weight, policy_actions, inverse and, if it is bidirectional_beam, method.
-  PathBeams(const Domain& domain, Evaluator& network, const Config& config,
-            QEvaluator* q_or_policy = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
+  PathBeams(const Domain& domain, QEvaluator& network, const Config& config,
+            std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// Searches parts of a solution of `start` with beams of `width` states, long parts first, until
   /// a part becomes cheaper, all were searched, `stop` is reached, or about `max_nodes` states were

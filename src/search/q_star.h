@@ -25,7 +25,7 @@ class QStarTree final : public BestFirstTree {
  public:
   /// See BestFirstTree.
   QStarTree(const DomainSpec& spec, const SearchConfig& config, std::span<const std::uint8_t> start,
-            float at_most = 0);
+            float at_most);
 
   /// Sets the Q values of the start state, one per action. Must be called before the first step
   /// unless the search has ended.

@@ -90,19 +90,12 @@ std::string Search::AllowedCost() {
 
 namespace {
 
-// The network that ranks actions, if its head can.
-QEvaluator* QOrPolicy(QEvaluator& network, Head head) {
-  return head == Head::kV ? nullptr : &network;
-}
-
 std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, const Config& config,
                                    const std::shared_ptr<const GoalBall>& ball) {
-  QEvaluator* const q_or_policy = QOrPolicy(network, config.network.head);
-  QEvaluator* const policy = config.network.head == Head::kVp ? &network : nullptr;
   switch (config.search.method) {
     case SearchMethod::kAStar:
       LogInfo(BestFirstMemory("A*", config.search, AStarBytesFor, domain.spec()));
-      return std::make_unique<AStar>(domain, network, config, ball, policy);
+      return std::make_unique<AStar>(domain, network, config, ball);
     case SearchMethod::kQStar:
       LogInfo(BestFirstMemory("Q*", config.search, QStarBytesFor, domain.spec()));
       return std::make_unique<QStar>(domain, network, config, ball);
@@ -110,11 +103,11 @@ std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, co
       return std::make_unique<IdaStar>(domain, network, config, ball);
     case SearchMethod::kBeam:
     case SearchMethod::kBidirectionalBeam:
-      return std::make_unique<BeamSearch>(domain, network, config, q_or_policy, ball);
+      return std::make_unique<BeamSearch>(domain, network, config, ball);
     case SearchMethod::kAnytimeBeam:
-      return std::make_unique<AnytimeBeamSearch>(domain, network, config, q_or_policy, ball);
+      return std::make_unique<AnytimeBeamSearch>(domain, network, config, ball);
     case SearchMethod::kGreedy:
-      return std::make_unique<GreedySearch>(domain, network, config, q_or_policy, ball);
+      return std::make_unique<GreedySearch>(domain, network, config, ball);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }
@@ -126,8 +119,7 @@ std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network,
   const auto ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
   std::unique_ptr<Search> search = MakeMethod(domain, network, config, ball);
   if (config.search.improve_seconds == 0) return search;
-  QEvaluator* const q_or_policy = QOrPolicy(network, config.network.head);
-  auto beams = std::make_unique<PathBeams>(domain, network, config, q_or_policy, ball);
+  auto beams = std::make_unique<PathBeams>(domain, network, config, ball);
   return std::make_unique<ImprovingSearch>(domain, std::move(search), ball, config.search,
                                            std::move(beams));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "domain/goal.h"
 #include "search/astar.h"
 #include "search/search.h"
 #include "tandem/error.h"
@@ -45,10 +46,8 @@ SolutionImprover::SolutionImprover(const Domain& domain, std::shared_ptr<const G
       first_width_(std::min(first_width, kWidest)),
       most_nodes_(most_nodes),
       permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr),
-      goal_(static_cast<std::size_t>(domain.spec().state_size)),
-      expander_(domain, ball_) {
-  if (ball_ != nullptr) domain_.WriteGoals(Rows(std::span(goal_)));
-}
+      goal_(GoalOf(domain)),
+      expander_(domain, ball_) {}
 
 SolutionImprover::Improved SolutionImprover::Improve(std::span<const std::uint8_t> start,
                                                      std::vector<Action> actions, double seconds,

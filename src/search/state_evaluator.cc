@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "search/expander.h"
 
 namespace tandem {
 namespace {
@@ -67,6 +68,19 @@ std::span<const float> StateEvaluator::Estimate(ConstRows states,
         }
       },
       [&](ConstRows inputs, std::span<float> values) { network_.Evaluate(inputs, values); });
+}
+
+std::vector<float> StateEvaluator::EstimateChildren(const Expander& expander,
+                                                    const StopSignal& stop) {
+  std::vector<std::uint32_t> useful;
+  useful.reserve(expander.size());
+  for (std::uint32_t child = 0; child < expander.size(); ++child) {
+    if (expander.is_left_out()[child] == 0) useful.push_back(child);
+  }
+  const std::span<const float> estimates = Estimate(expander.children(), useful, stop);
+  std::vector<float> by_child(expander.size());
+  for (std::size_t i = 0; i < useful.size(); ++i) by_child[useful[i]] = estimates[i];
+  return by_child;
 }
 
 std::span<const float> StateEvaluator::EstimateActions(QEvaluator& q_or_policy, ConstRows states,

@@ -16,6 +16,8 @@
 
 namespace tandem {
 
+class Expander;
+
 /// StateEvaluator encodes states and passes them to a network, one slice after another, so that a
 /// stop takes effect quickly and the encoded states stay in the cache. Encoding uses the TBB
 /// threads of the caller's arena.
@@ -37,6 +39,10 @@ class StateEvaluator {
   /// The network's estimates of states[chosen[0]], states[chosen[1]], ...
   std::span<const float> Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
                                   const StopSignal& stop);
+
+  /// The network's estimates of all children that `expander` has made. Those that are left out are
+  /// not evaluated, and their elements are unspecified.
+  std::vector<float> EstimateChildren(const Expander& expander, const StopSignal& stop);
 
   /// The values of every action in every state, by `q_or_policy`: num_actions values per state.
   std::span<const float> EstimateActions(QEvaluator& q_or_policy, ConstRows states,

@@ -148,7 +148,7 @@ std::vector<Problem> ReadLines(std::istream& in, const Domain& domain, const std
 
 std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
                                 std::optional<std::int64_t> limit) {
-  std::istringstream in(ReadText(path));
+  std::istringstream in(WithoutByteOrderMark(ReadInput(path)));
   std::vector<Problem> lines = domain.spec().multiline_states
                                    ? ReadBlocks(in, domain, path.string(), limit)
                                    : ReadLines(in, domain, path.string(), limit);

@@ -8,10 +8,6 @@
 
 namespace tandem {
 
-at::ScalarType ScalarTypeOf(ElementType type) {
-  return type == ElementType::kUint8 ? at::kByte : at::kFloat;
-}
-
 DataBuffer MakeDeviceBuffer(const Schema& schema, std::size_t rows, Device& device) {
   const std::size_t bytes = DataBuffer::BytesFor(schema, rows);
   auto memory = std::make_unique<at::Tensor>(
@@ -28,12 +24,13 @@ DataBuffer MakeDeviceBuffer(const Schema& schema, std::size_t rows, Device& devi
 
 at::Tensor ColumnTensor(const DataBuffer& rows, std::size_t index, c10::Device device) {
   const Column& column = rows.schema().columns[index];
+  const at::ScalarType type = column.type == ElementType::kUint8 ? at::kByte : at::kFloat;
   const c10::Device on = rows.memory() == Memory::kDevice ? device : c10::Device(c10::kCPU);
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): tensors have no read-only memory
   auto* const data = const_cast<std::uint8_t*>(rows.column(index).data());
   return at::from_blob(
       data, {static_cast<std::int64_t>(rows.rows()), static_cast<std::int64_t>(column.width)},
-      at::TensorOptions().dtype(ScalarTypeOf(column.type)).device(on));
+      at::TensorOptions().dtype(type).device(on));
 }
 
 }  // namespace tandem

@@ -10,6 +10,7 @@
 #include "data/stream_manifest.h"
 #include "generate/exact_labels.h"
 #include "generate/generator.h"
+#include "generate/spec_of_set.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "tensor/tensor_generator.h"
@@ -210,7 +211,7 @@ void Components::MakeGenerator() {
   if (LabelsWhenTraining(config.pipeline.mode)) {
     online = std::make_unique<OnlineEvaluator>(trainer, config.inference, *device);
     queue = std::make_unique<InferenceQueue>(*online);
-    bellman = std::make_unique<BellmanTargets>(*domain, *target, config, exact);
+    labeller = std::make_unique<StoredStateLabeller>(*domain, *target, config, exact);
     evaluator = queue.get();
   }
   generator = GeneratorFor(*domain, config, target.get(), evaluator, exact, *device);
@@ -222,7 +223,7 @@ void Components::MakeGenerator() {
   parts.generator = generator.get();
   parts.replay = replay.get();
   parts.queue = queue.get();
-  parts.bellman = bellman.get();
+  parts.labeller = labeller.get();
 }
 
 // The pipeline ends with the phase, or where the batch size changes, so that it starts no fill that

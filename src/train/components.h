@@ -7,7 +7,7 @@
 
 #include "config/training_phases.h"
 #include "data/replay_buffer.h"
-#include "generate/bellman.h"
+#include "generate/stored_state_labeller.h"
 #include "loaders/loader.h"
 #include "loaders/shard_loader.h"
 #include "loaders/stream_loader.h"
@@ -91,7 +91,7 @@ struct Components {
   std::unique_ptr<StreamPublisher> publisher;  // null without a stream
   std::unique_ptr<OnlineEvaluator> online;     // this and the next two: only in sync_main
   std::unique_ptr<InferenceQueue> queue;       // requests for `online`
-  std::unique_ptr<BellmanTargets> bellman;
+  std::unique_ptr<StoredStateLabeller> labeller;
   std::unique_ptr<Generator> generator;  // null if no rows are generated
   std::unique_ptr<ReplayBuffer> replay;  // null without replay
   std::unique_ptr<Validator> validator;  // null without validation

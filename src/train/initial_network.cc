@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "config/fields.h"
 #include "config/load.h"
+#include "data/run_files.h"
 #include "tandem/error.h"
 #include "train/checkpoint.h"
 #include "train/run_directory.h"
@@ -26,7 +27,7 @@ std::optional<Config> ConfigOf(const Checkpoint& checkpoint) {
     return ParseConfig(checkpoint.ConfigYaml(), checkpoint.file());
   } catch (const InputError&) {
   }
-  const auto file = std::filesystem::path(checkpoint.file()).parent_path() / "config.yaml";
+  const auto file = std::filesystem::path(checkpoint.file()).parent_path() / kConfigFile;
   try {
     return ParseConfig(ReadFile(file), file.string());
   } catch (const InputError&) {

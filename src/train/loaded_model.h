@@ -12,7 +12,6 @@
 #include "nn/inference_net.h"
 #include "search/ensemble.h"
 #include "search/search.h"
-#include "search/states_file.h"
 #include "tandem/domain.h"
 #include "train/model_args.h"
 #include "train/run_directory.h"
@@ -74,15 +73,5 @@ class LoadedModel {
 /// naming `option`, if it does not exist.
 std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which,
                                    const std::string& option);
-
-/// Searches for a solution of each problem that has a valid state, and replays every solution.
-/// Calls `done` with the index of the problem in `problems`. Throws Stopped once `stop` is reached,
-/// and the same errors as Search::SolveAll and CheckByReplay.
-void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, Search& search,
-                   const StopSignal& stop, const Search::Done& done);
-
-/// Throws Error if the moves do not lead to a goal, which means a bug in the search or the domain.
-void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,
-                   const std::vector<Action>& actions);
 
 }  // namespace tandem

@@ -4,39 +4,28 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "base/text.h"
 #include "config/training_phases.h"
 #include "data/examples.h"
 #include "data/replay_buffer.h"
-#include "data/stream_manifest.h"
-#include "generate/bellman.h"
-#include "generate/known_estimates.h"
-#include "generate/own_solutions.h"
-#include "generate/q_learning.h"
-#include "generate/retrograde.h"
-#include "generate/search_tree.h"
+#include "generate/generation_memory.h"
+#include "generate/spec_of_set.h"
 #include "loaders/loader.h"
 #include "loaders/shard_loader.h"
 #include "loaders/stream_loader.h"
 #include "nn/inference_net.h"
 #include "nn/network.h"
-#include "search/astar.h"
 #include "search/beam_search.h"
 #include "search/expander.h"
-#include "search/goal_ball.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 namespace {
-
-constexpr double kGib = 1 << 30;
 
 class Planner {
  public:
@@ -51,7 +40,7 @@ class Planner {
 
   MemoryPlan Plan() {
     PlanBuffers();
-    PlanGeneration();
+    plan_.generation = GenerationBytes(config_, spec_, rows_);
     PlanBatches();
     PlanShards();
     PlanNetworks();
@@ -61,7 +50,6 @@ class Planner {
 
  private:
   void PlanBuffers();
-  void PlanGeneration();
   void PlanBatches();
   std::int64_t BytesOfSolving() const;
   void PlanShards();
@@ -102,59 +90,6 @@ void Planner::PlanBuffers() {
     plan_.replay = kept_ + buffer;
   }
   if (sync_main_) plan_.replay += static_cast<std::int64_t>(DataBuffer::BytesFor(schema_, rows));
-}
-
-// Two chunks of states exist at a time, each state with its children. With A*, each search keeps
-// its nodes up to its last step.
-void Planner::PlanGeneration() {
-  const GenerateConfig& generate = config_.generate;
-  if (generate.ball_radius > 0 && rows_ > 0) {
-    plan_.generation += static_cast<std::int64_t>(GoalBall::BytesFor(
-        spec_, static_cast<float>(generate.ball_radius), config_.memory.ball_limit_bytes()));
-  }
-  if (generate.target == Target::kSupervised && rows_ > 0) {
-    // The text of the file, which is held twice while it is read, and the paths, which take less.
-    std::error_code missing;  // the generator reports it
-    const std::uintmax_t text = std::filesystem::file_size(generate.paths, missing);
-    if (!missing) plan_.generation += 3 * static_cast<std::int64_t>(text);
-  }
-  if (generate.target == Target::kRetrograde && rows_ > 0) {
-    plan_.generation +=
-        generate.workers.value_or(1) * RetrogradeTable::BytesFor(spec_, generate.problem_states);
-  }
-  if (generate.target == Target::kOwnSolutions && rows_ > 0) {
-    plan_.generation += OwnSolutionsGenerator::BytesFor(spec_, generate, rows_);
-    return;
-  }
-  if (!needs_network()) return;
-  const auto at_once = [&](std::int64_t states) {
-    return std::min(2 * generate.chunk_rows, states);
-  };
-  const std::int64_t rows_per_search = generate.rows_per_search();
-  const std::int64_t width = generate.states_per_step();
-  const std::int64_t searches = (rows_ + rows_per_search - 1) / rows_per_search;
-  const std::int64_t states =
-      std::max(at_once(searches * width), std::min<std::int64_t>(searches, 2) * width);
-  const auto batch_bytes = [&](std::int64_t size) {
-    if (IsQLearning(generate.target)) return QLearningGenerator::BytesFor(spec_, size);
-    const std::int64_t known_costs =  // of the children, with a ball
-        generate.ball_radius > 0 ? size * spec_.num_actions() * std::int64_t{sizeof(float)} : 0;
-    return StateBatch::BytesFor(spec_, size) + known_costs;
-  };
-  plan_.generation += batch_bytes(states);
-  if (generate.search == GenerateSearch::kAStar) {
-    const std::size_t nodes = 1 + static_cast<std::size_t>(rows_per_search) * spec_.num_actions();
-    plan_.generation += states * static_cast<std::int64_t>(AStarBytesFor(nodes, spec_));
-  }
-  if (generate.searches() && !IsQLearning(generate.target)) {
-    plan_.generation += states / width * KnownEstimates::BytesFor(spec_, rows_per_search);
-  }
-  if (SearchTree::IsNeeded(generate)) {
-    plan_.generation += states / width * SearchTree::BytesFor(spec_, rows_per_search);
-  }
-  if (sync_main_) {  // BellmanTargets works later, in batches of its own
-    plan_.generation += batch_bytes(at_once(rows_));
-  }
 }
 
 void Planner::PlanBatches() {
@@ -277,7 +212,7 @@ MemoryPlan PlanMemory(const Config& config) { return Planner(config).Plan(); }
 void CheckLimits(const MemoryPlan& plan, const Config& config) {
   const auto check = [&](const char* key, double limit_gib, std::int64_t bytes, const char* how,
                          std::string_view advice) {
-    if (limit_gib == 0 || static_cast<double>(bytes) <= limit_gib * kGib) return;
+    if (limit_gib == 0 || bytes <= BytesOfGib(limit_gib)) return;
     throw InputError(fmt::format(
         "`{}: {:g}`: the run would {} {} ({}). To stay below the limit: {}", key, limit_gib, how,
         HumanBytes(static_cast<double>(bytes)), DescribeMemory(plan), advice));

@@ -12,8 +12,8 @@
 #include "config/named_paths.h"
 #include "domain/plugin.h"
 #include "nn/device.h"
-#include "nn/fused_support.h"
 #include "nn/gradient_step.h"
+#include "nn/resnet_fc_copy.h"
 #include "ranks/ranks.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -34,19 +34,6 @@ int ProcessesOnThisMachine(const Group* group) {
   return group != nullptr ? group->ranks.environment().local_world_size : 1;
 }
 
-bool HasForward(const Device& device, const Config& config) {
-  switch (config.inference.forward) {
-    case InferenceForward::kOperators:
-    case InferenceForward::kAuto:
-      return true;
-    case InferenceForward::kFused:
-      return WhyNotFused(config.network, config.inference.precision, device.torch()).empty();
-    case InferenceForward::kTensors:
-      return device.passes() != nullptr;
-  }
-  return true;  // not reached: the compiler warns of a missing case
-}
-
 // Returns the config with `auto` for each way of computing that the device does not have.
 Config WithWaysOf(const Device& device, Config config, const std::vector<Override>& overrides) {
   const bool has_step =
@@ -54,7 +41,10 @@ Config WithWaysOf(const Device& device, Config config, const std::vector<Overrid
   if (!has_step && !IsOverridden(overrides, "train.step")) {
     config.train.step = TrainStep::kAuto;
   }
-  if (!HasForward(device, config) && !IsOverridden(overrides, "inference.forward")) {
+  const bool has_forward =
+      WhyNoForward(config.inference.forward, config.network, config.inference.precision, device)
+          .empty();
+  if (!has_forward && !IsOverridden(overrides, "inference.forward")) {
     config.inference.forward = InferenceForward::kAuto;
   }
   return config;

@@ -15,7 +15,7 @@ struct NetworkSpec;
 /// fast the machine can do them.
 struct ProductReport {
   double flop = 0;                ///< floating-point operations, without validation
-  double machine_flop_per_s = 0;  ///< MeasureProductRate at the end of the run
+  double machine_flop_per_s = 0;  ///< of a product of large matrices at the end of the run
 };
 
 /// `ProductMeter` counts the products of a network that is trained and evaluated.

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "nn/weights_hash.h"
 #include "ranks/ranks.h"
 #include "tandem/error.h"
 
@@ -24,10 +25,8 @@ constexpr std::size_t kDigitsOfPart = kHashDigits / kHashParts;
 // The hash of all tensors as numbers of 32 bits, which doubles hold exactly.
 std::vector<double> HashOf(const StateDict& weights) {
   Hash hash;
-  for (const auto& [name, tensor] : weights) {
-    const at::Tensor bytes = tensor.detach().cpu().contiguous();
-    hash.Add({static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()});
-  }
+  HostBytes host;
+  for (const auto& [name, tensor] : weights) hash.Add(host.Of(tensor));
   const std::string hex = hash.Hex();
   std::vector<double> parts;
   for (std::size_t i = 0; i < kHashParts; ++i) {

@@ -46,14 +46,12 @@ void MakeAbsolute(std::string& path) {
 // Returns whether the argument of the puzzle is a path. Names of the puzzles that come with Tandem
 // are not paths, even if a file has the same name.
 bool IsPath(const DomainConfig& domain) {
-  const DomainParameter* parameter = ParameterOf(domain.name);
-  return parameter != nullptr && parameter->key == "file" &&
-         domain.argument.find_first_of("./") != std::string::npos;
+  return ReadsFile(domain.name) && domain.argument.find_first_of("./") != std::string::npos;
 }
 
-// Only resnet_fc can gather its first layer, and decides that by the shape of its input.
+// Only fully connected networks can gather their first layer. The shape of the input decides.
 void ResolveFirstLayer(FirstLayer& first_layer, const NetworkConfig& network) {
-  if (first_layer == FirstLayer::kAuto && network.kind != kResNetFc) {
+  if (first_layer == FirstLayer::kAuto && !IsFullyConnected(network.kind)) {
     first_layer = FirstLayer::kProduct;
   }
 }

@@ -39,8 +39,9 @@ constexpr auto kMayChange = std::to_array<std::string_view>(
      "train.on_invalid", "train.on_stall", "train.watchdog_seconds"});
 
 bool MayChange(std::string_view key) {
-  return std::ranges::any_of(kMayChange,
-                             [&](std::string_view may) { return key.starts_with(may); });
+  return std::ranges::any_of(kMayChange, [&](std::string_view may) {
+    return may.ends_with('.') ? key.starts_with(may) : key == may;
+  });
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ void CheckConfigStays(const Config& began, const Config& requested,
   throw InputError(fmt::format(
       "{}: differs from the config in checkpoint.pt, with which the run began: {}. Restore the old "
       "values, or train a new run from the changed config.",
-      (folder / "config.yaml").string(), fmt::join(differences, "; ")));
+      (folder / kConfigFile).string(), fmt::join(differences, "; ")));
 }
 
 namespace {

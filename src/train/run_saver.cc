@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/timeline.h"
 #include "data/replay_file.h"
-#include "nn/tensor_file.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 #include "train/components.h"

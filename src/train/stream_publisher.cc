@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/timeline.h"
 #include "config/write.h"
-#include "nn/tensor_file.h"
 #include "nn/threads.h"
 #include "train/checkpoint.h"
 #include "train/resolve.h"

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "nn/device.h"
+#include "nn/kernel_trace.h"
 
 namespace tandem {
 namespace {

@@ -128,8 +128,7 @@ void TrainRun::ReadReplayRows() {
   ReadReplay(file, replay, so_far_.updates, so_far_.phase_began);
   if (!HasTargets(replay.schema())) return;
   for (std::int64_t k = replay.first(); k < replay.end(); ++k) {
-    CheckInputs(replay.BufferOf(k).column(kInputColumn), components_->network.input.depth,
-                file.string());
+    CheckExamples(replay.BufferOf(k), components_->network.input.depth, file.string());
   }
 }
 

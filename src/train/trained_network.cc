@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "search/solve_problems.h"
 #include "tandem/error.h"
 #include "train/loaded_model.h"
 #include "train/program_call.h"

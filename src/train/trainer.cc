@@ -165,10 +165,9 @@ TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loade
       optimizer_(net.parameters(), config.optimizer),
       measures_copies_(MeasuresCopies(config, device)) {
   CheckProducts(device, static_cast<int>(*config.train.threads));
-  if (tensors_ != nullptr) {
-    optimizer_.UseFlat(tensors_->parameters(), *device.passes());
-    if (reducer_ != nullptr) reducer_->ReduceInPlace(tensors_->parameters().gradients());
-  }
+  FlatParameters* const flat = step_->flat();
+  if (tensors_ != nullptr) optimizer_.UseFlat(*flat, *device.passes());
+  if (reducer_ != nullptr && flat != nullptr) reducer_->ReduceInPlace(flat->gradients());
   if (config_.averages()) average_.emplace(net_, config_.ema_decay);
 }
 

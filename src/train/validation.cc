@@ -42,9 +42,8 @@ ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t m
     const std::int64_t length =
         count < max_scramble ? (number + 1) * max_scramble / count : 1 + number % max_scramble;
     validation_set.lengths.push_back(length);
-    RandomWalk walk(domain, Random(kSeed, Purpose::kValidation, 0, i), states[i]);
-    for (std::int64_t step = 0; step < length; ++step) walk.Step();
-    validation_set.costs.push_back(walk.cost_back());
+    const Random random(kSeed, Purpose::kValidation, 0, i);
+    validation_set.costs.push_back(WalkFromGoal(domain, random, length, states[i]));
   }
   return validation_set;
 }

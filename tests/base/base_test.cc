@@ -310,18 +310,16 @@ TEST_F(Files, WritingReplacesTheWholeFile) {
   EXPECT_EQ(Count(), 1U);
 }
 
-TEST_F(Files, ReadTextRemovesTheByteOrderMark) {
-  WriteFileAtomically(path_, "\xEF\xBB\xBFtext");
-  EXPECT_EQ(ReadText(path_), "text");
-  WriteFileAtomically(path_, "text");
-  EXPECT_EQ(ReadText(path_), "text");
+TEST_F(Files, ByteOrderMarkIsRemovedFromATextThatHasOne) {
+  EXPECT_EQ(WithoutByteOrderMark("\xEF\xBB\xBFtext"), "text");
+  EXPECT_EQ(WithoutByteOrderMark("text"), "text");
 }
 
 TEST_F(Files, ReadFileStopsBeyondItsLimit) {
   WriteFileAtomically(path_, "12345");
   EXPECT_EQ(ReadFile(path_, 5), "12345");
   EXPECT_THROW(ReadFile(path_, 4), InputError);
-  EXPECT_THROW(ReadFile("/dev/zero", 1'000'000), InputError);  // it never ends
+  EXPECT_THROW(ReadInput("/dev/zero", 1'000'000), InputError);  // it never ends
 }
 
 TEST_F(Files, ReadFileThrowsIfTheSystemCannotReadOn) {
@@ -378,6 +376,8 @@ TEST_F(Files, WritingToAFullDeviceFails) {
 TEST_F(Files, MissingSpaceErrorNamesTheBytesNeededAndFree) {
   EXPECT_NO_THROW(RequireSpace(path_, 1));
   EXPECT_NO_THROW(RequireSpace("/dev/full", std::int64_t{1} << 60));  // a device has no size
+  EXPECT_NO_THROW(RequireSpace(folder_.path(), 1));
+  EXPECT_THROW(RequireSpace(folder_.path(), std::int64_t{1} << 60), Error);
   try {
     RequireSpace(path_, std::int64_t{1} << 60);
     FAIL();
@@ -398,6 +398,31 @@ TEST_F(Files, RequireNoPipeRejectsPipesAndDevices) {
   EXPECT_THROW(RequireNoPipe("/dev/null"), InputError);
   ASSERT_EQ(::mkfifo((folder_.path() / "pipe").c_str(), 0600), 0);
   EXPECT_THROW(RequireNoPipe(folder_.path() / "pipe"), InputError);
+}
+
+// A pipe that nobody writes would block forever.
+TEST_F(Files, ReadFileRejectsPipesAndDevices) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  for (const fs::path& path : {path_, fs::path("/dev/null")}) {
+    try {
+      ReadFile(path);
+      FAIL() << "nothing was thrown";
+    } catch (const InputError& error) {
+      EXPECT_EQ(
+          std::string(error.what()),
+          "cannot read " + path.string() + ": it is a pipe or a device, expected a regular file");
+    }
+  }
+}
+
+TEST_F(Files, ReadInputReadsPipesAndDevices) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "text", 4), 4);
+  ::close(ends[1]);
+  EXPECT_EQ(ReadInput("/dev/fd/" + std::to_string(ends[0])), "text");
+  ::close(ends[0]);
+  EXPECT_EQ(ReadInput("/dev/null"), "");
 }
 
 TEST(Json, RejectsDeepNesting) {

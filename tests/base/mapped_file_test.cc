@@ -15,15 +15,12 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
-
-std::string TextOf(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 TEST(MappedFile, HasTheBytesOfTheFile) {
   const TempFolder folder;

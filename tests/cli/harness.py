@@ -44,12 +44,13 @@ class CliTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tandem-cli-"))
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def run_tandem(self, *args, code=0, memory=None, variables=None):
-        """Runs the program with a limit on its address space, in bytes, and with more environment
-        variables. Expects the exit code (None: any). Returns (stdout, stderr)."""
+    def run_tandem(self, *args, code=0, memory=None, variables=None, stdin=None):
+        """Runs the program with a limit on its address space, in bytes, with more environment
+        variables, and with the text `stdin` in a pipe. Expects the exit code (None: any). Returns
+        (stdout, stderr)."""
         limit = memory and (lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)))
         result = subprocess.run([TANDEM, *map(str, args)], capture_output=True, text=True,
-                                cwd=self.folder, timeout=120, preexec_fn=limit,
+                                cwd=self.folder, timeout=120, preexec_fn=limit, input=stdin,
                                 env={**os.environ, **(variables or {})})
         if code is not None:
             self.assertEqual(result.returncode, code, result.stdout + result.stderr)

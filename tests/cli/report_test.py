@@ -2,6 +2,7 @@
 
 import html.parser
 import json
+import os
 import re
 import sys
 import unittest
@@ -194,6 +195,12 @@ class Report(CliTest):
             (run / file).write_text("{}")
             _, error = self.run_tandem("report", run, "--no-puzzle", code=2)
             self.assertIn(f"{file}: ", error)
+            (run / file).unlink()
+        for file in ("trace.json", "evaluation.json", "summary.json", "config.yaml"):
+            (run / file).unlink(missing_ok=True)
+            os.mkfifo(run / file)  # nobody writes it, so reading it would block
+            _, error = self.run_tandem("report", run, "--no-puzzle", code=2)
+            self.assertIn(f"{file}: it is a pipe or a device", error)
             (run / file).unlink()
 
 

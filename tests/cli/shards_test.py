@@ -221,11 +221,11 @@ class Listing(Shards):
         self.assertIn(told, self.train("run")[1])
 
     def test_rejects_a_set_that_is_too_large(self):
-        for args, message in [(["--chunk-rows", 1, "--shard-chunks", 1], "1,000,001 shards, expected"),
-                              (["--chunk-rows", 2**28], "but the disk has only")]:
-            examples = 1_000_001 if args[1] == 1 else 10**15
+        for examples, args, code, message in [
+                (1_000_001, ["--chunk-rows", 1, "--shard-chunks", 1], 2, "1,000,001 shards, expected"),
+                (10**15, ["--chunk-rows", 2**28], 1, "and the file system has")]:
             _, error = self.run_tandem("generate", self.config, "--examples", examples, *args,
-                                       "--out", self.folder / "large", code=2)
+                                       "--out", self.folder / "large", code=code)
             self.assertIn(message, error)
 
     def test_rejects_a_set_too_small_for_one_walk(self):

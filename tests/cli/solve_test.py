@@ -440,9 +440,12 @@ class Solve(CliTest):
         self.assertEqual(list(self.folder.glob("*.partial")), [])
         self.assertIn("1 moves in ", program.stdout)
 
-    def test_rejects_a_pipe_in_place_of_a_checkpoint(self):
+    def test_reads_states_from_a_pipe_and_rejects_one_in_place_of_a_checkpoint(self):
         run = self.train_small()
         states = self.write("states.txt", SOLVED + "\n")
+        out, _ = self.run_tandem("solve", "--model", run, "--states", "/dev/stdin",
+                                 stdin=states.read_text())
+        self.assertTrue(json.loads(out)["solved"])
         (run / "checkpoint.pt").unlink()
         os.mkfifo(run / "checkpoint.pt")
         _, error = self.run_tandem("solve", "--model", run, "--states", states, code=2)

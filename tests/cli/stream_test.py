@@ -2,6 +2,7 @@
 
 import collections
 import json
+import os
 import signal
 import subprocess
 import unittest
@@ -197,6 +198,10 @@ class Refusing(Streams):
         self.finish(self.start_trainer("data.source=live", "train.max_updates=1"))
         error = self.run_tandem("generate", "--follow", self.run_folder, code=2)[1]
         self.assertIn("the run has `data.source: live`, so it takes no rows", error)
+        (self.run_folder / "config.yaml").unlink()
+        os.mkfifo(self.run_folder / "config.yaml")  # nobody writes it, so reading it would block
+        error = self.run_tandem("generate", "--follow", self.run_folder, code=2)[1]
+        self.assertIn("config.yaml: it is a pipe or a device", error)
 
     def test_a_generator_that_is_stopped_while_it_waits_says_that_there_is_no_run(self):
         generator = self.start_generator("early")

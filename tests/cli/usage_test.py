@@ -172,6 +172,9 @@ class Config(CliTest):
         _, error = self.run_tandem("config", config, "--set", "=5", code=2)
         self.assertIn("--set =5: expected KEY=VALUE, such as train.batch_size=1000", error)
 
+    def test_reads_a_config_from_a_pipe(self):
+        self.assertIn("seed: 9\n", self.run_tandem("config", "/dev/stdin", stdin="seed: 9\n")[0])
+
     def test_json_has_typed_values(self):
         config = self.write("small.yaml", SMALL)
         shown = json.loads(self.run_tandem("config", config, "--json", "--set", "seed=9")[0])

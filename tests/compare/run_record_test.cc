@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -226,6 +227,15 @@ TEST(ReadCurve, SumsIterationsAndExamplesAndIgnoresALineThatIsBeingWritten) {
   EXPECT_EQ(curve[1].walk_length_error, 1.5);
   EXPECT_EQ(curve[1].value_error, std::nullopt);
   EXPECT_TRUE(ReadCurve(temp.path() / "none.jsonl").empty());
+}
+
+// A pipe that nobody writes would block forever.
+TEST(ReadCurve, RejectsAPipe) {
+  const TempFolder temp;
+  const fs::path pipe = temp.path() / "metrics.jsonl";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT([&] { ReadCurve(pipe); },
+              testing::ThrowsMessage<InputError>(HasSubstr("metrics.jsonl: it is a pipe")));
 }
 
 }  // namespace

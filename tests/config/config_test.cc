@@ -447,6 +447,16 @@ TEST(Config, ParameterOfAPuzzleIsAKey) {
   EXPECT_EQ(other.domain.full_name(), "npuzzle:6");
 }
 
+TEST(Config, WholeKeyOfThePuzzleSelectsItsParameterToo) {
+  EXPECT_EQ(ParseConfig("domain.name: npuzzle\n", "my.yaml").domain.full_name(), "npuzzle:4");
+  EXPECT_EQ(ParseConfig("domain.size: 5\ndomain.name: npuzzle\n", "my.yaml").domain.full_name(),
+            "npuzzle:5");
+  EXPECT_THAT(ErrorFor("seed: 1\ndomain.name: cube33\n"),
+              StartsWith("my.yaml:2: `domain.name` is 'cube33', expected one of "));
+  EXPECT_EQ(ErrorFor("domain: {name: npuzzle}\ndomain.name: npuzzle\n"),
+            "my.yaml:2: `domain.name` is set twice, first at my.yaml:1. Remove one.");
+}
+
 TEST(Config, ParameterOfAPuzzleHasADefault) {
   EXPECT_EQ(ParseConfig("domain: {name: npuzzle}\n", "my.yaml").domain.full_name(), "npuzzle:4");
   EXPECT_EQ(ParseConfig("domain: {name: cube3}\n", "my.yaml").domain.full_name(), "cube3:stickers");

@@ -4,9 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
+#include "config/fields.h"
 #include "config/load.h"
 #include "config/write.h"
 #include "support/source_folder.h"
@@ -25,8 +30,10 @@ std::vector<std::string> UnusedOf(const std::string& yaml) {
 TEST(UnusedKeys, AreNamedWithTheReason) {
   EXPECT_THAT(
       UnusedOf("optimizer: {momentum: 0.5}\ngenerate: {search_weight: 2}\n"),
-      ElementsAre("`generate.search_weight: 2` has no effect: only `search: astar` weighs costs",
-                  "`optimizer.momentum: 0.5` has no effect: only sgd and muon have momentum"));
+      ElementsAre(
+          "`generate.search_weight: 2` has no effect: only `generate.search: astar` reads it",
+          "`optimizer.momentum: 0.5` has no effect: only `optimizer.name: sgd` or `muon` "
+          "reads it"));
   EXPECT_THAT(
       UnusedOf("train: {ema_use: target}\n"),
       ElementsAre("`train.ema_use: target` has no effect: train.ema_decay is 0, so there is "
@@ -61,9 +68,9 @@ TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
 TEST(UnusedKeys, OfDataAndProfilesAreNamed) {
   EXPECT_THAT(UnusedOf("data: {on_damage: skip, reading: map, cpu_prefetch: 3, gpu_prefetch: 3}\n"
                        "profile: {timing_every: 7, trace_from: 2, trace_updates: 3, "
-                       "stream_ledger: true}\n"
+                       "trace_epochs: 2, stream_ledger: true}\n"
                        "pipeline: {mode: sequential, overlap: false}\n"),
-              SizeIs(9));
+              SizeIs(10));
   EXPECT_THAT(UnusedOf("data: {source: shards, path: set, on_damage: skip, reading: map, "
                        "cpu_prefetch: 3, gpu_prefetch: 3}\n"
                        "profile: {trace: true, trace_from: 2, trace_updates: 3}\n"
@@ -82,11 +89,31 @@ TEST(UnusedKeys, OfSearchesAreThoseThatTheMethodDoesNotRead) {
         ParseConfig("search: {weight: 0.2, method: " + method + "}\n", "my.yaml"), overrides);
   };
   EXPECT_THAT(unused("beam"),
-              ElementsAre("`search.weight: 0.2` has no effect: only A*, Q* and IDA* weigh costs",
-                          "`search.batch: 1000` has no effect: only A* and Q* work in batches"));
+              ElementsAre("`search.weight: 0.2` has no effect: only `search.method: astar` or "
+                          "`q_star` or `ida_star` reads it",
+                          "`search.batch: 1000` has no effect: only `search.method: astar` or "
+                          "`q_star` reads it"));
   EXPECT_THAT(unused("astar"), SizeIs(1));
   EXPECT_THAT(unused("greedy"), SizeIs(3));
   EXPECT_THAT(unused("astar, improve_seconds: 5"), IsEmpty());
+}
+
+// Choice::reads names keys in text that no compiler checks.
+TEST(UnusedKeys, ThatChoicesReadExistAndBelongToOneKey) {
+  Config config;
+  std::map<std::string, std::string> choice_of;
+  for (const Field& field : FieldsOf(config)) {
+    const auto* const choice = std::get_if<ChoiceField>(&field.value);
+    if (choice == nullptr) continue;
+    for (const std::string_view reads : choice->reads) {
+      std::istringstream keys{std::string(reads)};
+      for (std::string key; keys >> key;) {
+        EXPECT_TRUE(FindValueText(config, key)) << key;
+        EXPECT_EQ(choice_of.emplace(key, field.key).first->second, field.key) << key;
+      }
+    }
+  }
+  EXPECT_GT(choice_of.size(), 25U);
 }
 
 TEST(UnusedKeys, AreInNoConfigOfTandem) {

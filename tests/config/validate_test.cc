@@ -32,6 +32,32 @@ const std::vector<std::string> kSyncMain = {"pipeline.mode=sync_main",
 
 const std::vector<std::string> kTarget = {"generate.target=value_iteration"};
 
+// A new target works with nothing that its traits do not name.
+TEST(Validate, ATargetWithoutTraitsIsRefusedWhereverItWouldBeIgnored) {
+  struct Refused {
+    std::string key;
+  };
+  const auto refused = [](const auto& set) -> std::string {
+    Config config;
+    config.generate.target = static_cast<Target>(99);
+    set(config);
+    try {
+      Validate(config, [&](const std::string& key, const std::string& /*other*/,
+                           const std::string& /*why*/) { throw Refused{key}; });
+    } catch (const Refused& contradiction) {
+      return contradiction.key;
+    }
+    return "nothing";
+  };
+  EXPECT_EQ(refused([](Config&) {}), "nothing");
+  EXPECT_EQ(refused([](Config& c) { c.generate.search = GenerateSearch::kGreedy; }),
+            "generate.search");
+  EXPECT_EQ(refused([](Config& c) { c.generate.ball_radius = 3; }), "generate.ball_radius");
+  EXPECT_EQ(refused([](Config& c) { c.generate.program = Program::kTensor; }), "generate.program");
+  EXPECT_EQ(refused([](Config& c) { c.network.head = Head::kPolicy; }), "network.head");
+  EXPECT_EQ(refused([](Config& c) { c.pipeline.mode = Mode::kSyncMain; }), "pipeline.mode");
+}
+
 TEST(Validate, RulesForTheTargetNetworkNeedOneAndDoNotMix) {
   EXPECT_EQ(ErrorOf(With(kTarget, {"pipeline.refresh=every", "pipeline.refresh_every=5"})), "");
   EXPECT_EQ(ErrorOf(With(kTarget, {"pipeline.refresh=solve_rate"})), "");
@@ -533,9 +559,8 @@ TEST(Validate, KindOfNetworkMustSupportTheOtherKeys) {
   for (const char* key : {"train.first_layer", "inference.first_layer"}) {
     EXPECT_EQ(ErrorOf(With(board, {std::string(key) + "=auto"})), "");
     ExpectContradiction(With(board, {std::string(key) + "=gather"}), key, "network.kind",
-                        "only resnet_fc");
-    ExpectContradiction({"network.kind=mlp", std::string(key) + "=gather"}, key, "network.kind",
-                        "only resnet_fc");
+                        "only the first layer of resnet_fc and mlp");
+    EXPECT_EQ(ErrorOf({"network.kind=mlp", std::string(key) + "=gather"}), "");
   }
   EXPECT_EQ(ErrorOf({"network.kind=mlp", "optimizer.name=muon", "network.stem_width=9"}), "");
   ExpectContradiction({"network.kind=mlp", "network.input_layer=linear"}, "network.input_layer",
@@ -550,13 +575,15 @@ TEST(Validate, Int8NeedsTheFusedCopy) {
   EXPECT_EQ(ErrorOf({"inference.precision=int8", "inference.forward=auto"}), "");
 }
 
-TEST(Validate, FusedCopyNeedsResNetFc) {
+TEST(Validate, FusedCopyNeedsAFullyConnectedNetwork) {
   const std::vector<std::string> board = {"network.kind=resnet_2d", "network.norm=batch"};
   ExpectContradiction(With(board, {"inference.forward=fused"}), "inference.forward", "network.kind",
-                      "resnet_fc only");
+                      "resnet_fc and mlp only");
   ExpectContradiction(With(board, {"inference.forward=auto", "inference.precision=int8"}),
-                      "inference.precision", "network.kind", "resnet_fc");
+                      "inference.precision", "network.kind", "resnet_fc and mlp");
   EXPECT_EQ(ErrorOf(With(board, {"inference.forward=auto"})), "");
+  EXPECT_EQ(ErrorOf({"network.kind=mlp", "inference.forward=fused", "inference.precision=int8"}),
+            "");
 }
 
 TEST(Validate, Fp8NeedsTensorsAndAlignedWidths) {
@@ -573,20 +600,20 @@ TEST(Validate, Fp8NeedsTensorsAndAlignedWidths) {
                       "inference.precision", "network.width", "multiples of 16");
   ExpectContradiction({fp8, tensors, "network.norm=rms", "network.stem_width=500"},
                       "inference.precision", "network.stem_width", "multiples of 16");
-  ExpectContradiction({tensors, "network.kind=mlp"}, "inference.forward", "network.kind",
-                      "resnet_fc only");
+  EXPECT_EQ(ErrorOf({fp8, tensors, "network.kind=mlp"}), "");
+  ExpectContradiction({tensors, "network.kind=resnet_2d", "network.norm=batch"},
+                      "inference.forward", "network.kind", "resnet_fc and mlp only");
 }
 
-TEST(Validate, FusedStepNeedsResNetFc) {
+TEST(Validate, StepWithoutAutogradNeedsAFullyConnectedNetwork) {
   EXPECT_EQ(ErrorOf({"train.step=fused", "network.norm=batch"}), "");
   const std::vector<std::string> board = {"network.kind=resnet_2d", "network.norm=batch"};
-  ExpectContradiction(With(board, {"train.step=fused"}), "train.step", "network.kind",
-                      "resnet_fc only");
   EXPECT_EQ(ErrorOf(With(board, {"train.step=auto"})), "");
   for (const char* step : {"train.step=fused", "train.step=tensors", "train.step=captured"}) {
-    ExpectContradiction({step, "network.kind=mlp"}, "train.step", "network.kind", "resnet_fc only");
+    ExpectContradiction(With(board, {step}), "train.step", "network.kind",
+                        "resnet_fc and mlp only");
+    EXPECT_EQ(ErrorOf({step, "network.kind=mlp"}), "");
   }
-  EXPECT_EQ(ErrorOf({"train.step=auto", "network.kind=mlp"}), "");
 }
 
 TEST(Validate, StoppingAStalledRunNeedsAWatchdog) {

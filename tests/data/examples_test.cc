@@ -38,19 +38,32 @@ TEST(CheckTargets, ErrorNamesTheFirstExampleOutsideTheBounds) {
   }
 }
 
-TEST(CheckWeights, ErrorNamesTheFirstWeightOutsideTheBounds) {
+TEST(CheckExamples, ErrorNamesTheFirstWeightOutsideTheBounds) {
   const RingDomain ring(6);
+  const int depth = ring.spec().input.depth;
   for (const float wrong :
        {-0.5F, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     DataBuffer rows(ExampleSchema(ring.spec(), Head::kQ, /*weighted=*/true), 4);
     const std::size_t width = TargetWidth(ring.spec(), Head::kQ);
-    EXPECT_NO_THROW(CheckWeights(rows, "shard"));  // a weight of 0 masks an output
+    EXPECT_NO_THROW(CheckExamples(rows, depth, "shard"));  // a weight of 0 masks an output
     rows.floats(kWeightColumn)[2 * width + 1] = wrong;
-    EXPECT_THAT([&] { CheckWeights(rows, "shard"); },
+    EXPECT_THAT([&] { CheckExamples(rows, depth, "shard"); },
                 ThrowsMessage<Error>(AllOf(HasSubstr(fmt::format("weight 1 of row 2 is {}", wrong)),
                                            HasSubstr("expected a finite number of at least 0"))));
   }
-  EXPECT_NO_THROW(CheckWeights(DataBuffer(ExampleSchema(ring.spec(), Head::kQ), 4), "shard"));
+}
+
+TEST(CheckExamples, ChecksInputsAndTargetsOfRowsWithoutWeights) {
+  const RingDomain ring(6);
+  const int depth = ring.spec().input.depth;
+  DataBuffer rows(ExampleSchema(ring.spec(), Head::kQ), 4);
+  EXPECT_NO_THROW(CheckExamples(rows, depth, "shard"));
+  rows.floats(kTargetColumn)[0] = -1;
+  EXPECT_THAT([&] { CheckExamples(rows, depth, "shard"); },
+              ThrowsMessage<Error>(HasSubstr("shard: target 0 of row 0 is -1")));
+  rows.column(kInputColumn)[1][0] = static_cast<std::uint8_t>(depth);
+  EXPECT_THAT([&] { CheckExamples(rows, depth, "shard"); },
+              ThrowsMessage<Error>(HasSubstr("shard: row 1 of the network's input has a byte")));
 }
 
 TEST(CheckInputs, ErrorNamesTheFirstRowWithAByteThatIsNoFeature) {

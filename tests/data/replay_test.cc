@@ -1,5 +1,6 @@
 // Tests of the replay buffer and its file.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <map>
@@ -246,6 +247,10 @@ TEST_F(ReplayFile, ErrorsSayWhatIsWrongWithTheFile) {
   WriteFileAtomically(file_, content + "x");
   EXPECT_NE(ErrorOfReading(7).find("is damaged: there are extra bytes after its hash"),
             std::string::npos);
+
+  std::filesystem::remove(file_);
+  ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0);  // nobody writes it, so opening it could block
+  EXPECT_THROW(ReadReplay(file_, replay, 7), DamagedFile);  // an older checkpoint may have another
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "generate/bellman.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "generate/generator.h"
+#include "generate/stored_state_labeller.h"
 #include "support/generator_config.h"
 #include "support/path_domain.h"
 #include "support/stand_in_evaluator.h"
@@ -59,10 +58,10 @@ TEST_F(StoredStates, GetTheSameLabelsAsInTheGenerator) {
       const DataBuffer expected = Generated(config, Mode::kAsync);
       const DataBuffer states = Generated(config, Mode::kSyncMain);
       StandInEvaluator guess = Guess();
-      BellmanTargets targets(*cube_, guess, config);
+      StoredStateLabeller labeller(*cube_, guess, config);
       DataBuffer examples(expected.schema(), kRows);
       const StopSignal stop;
-      PipelinedLoop labelling = targets.Start(/*update=*/0, states, examples, stop);
+      PipelinedLoop labelling = labeller.Start(/*update=*/0, states, examples, stop);
       int steps = 0;
       while (labelling.Step()) ++steps;
       for (const std::size_t column : {kInputColumn, kTargetColumn}) {
@@ -119,21 +118,21 @@ TEST_F(StoredStates, LabellingCanEndAfterAnyStepAndStartAgain) {
   const Config config = ConfigFor(Head::kV, Target::kValueIteration);
   const DataBuffer states = Generated(config, Mode::kSyncMain);
   StandInEvaluator guess = Guess();
-  BellmanTargets targets(*cube_, guess, config);
+  StoredStateLabeller labeller(*cube_, guess, config);
   DataBuffer examples(ExampleSchema(cube_->spec()), kRows);
   StopSignal stop;
   {
-    PipelinedLoop stopped = targets.Start(/*update=*/0, states, examples, stop);
+    PipelinedLoop stopped = labeller.Start(/*update=*/0, states, examples, stop);
     EXPECT_TRUE(stopped.Step());
     stop.Request();
     EXPECT_THROW(stopped.Step(), Stopped);
   }
   const StopSignal never;
   for (int steps = 0; steps < 5; ++steps) {
-    PipelinedLoop dropped = targets.Start(/*update=*/0, states, examples, never);
+    PipelinedLoop dropped = labeller.Start(/*update=*/0, states, examples, never);
     for (int i = 0; i < steps; ++i) EXPECT_TRUE(dropped.Step());
   }
-  targets.Start(/*update=*/0, states, examples, never).Run();
+  labeller.Start(/*update=*/0, states, examples, never).Run();
   const DataBuffer expected = Generated(config, Mode::kAsync);
   EXPECT_TRUE(std::ranges::equal(examples.column(kTargetColumn).bytes(),
                                  expected.column(kTargetColumn).bytes()));
@@ -143,10 +142,10 @@ TEST_F(StoredStates, NetworkFailureEndsLabelling) {
   const Config config = ConfigFor(Head::kV, Target::kValueIteration);
   const DataBuffer states = Generated(config, Mode::kSyncMain);
   StandInEvaluator broken([](std::span<const std::uint8_t>) -> float { throw Error("no memory"); });
-  BellmanTargets targets(*cube_, broken, config);
+  StoredStateLabeller labeller(*cube_, broken, config);
   DataBuffer examples(ExampleSchema(cube_->spec()), kRows);
   const StopSignal never;
-  EXPECT_THROW(targets.Start(/*update=*/0, states, examples, never).Run(), Error);
+  EXPECT_THROW(labeller.Start(/*update=*/0, states, examples, never).Run(), Error);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "generate/bellman.h"
 #include "generate/generator.h"
+#include "generate/stored_state_labeller.h"
 #include "support/generator_config.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
@@ -201,10 +201,10 @@ TEST_F(ExactLabelsTest, StatesStoredUnlabelledGetExactLabelsLater) {
   const auto generator = MakeGenerator(pancakes_, config, &one, exact);
   DataBuffer states(generator->schema(), kRows);
   generator->Fill({.rows = kRows}, states, StopSignal());
-  BellmanTargets bellman(pancakes_, one, config, exact);
-  DataBuffer examples(bellman.example_schema(), kRows);
+  StoredStateLabeller labeller(pancakes_, one, config, exact);
+  DataBuffer examples(labeller.example_schema(), kRows);
   const StopSignal stop;
-  bellman.Start(/*update=*/0, states, examples, stop).Run();
+  labeller.Start(/*update=*/0, states, examples, stop).Run();
   EXPECT_GT(ExpectExact(examples, Head::kV), kRows / 2);
 }
 

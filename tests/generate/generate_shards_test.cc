@@ -267,8 +267,9 @@ TEST_F(GenerateShardsTest, RejectsSetsLargerThanTheFreeDiskSpace) {
         folder_.path(),
         {.examples = std::int64_t{1} << 49, .chunk_rows = 1 << 27, .chunks_per_shard = 1 << 19});
     FAIL() << "nothing was thrown";
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("TiB, but the disk has only"));
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr(folder_.path().string() + ": it needs "));
+    EXPECT_THAT(error.what(), HasSubstr("TiB), and the file system has "));
   }
   EXPECT_TRUE(FilesIn(folder_.path()).empty());
 }

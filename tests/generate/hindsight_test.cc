@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "generate/bellman.h"
 #include "generate/generator.h"
+#include "generate/stored_state_labeller.h"
 #include "search/astar.h"
 #include "support/generator_config.h"
 #include "support/small_puzzles.h"
@@ -88,10 +88,10 @@ TEST_P(Hindsight, RowsThatAreLabelledLaterGetTheCostAsTheirBound) {
   EXPECT_TRUE(std::ranges::equal(states.column(kStateColumn).bytes(),
                                  labelled.column(kInputColumn).bytes()));
   StandInEvaluator pessimist([](std::span<const std::uint8_t>) { return 900.0F; });
-  BellmanTargets targets(*domain_, pessimist, config);
-  DataBuffer later(targets.example_schema(), kRows);
+  StoredStateLabeller labeller(*domain_, pessimist, config);
+  DataBuffer later(labeller.example_schema(), kRows);
   const StopSignal stop;
-  targets.Start(/*update=*/0, states, later, stop).Run();
+  labeller.Start(/*update=*/0, states, later, stop).Run();
   int unbounded = 0;
   for (std::size_t i = 0; i < kRows; ++i) {
     unbounded += later.floats(kTargetColumn)[i] > 900 ? 1 : 0;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 
-#include "generate/bellman.h"
 #include "generate/generator.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/registry.h"

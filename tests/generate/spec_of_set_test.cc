@@ -73,27 +73,45 @@ TEST_F(SpecOfSetTest, SetLabelledWithAGatheredLayerDiffersFromOneWithAProduct) {
   EXPECT_EQ(set.provenance.at("inference.first_layer"), "gather");
 }
 
-TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
-  std::set<std::string> keys = Keys(Target::kValueIteration);
-  // A new config key must be in the spec or in this list.
-  // Some keys are in it only if they make a difference, so that older sets stay valid.
-  std::set<std::string> others = {
-      "generate.target",         "generate.workers",        "generate.ball_radius",
-      "generate.anchor_share",   "generate.temperature",    "generate.search_beam_width",
-      "generate.curriculum",     "generate.backup",         "generate.hindsight",
-      "generate.paths",          "generate.program",        "generate.problem_rows",
-      "generate.problem_states", "generate.dead_end_share", "generate.dead_end_cost",
-      "generate.rows_per_walk"};
-  for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
-    EXPECT_EQ(keys.erase(key), 1) << key;
+TEST_F(SpecOfSetTest, EveryKeyOfGenerationDeterminesRowsOrIsListedHere) {
+  // generate.target and the contents of generate.paths are in the spec in other ways.
+  std::set<std::string> others = {"generate.target", "generate.paths", "generate.workers",
+                                  "generate.curriculum", "generate.program"};
+  std::set<std::string> keys;
+  for (const KeyOfRows& each : KeysOfRows()) {
+    EXPECT_TRUE(keys.insert(std::string(each.key)).second) << each.key;
   }
   Config config;
   for (const Field& field : FieldsOf(config)) {
     if (field.section() != "generate" && field.section() != "inference") continue;
     EXPECT_EQ(keys.erase(field.key) + others.erase(field.key), 1) << field.key;
   }
-  EXPECT_TRUE(keys.empty()) << *keys.begin();
+  EXPECT_THAT(keys, testing::ElementsAre("network.head", "seed"));
   EXPECT_TRUE(others.empty()) << *others.begin();
+}
+
+TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
+  EXPECT_THAT(Keys(Target::kValueIteration),
+              testing::ElementsAre("device", "generate.chunk_rows", "generate.max_scramble",
+                                   "generate.search", "generate.search_epsilon",
+                                   "generate.search_iterations", "generate.search_weight",
+                                   "inference.batch_size", "inference.first_layer",
+                                   "inference.forward", "inference.precision", "inference.threads",
+                                   "network.head", "seed", "weights_sha256"));
+}
+
+TEST_F(SpecOfSetTest, StreamHoldsItsKeysWhateverTheirValues) {
+  const Config config = Puzzle8Config();
+  std::set<std::string> expected;
+  for (const KeyOfRows& each : KeysOfRows()) {
+    if (each.is_in_streams) expected.insert(std::string(each.key));
+  }
+  const auto domain = MakeDomain(config.domain.full_name());
+  std::set<std::string> names;
+  for (const auto& [key, value] : StreamKind(config, domain->spec()).provenance) names.insert(key);
+  EXPECT_EQ(names, expected);
+  EXPECT_TRUE(expected.contains("generate.hindsight"));
+  EXPECT_FALSE(expected.contains("inference.precision"));  // a generator may have another
 }
 
 TEST_F(SpecOfSetTest, SetHoldsTheRowsOfAWalkIfNotAllAreRows) {

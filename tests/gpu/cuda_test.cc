@@ -29,6 +29,7 @@
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "ranks/ranks.h"
+#include "support/by_operators.h"
 #include "support/example_sets.h"
 #include "support/small_run.h"
 #include "support/temp_folder.h"
@@ -177,7 +178,7 @@ TEST_F(Cuda, EvaluatesLikeTheCpu) {
   const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 1000, 54);
   std::vector<std::vector<float>> values;
   for (Device* device : {cpu.get(), device_.get()}) {
-    InferenceNet copy(spec, {.batch_size = 300, .threads = 1}, *device);
+    InferenceNet copy(spec, ByOperators(300), *device);
     copy.Load(net);
     copy.Evaluate(inputs, values.emplace_back(1000));
   }
@@ -200,7 +201,7 @@ TEST_F(Cuda, AnEvaluationWaitsForTheLastLoad) {
                          .layers = {.width = 64, .blocks = 1, .norm = Norm::kBatch}};
   ResNetFC net(spec, 1);
   net.To(device_->torch());
-  InferenceNet copy(spec, {.batch_size = 100, .threads = 1}, *device_);
+  InferenceNet copy(spec, ByOperators(100), *device_);
   const at::Tensor rows = at::randint(0, 6, {100, 54}, at::kByte);
   const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 100, 54);
   std::vector<float> values(100);
@@ -295,7 +296,7 @@ TEST_F(Cuda, TensorProgramOfValueIterationTrainsInBothModesAlike) {
 TEST_F(Cuda, BeamSearchByTensorOperationsFindsShallowSolutions) {
   const auto cube = MakeDomain("cube3:pieces");
   Config config;
-  config.inference = {.batch_size = 512, .threads = 1, .precision = Precision::kFp32};
+  config.inference = ByOperators(512);
   config.search = {.program = Program::kTensor, .beam_width = 2000, .max_length = 4};
   const NetworkSpec spec = NetworkFor(config.network, cube->spec());
   InferenceNet net(spec, config.inference, *device_);

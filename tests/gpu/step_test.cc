@@ -119,6 +119,7 @@ struct StepCase {
   Precision precision;
   std::int64_t parts;
   Activation activation = Activation::kRelu;
+  const char* kind = "resnet_fc";
 };
 
 class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepCase> {
@@ -153,7 +154,7 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
     net.To(device_->torch());
     const auto step = MakeTensorStep(net, ConfigOf(kind), *device_);
     Optimizer optimizer(net.parameters(), {.name = OptimizerKind::kAdamW, .weight_decay = 0.1});
-    optimizer.UseFlat(step->parameters(), *device_->passes());
+    optimizer.UseFlat(*step->flat(), *device_->passes());
     std::vector<at::Tensor> results;
     for (const std::int64_t rows : {kRows, kRows / 2}) {
       for (int i = 0; i < 8; ++i) {  // the first ones are not recorded
@@ -179,7 +180,8 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
   }
 
   const NetworkSpec spec_{.input = kInput,
-                          .layers = {.stem_width = 128,
+                          .layers = {.kind = GetParam().kind,
+                                     .stem_width = 128,
                                      .width = 64,
                                      .blocks = 2,
                                      .norm = GetParam().norm,
@@ -220,6 +222,7 @@ INSTANTIATE_TEST_SUITE_P(
                     StepCase{Norm::kLayer, Precision::kBf16, 1},
                     StepCase{Norm::kRms, Precision::kBf16, 1},
                     StepCase{Norm::kBatch, Precision::kFp32, 1, Activation::kSilu},
+                    StepCase{Norm::kBatch, Precision::kBf16, 1, Activation::kRelu, "mlp"},
                     StepCase{Norm::kLayer, Precision::kBf16, 2},
                     StepCase{Norm::kLayer, Precision::kFp32, 2, Activation::kSilu}));
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "data/examples.h"
-#include "data/stream_manifest.h"
 #include "data/stream_shard.h"
+#include "generate/spec_of_set.h"
 #include "nn/device.h"
 #include "support/temp_folder.h"
 #include "support/wait.h"

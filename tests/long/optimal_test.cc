@@ -68,13 +68,13 @@ struct Outcome {
   std::int64_t expanded = 0;
 };
 
-Outcome SolveAll(const Domain& domain, Evaluator& evaluator, const SearchConfig& config,
+Outcome SolveAll(const Domain& domain, QEvaluator& network, const SearchConfig& config,
                  ConstRows states, const std::vector<int>& distances) {
   SearchConfig limited = config;
   limited.instances = 50;
   limited.max_nodes = 400'000;
   limited.max_seconds = 0;
-  AStar search(domain, evaluator, {.search = limited});
+  AStar search(domain, network, {.search = limited});
   Outcome outcome;
   search.SolveAll(states, StopSignal(), [&](std::size_t i, const SearchResult& result) {
     outcome.expanded += result.expanded;

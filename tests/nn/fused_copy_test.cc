@@ -22,6 +22,7 @@
 #include "nn/fused_support.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
+#include "nn/resnet_fc_copy.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 
@@ -120,6 +121,26 @@ INSTANTIATE_TEST_SUITE_P(
     Every, FusedCopies,
     testing::Combine(testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms),
                      testing::Values(InputLayer::kHidden, InputLayer::kLinear),
+                     testing::Values(Precision::kFp32, Precision::kBf16, Precision::kInt8)));
+
+class FusedMlps : public testing::TestWithParam<std::tuple<Norm, Precision>> {};
+
+TEST_P(FusedMlps, AreNearToTheNetwork) {
+  const auto& [norm, precision] = GetParam();
+  const NetworkSpec spec =
+      SpecOf({.kind = "mlp", .stem_width = 38, .width = 34, .blocks = 2, .norm = norm});
+  const std::string why = WhyNotFused(spec.layers, precision, c10::kCPU);
+  if (!why.empty()) GTEST_SKIP() << why;
+  const auto net = Trained(spec);
+  const auto copy = MakeFusedCopy(spec, precision);
+  copy->Load(*net);
+  const double error = ErrorOf(copy->Forward(RandomBytes()), Exact(*net, RandomBytes()));
+  EXPECT_LT(error, precision == Precision::kFp32 ? 1e-4 : 0.1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Every, FusedMlps,
+    testing::Combine(testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms),
                      testing::Values(Precision::kFp32, Precision::kBf16, Precision::kInt8)));
 
 class FusedCopyOf : public testing::TestWithParam<Precision> {
@@ -231,50 +252,64 @@ TEST(FusedCopy, OfMorePositionsThan16BitsCanAddThrows) {
   EXPECT_THROW(copy->Forward(at::zeros({1, input.positions}, at::kByte)), InputError);
 }
 
-// A network without hidden products can be fused on every CPU, and one with an odd width on none.
-TEST(UsesFusedCopy, FollowsTheConfigAndTheNetwork) {
-  const NetworkSpec without_products = SpecOf({.width = 64, .blocks = 0});
-  const NetworkSpec odd = SpecOf({.width = 33});
-  const auto uses = [&](const NetworkSpec& spec, InferenceForward forward) {
-    return UsesFusedCopy(spec, {.precision = Precision::kBf16, .forward = forward}, c10::kCPU);
-  };
-  EXPECT_FALSE(uses(without_products, InferenceForward::kOperators));
-  EXPECT_TRUE(uses(without_products, InferenceForward::kAuto));
-  EXPECT_TRUE(uses(without_products, InferenceForward::kFused));
-  EXPECT_FALSE(uses(odd, InferenceForward::kOperators));
-  EXPECT_FALSE(uses(odd, InferenceForward::kAuto));
-  EXPECT_THROW(uses(odd, InferenceForward::kFused), InputError);
-}
-
 // 255 x 127 x 66,311 is the last such product below 2^31.
-TEST(UsesFusedCopy, RejectsInt8IfSumsCouldOverflow) {
-  const auto error_of = [](std::int64_t inputs) -> std::string {
-    try {
-      UsesFusedCopy(SpecOf({.stem_width = inputs, .width = 2, .blocks = 0}),
-                    {.precision = Precision::kInt8, .forward = InferenceForward::kAuto}, c10::kCPU);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+TEST(WhyNotFused, RejectsInt8IfSumsCouldOverflow) {
+  const auto why = [](std::int64_t inputs) {
+    return WhyNotFused({.stem_width = inputs, .width = 2, .blocks = 0}, Precision::kInt8,
+                       c10::kCPU);
   };
-  if (!error_of(8).empty()) GTEST_SKIP() << error_of(8);
-  EXPECT_EQ(error_of(66311), "");
-  EXPECT_NE(error_of(66312).find("at most 66,311 inputs, and hidden1 has 66,312"),
-            std::string::npos)
-      << error_of(66312);
+  if (!why(8).empty()) GTEST_SKIP() << why(8);
+  EXPECT_EQ(why(66311), "");
+  EXPECT_EQ(why(66312),
+            "in int8 a hidden layer adds up at most 66,311 inputs, and hidden1 has 66,312");
 }
 
-TEST(UsesFusedCopy, InferenceNetWithAutoHasIndependentRowsIfItsNetworkCanBeFused) {
+// A network without hidden products can be fused on every CPU, and one with an odd width on none.
+TEST(WhyNoForward, NamesWhatTheNetworkOrTheDeviceLacks) {
   const auto cpu = OpenDevice("cpu");
-  const auto rows_are_independent = [&](const NetworkSpec& spec) {
-    const InferenceConfig config{.batch_size = 8,
-                                 .threads = 1,
-                                 .precision = Precision::kBf16,
-                                 .forward = InferenceForward::kAuto};
-    return InferenceNet(spec, config, *cpu).rows_are_independent();
+  const auto why = [&](InferenceForward forward, const NetworkConfig& network,
+                       Precision precision = Precision::kBf16) {
+    return WhyNoForward(forward, network, precision, *cpu);
   };
-  EXPECT_TRUE(rows_are_independent(SpecOf({.width = 64, .blocks = 0})));
-  EXPECT_FALSE(rows_are_independent(SpecOf({.width = 33})));
+  const NetworkConfig odd{.width = 33};
+  EXPECT_EQ(why(InferenceForward::kOperators, odd), "");
+  EXPECT_EQ(why(InferenceForward::kTensors, odd), "");
+  EXPECT_NE(why(InferenceForward::kFused, odd).find("even"), std::string::npos);
+  EXPECT_EQ(why(InferenceForward::kFused, {.width = 64, .blocks = 0}), "");
+  EXPECT_NE(why(InferenceForward::kTensors, {}, Precision::kFp8).find("compute capability 8.9"),
+            std::string::npos);
+  for (const InferenceForward forward : {InferenceForward::kFused, InferenceForward::kTensors}) {
+    EXPECT_NE(why(forward, {.kind = "resnet_2d"}).find("resnet_fc"), std::string::npos);
+  }
+}
+
+TEST(MakeNetworkCopy, NamesTheWayOfEvaluatingThatCannotBeUsed) {
+  const auto cpu = OpenDevice("cpu");
+  const auto make = [&](InferenceForward forward) {
+    MakeNetworkCopy(SpecOf({.width = 33}), {.precision = Precision::kBf16, .forward = forward},
+                    *cpu);
+  };
+  try {
+    make(InferenceForward::kFused);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("`inference.forward: fused` with `inference.precision: bf16`: "),
+              std::string::npos);
+  }
+  EXPECT_NO_THROW(make(InferenceForward::kOperators));
+  EXPECT_THROW(make(InferenceForward::kAuto), Error);
+}
+
+TEST(InferenceNet, HasIndependentRowsIfItsCopyIsFused) {
+  const auto cpu = OpenDevice("cpu");
+  const auto rows_are_independent = [&](InferenceForward forward) {
+    const InferenceConfig config{
+        .batch_size = 8, .threads = 1, .precision = Precision::kBf16, .forward = forward};
+    return InferenceNet(SpecOf({.width = 64, .blocks = 0}), config, *cpu).rows_are_independent();
+  };
+  EXPECT_TRUE(rows_are_independent(InferenceForward::kFused));
+  EXPECT_FALSE(rows_are_independent(InferenceForward::kOperators));
 }
 
 }  // namespace

@@ -143,6 +143,20 @@ TEST_F(FusedDeepXubeNetwork, RunningStatisticsAreThoseOfAutograd) {
   ExpectRunningStatisticsOfAutograd();
 }
 
+class FusedMlp : public FusedGradients, public testing::WithParamInterface<Norm> {
+ protected:
+  FusedMlp() : FusedGradients(SmallMlp(GetParam())) {}
+};
+
+TEST_P(FusedMlp, Fp32GradientsAreThoseOfAutograd) { ExpectFp32GradientsOfAutograd(); }
+
+TEST_P(FusedMlp, Bf16GradientsAreAsNearToFp32AsThoseOfAutograd) {
+  ExpectBf16GradientsNearFp32(/*most=*/1.25);
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, FusedMlp,
+                         testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms));
+
 TEST_F(FusedGradients, OfPartsOfABatchAreThoseOfTheWholeBatch) { ExpectGradientsOfPartsOfABatch(); }
 
 TEST_F(FusedGradients, AfterALargerBatchAreThoseOfTheSmallerOne) {
@@ -220,7 +234,7 @@ TEST(WhyNotFused, NamesWhatIsNotSupported) {
     return WhyNotFused(network, precision, c10::kCPU);
   };
   EXPECT_NE(why({.kind = "resnet_2d"}).find("resnet_fc"), std::string::npos);
-  EXPECT_NE(why({.kind = "mlp"}).find("resnet_fc"), std::string::npos);
+  EXPECT_EQ(why({.kind = "mlp", .blocks = 0}), "");
   EXPECT_NE(why({.width = 33}, Precision::kBf16).find("even"), std::string::npos);
   EXPECT_NE(WhyNotFused({}, Precision::kFp32, c10::kCUDA).find("CPU"), std::string::npos);
 }

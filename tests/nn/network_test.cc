@@ -229,11 +229,6 @@ TEST(Network, OutputsOfAnotherShapeAreAnError) {
               ThrowsMessage<Error>(HasSubstr("Forward returned no tensor")));
 }
 
-TEST(NetworkRegistry, NetworkThatCannotBeGatheredSaysSo) {
-  const auto net = MakeNetwork(BoardSpec(), 1);
-  EXPECT_THROW(net->ForwardGathered(RandomRows(1), GatheredFeatures(kInput, c10::kCPU)), Error);
-}
-
 TEST(ResNet2D, NeedsABoardOfAllPositions) {
   const NetworkConfig config{.kind = "resnet_2d", .norm = Norm::kBatch};
   EXPECT_THAT([&] { NetworkFor(config, Puzzle({})); },
@@ -344,7 +339,7 @@ TEST(MLP, CostsAreThoseCountedByHandAndThoseOfTheOperators) {
   const NetworkCost cost = CostOf(MlpSpec());
   EXPECT_EQ(cost.evaluation_flop, 2 * (24 * 16 + 16 * 8 + 8 * 8 + 8 * 2));
   EXPECT_EQ(cost.training_flop, 3 * cost.evaluation_flop - 2 * 24 * 16);
-  EXPECT_EQ(cost.first_layer_flop, 0);
+  EXPECT_EQ(cost.first_layer_flop, 2 * 24 * 16);
   EXPECT_EQ(cost.parameters, 16 * (24 + 3) + 8 * (16 + 3) + 8 * (8 + 3) + 2 * (8 + 1));
   EXPECT_EQ(cost.activations, 24 + 3 * (16 + 8 + 8));
   EXPECT_EQ(cost.activations_at_once, 24 + 4 * 16);
@@ -405,13 +400,19 @@ TEST(MLP, InferenceCopyEqualsTheNetworkInEvalMode) {
   for (const Norm norm : {Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms}) {
     const auto net = TrainedALittle(MlpSpec(norm));
     const at::Tensor rows = RandomRows(30);
-    InferenceNet copy(net->spec(), ByOperators(16), *device);
+    InferenceConfig gathers = ByOperators(16);
+    gathers.first_layer = FirstLayer::kGather;
+    InferenceConfig multiplies = ByOperators(16);
+    multiplies.first_layer = FirstLayer::kProduct;
+    InferenceNet gathered(net->spec(), gathers, *device);
+    InferenceNet multiplied(net->spec(), multiplies, *device);
     InferenceNet bf16(net->spec(), ByOperators(16, Precision::kBf16), *device);
-    copy.Load(*net);
-    bf16.Load(*net);
+    for (InferenceNet* copy : {&gathered, &multiplied, &bf16}) copy->Load(*net);
     net->SetTraining(false);
     const at::Tensor expected = net->Forward(OneHot(kInput, at::kFloat, c10::kCPU)(rows)).detach();
-    EXPECT_TRUE(at::allclose(copy.Forward(rows), expected, 1e-4, 1e-5)) << NameOf(kNorms, norm);
+    for (InferenceNet* copy : {&gathered, &multiplied}) {
+      EXPECT_TRUE(at::allclose(copy->Forward(rows), expected, 1e-4, 1e-5)) << NameOf(kNorms, norm);
+    }
     EXPECT_TRUE(at::allclose(bf16.Forward(rows), expected, 0.1, 0.1)) << NameOf(kNorms, norm);
     EXPECT_EQ(bf16.Forward(rows).scalar_type(), at::kFloat);
     EXPECT_GT(expected.std().item<float>(), 1e-3F);

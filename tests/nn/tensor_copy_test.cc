@@ -46,21 +46,23 @@ double ErrorOf(const at::Tensor& actual, const at::Tensor& expected) {
   return ((actual - expected).norm() / expected.norm()).item<double>();
 }
 
-// The layers before the blocks. A linear input layer has no stem.
-struct FirstLayers {
+// Which layers a network has. A linear input layer has no stem.
+struct Layers {
+  const char* kind;
   int stem_width;
   InputLayer input_layer;
 };
 
-class TensorCopies : public testing::TestWithParam<std::tuple<Norm, Activation, FirstLayers>> {
+class TensorCopies : public testing::TestWithParam<std::tuple<Norm, Activation, Layers>> {
  protected:
   NetworkSpec spec_{.input = kInput,
-                    .layers = {.stem_width = std::get<FirstLayers>(GetParam()).stem_width,
+                    .layers = {.kind = std::get<Layers>(GetParam()).kind,
+                               .stem_width = std::get<Layers>(GetParam()).stem_width,
                                .width = 32,
                                .blocks = 2,
                                .norm = std::get<Norm>(GetParam()),
                                .activation = std::get<Activation>(GetParam()),
-                               .input_layer = std::get<FirstLayers>(GetParam()).input_layer},
+                               .input_layer = std::get<Layers>(GetParam()).input_layer},
                     .outputs = 3};
   at::Generator generator_ = InitialWeights(/*seed=*/1);
   const at::Tensor bytes_ =
@@ -70,7 +72,7 @@ class TensorCopies : public testing::TestWithParam<std::tuple<Norm, Activation, 
 
 TEST_P(TensorCopies, EvaluateAsOperatorsDo) {
   const ResNetFC net = NetworkOf(spec_, generator_);
-  const auto operators = MakeNetworkCopy(spec_, {.precision = Precision::kFp32}, *cpu_);
+  const auto operators = MakeNetworkCopy(spec_, ByOperators(kRows), *cpu_);
   const at::Tensor expected = Evaluated(*operators, net, bytes_);
   for (const auto& [precision, error] :
        {std::pair(Precision::kFp32, 1e-5), {Precision::kBf16, 2e-2}}) {
@@ -92,7 +94,7 @@ class Fp8Device final : public RecordingDevice {
 
 TEST_P(TensorCopies, EvaluateInFp8) {
   const ResNetFC net = NetworkOf(spec_, generator_);
-  const auto operators = MakeNetworkCopy(spec_, {.precision = Precision::kFp32}, *cpu_);
+  const auto operators = MakeNetworkCopy(spec_, ByOperators(kRows), *cpu_);
   const Fp8Device device;
   const auto fp8 = MakeNetworkCopy(
       spec_, {.precision = Precision::kFp8, .forward = InferenceForward::kTensors}, device);
@@ -105,9 +107,10 @@ INSTANTIATE_TEST_SUITE_P(
     Every, TensorCopies,
     testing::Combine(testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms),
                      testing::Values(Activation::kRelu, Activation::kLeakyRelu, Activation::kSilu),
-                     testing::Values(FirstLayers{0, InputLayer::kHidden},
-                                     FirstLayers{48, InputLayer::kHidden},
-                                     FirstLayers{0, InputLayer::kLinear})));
+                     testing::Values(Layers{"resnet_fc", 0, InputLayer::kHidden},
+                                     Layers{"resnet_fc", 48, InputLayer::kHidden},
+                                     Layers{"resnet_fc", 0, InputLayer::kLinear},
+                                     Layers{"mlp", 48, InputLayer::kHidden})));
 
 TEST(TensorCopy, Fp8WeightsReadFromAFileGiveTheSameEstimates) {
   const NetworkSpec spec{.input = kInput, .layers = {.width = 32, .blocks = 1}, .outputs = 3};
@@ -129,6 +132,46 @@ TEST(TensorCopy, Fp8WeightsReadFromAFileGiveTheSameEstimates) {
   LoadStateDict(ReadTensorFile(folder.path() / "copy"), read->State(), "copy");
   const c10::InferenceMode inference;
   EXPECT_TRUE(read->Forward(bytes).equal(expected));
+}
+
+// A run that is resumed on another machine loads its target network so. Neither the features nor
+// the widths are multiples of the numbers to which they are padded.
+TEST(TensorCopy, StateLoadsIntoTheCopyByOperatorsAndBack) {
+  const NetworkSpec spec{
+      .input = kInput,
+      .layers = {.stem_width = 20, .width = 36, .blocks = 1, .norm = Norm::kBatch},
+      .outputs = 3};
+  const Fp8Device device;
+  at::Generator generator = InitialWeights(/*seed=*/1);
+  const ResNetFC net = NetworkOf(spec, generator);
+  const ResNetFC other(spec, /*seed=*/2);
+  const at::Tensor bytes =
+      at::randint(0, kInput.depth, {kRows, kInput.positions}, generator, at::kByte);
+  const auto expect_loads = [&](const NetworkCopy& from, NetworkCopy& into,
+                                const at::Tensor& expected) {
+    EXPECT_FALSE(Evaluated(into, other, bytes).equal(expected));
+    LoadStateDict(ToTensorDict(from.State()), into.State(), "copy");
+    const c10::InferenceMode inference;
+    EXPECT_TRUE(into.Forward(bytes).equal(expected));
+  };
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp8}) {
+    const auto make = [&](InferenceForward forward) {
+      const bool has_fp8 = forward == InferenceForward::kTensors;
+      const Precision stored = precision == Precision::kFp8 ? Precision::kBf16 : precision;
+      return MakeNetworkCopy(spec,
+                             {.precision = has_fp8 ? precision : stored,
+                              .first_layer = FirstLayer::kProduct,
+                              .forward = forward},
+                             device);
+    };
+    const auto tensors = make(InferenceForward::kTensors);
+    const auto operators = make(InferenceForward::kOperators);
+    const at::Tensor by_tensors = Evaluated(*tensors, net, bytes);
+    const at::Tensor by_operators = Evaluated(*operators, net, bytes);
+    EXPECT_EQ(WeightsSha256(tensors->State()), WeightsSha256(operators->State()));
+    expect_loads(*tensors, *make(InferenceForward::kOperators), by_operators);
+    expect_loads(*operators, *make(InferenceForward::kTensors), by_tensors);
+  }
 }
 
 TEST(TensorCopy, RefusesFp8WhereTheDeviceHasNone) {

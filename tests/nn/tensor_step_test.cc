@@ -18,6 +18,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "nn/fused_support.h"
 #include "nn/optimizer.h"
 #include "nn/tensor_file.h"
 #include "support/layer_passes.h"
@@ -94,6 +95,20 @@ INSTANTIATE_TEST_SUITE_P(Every, TensorDeepXubeNetwork,
                          testing::Values(Activation::kRelu, Activation::kLeakyRelu,
                                          Activation::kSilu));
 
+class TensorMlp : public TensorGradients, public testing::WithParamInterface<Norm> {
+ protected:
+  TensorMlp() : TensorGradients(SmallMlp(GetParam())) {}
+};
+
+TEST_P(TensorMlp, Fp32GradientsAreThoseOfAutograd) { ExpectFp32GradientsOfAutograd(); }
+
+TEST_P(TensorMlp, Bf16GradientsAreAsNearToFp32AsThoseOfAutograd) {
+  ExpectBf16GradientsNearFp32(/*most=*/1.5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, TensorMlp,
+                         testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms));
+
 TEST_F(TensorGradients, OfPartsOfABatchAreThoseOfTheWholeBatch) {
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
     const Gradients whole = ByStep(precision);
@@ -122,7 +137,7 @@ class TensorSteps : public TensorGradients,
  protected:
   // Steps at different rates.
   void Train(TensorStep& step, Optimizer& optimizer, int steps) const {
-    optimizer.UseFlat(step.parameters(), *cpu_->passes());
+    optimizer.UseFlat(*step.flat(), *cpu_->passes());
     for (int i = 0; i < steps; ++i) {
       optimizer.SetRate(0.01 / (i + 1));
       step.Step(inputs_, targets_, {}, [&] { optimizer.RepeatStep(); });
@@ -151,7 +166,7 @@ TEST_P(TensorSteps, KeepCopiesOfTheWeightsInBf16) {
   const auto step = MakeTensorStep(net, {.precision = Precision::kBf16, .step = step_kind}, *cpu_);
   Optimizer optimizer(net.parameters(), config);
   Train(*step, optimizer, 3);
-  const FlatParameters& parameters = step->parameters();
+  const FlatParameters& parameters = *step->flat();
   EXPECT_TRUE(parameters.copies().equal(parameters.values().to(at::kBFloat16)));
 }
 
@@ -161,7 +176,7 @@ TEST_F(TensorGradients, EveryOptimizerWritesTheCopiesInBf16) {
     ResNetFC net(spec_, /*seed=*/1);
     const auto step = MakeTensorStep(net, {.precision = Precision::kBf16}, *cpu_);
     Optimizer optimizer(net.parameters(), {.name = kind});
-    FlatParameters& parameters = step->parameters();
+    FlatParameters& parameters = *step->flat();
     optimizer.UseFlat(parameters, *cpu_->passes());
     step->SetGradients(inputs_, targets_, {});
     const at::Tensor before = parameters.copies().clone();
@@ -207,7 +222,16 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(WhyNoTensorStep, NamesWhatIsNotSupported) {
   const auto cpu = OpenDevice("cpu");
   EXPECT_EQ(WhyNoTensorStep({}, *cpu), "");
-  EXPECT_NE(WhyNoTensorStep({.kind = "mlp"}, *cpu).find("resnet_fc"), std::string::npos);
+  EXPECT_EQ(WhyNoTensorStep({.kind = "mlp"}, *cpu), "");
+  EXPECT_NE(WhyNoTensorStep({.kind = "resnet_2d"}, *cpu).find("resnet_fc"), std::string::npos);
+}
+
+// Otherwise the passes would compute another one.
+TEST(WhyNoPasses, RefusesANormalisationAndAnActivationThatItDoesNotKnow) {
+  EXPECT_EQ(WhyNoPasses({}), "");
+  EXPECT_NE(WhyNoPasses({.norm = static_cast<Norm>(99)}).find("network.norm"), std::string::npos);
+  EXPECT_NE(WhyNoPasses({.activation = static_cast<Activation>(99)}).find("network.activation"),
+            std::string::npos);
 }
 
 // The passes on their own.

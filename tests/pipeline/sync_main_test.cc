@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "data/replay_buffer.h"
-#include "generate/bellman.h"
+#include "generate/stored_state_labeller.h"
 #include "pipeline/inference_queue.h"
 #include "pipeline/pipeline.h"
 #include "support/ring_domain.h"
@@ -196,7 +196,7 @@ struct SyncMainRun {
         queue(network),
         generator(world, ring, queue),
         target(world),
-        bellman(ring, target, config),
+        labeller(ring, target, config),
         trainer(world),
         pipeline(std::make_unique<Pipeline>(config,
                                             PipelineParts{.trainer = trainer,
@@ -204,7 +204,7 @@ struct SyncMainRun {
                                                           .generator = &generator,
                                                           .replay = &replay,
                                                           .queue = &queue,
-                                                          .bellman = &bellman},
+                                                          .labeller = &labeller},
                                             first_update, updates, PipelineState{}, stop)) {}
 
   StopSignal stop;
@@ -215,7 +215,7 @@ struct SyncMainRun {
   RequestingGenerator generator;
   ReplayBuffer replay{StateSchema(ring.spec()), kRows, kEarlier, /*seed=*/1};
   TargetNetwork target;
-  BellmanTargets bellman;
+  StoredStateLabeller labeller;
   CountingTrainer trainer;
   Progress progress;
   std::unique_ptr<Pipeline> pipeline;  // declared last: its thread uses the members before it
@@ -317,7 +317,7 @@ TEST(SyncMain, AnotherPipelineGoesOnWithTheSameQueue) {
                                                           .generator = &run.generator,
                                                           .replay = &run.replay,
                                                           .queue = &run.queue,
-                                                          .bellman = &run.bellman},
+                                                          .labeller = &run.labeller},
                                             2, 4, state, run.stop);
   EXPECT_EQ(run.pipeline->RunUpdate().update, 2);
   EXPECT_EQ(run.pipeline->RunUpdate().update, 3);

@@ -137,9 +137,8 @@ TEST(AnytimeBeamSearch, AStartInTheBallNeedsNoWiderBeams) {
   const RingDomain equal(12);
   const RingDomain unequal(12, {1, 6});
   for (const RingDomain* ring : {&equal, &unequal}) {
-    AnytimeBeamSearch search(*ring, truth,
-                             {.search = {.beam_width = 100'000, .max_seconds = kAmple}}, nullptr,
-                             BallOf(*ring, 4));
+    AnytimeBeamSearch search(
+        *ring, truth, {.search = {.beam_width = 100'000, .max_seconds = kAmple}}, BallOf(*ring, 4));
     const SearchResult result = search.Solve(ring->At(4), StopSignal());
     EXPECT_EQ(result.actions, std::vector<Action>(4, Action{0}));
     EXPECT_LE(result.expanded, 1);

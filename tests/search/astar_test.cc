@@ -13,9 +13,9 @@
 namespace tandem {
 namespace {
 
-std::vector<SearchResult> SolveWhole(const Whole& whole, Evaluator& evaluator,
+std::vector<SearchResult> SolveWhole(const Whole& whole, QEvaluator& network,
                                      const Config& config) {
-  AStar search(whole.domain, evaluator, config);
+  AStar search(whole.domain, network, config);
   std::vector<SearchResult> results(whole.distances.size());
   std::size_t done = 0;
   search.SolveAll(whole.rows(), StopSignal(), [&](std::size_t number, SearchResult result) {
@@ -146,8 +146,9 @@ TEST(AStar, ExpandsOnlyTheMostProbableActions) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
   ExactPolicy policy(whole, 1);
-  const Config config = {.search = {.weight = 1, .policy_actions = 1, .batch = 1}};
-  AStar search(pancakes, policy, config, nullptr, &policy);
+  const Config config = {.network = {.head = Head::kVp},
+                         .search = {.weight = 1, .policy_actions = 1, .batch = 1}};
+  AStar search(pancakes, policy, config);
   search.SolveAll(whole.rows(), StopSignal(), [&](std::size_t number, const SearchResult& result) {
     const std::span<const std::uint8_t> start = whole.rows()[number];
     EXPECT_EQ(result.cost, whole.Exact(start));
@@ -162,8 +163,9 @@ TEST(AStar, WrongPolicyLeavesOutSolutionsButNoGoal) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
   ExactPolicy wrong(whole, -1);
-  const Config config = {.search = {.weight = 1, .policy_actions = 1, .batch = 1}};
-  AStar search(pancakes, wrong, config, nullptr, &wrong);
+  const Config config = {.network = {.head = Head::kVp},
+                         .search = {.weight = 1, .policy_actions = 1, .batch = 1}};
+  AStar search(pancakes, wrong, config);
   EXPECT_EQ(search.Solve(State{1, 0, 2, 3, 4, 5}, StopSignal()).actions.size(), 1U);
   std::size_t unsolved = 0;
   search.SolveAll(whole.rows(), StopSignal(), [&](std::size_t, const SearchResult& result) {
@@ -180,9 +182,10 @@ TEST(AStar, PolicyActionsAreNamedIfTheAllowedCostEndsIt) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
   ExactPolicy wrong(whole, -1);
-  Config config = {.search = {.weight = 1, .policy_actions = 1, .batch = 1, .at_most = 2}};
+  Config config = {.network = {.head = Head::kVp},
+                   .search = {.weight = 1, .policy_actions = 1, .batch = 1, .at_most = 2}};
   const auto failure = [&](const State& start) {
-    AStar search(pancakes, wrong, config, nullptr, &wrong);
+    AStar search(pancakes, wrong, config);
     const SearchResult result = search.Solve(start, StopSignal());
     EXPECT_EQ(result.ended, Ended::kCostLimit);
     return search.Failure(result);
@@ -210,7 +213,7 @@ TEST(AStar, WideBatchExpandsNoExtraStatesOnEasyPuzzles) {
 }
 
 // Records the number of states in each call, and gives every state the same estimate.
-class SizeEvaluator final : public Evaluator {
+class SizeEvaluator final : public VNet {
  public:
   void Evaluate(ConstRows inputs, std::span<float> values) override {
     sizes.push_back(inputs.size());

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "domain/goal.h"
 #include "search/search.h"
 #include "support/small_puzzles.h"
 
@@ -34,11 +35,7 @@ TEST(BeamPaths, FollowsParentsBackToTheStart) {
 // takes the inverse of the second from the goal.
 class TwoFlips : public testing::Test {
  protected:
-  TwoFlips() {
-    start_.resize(static_cast<std::size_t>(pancakes_.spec().state_size));
-    pancakes_.WriteGoals(Rows(std::span(start_)));
-    UndoAll(pancakes_, solution_, start_);
-  }
+  TwoFlips() { UndoAll(pancakes_, solution_, start_); }
 
   void MeetHalfway(std::int64_t max_length) {
     meeting_.Begin(start_, max_length);
@@ -49,7 +46,7 @@ class TwoFlips : public testing::Test {
 
   const PancakeDomain pancakes_{6};
   const Actions solution_ = {1, 3};
-  State start_;
+  State start_ = GoalOf(pancakes_);
   const InverseFrame inverse_{pancakes_};
   BeamPaths paths_;
   BeamMeeting meeting_{pancakes_, inverse_};
@@ -75,8 +72,81 @@ TEST_F(TwoFlips, SolutionsThatAreTooLongDoNotCount) {
 
 TEST_F(TwoFlips, ClearForgetsTheMeeting) {
   MeetHalfway(10);
+  EXPECT_GT(meeting_.BytesWith(0), 0U);
   meeting_.Clear();
   EXPECT_EQ(meeting_.CheapestSolution(paths_, CostBound(0)), std::nullopt);
+}
+
+TEST_F(TwoFlips, PathsOfOneBeamDoNotMeet) {
+  meeting_.Begin(start_, 10);
+  paths_.Add({{.parent = 0, .action = solution_[0]}, {.parent = 0, .action = solution_[0]}});
+  meeting_.Advance(paths_, std::vector<float>{1, 1}, std::vector<std::uint8_t>{0, 0});
+  EXPECT_EQ(meeting_.CheapestSolution(paths_, CostBound(0)), std::nullopt);
+}
+
+// The swaps 0, 2 and 4, which commute, lead to the goal. So the beams meet in three positions, two
+// swaps from the start and one swap from the goal.
+class ThreeSwaps : public testing::Test {
+ protected:
+  using Steps = std::vector<BeamPaths::Step>;
+
+  ThreeSwaps() { UndoAll(swaps_, Actions{0, 2, 4}, start_); }
+
+  // The paths of one swap in both beams, and `seconds`, which goes on with those from the start.
+  static BeamPaths PathsWith(const Steps& seconds) {
+    BeamPaths paths;
+    paths.Add({{.parent = 0, .action = 0},
+               {.parent = 0, .action = 2},
+               {.parent = 0, .action = 4},
+               {.parent = 1, .action = 0},
+               {.parent = 1, .action = 2},
+               {.parent = 1, .action = 4}});
+    if (!seconds.empty()) paths.Add(seconds);
+    return paths;
+  }
+
+  // Paths 0 and 3 of two swaps lead to the same position.
+  void Meet(const std::vector<float>& costs) {
+    meeting_.Begin(start_, 10);
+    meeting_.Advance(PathsWith({}), std::vector<float>(6, 1),
+                     std::vector<std::uint8_t>{0, 0, 0, 1, 1, 1});
+    meeting_.Advance(paths_, costs, std::vector<std::uint8_t>(4, 0));
+  }
+
+  const SwapDomain swaps_{{1, 1, 1, 1, 1}};
+  State start_ = GoalOf(swaps_);
+  const InverseFrame inverse_{swaps_};
+  const BeamPaths paths_ = PathsWith({{.parent = 0, .action = 2},
+                                      {.parent = 1, .action = 4},
+                                      {.parent = 2, .action = 0},
+                                      {.parent = 1, .action = 0}});
+  BeamMeeting meeting_{swaps_, inverse_};
+};
+
+TEST_F(ThreeSwaps, TheCheapestPairGivesTheSolution) {
+  Meet({4, 2, 3, 4});
+  EXPECT_EQ(meeting_.CheapestSolution(paths_, CostBound(0)), (Actions{2, 4, 0}));
+}
+
+TEST_F(ThreeSwaps, ACheaperPathToAPositionTakesThePlaceOfAnother) {
+  Meet({4, 3, 3, 1});
+  EXPECT_EQ(meeting_.CheapestSolution(paths_, CostBound(0)), (Actions{2, 0, 4}));
+}
+
+// Paths that do not lead to the positions with their hashes stand for hashes that collide.
+TEST_F(ThreeSwaps, TheNextPairTakesThePlaceOfOneWhosePathsDoNotMeet) {
+  Meet({2, 2, 2, 2});
+  EXPECT_EQ(meeting_.CheapestSolution(paths_, CostBound(0)), (Actions{0, 2, 4}));
+  const BeamPaths first_is_wrong = PathsWith({{.parent = 0, .action = 0},
+                                              {.parent = 1, .action = 4},
+                                              {.parent = 2, .action = 0},
+                                              {.parent = 1, .action = 0}});
+  EXPECT_EQ(meeting_.CheapestSolution(first_is_wrong, CostBound(0)), (Actions{2, 4, 0}));
+  const BeamPaths all_are_wrong = PathsWith({{.parent = 0, .action = 0},
+                                             {.parent = 1, .action = 2},
+                                             {.parent = 2, .action = 4},
+                                             {.parent = 1, .action = 2}});
+  EXPECT_EQ(meeting_.CheapestSolution(all_are_wrong, CostBound(0)), std::nullopt);
 }
 
 }  // namespace

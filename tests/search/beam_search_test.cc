@@ -115,8 +115,7 @@ TEST(BeamSearch, AllowedCostHoldsForTheWayHomeFromTheBall) {
     for (const int at_most : {distance - 1, distance}) {
       if (distance == 0 || at_most == 0) continue;  // 0 is no limit
       BeamSearch search(pancakes, zero,
-                        {.search = {.beam_width = 1000, .at_most = double(at_most)}}, nullptr,
-                        ball);
+                        {.search = {.beam_width = 1000, .at_most = double(at_most)}}, ball);
       const SearchResult result = search.Solve(start, StopSignal());
       ASSERT_EQ(result.solved, at_most == distance);
       ASSERT_EQ(result.ended, at_most == distance ? Ended::kSolved : Ended::kCostLimit);
@@ -244,10 +243,14 @@ class TrueActions final : public QEvaluator {
   const StateMap distances_;
 };
 
+Config ByActions(const SearchConfig& search) {
+  return {.network = {.head = Head::kQ}, .search = search};
+}
+
 TEST(BeamSearchByActions, WidthOneFollowsExactQValues) {
   const PancakeDomain pancakes(6);
   TrueActions truth(pancakes);
-  BeamSearch search(pancakes, truth, {.search = {.beam_width = 1, .max_length = 10}}, &truth);
+  BeamSearch search(pancakes, truth, ByActions({.beam_width = 1, .max_length = 10}));
   for (const auto& [state, distance] : Distances(pancakes)) {
     const SearchResult result = search.Solve(state, StopSignal());
     ASSERT_TRUE(result.solved);
@@ -260,7 +263,7 @@ TEST(BeamSearchByActions, WidthOneFollowsExactQValues) {
 TEST(BeamSearchByActions, BeamWithRoomForAllNewStatesKeepsAll) {
   const RingDomain ring(100);
   ErraticEvaluator anything;
-  BeamSearch search(ring, anything, {.search = {.beam_width = 2, .max_length = 30}}, &anything);
+  BeamSearch search(ring, anything, ByActions({.beam_width = 2, .max_length = 30}));
   EXPECT_FALSE(search.Solve(ring.At(50), StopSignal()).dropped_states);
   EXPECT_TRUE(search.kept_all());
 }
@@ -268,7 +271,7 @@ TEST(BeamSearchByActions, BeamWithRoomForAllNewStatesKeepsAll) {
 TEST(BeamSearchByActions, FailedSearchReportsTheLeastEstimate) {
   const PancakeDomain pancakes(6);
   TrueActions truth(pancakes);
-  BeamSearch search(pancakes, truth, {.search = {.beam_width = 3, .max_length = 2}}, &truth);
+  BeamSearch search(pancakes, truth, ByActions({.beam_width = 3, .max_length = 2}));
   StateMap distances = Distances(pancakes);
   const auto farthest =
       std::ranges::max_element(distances, {}, [](const auto& entry) { return entry.second; });

@@ -51,10 +51,10 @@ std::vector<SearchResult> SolveByAll(QEvaluator& net, const PitsDomain& pits, co
   config.search.weight = 1;
   const StopSignal stop;
   std::vector<SearchResult> results;
-  for (QEvaluator* q_or_policy : {static_cast<QEvaluator*>(nullptr), &net}) {
-    results.push_back(BeamSearch(pits, net, config, q_or_policy, nullptr).Solve(start, stop));
-    results.push_back(
-        AnytimeBeamSearch(pits, net, config, q_or_policy, nullptr).Solve(start, stop));
+  for (const Head head : {Head::kQ, Head::kV}) {
+    config.network.head = head;
+    results.push_back(BeamSearch(pits, net, config).Solve(start, stop));
+    results.push_back(AnytimeBeamSearch(pits, net, config).Solve(start, stop));
   }
   results.push_back(AStar(pits, net, config).Solve(start, stop));
   results.push_back(QStar(pits, net, config).Solve(start, stop));
@@ -86,8 +86,7 @@ TEST(SearchesInDeadEnds, BeamThatKeepsOnlyAPitIsExhausted) {
   PitsNet net(pits, 0);
   Config config;
   config.search.beam_width = 1;
-  const SearchResult result =
-      BeamSearch(pits, net, config, nullptr, nullptr).Solve(kCell, StopSignal());
+  const SearchResult result = BeamSearch(pits, net, config).Solve(kCell, StopSignal());
   EXPECT_FALSE(result.solved);
   EXPECT_EQ(result.ended, Ended::kExhausted);
 }
@@ -96,10 +95,9 @@ TEST(SearchesInDeadEnds, GreedySearchEndsInAPitThatLooksGood) {
   const PitsDomain pits(8);
   PitsNet lure(pits, 0);
   PitsNet truth(pits, 100);
-  for (const bool by_actions : {false, true}) {
+  for (const Head head : {Head::kV, Head::kQ}) {
     const auto solve = [&](PitsNet& net, const Bytes& start) {
-      return GreedySearch(pits, net, Config(), by_actions ? &net : nullptr)
-          .Solve(start, StopSignal());
+      return GreedySearch(pits, net, {.network = {.head = head}}).Solve(start, StopSignal());
     };
     EXPECT_EQ(solve(lure, kPit).ended, Ended::kExhausted);
     EXPECT_EQ(solve(lure, kCell).ended, Ended::kExhausted);

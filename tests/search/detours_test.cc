@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -11,8 +12,10 @@
 #include <vector>
 
 #include "base/random.h"
+#include "domain/goal.h"
 #include "support/long_way.h"
 #include "support/small_puzzles.h"
+#include "tandem/puzzle.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -20,12 +23,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-State GoalOf(const Domain& domain) {
-  State goal(static_cast<std::size_t>(domain.spec().state_size));
-  domain.WriteGoals(Rows(std::span(goal)));
-  return goal;
-}
 
 // Any actions, whether they apply or not.
 std::vector<Action> RandomActions(const Domain& domain, std::size_t count, std::uint64_t number) {
@@ -101,6 +98,39 @@ TEST(WithoutDetours, LeavesOutActionsThatChangeNothing) {
   EXPECT_THAT(WithoutDetours(pancakes, GoalOf(pancakes), {1}), ElementsAre(1));
   EXPECT_THAT(WithoutDetours(pancakes, GoalOf(pancakes), {1, 1, 0}), ElementsAre(0));
   EXPECT_THAT(WithoutDetours(pancakes, GoalOf(pancakes), {2, 1, 1, 2}), IsEmpty());
+}
+
+// A switch, and a counter of two bytes.
+struct SwitchAndCounter {
+  static constexpr int kActions = 3;
+  static constexpr int kDepth = 256;
+  using State = std::array<std::uint8_t, 3>;
+  static State Goal() { return {}; }
+  static bool IsGoal(const State& state) { return state == Goal(); }
+  static void Apply(State& state, int action) {
+    if (action == 0) state[0] ^= 1;
+    if (action == 1 && ++state[1] == 0) ++state[2];
+    if (action == 2 && state[1]-- == 0) --state[2];
+  }
+  static int Inverse(int action) { return (3 - action) % 3; }
+};
+
+TEST(WithoutDetours, LooksAtThe256ActionsAfterAnAction) {
+  const PuzzleDomain<SwitchAndCounter> puzzle("switch");
+  for (const std::size_t between : {255, 256}) {
+    std::vector<Action> actions(between + 2, 1);
+    actions.front() = actions.back() = 0;
+    EXPECT_EQ(WithoutDetours(puzzle, GoalOf(puzzle), actions).size(),
+              between == 255 ? between : actions.size());
+  }
+}
+
+TEST(WithoutDetours, LeavesOutPartsOfAnyLengthThatReturn) {
+  const PuzzleDomain<SwitchAndCounter> puzzle("switch");
+  std::vector<Action> actions(601, 1);
+  actions.front() = 0;
+  std::fill_n(actions.end() - 300, 300, Action{2});
+  EXPECT_THAT(WithoutDetours(puzzle, GoalOf(puzzle), actions), ElementsAre(0));
 }
 
 TEST(SearchWithoutDetours, ShortensSolutionsAndLeavesTheRestOfAResultAlone) {

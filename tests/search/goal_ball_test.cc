@@ -150,7 +150,7 @@ TEST(GoalBall, RefusesASecondGoalInsideAndOutside) {
               ThrowsMessage<InputError>(HasSubstr("there is more than one goal, for example 9")));
   StandInEvaluator ignorant([](std::span<const std::uint8_t>) { return 0.0F; });
   const Config config{.search = {.beam_width = 10, .max_length = 20}};
-  BeamSearch beam(path, ignorant, config, nullptr, BallOf(path, 2));
+  BeamSearch beam(path, ignorant, config, BallOf(path, 2));
   EXPECT_THAT([&] { beam.Solve(State{7}, StopSignal()); },
               ThrowsMessage<InputError>(HasSubstr("there is more than one goal, for example 9")));
 }
@@ -168,7 +168,7 @@ TEST(BallSearch, BeamWithABallEndsAsManyDepthsEarlierAsTheBallHas) {
   StandInEvaluator ignorant([](std::span<const std::uint8_t>) { return 0.0F; });
   const Config config{.search = {.beam_width = 3'000, .max_length = 7}};
   const auto ball = BallOf(*cube, 4);
-  BeamSearch with_ball(*cube, ignorant, config, nullptr, ball);
+  BeamSearch with_ball(*cube, ignorant, config, ball);
   for (std::uint64_t i = 0; i < 2; ++i) {
     const State start = CubeState(*cube, i);
     const SearchResult result = with_ball.Solve(start, StopSignal());
@@ -185,7 +185,7 @@ TEST(BallSearch, StartInTheBallNeedsNoNodes) {
   StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
   const auto ball = BallOf(*cube, 3);
   const State start(ball->state(ball->size() - 1).begin(), ball->state(ball->size() - 1).end());
-  BeamSearch beam(*cube, never, {}, nullptr, ball);
+  BeamSearch beam(*cube, never, {}, ball);
   AStar astar(*cube, never, {}, ball);
   for (Search* search : {static_cast<Search*>(&beam), static_cast<Search*>(&astar)}) {
     const SearchResult result = search->Solve(start, StopSignal());
@@ -201,10 +201,10 @@ TEST(BallSearch, BeamCountsTheWayHomeTowardsMaxLength) {
   StandInEvaluator truth(&RingDomain::Estimate);
   const State start = ring.At(37);
   const auto ball = BallOf(ring, 10);
-  BeamSearch enough(ring, truth, {.search = {.beam_width = 1, .max_length = 37}}, nullptr, ball);
+  BeamSearch enough(ring, truth, {.search = {.beam_width = 1, .max_length = 37}}, ball);
   EXPECT_EQ(enough.Solve(start, StopSignal()).actions.size(), 37U);
   EXPECT_EQ(enough.Solve(start, StopSignal()).expanded, 27);
-  BeamSearch short_of(ring, truth, {.search = {.beam_width = 1, .max_length = 36}}, nullptr, ball);
+  BeamSearch short_of(ring, truth, {.search = {.beam_width = 1, .max_length = 36}}, ball);
   EXPECT_EQ(short_of.Solve(start, StopSignal()).ended, Ended::kLengthLimit);
 }
 

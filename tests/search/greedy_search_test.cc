@@ -120,7 +120,8 @@ class GoLeft final : public QEvaluator {
 TEST(GreedySearch, QNetIsAskedOncePerStep) {
   const RingDomain ring(20);
   GoLeft network;
-  GreedySearch search(ring, network, {.search = {.max_length = 100}}, &network);
+  GreedySearch search(ring, network,
+                      {.network = {.head = Head::kQ}, .search = {.max_length = 100}});
   const SearchResult result = search.Solve(ring.At(6), StopSignal());
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(network.calls, std::ssize(result.actions));
@@ -132,7 +133,7 @@ TEST(GreedySearch, PolicyGivesNoEstimates) {
   GoLeft policy;
   Config config{.search = {.max_length = 4}};
   config.network.head = Head::kPolicy;
-  GreedySearch search(ring, policy, config, &policy);
+  GreedySearch search(ring, policy, config);
   const SearchResult result = search.Solve(ring.At(6), StopSignal());
   EXPECT_EQ(result.ended, Ended::kLengthLimit);
   EXPECT_FALSE(result.best.has_value());
@@ -144,7 +145,8 @@ TEST(GreedySearch, WayHomeFromTheBallCompletesTheSolution) {
   const auto ball = BallOf(ring, 3);
   GoLeft network;
   const auto solve = [&](std::size_t at, std::int64_t max_length) {
-    GreedySearch search(ring, network, {.search = {.max_length = max_length}}, &network, ball);
+    const Config config{.network = {.head = Head::kQ}, .search = {.max_length = max_length}};
+    GreedySearch search(ring, network, config, ball);
     return search.Solve(ring.At(at), StopSignal());
   };
   const SearchResult result = solve(6, 100);

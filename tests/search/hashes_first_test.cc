@@ -105,7 +105,7 @@ void ExpectSameResults(const Domain& domain, const State& start, Head head,
   config.network.head = head;
   const auto solve = [&](const Domain& as, int threads) {
     ErraticEvaluator network;
-    BeamSearch search(as, network, config, head == Head::kV ? nullptr : &network, ball);
+    BeamSearch search(as, network, config, ball);
     return tbb::task_arena(threads).execute([&] { return search.Solve(start, StopSignal()); });
   };
   const SearchResult expected = solve(built_first, 1);

@@ -24,7 +24,7 @@ TEST(ImprovingSearch, ReportsTheLengthBeforeAndLeavesUnsolvedPuzzlesAlone) {
   const Detour detour(pancakes, 30, 3);
   const SearchConfig config{.instances = 2, .improve_seconds = kSeconds};
   ImprovingSearch search(pancakes, std::make_unique<LongWay>(detour.solution), BallOf(pancakes, 3),
-                         config);
+                         config, nullptr);
   std::vector<std::uint8_t> starts;
   for (int i = 0; i < 3; ++i) {
     starts.insert(starts.end(), detour.start.begin(), detour.start.end());
@@ -51,9 +51,9 @@ TEST(ImprovingSearch, LeavesAPuzzleUnsolvedIfTheGivenSolutionCostsTooMuch) {
   std::vector<std::uint8_t> starts = detour.start;
   starts.insert(starts.end(), detour.start.begin(), detour.start.end());
   for (const double at_most : {0.5, 8.0}) {
-    ImprovingSearch search(pancakes, std::make_unique<LongWay>(detour.solution),
-                           BallOf(pancakes, 3),
-                           {.instances = 2, .improve_seconds = kSeconds, .at_most = at_most});
+    ImprovingSearch search(
+        pancakes, std::make_unique<LongWay>(detour.solution), BallOf(pancakes, 3),
+        {.instances = 2, .improve_seconds = kSeconds, .at_most = at_most}, nullptr);
     SearchResult second;
     search.SolveAll({ConstRows(starts.data(), 2, 6), {}, solutions}, StopSignal(),
                     [&](std::size_t i, SearchResult result) {
@@ -72,7 +72,7 @@ TEST(ImprovingSearch, ShortensTheGivenSolutionIfTheSearchFindsNone) {
   const PancakeDomain pancakes(6);
   const Detour detour(pancakes, 30, 3);
   ImprovingSearch search(pancakes, std::make_unique<LongWay>(detour.solution), BallOf(pancakes, 3),
-                         {.instances = 2, .improve_seconds = kSeconds});
+                         {.instances = 2, .improve_seconds = kSeconds}, nullptr);
   std::vector<std::uint8_t> starts;
   for (int i = 0; i < 2; ++i) {
     starts.insert(starts.end(), detour.start.begin(), detour.start.end());

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "domain/goal.h"
 #include "search/beam_search.h"
 #include "support/erratic_evaluator.h"
 #include "support/goal_ball.h"
@@ -20,12 +21,6 @@
 
 namespace tandem {
 namespace {
-
-State Goal(const Domain& domain) {
-  State goal(static_cast<std::size_t>(domain.spec().state_size));
-  domain.WriteGoals(Rows(std::span(goal)));
-  return goal;
-}
 
 std::vector<Action> RandomMoves(const Domain& domain, int count, std::uint64_t number) {
   Random random(7, Purpose::kScramble, 0, number);
@@ -44,10 +39,10 @@ TEST_P(InverseOf, APositionIsReachedByTheInverseMovesInReverse) {
   const InverseFrame frame(*domain);
   for (std::uint64_t i = 0; i < 20; ++i) {
     const std::vector<Action> moves = RandomMoves(*domain, 30, i);
-    const State state = After(*domain, Goal(*domain), moves);
+    const State state = After(*domain, GoalOf(*domain), moves);
     const auto inverse = frame.Invert(state);
     ASSERT_TRUE(inverse.has_value());
-    EXPECT_EQ(*inverse, After(*domain, Goal(*domain), frame.Translate(moves)));
+    EXPECT_EQ(*inverse, After(*domain, GoalOf(*domain), frame.Translate(moves)));
     EXPECT_EQ(frame.Invert(*inverse), state);
     // The moves solve the inverse position.
     EXPECT_TRUE(Solves(*domain, *inverse, moves));
@@ -84,7 +79,7 @@ TEST(InverseFrame, RefusesPuzzlesWithoutInversePositions) {
 
 TEST(InverseFrame, AStateOutsideThePuzzleHasNoInverse) {
   const auto cube = MakeDomain("cube3");
-  State state = Goal(*cube);
+  State state = GoalOf(*cube);
   std::swap(state[0], state[9]);  // a corner whose colours do not exist
   EXPECT_EQ(InverseFrame(*cube).Invert(state), std::nullopt);
 }
@@ -136,7 +131,7 @@ TEST(InverseFrame, SolutionsOfTheInverseGoOnThroughTheBall) {
       [](std::span<const std::uint8_t> state) { return float(state[0]) + float(state[3]) / 2; });
   BeamSearch search(pancakes, erratic,
                     {.search = {.beam_width = 1000, .max_length = 20, .inverse = UseInverse::kYes}},
-                    nullptr, ball);
+                    ball);
   for (const auto& [state, distance] : Distances(pancakes)) {
     const SearchResult result = search.Solve(state, StopSignal());
     ASSERT_TRUE(result.solved);

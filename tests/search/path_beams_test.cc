@@ -110,7 +110,7 @@ TEST(PathBeams, LeavesOutPartsThatABallSettles) {
   const RingDomain ring(100);
   StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
   const auto ball = BallOf(ring, 5);
-  PathBeams beams(ring, never, {}, nullptr, ball);
+  PathBeams beams(ring, never, {}, ball);
   std::vector<Action> actions = Join({kBackAndForth, Left(6)});  // cost 10, twice the radius
   const PathBeams::Pass pass = beams.Shorten(ring.At(6), actions, 1, kNoStop);
   EXPECT_FALSE(pass.shortened);

@@ -1,9 +1,14 @@
 // Tests of all searches on maps whose roads have different costs, meet and end.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "search/astar.h"
 #include "search/beam_search.h"
 #include "search/greedy_descent.h"
+#include "search/greedy_search.h"
+#include "search/hint.h"
 #include "support/roads_domain.h"
 #include "support/stand_in_evaluator.h"
 
@@ -220,7 +225,7 @@ class OfRoads final : public QEvaluator {
 TEST(QBeamOnRoads, RanksByPathCostPlusQValue) {
   const RoadsDomain map(kTwoSides, kCosts);
   OfRoads ahead(kTwoSides, kCosts, kAhead);
-  BeamSearch search(map, ahead, {.search = {.beam_width = 2}}, &ahead);
+  BeamSearch search(map, ahead, {.network = {.head = Head::kQ}, .search = {.beam_width = 2}});
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{0, 1, 0}));
 }
 
@@ -231,7 +236,7 @@ TEST(QBeamOnRoads, BeamHoldsNoCityTwice) {
   const std::vector<float> costs = {1, 1, 1, 1};
   const RoadsDomain map(roads, costs);
   OfRoads ahead(roads, costs, {0, 0, 1, 2});
-  BeamSearch search(map, ahead, {.search = {.beam_width = 2}}, &ahead);
+  BeamSearch search(map, ahead, {.network = {.head = Head::kQ}, .search = {.beam_width = 2}});
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{3, 0}));
 }
 
@@ -249,6 +254,35 @@ TEST(DescentOnRoads, AddsActionCostsAndTakesTheFirstOnTies) {
   EXPECT_EQ(StepsOfDescent(RoadsDomain(roads, {1, 3}), {0, 0, 3, 2}), 2);
   EXPECT_EQ(StepsOfDescent(RoadsDomain(roads, {1, 3}), {0, 0, 3, 0.5}), std::nullopt);
   EXPECT_EQ(StepsOfDescent(RoadsDomain(roads, {1, 1}), {0, 0, 3, 3}), 2);
+}
+
+// City 2 is a dead end; city 3 leads to the goal. A sum of the road's cost and the estimate would
+// be rounded to the same number for both.
+TEST(GreedyStepsOnRoads, EstimatesThatDifferInTheirLastBitsDecide) {
+  const RoadsDomain map({{0, 0}, {2, 3}, {2, 2}, {0, 3}}, {1, 1});
+  const std::vector<float> estimates = {0, 0, std::nextafter(0.25F, 1.0F), 0.25F};
+  StandInEvaluator network = Estimates(estimates);
+  const SearchResult result = GreedySearch(map, network, {}).Solve(kStart, StopSignal());
+  EXPECT_EQ(result.actions, (Actions{1, 0}));
+  EXPECT_EQ(StepsOfDescent(map, estimates), 2);
+  EXPECT_EQ(HintByStates(map, network, kStart).action, Action{1});
+}
+
+TEST(GreedySearchOnRoads, ReportsTheEstimateOfTheBestCityUnrounded) {
+  const RoadsDomain map({{0}, {2}, {2}}, {1});
+  const float estimate = std::nextafter(0.25F, 1.0F);
+  StandInEvaluator network = Estimates({0, 0, estimate});
+  const SearchResult result = GreedySearch(map, network, {}).Solve(kStart, StopSignal());
+  ASSERT_TRUE(result.best.has_value());
+  EXPECT_EQ(result.best->estimate, estimate);
+}
+
+TEST(GreedySearchOnRoads, RoadsThatDoNotApplyAreNotEvaluated) {
+  const RoadsDomain map({{0, 0}, {1, 2}, {0, 2}}, {1, 1});
+  StandInEvaluator network = Estimates({0, std::numeric_limits<float>::quiet_NaN(), 1});
+  const SearchResult result = GreedySearch(map, network, {}).Solve(kStart, StopSignal());
+  EXPECT_EQ(result.actions, (Actions{1, 0}));
+  EXPECT_EQ(result.nodes, 2);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "domain/goal.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -24,12 +25,6 @@ class FaceletCube : public testing::Test {
       : cube_(MakeDomain(name)), solved_(std::move(solved)) {}
 
   std::vector<std::uint8_t> Goal() const { return GoalOf(*cube_); }
-
-  static std::vector<std::uint8_t> GoalOf(const Domain& cube) {
-    std::vector<std::uint8_t> state(static_cast<std::size_t>(cube.spec().state_size));
-    cube.WriteGoals(Rows(std::span(state)));
-    return state;
-  }
 
   static void Move(const Domain& cube, std::vector<std::uint8_t>& state, std::string_view moves) {
     for (const Action action : ParseActions(cube.spec(), moves)) {

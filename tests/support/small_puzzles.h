@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "domain/goal.h"
 #include "tandem/permutation.h"
 
 namespace tandem {
@@ -119,8 +120,7 @@ class SwapDomain final : public RowPuzzle {
 /// The distance of each state from the goal, by breadth-first search. States without a solution are
 /// not in the map. Requires that every action has an inverse.
 inline StateMap Distances(const Domain& domain) {
-  State goal(static_cast<std::size_t>(domain.spec().state_size));
-  domain.WriteGoals(Rows(std::span(goal)));
+  const State goal = GoalOf(domain);
   StateMap distances = {{goal, 0}};
   std::vector<State> frontier = {goal};
   for (int distance = 1; !frontier.empty(); ++distance) {

@@ -36,10 +36,19 @@ inline double Distance(const StateDict& tensors, const StateDict& from) {
   return std::sqrt(difference / size);
 }
 
-/// The networks that the tests of every training step have; the second is DeepXube's resnet_fc.
+/// The networks that the tests of every training step have. The second is DeepXube's resnet_fc.
 inline NetworkConfig SmallNetwork() { return {.width = 32, .blocks = 2}; }
 inline NetworkConfig SmallDeepXubeNetwork() {
   return {.width = 32, .blocks = 2, .norm = Norm::kBatch, .input_layer = InputLayer::kLinear};
+}
+
+inline NetworkConfig SmallMlp(Norm norm) {
+  return {.kind = "mlp",
+          .stem_width = 40,
+          .width = 32,
+          .blocks = 2,
+          .norm = norm,
+          .activation = Activation::kSilu};
 }
 
 /// `TrainingStepTest` compares a training step, which MakeStep makes, with autograd.

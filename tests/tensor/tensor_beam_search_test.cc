@@ -63,7 +63,7 @@ class TensorBeamSearchTest : public testing::Test {
   SearchResult Compare(const Domain& domain, const Config& config, InferenceNet& net,
                        const State& start) const {
     const auto ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
-    BeamSearch beam(domain, net, config, nullptr, ball);
+    BeamSearch beam(domain, net, config, ball);
     TensorBeamSearch tensors(domain, net, config, *device_, ball);
     const SearchResult expected = beam.Solve(start, StopSignal());
     const SearchResult result = tensors.Solve(start, StopSignal());

@@ -5,7 +5,6 @@
 #include "config/load.h"
 #include "nn/device.h"
 #include "nn/resnet_fc.h"
-#include "search/goal_ball.h"
 #include "tandem/registry.h"
 #include "train/resolve.h"
 
@@ -129,16 +128,6 @@ TEST(MemoryPlan, CountsTheBeamOfValidations) {
   EXPECT_LT(PlanFor("").batches, 100'000'000);
 }
 
-TEST(MemoryPlan, CountsTheBallAroundTheGoal) {
-  EXPECT_EQ(PlanFor("").generation, 0);
-  const GoalBall ball(*MakeDomain("cube3"), 3, std::size_t{1} << 30);
-  const std::int64_t bytes = PlanFor("generate: {ball_radius: 3}").generation;
-  EXPECT_GE(bytes, static_cast<std::int64_t>(ball.bytes()));
-  EXPECT_LE(bytes, 3 * static_cast<std::int64_t>(ball.bytes()));
-  EXPECT_EQ(PlanFor("generate: {ball_radius: 20}\nmemory: {ball_limit_gib: 0.5}").generation,
-            std::int64_t{1} << 29);
-}
-
 TEST(MemoryPlan, CountsActivationsForTheBackwardPass) {
   const std::string net = "network: {stem_width: 100, width: 30, blocks: 2}\n";
   const std::int64_t units = 100 + 5 * 30;
@@ -147,33 +136,13 @@ TEST(MemoryPlan, CountsActivationsForTheBackwardPass) {
             20 * 4 * (54 * 6 + 3 * units));
 }
 
-TEST(MemoryPlan, CountsReplayAndSearchesOfTheGenerator) {
+TEST(MemoryPlan, CountsReplay) {
   const std::string rows = "train: {batch_size: 128, iterations_per_update: 2}\n";
   EXPECT_EQ(PlanFor(rows).replay, 0);
-  EXPECT_EQ(PlanFor(rows).generation, 0);
   EXPECT_EQ(PlanFor(rows + "replay: {updates: 3}").replay, (3 + 2) * 2 * 128 * (54 + 4));
   const MemoryPlan mapped = PlanFor(rows + "replay: {updates: 3, map_to: /tmp}");
   EXPECT_EQ(mapped.mapped, (3 + 1) * 2 * 128 * (54 + 4));
   EXPECT_EQ(mapped.allocated + mapped.mapped, PlanFor(rows + "replay: {updates: 3}").allocated);
-  const std::int64_t children = 2 * 128 * 12;
-  EXPECT_GE(PlanFor(rows + "generate: {target: value_iteration}").generation,
-            children * (54 + 54));  // and what the network reads of them
-  // 16 searches at a time, each of which remembers its 16 states.
-  const std::string greedy =
-      rows + "generate: {search: greedy, target: value_iteration, search_iterations: 16}";
-  EXPECT_GE(PlanFor(greedy).generation, 16 * 12 * (54 + 54) + 16 * 16 * 54);
-  EXPECT_LT(PlanFor(greedy).generation,
-            PlanFor(rows + "generate: {target: value_iteration}").generation);
-  const std::string astar =
-      rows + "generate: {search: astar, target: value_iteration, search_iterations: 16}";
-  EXPECT_GE(PlanFor(astar).generation, children * 54);
-  const std::string beam = rows +
-                           "generate: {search: beam, target: value_iteration, search_iterations: "
-                           "4, search_beam_width: 32, backup: ";
-  EXPECT_GE(PlanFor(beam + "one_step}").generation, 2 * 32 * 12 * (54 + 54));
-  // Of each of the two searches, the tree holds 4 x 32 states.
-  EXPECT_GE(PlanFor(beam + "lhbl}").generation - PlanFor(beam + "one_step}").generation,
-            2 * 4 * 32 * (54 + 12 * (4 + 4 + 8 + 4)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Tests that runs which are stopped, are killed or fail can be resumed.
 
 #include <ATen/ops/zeros.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -8,12 +9,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "config/load.h"
 #include "nn/device.h"
 #include "nn/resnet_fc.h"
@@ -194,6 +198,35 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"generate.target=value_iteration", "network.norm=layer",
                                  "train.step=tensors", "inference.forward=tensors"}));
 
+class WithTargetNetwork : public Resume {};
+
+// As a run does that moves to a machine without a GPU, or to one with a GPU.
+TEST_P(WithTargetNetwork, ResumeMayEvaluateInAnotherWay) {
+  RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
+  const RunDirectory directory = RunDirectory::Reopen(folder_);
+  const Checkpoint checkpoint(directory.checkpoint());
+  Config config = LoadConfig(directory.config());
+  const bool by_tensors = config.inference.forward == InferenceForward::kTensors;
+  config.inference.forward = by_tensors ? InferenceForward::kOperators : InferenceForward::kTensors;
+  TrainRun run(config, device_, directory, never_, {}, &checkpoint);
+  const RunSummary resumed = ToTheEnd(run);
+  EXPECT_EQ(resumed.updates, 7);
+  const double whole = TrainToTheEnd(MakeConfig(), device_).final_loss;
+  EXPECT_NEAR(resumed.final_loss, whole, 0.05 * whole);  // the two ways differ by rounding
+}
+
+// The tensors of `tensors` are padded: the puzzle has 81 features.
+INSTANTIATE_TEST_SUITE_P(
+    Each, WithTargetNetwork,
+    testing::Values(std::vector<std::string>{"generate.target=value_iteration",
+                                             "domain.name=npuzzle", "domain.size=3",
+                                             "train.precision=fp32", "inference.precision=fp32",
+                                             "inference.forward=tensors"},
+                    std::vector<std::string>{"generate.target=value_iteration",
+                                             "domain.name=npuzzle", "domain.size=3",
+                                             "train.precision=fp32", "inference.precision=fp32",
+                                             "inference.forward=operators"}));
+
 class InFolder : public Resume {};
 
 TEST_P(InFolder, ResumeRemovesTheOldSummary) {
@@ -289,6 +322,21 @@ TEST_P(WithReplay, KeepsOnlyTheReplayFileOfTheLastCheckpoint) {
             1);
   fs::remove(folder_ / "replay-2.bin");
   EXPECT_THROW(GoOn(), InputError);
+}
+
+// A file whose hash is right may still hold labels that no run writes.
+TEST_P(WithReplay, RefusesLabelsThatAreNotCosts) {
+  RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
+  const fs::path file = folder_ / "replay-2.bin";
+  const std::string stored = ReadFile(file);
+  for (const float wrong : {-1.0F, std::numeric_limits<float>::quiet_NaN()}) {
+    std::string damaged = stored.substr(0, stored.size() - kHashDigits);
+    std::memcpy(damaged.data() + damaged.size() - sizeof(float), &wrong, sizeof(float));
+    WriteFileAtomically(file, damaged + HashOf(damaged));
+    EXPECT_THAT([this] { GoOn(); },
+                ThrowsMessage<Error>(AllOf(HasSubstr(file.string()), HasSubstr("target 0 of row "),
+                                           HasSubstr(fmt::format(" is {}", wrong)))));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Two, WithReplay,

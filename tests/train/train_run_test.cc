@@ -913,16 +913,26 @@ TEST(ResolveAutos, RecordsStepsOnAGpuUnlessBatchesOfAStreamDifferInSize) {
   EXPECT_EQ(step({"profile.timing_breakdown=true"}), TrainStep::kTensors);
 }
 
-TEST(ResolveAutos, OnlyResNetFcMayGatherItsFirstLayer) {
+TEST(ResolveAutos, OnlyAFullyConnectedNetworkMayGatherItsFirstLayer) {
   const auto resolved = [](const std::string& kind) {
-    return MakeConfig(
-        {"network.kind=" + kind, "train.first_layer=auto", "inference.first_layer=auto"},
-        *OpenDevice("cpu"));
+    return MakeConfig({"network.kind=" + kind, "network.norm=batch", "train.first_layer=auto",
+                       "inference.first_layer=auto"},
+                      *OpenDevice("cpu"));
   };
-  EXPECT_EQ(resolved("mlp").train.first_layer, FirstLayer::kProduct);
-  EXPECT_EQ(resolved("mlp").inference.first_layer, FirstLayer::kProduct);
-  EXPECT_EQ(resolved("resnet_fc").train.first_layer, FirstLayer::kAuto);
-  EXPECT_EQ(resolved("resnet_fc").inference.first_layer, FirstLayer::kAuto);
+  EXPECT_EQ(resolved("resnet_2d").train.first_layer, FirstLayer::kProduct);
+  EXPECT_EQ(resolved("resnet_2d").inference.first_layer, FirstLayer::kProduct);
+  for (const char* kind : {"resnet_fc", "mlp"}) {
+    EXPECT_EQ(resolved(kind).train.first_layer, FirstLayer::kAuto);
+    EXPECT_EQ(resolved(kind).inference.first_layer, FirstLayer::kAuto);
+  }
+}
+
+TEST(ResolveAutos, MlpIsTrainedAndEvaluatedInTheFastWaysOfResNetFc) {
+  const LooksLikeAGpu gpu;
+  const Config config =
+      MakeConfig({"network.kind=mlp", "train.step=auto", "inference.forward=auto"}, gpu);
+  EXPECT_EQ(config.train.step, TrainStep::kCaptured);
+  EXPECT_EQ(config.inference.forward, InferenceForward::kTensors);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
+#include "ranks/gradient_reducer.h"
 #include "support/recorded_ops.h"
 #include "support/recording_device.h"
 #include "support/ring_domain.h"
@@ -52,12 +53,12 @@ Batch TwoRows(const std::vector<float>& targets, const std::vector<float>& weigh
 
 struct Parts {
   explicit Parts(const Config& config = SmallConfig(),
-                 std::unique_ptr<Device> on = OpenDevice("cpu"))
+                 std::unique_ptr<Device> on = OpenDevice("cpu"), GradientReducer* reducer = nullptr)
       : device(std::move(on)),
         net(NetworkFor(config.network, ring.spec()), /*seed=*/1),
         target(net.spec(), config.inference, *device),
         loader(*device, schema, config, nullptr),
-        trainer(net, &target, loader, *device, config) {
+        trainer(net, &target, loader, *device, config, reducer) {
     loader.UseBatchSize(config.train.batch_size);
   }
 
@@ -314,6 +315,26 @@ TEST_P(FusedTrainer, SkippedStepLeavesNoTrace) {
   EXPECT_EQ(skipping.trainer.Step(good, 0.1).item<float>(),
             other.trainer.Step(good, 0.1).item<float>());
   EXPECT_EQ(WeightsSha256(skipping.net.State()), WeightsSha256(other.net.State()));
+}
+
+TEST_P(FusedTrainer, RanksExchangeGradientsWithoutACopy) {
+  config_.train.step = step();
+  config_.network.head = Head::kQ;
+  Ranks ranks{RankEnvironment{.host = "127.0.0.1", .port = 0}};  // one; 0: any free port
+  const StopSignal local;
+  AgreedStop stop(local);
+  const auto device = OpenDevice("cpu");
+  GradientReducer reducer(ranks, stop, *device);
+  Parts in_ranks(config_, OpenDevice("cpu"), &reducer);
+  Parts alone(config_);
+  const RecordedOps ops;
+  for (int i = 0; i < 3; ++i) {
+    const Batch batch = TwoRows({1, 2, 3, 4});
+    EXPECT_EQ(in_ranks.trainer.Step(batch, 0.1).item<float>(),
+              alone.trainer.Step(batch, 0.1).item<float>());
+  }
+  EXPECT_EQ(WeightsSha256(in_ranks.net.State()), WeightsSha256(alone.net.State()));
+  EXPECT_EQ(ops.Count("aten::_foreach_copy_"), 0);
 }
 
 TEST_P(FusedTrainer, LossOrWeightThatIsNotFiniteEndsTheUpdate) {

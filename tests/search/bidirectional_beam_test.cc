@@ -1,50 +1,17 @@
-#include "search/meeting.h"
-
+// Tests of beam search from both ends.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "search/beam_search.h"
 #include "search/search.h"
 #include "support/erratic_evaluator.h"
 #include "support/path_domain.h"
-#include "support/ring_domain.h"
 #include "support/small_puzzles.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
-
-using Side = Meeting::Side;
-
-TEST(Meeting, FindsTheCheapestPairOfPathsToOnePosition) {
-  Meeting meeting;
-  meeting.Add(Side::kStart, 7, {.depth = 1, .index = 0, .cost = 5});
-  meeting.Add(Side::kStart, 8, {.depth = 1, .index = 1, .cost = 1});
-  EXPECT_FALSE(meeting.cheapest().has_value());
-  meeting.Add(Side::kGoal, 7, {.depth = 2, .index = 3, .cost = 2});
-  ASSERT_TRUE(meeting.cheapest().has_value());
-  EXPECT_EQ(meeting.cheapest()->cost(), 7);
-  meeting.Add(Side::kGoal, 8, {.depth = 2, .index = 4, .cost = 7});  // more expensive
-  EXPECT_EQ(meeting.cheapest()->from_goal.index, 3U);
-  meeting.Add(Side::kStart, 7, {.depth = 3, .index = 9, .cost = 4});  // a cheaper path
-  EXPECT_EQ(meeting.cheapest()->cost(), 6);
-  EXPECT_EQ(meeting.cheapest()->from_start.index, 9U);
-  EXPECT_GT(meeting.BytesWith(0), 0U);
-  meeting.Clear();
-  EXPECT_FALSE(meeting.cheapest().has_value());
-  meeting.Add(Side::kGoal, 7, {.depth = 0, .index = 0, .cost = 0});
-  EXPECT_FALSE(meeting.cheapest().has_value());
-}
-
-TEST(Meeting, PathsOfOneSideDoNotMeet) {
-  Meeting meeting;
-  for (const float cost : {1.0F, 2.0F, 0.5F}) {
-    meeting.Add(Side::kGoal, 7, {.depth = 1, .index = 0, .cost = cost});
-  }
-  EXPECT_FALSE(meeting.cheapest().has_value());
-}
 
 Config Bidirectional(std::int64_t width, Head head = Head::kV) {
   Config config{.search = {.method = SearchMethod::kBidirectionalBeam, .beam_width = width}};
@@ -136,33 +103,6 @@ TEST(BidirectionalBeam, RefusesPuzzlesWithoutInversePositions) {
               "search.method: bidirectional_beam: path: a position has an inverse only if all "
               "actions are permutations of the state. Set search.method to beam.");
   }
-}
-
-TEST(Meeting, IgnoresPairsOfTooManyActions) {
-  Meeting meeting;
-  meeting.Clear(3);
-  meeting.Add(Side::kStart, 7, {.depth = 2, .index = 0, .cost = 1});
-  meeting.Add(Side::kGoal, 7, {.depth = 2, .index = 0, .cost = 1});
-  EXPECT_FALSE(meeting.cheapest().has_value());
-  meeting.Add(Side::kStart, 8, {.depth = 2, .index = 1, .cost = 9});
-  meeting.Add(Side::kGoal, 8, {.depth = 1, .index = 1, .cost = 9});
-  ASSERT_TRUE(meeting.cheapest().has_value());
-  EXPECT_EQ(meeting.cheapest()->cost(), 18);
-}
-
-TEST(Meeting, TheNextPairTakesThePlaceOfADroppedOne) {
-  Meeting meeting;
-  for (std::uint32_t i = 0; i < 4; ++i) {
-    const auto cost = static_cast<float>(1 + i / 2);  // 1, 1, 2, 2
-    meeting.Add(Side::kStart, 10 + i, {.depth = 1, .index = i, .cost = cost});
-    meeting.Add(Side::kGoal, 10 + i, {.depth = 1, .index = i, .cost = cost});
-  }
-  for (std::uint32_t i = 0; i < 4; ++i) {
-    ASSERT_TRUE(meeting.cheapest().has_value());
-    EXPECT_EQ(meeting.cheapest()->from_start.index, i);
-    meeting.DropCheapest();
-  }
-  EXPECT_FALSE(meeting.cheapest().has_value());
 }
 
 // Numbers on a ring, which turn by 1 or by 35 cells. To turn them by 4 takes four cheap steps or

@@ -1,0 +1,54 @@
+#include "search/solve_problems.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+// The largest cost of a solution that is worth looking for. 0: no limit.
+float AllowedCost(const Problem& problem, const DomainSpec& spec) {
+  if (problem.solution.empty()) return problem.at_most;
+  const float known = CostOf(spec, problem.solution);
+  return problem.at_most > 0 ? std::min(problem.at_most, known) : known;
+}
+
+}  // namespace
+
+void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, Search& search,
+                   const StopSignal& stop, const Search::Done& done) {
+  std::vector<std::size_t> numbers;  // indices of the problems with a valid state
+  std::vector<std::uint8_t> states;
+  std::vector<float> at_most;
+  std::vector<std::vector<Action>> solutions;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    if (!problems[i].error.empty()) continue;
+    numbers.push_back(i);
+    at_most.push_back(AllowedCost(problems[i], domain.spec()));
+    solutions.push_back(problems[i].solution);
+    states.insert(states.end(), problems[i].state.begin(), problems[i].state.end());
+  }
+  const ConstRows starts(states.data(), numbers.size(), domain.spec().state_size);
+  search.SolveAll({starts, at_most, solutions}, stop, [&](std::size_t i, SearchResult result) {
+    const std::size_t number = numbers[i];
+    if (result.solved) CheckByReplay(domain, problems[number].state, result.actions);
+    done(number, std::move(result));
+  });
+}
+
+void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,
+                   const std::vector<Action>& actions) {
+  ApplyAll(domain, actions, state);
+  if (!IsGoal(domain, state)) {
+    throw Error(
+        fmt::format("the moves {} do not solve the puzzle: a bug in the search or the domain",
+                    FormatActions(domain.spec(), actions)));
+  }
+}
+
+}  // namespace tandem
