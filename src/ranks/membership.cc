@@ -174,22 +174,20 @@ void Membership::Beat() {
       has_store = false;
     }
     lock.lock();
-    if ((lost || !has_store) && !std::exchange(alarm_->lost, true)) {
-      alarm_->changed.notify_all();
-      if (alarm_->on_lost) StartAction(alarm_->on_lost);
-    }
+    if ((lost || !has_store) && !std::exchange(alarm_->lost, true)) alarm_->changed.notify_all();
   }
 }
 
-// On a thread of its own, because the action may block, and neither the beats nor those that use
-// the alarm may wait for it.
-void Membership::StartAction(const std::function<void()>& action) {
-  TryToAbort([&] { action_ = std::jthread([action] { TryToAbort(action); }); });
-}
-
+// The action may block, and neither the beats nor those that use the alarm may wait for it. Its
+// thread starts here, because a thread cannot always be started later.
 void Membership::OnLost(std::function<void()> action) {
-  const std::lock_guard lock(alarm_->mutex);
-  alarm_->on_lost = std::move(action);
+  action_ = std::jthread([alarm = alarm_, action = std::move(action)] {
+    std::unique_lock lock(alarm->mutex);
+    alarm->changed.wait(lock, [&] { return alarm->lost || alarm->ends; });
+    if (!alarm->lost) return;
+    lock.unlock();
+    TryToAbort(action);
+  });
 }
 
 bool Membership::has_lost() const {

@@ -53,7 +53,7 @@ class Membership {
   std::function<void()> waker() const;
 
   /// Calls `action` once, on a thread of its own, when a rank counts as lost. A warning says why it
-  /// failed, if it throws. The destructor waits for it. Call this before the first exchange.
+  /// failed, if it throws. The destructor waits for it. Call this once, before the first exchange.
   void OnLost(std::function<void()> action);
 
   /// Call after communication failed. Returns a sentence that names the ranks that failed, with
@@ -67,12 +67,10 @@ class Membership {
     std::condition_variable changed;
     bool lost = false;
     bool ends = false;
-    std::function<void()> on_lost;
   };
 
   void AwaitAll();
   void Beat();
-  void StartAction(const std::function<void()>& action);
   void Leave() noexcept;
   std::vector<int> Others() const;
   std::string DescribeSilent();
@@ -84,7 +82,7 @@ class Membership {
   bool reported_ = false;
   std::vector<int> silent_;  // ranks that gave no sign of life when DescribeLost asked for one
   const std::shared_ptr<Alarm> alarm_ = std::make_shared<Alarm>();
-  std::jthread action_;  // calls alarm_->on_lost
+  std::jthread action_;  // waits for the alarm, and calls the action of OnLost
   std::thread thread_;   // last, because it uses everything above
 };
 
