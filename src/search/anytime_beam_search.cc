@@ -9,6 +9,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "search/costs.h"
+#include "search/detours.h"
 
 namespace tandem {
 namespace {
@@ -59,9 +60,7 @@ std::optional<std::int64_t> NextWidth(std::int64_t width, double spent, double r
 
 AnytimeBeamSearch::AnytimeBeamSearch(const Domain& domain, QEvaluator& network,
                                      const Config& config, std::shared_ptr<const GoalBall> ball)
-    : spec_(domain.spec()),
-      config_(config.search),
-      beam_(domain, network, config, std::move(ball)) {}
+    : domain_(domain), config_(config.search), beam_(domain, network, config, std::move(ball)) {}
 
 void AnytimeBeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -75,6 +74,7 @@ void AnytimeBeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, c
 SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start, float at_most,
                                          const StopSignal& stop) {
   const Stopwatch watch;
+  const DomainSpec& spec = domain_.spec();
   const std::int64_t widest = config_.beam_width;
   BeamSearch::Limits limits{.width = std::min(kFirstWidth, widest),
                             .max_length = config_.max_length,
@@ -84,6 +84,10 @@ SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start, fl
   SearchResult all;
   for (;;) {
     SearchResult next = beam_.SolveWithin(limits, start, stop);
+    if (next.solved) {  // so that the next beam has to be better than what this one really costs
+      next.actions = WithoutDetours(domain_, start, next.actions);
+      next.cost = CostOf(spec, next.actions);
+    }
     const double seconds = next.seconds;
     const std::int64_t nodes = next.nodes;
     const bool solved = next.solved;
@@ -94,12 +98,12 @@ SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start, fl
 
     if (all.solved) {
       all.ended = Ended::kSolved;
-      limits.max_length = std::min(config_.max_length, LengthBelow(all.cost, spec_));
+      limits.max_length = std::min(config_.max_length, LengthBelow(all.cost, spec));
       if (limits.max_length <= 0) return all;
-      limits.at_most = CostBelow(spec_, all.cost);
+      limits.at_most = CostBelow(spec, all.cost);
     }
     // A beam ends at its first solution. If costs differ, a longer one may be cheaper.
-    const bool may_improve = !beam_.kept_all() || (solved && CostsDiffer(spec_));
+    const bool may_improve = !beam_.kept_all() || (solved && CostsDiffer(spec));
     if (limits.width >= widest || !may_improve) return all;
     const double remaining = config_.max_seconds - watch.Seconds();
     std::optional<std::int64_t> wider = NextWidth(limits.width, seconds, remaining, widest);

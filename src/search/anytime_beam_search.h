@@ -26,9 +26,10 @@ std::optional<std::int64_t> NextWidth(std::int64_t width, double spent, double r
                                       std::int64_t widest);
 
 /// AnytimeBeamSearch repeats BeamSearch with wider and wider beams within search.max_seconds, and
-/// keeps the cheapest solution (complete anytime beam search; Zhang 1998). The first beam holds 64
-/// states, or search.beam_width if that is less. NextWidth gives the others; none is wider than
-/// search.beam_width. Once there is a solution, a search looks only for cheaper ones.
+/// keeps the cheapest solution, without detours (complete anytime beam search; Zhang 1998). The
+/// first beam holds 64 states, or search.beam_width if that is less. NextWidth gives the others;
+/// none is wider than search.beam_width. Once there is a solution, a search looks only for cheaper
+/// ones.
 ///
 /// The search ends when the beam of search.beam_width is done, when no cheaper solution is
 /// possible, when a wider beam would keep the same states, or when the time or the remaining nodes
@@ -54,7 +55,7 @@ class AnytimeBeamSearch final : public Search {
  private:
   SearchResult SolveOne(std::span<const std::uint8_t> start, float at_most, const StopSignal& stop);
 
-  const DomainSpec& spec_;
+  const Domain& domain_;
   const SearchConfig config_;
   BeamSearch beam_;
 };

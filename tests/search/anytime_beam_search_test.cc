@@ -2,9 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "base/random.h"
+#include "domain/goal.h"
 #include "domain/random_walk.h"
 #include "search/beam_search.h"
+#include "search/detours.h"
+#include "search/hash_set.h"
 #include "support/erratic_evaluator.h"
 #include "support/goal_ball.h"
 #include "support/ring_domain.h"
@@ -53,6 +59,34 @@ TEST(AnytimeBeamSearch, WiderBeamsShortenTheSolutionOfTheFirst) {
     shortened += first.solved && first.actions.size() > result.actions.size() ? 1 : 0;
   }
   EXPECT_GT(shortened, 0);
+}
+
+// Presses commute, so beams press some buttons twice. For one of these states, the wider beam finds
+// a solution that is shorter than the first one, but not without the detours of both.
+TEST(AnytimeBeamSearch, KeepsTheSolutionThatIsCheapestWithoutItsDetours) {
+  const auto lights = MakeDomain("lights_out:5");
+  StandInEvaluator nearly_by_chance([](std::span<const std::uint8_t> state) {
+    const auto lit = static_cast<float>(std::ranges::count(state, 1));
+    return lit / 3 + static_cast<float>(HashState(state) % 1000) / 100;
+  });
+  BeamSearch narrow(*lights, nearly_by_chance, {.search = {.beam_width = 64}});
+  AnytimeBeamSearch search(*lights, nearly_by_chance,
+                           {.search = {.beam_width = 128, .max_seconds = kAmple}});
+  int with_detours = 0;
+  for (std::uint64_t number = 0; number < 30; ++number) {
+    State state = GoalOf(*lights);
+    RandomWalk walk(*lights, Random(3, Purpose::kScramble, 0, number), state);
+    for (int i = 0; i < 12; ++i) walk.Step();
+    const SearchResult first = narrow.Solve(state, StopSignal());
+    const SearchResult result = search.Solve(state, StopSignal());
+    if (!first.solved) continue;
+    const std::vector<Action> direct = WithoutDetours(*lights, state, first.actions);
+    EXPECT_TRUE(Solves(*lights, state, result.actions));
+    EXPECT_LE(result.actions.size(), direct.size()) << number;
+    EXPECT_EQ(result.cost, static_cast<float>(result.actions.size()));
+    with_detours += direct.size() < first.actions.size() ? 1 : 0;
+  }
+  EXPECT_GT(with_detours, 20);
 }
 
 TEST(AnytimeBeamSearch, WidthOfOneIsASingleBeamSearch) {

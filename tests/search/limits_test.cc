@@ -17,6 +17,7 @@
 #include "search/anytime_beam_search.h"
 #include "search/astar.h"
 #include "search/beam_search.h"
+#include "search/detours.h"
 #include "search/greedy_search.h"
 #include "search/ida_star.h"
 #include "search/search.h"
@@ -206,7 +207,7 @@ TEST(MemoryLimit, AnytimeBeamKeepsTheSolutionOfANarrowBeam) {
     if (result.ended != Ended::kMemoryLimit) continue;
     ++limited;
     EXPECT_EQ(result.solved, first.solved);
-    EXPECT_EQ(result.actions, first.actions);
+    EXPECT_EQ(result.actions, WithoutDetours(pancakes, state, first.actions));
   }
   EXPECT_GT(limited, 0);
 }
