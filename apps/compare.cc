@@ -88,6 +88,7 @@ void AlignPolicyLags(Plan& plan) {
 }
 
 void CheckUpdatesAreGiven(const CompareArgs& args) {
+  RequireNoPipe(args.config);  // it is read for each run
   if (LoadConfig(args.config, args.overrides).train.max_updates) return;
   throw InputError(
       fmt::format("{}: `train.max_updates` is auto, expected a number, because every run must do "

@@ -165,7 +165,10 @@ int Follow(Group& group) {
 
 // The config that all ranks read, so that all of them report what is wrong with it.
 Config ReadConfig(const TrainArgs& args) {
-  if (args.resume.empty()) return LoadConfig(args.config, args.overrides);
+  if (args.resume.empty()) {
+    RequireNoPipe(args.config);  // each rank reads it, and rank 0 twice
+    return LoadConfig(args.config, args.overrides);
+  }
   const RunDirectory directory = RunDirectory::Open(args.resume);
   directory.RequireCheckpoint();
   return OpenNewest(directory, [&](const fs::path& file) {
