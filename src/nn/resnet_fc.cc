@@ -101,10 +101,10 @@ at::Tensor Dense::Normalise(const at::Tensor& y) {
 }
 
 DenseTensors Fold(const Dense& dense) {
-  const DenseTensors tensors{.weight = dense.weight,
-                             .bias = dense.bias,
-                             .norm_weight = dense.norm_weight,
-                             .norm_bias = dense.norm_bias};
+  DenseTensors tensors{.weight = dense.weight,
+                       .bias = dense.bias,
+                       .norm_weight = dense.norm_weight,
+                       .norm_bias = dense.norm_bias};
   if (dense.norm != Norm::kBatch) return tensors;
   return FoldBatchNorm(tensors, dense.running_mean, dense.running_var);
 }

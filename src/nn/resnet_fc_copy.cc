@@ -71,6 +71,12 @@ class ResNetFCCopy final : public NetworkCopy {
 
 std::string WhyNoForward(InferenceForward forward, const NetworkConfig& network,
                          Precision precision, const Device& device) {
+  if (precision == Precision::kInt8 && forward != InferenceForward::kFused) {
+    return "only inference.forward fused computes in int8";
+  }
+  if (precision == Precision::kFp8 && forward != InferenceForward::kTensors) {
+    return "only inference.forward tensors computes in fp8";
+  }
   switch (forward) {
     case InferenceForward::kOperators:
     case InferenceForward::kAuto:

@@ -367,7 +367,14 @@ void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,
   };
   load("model", model);
   load("optimizer", optimizer);
-  load("target_network", target_network);
+  try {
+    load("target_network", target_network);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format(
+        "{} If a build of Tandem before version 0.1.0 wrote this file, begin a new run with its "
+        "weights (network.init_from).",
+        error.what()));
+  }
   if (!average.empty()) load("average", average);
 }
 

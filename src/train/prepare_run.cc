@@ -34,20 +34,39 @@ int ProcessesOnThisMachine(const Group* group) {
   return group != nullptr ? group->ranks.environment().local_world_size : 1;
 }
 
-// Returns the config with `auto` for each way of computing that the device does not have.
-Config WithWaysOf(const Device& device, Config config, const std::vector<Override>& overrides) {
+std::string WhyNoForwardOf(const Config& config, const Device& device) {
+  return WhyNoForward(config.inference.forward, config.network, config.inference.precision, device);
+}
+
+// Returns the config with `auto` for each way of computing that the device does not have, or that a
+// run with `saved` chose for its GPU and that this CPU has for tests only.
+Config WithWaysOf(const Device& device, const Config& saved, Config config,
+                  const std::vector<Override>& overrides) {
+  const bool left_gpu = saved.device != "cpu" && device.torch().is_cpu();
+  const bool is_step_of_gpu = left_gpu && (config.train.step == TrainStep::kTensors ||
+                                           config.train.step == TrainStep::kCaptured);
   const bool has_step =
       WhyNoStep(config.train.step, config.network, config.train.precision, device).empty();
-  if (!has_step && !IsOverridden(overrides, "train.step")) {
+  if ((!has_step || is_step_of_gpu) && !IsOverridden(overrides, "train.step")) {
     config.train.step = TrainStep::kAuto;
   }
-  const bool has_forward =
-      WhyNoForward(config.inference.forward, config.network, config.inference.precision, device)
-          .empty();
-  if (!has_forward && !IsOverridden(overrides, "inference.forward")) {
+  const bool is_forward_of_gpu = left_gpu && config.inference.forward == InferenceForward::kTensors;
+  const bool has_forward = WhyNoForwardOf(config, device).empty();
+  if ((!has_forward || is_forward_of_gpu) && !IsOverridden(overrides, "inference.forward")) {
     config.inference.forward = InferenceForward::kAuto;
   }
   return config;
+}
+
+// The precision of a run cannot change.
+void CheckHasPrecision(const Config& config, const Device& device,
+                       const std::vector<Override>& overrides) {
+  const std::string why = WhyNoForwardOf(config, device);
+  if (why.empty() || IsOverridden(overrides, "inference.forward")) return;
+  throw InputError(fmt::format(
+      "the run evaluates with `inference.precision: {}`: {}. Resume it where that is supported, or "
+      "begin a new run with its weights (network.init_from).",
+      NameOf(kInferencePrecisions, config.inference.precision), why));
 }
 
 // Throws InputError that names the key if the file or folder of one of `keys` is missing.
@@ -60,7 +79,7 @@ void LogChanges(const Config& before, const Config& now) {
     const std::string value = ValueText(now, key);
     if (const std::string old = ValueText(before, key); value != old) {
       LogInfo(
-          fmt::format("{} is {} instead of {}, which this device does not have; the two differ "
+          fmt::format("{} is {} instead of {}, because this device is another one; the two differ "
                       "by rounding",
                       key, value, old));
     }
@@ -91,10 +110,12 @@ PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::pa
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   CheckNotComplete(asked, from->Counters(), directory.path());
   const std::shared_ptr<Device> device = DeviceFor(asked, group);
-  PreparedRun run{.config = ResolveAutos(WithWaysOf(*device, asked, overrides), *device,
+  const Config saved = SavedConfig(directory, *from);
+  PreparedRun run{.config = ResolveAutos(WithWaysOf(*device, saved, asked, overrides), *device,
                                          ProcessesOnThisMachine(group)),
                   .device = device,
                   .from = std::move(from)};
+  CheckHasPrecision(run.config, *device, overrides);
   LogChanges(asked, run.config);
   CheckLimitsOfPhases(run.config);
   return run;

@@ -130,23 +130,24 @@ void CheckMayChange(const std::vector<Override>& overrides) {
   }
 }
 
+Config SavedConfig(const RunDirectory& directory, const Checkpoint& checkpoint,
+                   const std::vector<Override>& overrides) {
+  const bool written = !std::filesystem::is_empty(directory.config());
+  return WithAllRowsOfWalks(
+      written ? LoadConfig(directory.config(), overrides)
+              : ParseConfig(checkpoint.ConfigYaml(), checkpoint.file(), overrides));
+}
+
 Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
                       const std::vector<Override>& overrides) {
-  const std::string& file = checkpoint.file();
-  // A run that was killed right after its first checkpoint leaves an empty config.yaml.
-  const bool written = !std::filesystem::is_empty(directory.config());
-  const auto load = [&](const std::vector<Override>& with) {
-    return WithAllRowsOfWalks(written ? LoadConfig(directory.config(), with)
-                                      : ParseConfig(checkpoint.ConfigYaml(), file, with));
-  };
-  const Config began = WithAllRowsOfWalks(ParseConfig(checkpoint.ConfigYaml(), file));
-  const Config saved = load({});
+  const Config began = WithAllRowsOfWalks(ParseConfig(checkpoint.ConfigYaml(), checkpoint.file()));
+  const Config saved = SavedConfig(directory, checkpoint);
   std::vector<Override> changes = overrides;
   if (IsOverridden(overrides, "train.max_updates")) {
     changes.push_back(
         {.key = "train.plan", .value = "null", .origin = "another number of updates"});
   }
-  Config requested = load(changes);
+  Config requested = SavedConfig(directory, checkpoint, changes);
   if (!requested.train.max_updates) {
     throw InputError(
         "train.max_updates: expected a number, because --resume continues a run that has a plan");

@@ -33,6 +33,11 @@ bool IsComplete(const Config& config, const RunCounters& done, const std::filesy
 /// weights, and may change because a run may have to continue on another machine.
 void CheckMayChange(const std::vector<Override>& overrides);
 
+/// Returns the config.yaml of the run in `directory` with `overrides`, or the config of its
+/// checkpoint if config.yaml is empty, as after a kill right after the first checkpoint.
+Config SavedConfig(const RunDirectory& directory, const Checkpoint& checkpoint,
+                   const std::vector<Override>& overrides = {});
+
 /// Returns the config with which the run in `directory` continues from `checkpoint`: its
 /// config.yaml with `overrides`. A run that follows the clock takes the checkpoint's plan. Throws
 /// InputError if config.yaml was edited in a key that must not change; the error names each key and

@@ -278,6 +278,15 @@ TEST(WhyNoForward, NamesWhatTheNetworkOrTheDeviceLacks) {
   EXPECT_EQ(why(InferenceForward::kFused, {.width = 64, .blocks = 0}), "");
   EXPECT_NE(why(InferenceForward::kTensors, {}, Precision::kFp8).find("compute capability 8.9"),
             std::string::npos);
+  for (const InferenceForward forward :
+       {InferenceForward::kOperators, InferenceForward::kTensors}) {
+    EXPECT_NE(why(forward, {}, Precision::kInt8).find("only inference.forward fused"),
+              std::string::npos);
+  }
+  for (const InferenceForward forward : {InferenceForward::kOperators, InferenceForward::kFused}) {
+    EXPECT_NE(why(forward, {}, Precision::kFp8).find("only inference.forward tensors"),
+              std::string::npos);
+  }
   for (const InferenceForward forward : {InferenceForward::kFused, InferenceForward::kTensors}) {
     EXPECT_NE(why(forward, {.kind = "resnet_2d"}).find("resnet_fc"), std::string::npos);
   }

@@ -67,6 +67,24 @@ TEST_F(RunOfAnotherMachine, GetsWaysOfComputingThatThisOneHas) {
   EXPECT_EQ(rest.config.inference.forward, InferenceForward::kOperators);
 }
 
+// A CPU has the ways of a GPU too, but they are slow there.
+TEST_F(RunOfAnotherMachine, LeavesTheWaysOfItsGpu) {
+  const auto rest_of_run_on = [&](const char* device) {
+    Config config = LoadConfig(folder_ / "config.yaml");
+    config.device = device;
+    config.train.step = TrainStep::kCaptured;
+    config.inference.forward = InferenceForward::kTensors;
+    std::ofstream(folder_ / "config.yaml") << ToYaml(config);
+    return Rest({ParseOverride("device=cpu")}).config;
+  };
+  const Config of_gpu = rest_of_run_on("cuda:0");
+  EXPECT_EQ(of_gpu.train.step, TrainStep::kAutograd);
+  EXPECT_EQ(of_gpu.inference.forward, InferenceForward::kOperators);
+  const Config of_cpu = rest_of_run_on("cpu");
+  EXPECT_EQ(of_cpu.train.step, TrainStep::kCaptured);
+  EXPECT_EQ(of_cpu.inference.forward, InferenceForward::kTensors);
+}
+
 TEST_F(RunOfAnotherMachine, KeepsAStepThatTheUserNames) {
   const PreparedRun rest = Rest({ParseOverride("train.step=fused")});
   EXPECT_EQ(rest.config.train.step, TrainStep::kFused);
