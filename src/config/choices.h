@@ -132,11 +132,12 @@ struct TargetTraits {
   bool is_of_walks = false;     ///< consecutive rows are states of a random walk, all or some of
                                 ///< them, which the walk itself labels unless a search knows better
   bool rows_per_walk = false;   ///< as many states of each walk as generate.rows_per_walk says
-  bool labels_policies = false;  ///< network.head policy
-  bool follows_search = false;   ///< generate.search
-  bool in_sync_main = false;     ///< StoredStateLabeller labels the states that sync_main keeps
-  bool takes_ball = false;       ///< generate.ball_radius
-  bool by_tensors = false;       ///< generate.program tensor
+  bool labels_policies = false;    ///< network.head policy
+  bool fits_action_heads = false;  ///< network.head q, q_in and vp, which learn about actions
+  bool follows_search = false;     ///< generate.search
+  bool in_sync_main = false;       ///< StoredStateLabeller labels the states that sync_main keeps
+  bool takes_ball = false;         ///< generate.ball_radius
+  bool by_tensors = false;         ///< generate.program tensor
 };
 
 constexpr TargetTraits TraitsOf(Target target) {
@@ -145,36 +146,43 @@ constexpr TargetTraits TraitsOf(Target target) {
       return {.labels_actions = true,
               .is_of_walks = true,
               .rows_per_walk = true,
+              .fits_action_heads = true,
               .takes_ball = true,
               .by_tensors = true};
     case Target::kValueIteration:
     case Target::kCappedValueIteration:
       return {.needs_network = true,
               .backs_up = true,
+              .fits_action_heads = true,
               .follows_search = true,
               .in_sync_main = true,
               .takes_ball = true,
               .by_tensors = true};
     case Target::kPolicy:
-      return {
-          .is_of_walks = true, .rows_per_walk = true, .labels_policies = true, .takes_ball = true};
+      return {.is_of_walks = true,
+              .rows_per_walk = true,
+              .labels_policies = true,
+              .fits_action_heads = true,
+              .takes_ball = true};
     case Target::kQLearning:
     case Target::kCappedQLearning:
       return {.needs_network = true,
               .backs_up = true,
               .labels_actions = true,
               .is_q_learning = true,
+              .fits_action_heads = true,
               .takes_ball = true};
     case Target::kSupervised:
-      return {.labels_actions = true, .labels_policies = true};
+      return {.labels_actions = true, .labels_policies = true, .fits_action_heads = true};
     case Target::kOwnSolutions:
       return {.needs_network = true,
               .labels_actions = true,
               .is_of_walks = true,
               .labels_policies = true,
+              .fits_action_heads = true,
               .follows_search = true};
     case Target::kExactDistance:
-      return {.takes_ball = true};
+      return {.fits_action_heads = true, .takes_ball = true};
     case Target::kRetrograde:
       break;
   }

@@ -47,7 +47,9 @@ constexpr auto kUses = std::to_array<Use>({
      "profile.timing_breakdown is false"},
     {"profile.trace_from", IsTraced, "profile.trace is false"},
     {"profile.trace_updates", IsTraced, "profile.trace is false"},
-    {"profile.trace_epochs", IsTraced, "profile.trace is false"},
+    {"profile.trace_epochs",
+     [](const Config& c) { return IsTraced(c) && c.data.source == DataSource::kShards; },
+     "only a traced run that reads shards has epochs to trace"},
 });
 
 bool SearchesBestFirst(const Config& c) { return IsBestFirst(c.search.method); }

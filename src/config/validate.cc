@@ -175,6 +175,10 @@ void CheckHead(const Config& c, const Reject& reject) {
          "generate.target",
          "a policy learns which action to take, and this target labels states with costs. Set "
          "generate.target to policy or own_solutions, or network.head to v or q.");
+  reject(head != Head::kV && head != Head::kPolicy && !TraitsOf(target).fits_action_heads &&
+             c.live_rows_of(0) > 0,
+         "generate.target", "network.head",
+         "this target labels states with their costs-to-go. Set network.head to v.");
   reject(target == Target::kPolicy && head != Head::kPolicy, "generate.target", "network.head",
          "this target labels states with an action, and the head learns costs. Set network.head "
          "to policy, or generate.target to walk_length.");
@@ -254,9 +258,6 @@ void CheckBalls(const Config& c, const Reject& reject) {
   const bool retrograde = c.generate.target == Target::kRetrograde;
   reject(retrograde && c.generate.ball_radius > 0, "generate.ball_radius", "generate.target",
          "this target knows the exact costs of all states. Set generate.ball_radius to 0.");
-  reject(retrograde && c.network.head != Head::kV && c.live_rows_of(0) > 0, "generate.target",
-         "network.head",
-         "this target labels states with their costs-to-go. Set network.head to v.");
   reject(c.generate.ball_radius > 0 && !TraitsOf(c.generate.target).takes_ball,
          "generate.ball_radius", "generate.target",
          "this target takes no labels from the ball. Set generate.ball_radius to 0.");

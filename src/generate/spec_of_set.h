@@ -31,7 +31,8 @@ struct KeyOfRows {
   bool (*is_in_sets)(const Config&);
 
   /// Whether the description of a stream has the key. A generator may run on another device and
-  /// with another precision, so the keys of these are not in it.
+  /// with another precision, so the keys of these are not in it, nor those of targets whose rows no
+  /// stream has.
   bool is_in_streams = true;
 };
 

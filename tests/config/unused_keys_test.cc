@@ -73,7 +73,7 @@ TEST(UnusedKeys, OfDataAndProfilesAreNamed) {
               SizeIs(10));
   EXPECT_THAT(UnusedOf("data: {source: shards, path: set, on_damage: skip, reading: map, "
                        "cpu_prefetch: 3, gpu_prefetch: 3}\n"
-                       "profile: {trace: true, trace_from: 2, trace_updates: 3}\n"
+                       "profile: {trace: true, trace_from: 2, trace_updates: 3, trace_epochs: 2}\n"
                        "pipeline: {overlap: false}\n"),
               IsEmpty());
 }

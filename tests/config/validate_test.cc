@@ -55,6 +55,7 @@ TEST(Validate, ATargetWithoutTraitsIsRefusedWhereverItWouldBeIgnored) {
   EXPECT_EQ(refused([](Config& c) { c.generate.ball_radius = 3; }), "generate.ball_radius");
   EXPECT_EQ(refused([](Config& c) { c.generate.program = Program::kTensor; }), "generate.program");
   EXPECT_EQ(refused([](Config& c) { c.network.head = Head::kPolicy; }), "network.head");
+  EXPECT_EQ(refused([](Config& c) { c.network.head = Head::kQ; }), "generate.target");
   EXPECT_EQ(refused([](Config& c) { c.pipeline.mode = Mode::kSyncMain; }), "pipeline.mode");
 }
 
