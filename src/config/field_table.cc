@@ -402,10 +402,12 @@ std::vector<Field> TrainFields(Config& c) {
       ChoiceKey("train.first_layer",
                 "How training computes the first layer. The choices differ by rounding.",
                 c.train.first_layer, kFirstLayers),
-      ChoiceKey("train.step",
-                "How training computes gradients. The choices differ by rounding. fused always "
-                "gathers the first layer; tensors and captured never do.",
-                c.train.step, kTrainSteps),
+      ChoiceKey(
+          "train.step",
+          "How training computes gradients. The choices differ by rounding. fused gathers the "
+          "first layer in fp32, and in bf16 unless the processor has AMX or train.first_layer "
+          "is product; tensors and captured never gather.",
+          c.train.step, kTrainSteps),
   };
 }
 

@@ -10,8 +10,9 @@
 namespace tandem {
 
 template <class T>
-FusedLayers<T>::FusedLayers(const ResNetFC& net, const FlatParameters& parameters)
-    : depth_(net.spec().input.depth) {
+FusedLayers<T>::FusedLayers(const ResNetFC& net, const FlatParameters& parameters,
+                            bool multiplies_first)
+    : depth_(net.spec().input.depth), multiplies_first_(multiplies_first) {
   const std::vector<DenseTensors> values = parameters.ByLayer(parameters.values());
   const std::vector<DenseTensors> gradients = parameters.ByLayer(parameters.gradients());
   const std::vector<LayerShape>& shapes = net.shapes();
@@ -42,7 +43,8 @@ FusedLayers<T>::FusedLayers(const ResNetFC& net, const FlatParameters& parameter
                         .bias_gradient = or_null(gradients[i].bias),
                         .scale_gradient = or_null(gradients[i].norm_weight),
                         .shift_gradient = or_null(gradients[i].norm_bias),
-                        .kept = {shape.out, shape.in}};
+                        .kept = i > 0 ? WeightGradient<T>(shape.out, shape.in)
+                                      : WeightGradient<T>(shape.in, shape.out)};
     if (shape.norm == Norm::kBatch) {
       layer.batch_norm.emplace(*net.layers()[i]);
       layer.shape.bias = zeros_.data();
@@ -53,8 +55,9 @@ FusedLayers<T>::FusedLayers(const ResNetFC& net, const FlatParameters& parameter
       layer.forward.resize(static_cast<std::size_t>(shape.in * shape.out));
     }
     if (i > 0) layer.backward.resize(layer.forward.size());
-    for (std::int64_t first = 0; i > 0 && first < shape.out; first += kPanelColumns) {
-      panels_.push_back({.layer = i, .first_unit = first});
+    const std::int64_t rows_of_weight = i > 0 ? shape.out : multiplies_first ? shape.in : 0;
+    for (std::int64_t first = 0; first < rows_of_weight; first += kPanelColumns) {
+      panels_.push_back({.layer = i, .first = first});
     }
     hidden_.push_back(std::move(layer));
   }
@@ -77,13 +80,22 @@ const T* FusedLayers<T>::first_weights() const {
 
 template <class T>
 void FusedLayers<T>::Reserve(std::int64_t rows) {
-  for (std::size_t i = 1; i < size(); ++i) hidden_[i].kept.Reserve(rows);
+  for (std::size_t i = multiplies_first_ ? 0 : 1; i < size(); ++i) hidden_[i].kept.Reserve(rows);
 }
 
 template <class T>
 void FusedLayers<T>::PackPanel(std::int64_t panel, T* rounded) {
   const auto [number, first] = panels_[static_cast<std::size_t>(panel)];
   FusedLayer<T>& layer = hidden_[number];
+  if constexpr (kIsBf16<T>) {
+    if (number == 0) {
+      const std::int64_t width = layer.shape.width;
+      const std::int64_t features = PanelWidth(first, layer.in);
+      RunPass(RoundToBf16{
+          .count = features * width, .from = layer.weight + first * width, .to = rounded});
+      return PackRows(first, features, width, rounded, layer.in, layer.forward.data());
+    }
+  }
   PackWeights(layer.weight, first, layer.in, layer.shape.width, rounded, layer.forward.data());
   const T* rows = nullptr;
   if constexpr (kIsBf16<T>) {
@@ -110,7 +122,8 @@ template <class T>
 void FusedLayers<T>::ComputeGradient(std::int64_t panel, std::int64_t rows, bool add) const {
   const auto [number, first] = panels_[static_cast<std::size_t>(panel)];
   const FusedLayer<T>& layer = hidden_[number];
-  layer.kept.Compute(rows, first, add, layer.weight_gradient + first * layer.in);
+  const std::int64_t stride = number == 0 ? layer.shape.width : layer.in;
+  layer.kept.Compute(rows, first, add, layer.weight_gradient + first * stride);
 }
 
 template class FusedLayers<float>;

@@ -26,10 +26,12 @@ struct FusedLayer {
   const float* weight = nullptr;     ///< (width, in); the first layer's are (in, width)
   float* weight_gradient = nullptr;  ///< in the same order
   float *bias_gradient = nullptr, *scale_gradient = nullptr, *shift_gradient = nullptr;
-  /// Second operands of products, in panels: (in, width) and (width, in). `forward` of the first
-  /// layer is its weights in bf16, in rows.
+  /// Second operands of products, in panels: (in, width) and (width, in). `forward` of a first
+  /// layer that is gathered is its weights in bf16, in rows.
   AlignedVector<T> forward, backward;
-  WeightGradient<T> kept;  ///< of layers after the first
+  /// Of a first layer that is multiplied, the gradients of its product take the part of the inputs
+  /// and the one-hot input that of the gradients, because the order of its weights is (in, width).
+  WeightGradient<T> kept;
   /// A layer that has it has no bias, which it would cancel.
   std::optional<BatchNormalisation<T>> batch_norm;
 };
@@ -43,13 +45,15 @@ struct FusedOutputLayer {
 
 /// FusedLayers are the layers of a ResNetFC. T is the type of the operands of products. The weights
 /// of hidden layers after the first are divided into panels of units (block_products.h), and those
-/// of the first layer by the positions of the input. Calls for different panels or positions may
+/// of the first layer into panels of features or, if it is gathered, by the positions of the input.
+/// Calls for different panels or positions may
 /// run at the same time.
 template <class T>
 class FusedLayers {
  public:
   /// `parameters` are those of `net`, without padding, and must outlive the layers.
-  FusedLayers(const ResNetFC& net, const FlatParameters& parameters);
+  /// The first layer is multiplied, which needs bf16, or gathered.
+  FusedLayers(const ResNetFC& net, const FlatParameters& parameters, bool multiplies_first);
   FusedLayers(const FusedLayers&) = delete;
   FusedLayers& operator=(const FusedLayers&) = delete;
 
@@ -84,10 +88,11 @@ class FusedLayers {
  private:
   struct Panel {
     std::size_t layer;
-    std::int64_t first_unit;
+    std::int64_t first;  // unit, or feature of the first layer
   };
 
-  std::int64_t depth_;  // features of a position of the input
+  const std::int64_t depth_;  // features of a position of the input
+  const bool multiplies_first_;
   std::vector<FusedLayer<T>> hidden_;
   FusedOutputLayer output_;
   std::vector<Panel> panels_;

@@ -16,9 +16,9 @@ namespace tandem {
 /// number that they load. Here, one pass over the tile between two products does the bias, the
 /// normalisation, the residual connection and the activation, or all of their backward passes. The
 /// products are oneDNN's kernels for small blocks (brgemm), which LibTorch exports. The first layer
-/// is gathered (GatheredFeatures). The gradients of weights follow when all tiles are done. With
-/// batch normalisation, which needs statistics of all rows, all tiles do one layer before any does
-/// the next.
+/// is gathered (GatheredFeatures) unless MultipliesFirstLayer. The gradients of weights follow when
+/// all tiles are done. With batch normalisation, which needs statistics of all rows, all tiles do
+/// one layer before any does the next.
 ///
 /// Which rows form a tile, and the order in which tiles and rows are added, depend on the number of
 /// rows alone. The gradients therefore do not depend on the number of threads, nor on which thread

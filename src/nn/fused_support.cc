@@ -1,5 +1,6 @@
 #include "nn/fused_support.h"
 
+#include <ATen/cpu/Utils.h>
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -53,6 +54,15 @@ bool HasPasses(Activation activation) {
   return false;
 }
 
+bool HasAmx() {
+  static const bool has = [] {
+    const auto known = at::cpu::get_cpu_capabilities();
+    const auto found = known.find("amx_bf16");
+    return found != known.end() && found->second.toBool();
+  }();
+  return has;
+}
+
 // The first and the last layer are not in int8.
 std::string WhyNotInInt8(const NetworkConfig& network) {
   const std::vector<LayerShape> shapes = LayerShapes({.layers = network});
@@ -82,6 +92,21 @@ std::string WhyNoPasses(const NetworkConfig& network) {
 
 bool HasHiddenProducts(const NetworkConfig& network) {
   return network.stem_width > 0 || network.blocks > 0;
+}
+
+bool MultipliesFirstLayer(const TrainingConfig& config, InputLayout input) {
+  constexpr int kManyValues = 16;
+  const bool is_even = input.positions * input.depth % 2 == 0;  // products take pairs of features
+  if (config.precision != Precision::kBf16 || !is_even) return false;
+  switch (config.first_layer) {
+    case FirstLayer::kProduct:
+      return HasProducts(Precision::kBf16);
+    case FirstLayer::kGather:
+      return false;
+    case FirstLayer::kAuto:
+      return input.depth < kManyValues && HasAmx();
+  }
+  return false;
 }
 
 std::string WhyNotFused(const NetworkConfig& network, Precision precision, c10::Device device) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "config/config.h"
+#include "tandem/domain.h"
 
 namespace tandem {
 
@@ -17,6 +18,11 @@ std::string WhyNoPasses(const NetworkConfig& network);
 /// Whether a fully connected network multiplies the activations of a hidden layer by a matrix of
 /// another. A single hidden layer is gathered from the input.
 bool HasHiddenProducts(const NetworkConfig& network);
+
+/// Whether the fused step multiplies the one-hot input by the weights of the first layer, in bf16,
+/// instead of adding up weights (GatherRows). `auto` multiplies if the processor has AMX and each
+/// position of the input has fewer than 16 values.
+bool MultipliesFirstLayer(const TrainingConfig& config, InputLayout input);
 
 /// Says why the fused step cannot train a network on `device` in `precision`, or why the fused copy
 /// cannot evaluate it; empty if they can.

@@ -4,12 +4,25 @@
 
 #include "nn/activation_passes.h"
 #include "nn/bf16.h"
+#include "nn/fused_support.h"
 #include "nn/gather_passes.h"
 
 namespace tandem {
 
+namespace {
+
 template <class T>
-TileMemory<T>::TileMemory(const FusedLayers<T>& layers) {
+void WriteOneHot(InputLayout input, std::int64_t rows, const std::uint8_t* bytes, T* to) {
+  T one;
+  Narrow(1.0F, one);
+  std::fill_n(to, rows * input.positions * input.depth, T{});
+  for (std::int64_t i = 0; i < rows * input.positions; ++i) to[i * input.depth + bytes[i]] = one;
+}
+
+}  // namespace
+
+template <class T>
+TileMemory<T>::TileMemory(const FusedLayers<T>& layers, bool multiplies_first) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::int64_t width = layers[i].shape.width;
     z.emplace_back(Size(kTileRows * width));
@@ -19,7 +32,8 @@ TileMemory<T>::TileMemory(const FusedLayers<T>& layers) {
   for (auto& gradient : gradients) gradient.resize(Size(kTileRows * layers.widest()));
   product_gradient.resize(Size(kTileRows * layers.widest()));
   packed.resize(Size(kPanelColumns * layers.widest()));
-  words.resize(Size(kTileRows * layers.widest()));
+  if (multiplies_first) one_hot.resize(Size(kTileRows * layers[0].in));
+  words.resize(std::max(Size(kTileRows * layers.widest()), one_hot.size()));
   y.resize(Size(kTileRows * layers.output().outputs));
   y_gradient.resize(Size(kTileRows * layers.output().outputs));
 }
@@ -29,15 +43,17 @@ FusedTiles<T>::FusedTiles(const ResNetFC& net, const FlatParameters& parameters,
                           const TrainingConfig& config)
     : input_(net.spec().input),
       loss_(net.spec().layers.head, config),
-      layers_(net, parameters),
-      first_gradient_(input_, layers_[0].shape.width),
-      sums_(layers_) {}
+      layers_(net, parameters, MultipliesFirstLayer(config, input_)),
+      sums_(layers_) {
+  if (!MultipliesFirstLayer(config, input_))
+    first_gradient_.emplace(input_, layers_[0].shape.width);
+}
 
 template <class T>
 void FusedTiles<T>::Reserve(std::int64_t rows) {
   if (rows <= capacity_) return;
   layers_.Reserve(rows);
-  first_gradient_.Reserve(rows);
+  if (first_gradient_) first_gradient_->Reserve(rows);
   const std::int64_t tiles = CeilDivide(rows, kTileRows);
   sums_.Reserve(tiles);
   if (layers_.normalises_batch()) moments_.resize(Size(tiles * 2 * layers_.widest()));
@@ -48,7 +64,7 @@ void FusedTiles<T>::Reserve(std::int64_t rows) {
 // Parts of a batch have the same weights, so only the first part makes the operands of products.
 template <class T>
 std::int64_t FusedTiles<T>::NumPreparations(const BatchPart& part) const {
-  return input_.positions + (part.add ? 0 : layers_.num_panels());
+  return (first_gradient_ ? input_.positions : 0) + (part.add ? 0 : layers_.num_panels());
 }
 
 template <class T>
@@ -57,7 +73,7 @@ void FusedTiles<T>::Prepare(const BatchPart& part, std::int64_t piece, TileMemor
   if (piece < panels) return layers_.PackPanel(piece, memory.packed.data());
   const std::int64_t position = piece - panels;
   if (!part.add) layers_.PackPosition(position);
-  first_gradient_.SortByPosition(part.rows, part.bytes, position);
+  first_gradient_->SortByPosition(part.rows, part.bytes, position);
 }
 
 template <class T>
@@ -68,7 +84,12 @@ void FusedTiles<T>::Multiply(const BatchPart& part, std::int64_t tile, std::size
   const std::int64_t first = tile * kTileRows;
   const std::int64_t rows = part.RowsOf(tile);
   float* z = memory.z[layer].data();
-  if (layer == 0) {
+  if (layer == 0 && multiplies_first()) {
+    T* x = memory.one_hot.data();
+    WriteOneHot(input_, rows, part.bytes + first * input_.positions, x);
+    l.kept.KeepGradient(first, rows, x, memory.words.data());
+    Product(rows, width, l.in, x, l.in, l.forward.data(), l.in, z, /*add=*/false);
+  } else if (layer == 0) {
     RunPass(GatherRows<T>{.rows = rows,
                           .positions = input_.positions,
                           .depth = input_.depth,
@@ -162,10 +183,8 @@ void FusedTiles<T>::MultiplyBackward(const BatchPart& part, std::int64_t tile, s
     l.batch_norm->Backward(rows, memory.z[layer].data(), memory.GradientOf(layer),
                            product_gradient);
   }
-  if (layer == 0) {
-    first_gradient_.KeepGradient(first, rows, product_gradient, part.rows);
-    return;
-  }
+  if (layer == 0 && multiplies_first()) return l.kept.KeepInput(first, rows, product_gradient);
+  if (layer == 0) return first_gradient_->KeepGradient(first, rows, product_gradient, part.rows);
   l.kept.KeepGradient(first, rows, product_gradient, memory.words.data());
   const bool begins_block = layer + 1 < layers_.size() && layers_[layer + 1].adds_skip;
   Product(rows, l.in, width, product_gradient, width, l.backward.data(), width,
@@ -188,7 +207,7 @@ void FusedTiles<T>::JoinGradients(const BatchPart& part, std::size_t layer) {
 
 template <class T>
 std::int64_t FusedTiles<T>::NumGradients() const {
-  return layers_.num_panels() + first_gradient_.NumPieces() +
+  return layers_.num_panels() + (first_gradient_ ? first_gradient_->NumPieces() : 0) +
          static_cast<std::int64_t>(layers_.size());
 }
 
@@ -196,11 +215,11 @@ std::int64_t FusedTiles<T>::NumGradients() const {
 template <class T>
 void FusedTiles<T>::SetGradients(const BatchPart& part, std::int64_t piece) {
   const std::int64_t panels = layers_.num_panels();
-  const std::int64_t of_first = first_gradient_.NumPieces();
+  const std::int64_t of_first = first_gradient_ ? first_gradient_->NumPieces() : 0;
   if (piece < panels) {
     layers_.ComputeGradient(piece, part.rows, part.add);
   } else if (piece < panels + of_first) {
-    first_gradient_.Compute(part.rows, piece - panels, part.add, layers_[0].weight_gradient);
+    first_gradient_->Compute(part.rows, piece - panels, part.add, layers_[0].weight_gradient);
   } else {
     sums_.SetGradients(part.num_tiles(), Size(piece - panels - of_first), part.add);
   }

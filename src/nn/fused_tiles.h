@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "config/config.h"
@@ -36,7 +37,7 @@ struct BatchPart {
 /// TileMemory is the memory for one tile.
 template <class T>
 struct TileMemory {
-  explicit TileMemory(const FusedLayers<T>& layers);
+  TileMemory(const FusedLayers<T>& layers, bool multiplies_first);
 
   /// The gradient of a layer's output and then of its activation's input. The second layer of a
   /// block leaves the gradient of the block's input along the residual connection there, so the
@@ -52,6 +53,7 @@ struct TileMemory {
   std::vector<AlignedVector<T>> x;
   std::array<AlignedVector<float>, 2> gradients;
   AlignedVector<float> y, y_gradient;
+  AlignedVector<T> one_hot;  ///< the input, if the first layer is multiplied
   AlignedVector<T> product_gradient, packed;
   AlignedVector<std::uint32_t> words;
 };
@@ -77,13 +79,14 @@ class FusedTiles {
 
   const FusedLayers<T>& layers() const { return layers_; }
   const TrainingLoss& loss() const { return loss_; }
+  bool multiplies_first() const { return !first_gradient_; }
 
   /// Makes room for parts of `rows` rows. Allocates only if there is less room.
   void Reserve(std::int64_t rows);
   std::int64_t capacity() const { return capacity_; }
 
   /// Makes the operands of products from the current weights, and sorts the rows for the gradient
-  /// of the first layer.
+  /// of a first layer that is gathered.
   std::int64_t NumPreparations(const BatchPart& part) const;
   void Prepare(const BatchPart& part, std::int64_t piece, TileMemory<T>& memory);
 
@@ -121,7 +124,7 @@ class FusedTiles {
   const InputLayout input_;
   const TrainingLoss loss_;
   FusedLayers<T> layers_;
-  FirstLayerGradient<T> first_gradient_;
+  std::optional<FirstLayerGradient<T>> first_gradient_;  // if the first layer is gathered
   TileSums<T> sums_;
   std::int64_t capacity_ = 0;     // rows
   std::vector<double> losses_;    // of each tile

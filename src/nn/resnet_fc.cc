@@ -15,6 +15,7 @@
 
 #include <algorithm>
 
+#include "nn/fused_support.h"
 #include "nn/resnet_fc_copy.h"
 #include "nn/threads.h"
 
@@ -174,7 +175,7 @@ bool Gathers(FirstLayer first_layer, InputLayout layout, c10::Device device, int
 }  // namespace
 
 bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device) {
-  if (config.step == TrainStep::kFused) return true;  // the fused step has no product there
+  if (config.step == TrainStep::kFused) return !MultipliesFirstLayer(config, layout);
   return Gathers(config.first_layer, layout, device, /*fewest_values=*/16);
 }
 

@@ -128,6 +128,63 @@ TEST_F(FusedNetworkWithAWideStem, Fp32GradientsAreThoseOfAutograd) {
   ExpectFp32GradientsOfAutograd();
 }
 
+// More features than a panel has, and not a multiple of it.
+class FusedFirstLayer : public TrainingStepTest, public testing::WithParamInterface<FirstLayer> {
+ protected:
+  FusedFirstLayer()
+      : TrainingStepTest(kRows, {.positions = 30, .depth = 5},
+                         {.width = 70, .blocks = 1, .norm = Norm::kLayer}) {}
+
+  void SetUp() override {
+    const std::string why = WhyNotFused(spec_.layers, Precision::kBf16, c10::kCPU);
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+
+  std::unique_ptr<GradientStep> MakeStep(ResNetFC& net,
+                                         const TrainingConfig& config) const override {
+    TrainingConfig with = config;
+    with.first_layer = GetParam();
+    return MakeFusedStep(net, with);
+  }
+};
+
+TEST_P(FusedFirstLayer, Bf16GradientsAreAsNearToFp32AsThoseOfAutograd) {
+  ExpectBf16GradientsNearFp32(/*most=*/1.25);
+}
+
+TEST_P(FusedFirstLayer, GradientsOfPartsOfABatchAreThoseOfTheWholeBatch) {
+  const Gradients whole = ByStep(Precision::kBf16);
+  const Gradients parts = ByStep(Precision::kBf16, /*parts=*/3);
+  EXPECT_NEAR(parts.loss, whole.loss, 1e-5 * whole.loss);
+  EXPECT_LT(Distance(parts.of, whole.of), 1e-5);
+}
+
+TEST_P(FusedFirstLayer, GradientsAreTheSameOnAnyNumberOfThreads) {
+  const auto on = [&](int threads) {
+    const ScopedThreads scoped(threads);
+    return ByStep(Precision::kBf16).of;
+  };
+  const StateDict on_one = on(1);
+  for (const int threads : {2, 3}) EXPECT_EQ(Distance(on(threads), on_one), 0) << threads;
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, FusedFirstLayer,
+                         testing::Values(FirstLayer::kProduct, FirstLayer::kGather));
+
+TEST(MultipliesFirstLayer, IsForBf16AndPairsOfFeatures) {
+  const auto multiplies = [](Precision precision, FirstLayer first_layer, InputLayout input) {
+    TrainingConfig config;
+    config.precision = precision;
+    config.first_layer = first_layer;
+    return MultipliesFirstLayer(config, input);
+  };
+  const InputLayout even{.positions = 6, .depth = 4};
+  EXPECT_FALSE(multiplies(Precision::kFp32, FirstLayer::kProduct, even));
+  EXPECT_FALSE(multiplies(Precision::kBf16, FirstLayer::kGather, even));
+  EXPECT_FALSE(multiplies(Precision::kBf16, FirstLayer::kProduct, {.positions = 9, .depth = 9}));
+  EXPECT_FALSE(multiplies(Precision::kBf16, FirstLayer::kAuto, {.positions = 20, .depth = 24}));
+}
+
 class FusedDeepXubeNetwork : public FusedGradients {
  protected:
   FusedDeepXubeNetwork() : FusedGradients(SmallDeepXubeNetwork()) {}
