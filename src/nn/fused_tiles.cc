@@ -45,8 +45,9 @@ FusedTiles<T>::FusedTiles(const ResNetFC& net, const FlatParameters& parameters,
       loss_(net.spec().layers.head, config),
       layers_(net, parameters, MultipliesFirstLayer(config, input_)),
       sums_(layers_) {
-  if (!MultipliesFirstLayer(config, input_))
+  if (!MultipliesFirstLayer(config, input_)) {
     first_gradient_.emplace(input_, layers_[0].shape.width);
+  }
 }
 
 template <class T>
