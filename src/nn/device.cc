@@ -69,14 +69,10 @@ class CpuStream final : public Stream {
 bool CpuHasFastBf16() {
   static const bool is_fast = [] {
     const auto known = at::cpu::get_cpu_capabilities();
-    const auto has = [&](const std::string& what) {
-      const auto found = known.find(what);
-      return found != known.end() && found->second.toBool();
-    };
     const auto name = known.find("cpu_name");
     const bool is_intel =
         name != known.end() && name->second.toStringRef().find("Intel") != std::string::npos;
-    return has("amx_bf16") || (has("avx512_bf16") && !is_intel);
+    return CpuHas("amx_bf16") || (CpuHas("avx512_bf16") && !is_intel);
   }();
   return is_fast;
 }
@@ -165,6 +161,12 @@ std::unique_ptr<Device> OpenDevice(const std::string& name) {
     LogWarning("a GPU driver is installed, but the CPU is used: " + gpus.missing);
   }
   return std::make_unique<CpuDevice>();
+}
+
+bool CpuHas(const std::string& feature) {
+  static const auto known = at::cpu::get_cpu_capabilities();
+  const auto found = known.find(feature);
+  return found != known.end() && found->second.toBool();
 }
 
 std::string WhyNoDevice(std::string_view name, const Gpus& gpus) {

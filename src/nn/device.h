@@ -209,6 +209,9 @@ class Device {
 /// InputError that says what is missing.
 std::unique_ptr<Device> OpenDevice(const std::string& name);
 
+/// Whether this machine's CPU has a feature, by LibTorch's name for it ("amx_bf16").
+bool CpuHas(const std::string& feature);
+
 /// Gpus describes the GPUs of this machine that Tandem can use.
 struct Gpus {
   int count = 0;

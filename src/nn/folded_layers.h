@@ -28,11 +28,12 @@ class FoldedLayers {
   /// Adds the tensors of the next layer, in its shape. They may be views of larger ones.
   void AddTensors(DenseTensors tensors);
 
-  /// In the order of LayerShapes. A normalisation that is folded is none.
+  /// The shapes of the layers, in the order of LayerShapes. The norm of a layer whose normalisation
+  /// is folded is Norm::kNone.
   const std::vector<LayerShape>& shapes() const { return shapes_; }
   const DenseTensors& operator[](std::size_t i) const { return tensors_[i]; }
 
-  /// These do what those of NetworkCopy do. Load requires a ResNetFC.
+  /// Load and State are those of a NetworkCopy. Load requires a ResNetFC.
   void Load(const Network& net) const;
   const StateDict& State() const { return state_; }
 

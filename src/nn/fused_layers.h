@@ -29,8 +29,8 @@ struct FusedLayer {
   /// Second operands of products, in panels: (in, width) and (width, in). `forward` of a first
   /// layer that is gathered is its weights in bf16, in rows.
   AlignedVector<T> forward, backward;
-  /// Of a first layer that is multiplied, the gradients of its product take the part of the inputs
-  /// and the one-hot input that of the gradients, because the order of its weights is (in, width).
+  /// For a first layer that is multiplied, inputs and gradients change places here, because its
+  /// weights are (in, width).
   WeightGradient<T> kept;
   /// A layer that has it has no bias, which it would cancel.
   std::optional<BatchNormalisation<T>> batch_norm;
@@ -46,13 +46,12 @@ struct FusedOutputLayer {
 /// FusedLayers are the layers of a ResNetFC. T is the type of the operands of products. The weights
 /// of hidden layers after the first are divided into panels of units (block_products.h), and those
 /// of the first layer into panels of features or, if it is gathered, by the positions of the input.
-/// Calls for different panels or positions may
-/// run at the same time.
+/// Calls for different panels or positions may run at the same time.
 template <class T>
 class FusedLayers {
  public:
-  /// `parameters` are those of `net`, without padding, and must outlive the layers.
-  /// The first layer is multiplied, which needs bf16, or gathered.
+  /// `parameters` are those of `net`, without padding, and must outlive the layers. The first layer
+  /// is multiplied, which needs bf16, or gathered.
   FusedLayers(const ResNetFC& net, const FlatParameters& parameters, bool multiplies_first);
   FusedLayers(const FusedLayers&) = delete;
   FusedLayers& operator=(const FusedLayers&) = delete;
@@ -63,6 +62,7 @@ class FusedLayers {
   const FusedLayer<T>& operator[](std::size_t i) const { return hidden_[i]; }
   std::int64_t widest() const { return widest_; }
   bool normalises_batch() const { return normalises_batch_; }  ///< in some layer
+  bool multiplies_first() const { return multiplies_first_; }  ///< the first layer, or gathers it
 
   const FusedOutputLayer& output() const { return output_; }
 

@@ -89,9 +89,7 @@ void FusedStep<T>::Reserve(std::int64_t rows) {
   const auto threads = static_cast<std::size_t>(omp_get_max_threads());
   const auto all =
       tiles_.layers().normalises_batch() ? Size(CeilDivide(tiles_.capacity(), kTileRows)) : 0;
-  while (memory_.size() < std::max(threads, all)) {
-    memory_.emplace_back(tiles_.layers(), tiles_.multiplies_first());
-  }
+  while (memory_.size() < std::max(threads, all)) memory_.emplace_back(tiles_.layers());
 }
 
 // All loops hand out their pieces in any order, but no two pieces write to the same numbers.

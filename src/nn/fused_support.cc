@@ -1,6 +1,5 @@
 #include "nn/fused_support.h"
 
-#include <ATen/cpu/Utils.h>
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -10,6 +9,7 @@
 #include "base/text.h"
 #include "nn/bf16.h"
 #include "nn/block_products.h"
+#include "nn/device.h"
 #include "nn/int8_weights.h"
 #include "nn/resnet_fc.h"
 
@@ -54,15 +54,6 @@ bool HasPasses(Activation activation) {
   return false;
 }
 
-bool HasAmx() {
-  static const bool has = [] {
-    const auto known = at::cpu::get_cpu_capabilities();
-    const auto found = known.find("amx_bf16");
-    return found != known.end() && found->second.toBool();
-  }();
-  return has;
-}
-
 // The first and the last layer are not in int8.
 std::string WhyNotInInt8(const NetworkConfig& network) {
   const std::vector<LayerShape> shapes = LayerShapes({.layers = network});
@@ -95,7 +86,6 @@ bool HasHiddenProducts(const NetworkConfig& network) {
 }
 
 bool MultipliesFirstLayer(const TrainingConfig& config, InputLayout input) {
-  constexpr int kManyValues = 16;
   const bool is_even = input.positions * input.depth % 2 == 0;  // products take pairs of features
   if (config.precision != Precision::kBf16 || !is_even) return false;
   switch (config.first_layer) {
@@ -104,7 +94,7 @@ bool MultipliesFirstLayer(const TrainingConfig& config, InputLayout input) {
     case FirstLayer::kGather:
       return false;
     case FirstLayer::kAuto:
-      return input.depth < kManyValues && HasAmx();
+      return input.depth < kManyValuesInTraining && CpuHas("amx_bf16");
   }
   return false;
 }

@@ -22,7 +22,7 @@ void WriteOneHot(InputLayout input, std::int64_t rows, const std::uint8_t* bytes
 }  // namespace
 
 template <class T>
-TileMemory<T>::TileMemory(const FusedLayers<T>& layers, bool multiplies_first) {
+TileMemory<T>::TileMemory(const FusedLayers<T>& layers) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::int64_t width = layers[i].shape.width;
     z.emplace_back(Size(kTileRows * width));
@@ -32,7 +32,7 @@ TileMemory<T>::TileMemory(const FusedLayers<T>& layers, bool multiplies_first) {
   for (auto& gradient : gradients) gradient.resize(Size(kTileRows * layers.widest()));
   product_gradient.resize(Size(kTileRows * layers.widest()));
   packed.resize(Size(kPanelColumns * layers.widest()));
-  if (multiplies_first) one_hot.resize(Size(kTileRows * layers[0].in));
+  if (layers.multiplies_first()) one_hot.resize(Size(kTileRows * layers[0].in));
   words.resize(std::max(Size(kTileRows * layers.widest()), one_hot.size()));
   y.resize(Size(kTileRows * layers.output().outputs));
   y_gradient.resize(Size(kTileRows * layers.output().outputs));
@@ -45,9 +45,7 @@ FusedTiles<T>::FusedTiles(const ResNetFC& net, const FlatParameters& parameters,
       loss_(net.spec().layers.head, config),
       layers_(net, parameters, MultipliesFirstLayer(config, input_)),
       sums_(layers_) {
-  if (!MultipliesFirstLayer(config, input_)) {
-    first_gradient_.emplace(input_, layers_[0].shape.width);
-  }
+  if (!layers_.multiplies_first()) first_gradient_.emplace(input_, layers_[0].shape.width);
 }
 
 template <class T>
@@ -85,7 +83,7 @@ void FusedTiles<T>::Multiply(const BatchPart& part, std::int64_t tile, std::size
   const std::int64_t first = tile * kTileRows;
   const std::int64_t rows = part.RowsOf(tile);
   float* z = memory.z[layer].data();
-  if (layer == 0 && multiplies_first()) {
+  if (layer == 0 && layers_.multiplies_first()) {
     T* x = memory.one_hot.data();
     WriteOneHot(input_, rows, part.bytes + first * input_.positions, x);
     l.kept.KeepGradient(first, rows, x, memory.words.data());
@@ -184,7 +182,8 @@ void FusedTiles<T>::MultiplyBackward(const BatchPart& part, std::int64_t tile, s
     l.batch_norm->Backward(rows, memory.z[layer].data(), memory.GradientOf(layer),
                            product_gradient);
   }
-  if (layer == 0 && multiplies_first()) return l.kept.KeepInput(first, rows, product_gradient);
+  if (layer == 0 && layers_.multiplies_first())
+    return l.kept.KeepInput(first, rows, product_gradient);
   if (layer == 0) return first_gradient_->KeepGradient(first, rows, product_gradient, part.rows);
   l.kept.KeepGradient(first, rows, product_gradient, memory.words.data());
   const bool begins_block = layer + 1 < layers_.size() && layers_[layer + 1].adds_skip;

@@ -37,7 +37,7 @@ struct BatchPart {
 /// TileMemory is the memory for one tile.
 template <class T>
 struct TileMemory {
-  TileMemory(const FusedLayers<T>& layers, bool multiplies_first);
+  explicit TileMemory(const FusedLayers<T>& layers);
 
   /// The gradient of a layer's output and then of its activation's input. The second layer of a
   /// block leaves the gradient of the block's input along the residual connection there, so the
@@ -79,7 +79,6 @@ class FusedTiles {
 
   const FusedLayers<T>& layers() const { return layers_; }
   const TrainingLoss& loss() const { return loss_; }
-  bool multiplies_first() const { return !first_gradient_; }
 
   /// Makes room for parts of `rows` rows. Allocates only if there is less room.
   void Reserve(std::int64_t rows);

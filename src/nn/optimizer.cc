@@ -211,6 +211,10 @@ bool Optimizer::repeats_steps() const {
   return std::ranges::all_of(groups_, [](const Group& group) { return IsAdam(group.method); });
 }
 
+bool Optimizer::uses_adam() const {
+  return std::ranges::any_of(groups_, [](const Group& group) { return IsAdam(group.method); });
+}
+
 void Optimizer::SetRate(double learning_rate) { rate_.fill_(learning_rate); }
 
 void Optimizer::RepeatStep() {
@@ -271,7 +275,7 @@ void Optimizer::Step(double learning_rate) {
   const Span span(Phase::kOptimizer);  // declared first, so that it includes freeing the gradients
   const c10::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = TakeGradients();
-  steps_.add_(1);
+  if (uses_adam()) steps_.add_(1);
   for (const Group& group : groups_) {
     StepGroup(group, Selected(gradients, group.numbers), learning_rate);
   }
@@ -329,13 +333,13 @@ void Optimizer::StepMuon(const Group& group, const std::vector<at::Tensor>& grad
 
 StateDict Optimizer::State(const std::vector<std::string>& names) const {
   StateDict state;
-  const auto is_adam = [](const Group& group) { return IsAdam(group.method); };
-  if (std::ranges::any_of(groups_, is_adam)) state.emplace_back("steps", steps_);
+  if (uses_adam()) state.emplace_back("steps", steps_);
   for (const Group& group : groups_) {
+    const bool is_adam = IsAdam(group.method);
     for (std::size_t i = 0; i < group.numbers.size(); ++i) {
       const std::string& name = names.at(group.numbers[i]);
-      state.emplace_back((is_adam(group) ? "mean." : "momentum.") + name, group.mean[i]);
-      if (is_adam(group)) state.emplace_back("mean_square." + name, group.mean_square[i]);
+      state.emplace_back((is_adam ? "mean." : "momentum.") + name, group.mean[i]);
+      if (is_adam) state.emplace_back("mean_square." + name, group.mean_square[i]);
     }
   }
   return state;

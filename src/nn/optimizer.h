@@ -94,6 +94,7 @@ class Optimizer {
   };
 
   static bool IsAdam(Method method) { return method == Method::kAdam || method == Method::kAdamW; }
+  bool uses_adam() const;
   Method MethodOf(bool is_hidden_matrix) const;
   Factors FactorsOf(std::size_t number) const;
   void Add(std::size_t number, Method method);

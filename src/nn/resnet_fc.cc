@@ -176,7 +176,7 @@ bool Gathers(FirstLayer first_layer, InputLayout layout, c10::Device device, int
 
 bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device) {
   if (config.step == TrainStep::kFused) return !MultipliesFirstLayer(config, layout);
-  return Gathers(config.first_layer, layout, device, /*fewest_values=*/16);
+  return Gathers(config.first_layer, layout, device, kManyValuesInTraining);
 }
 
 bool GathersInInference(const InferenceConfig& config, InputLayout layout, c10::Device device) {

@@ -90,10 +90,14 @@ class GatheredFeatures {
   at::Tensor first_;  // (positions), the feature of value 0 at each position
 };
 
+/// From so many values of a position on, `train.first_layer: auto` gathers on a CPU.
+inline constexpr int kManyValuesInTraining = 16;
+
 /// These return whether the first layer is gathered (GatheredFeatures) in training and in inference
 /// on `device`. `auto` counts how many multiplications by features an addition of a gathered row
-/// replaces: it gathers on a CPU from 16 in training and from 4 in inference, which has no backward
-/// pass. With fewer, a product is often faster, because it reads each weight once for many rows.
+/// replaces: it gathers on a CPU from kManyValuesInTraining in training and from 4 in inference,
+/// which has no backward pass. With fewer, a product is often faster, because it reads each weight
+/// once for many rows.
 bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device);
 bool GathersInInference(const InferenceConfig& config, InputLayout layout, c10::Device device);
 
