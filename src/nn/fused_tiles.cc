@@ -182,8 +182,9 @@ void FusedTiles<T>::MultiplyBackward(const BatchPart& part, std::int64_t tile, s
     l.batch_norm->Backward(rows, memory.z[layer].data(), memory.GradientOf(layer),
                            product_gradient);
   }
-  if (layer == 0 && layers_.multiplies_first())
+  if (layer == 0 && layers_.multiplies_first()) {
     return l.kept.KeepInput(first, rows, product_gradient);
+  }
   if (layer == 0) return first_gradient_->KeepGradient(first, rows, product_gradient, part.rows);
   l.kept.KeepGradient(first, rows, product_gradient, memory.words.data());
   const bool begins_block = layer + 1 < layers_.size() && layers_[layer + 1].adds_skip;
