@@ -9,7 +9,7 @@ namespace {
 
 void SpanWithoutATrack(benchmark::State& state) {
   for (auto _ : state) {
-    const Span span(Phase::kForward);
+    const Span span(Activity::kForward);
     benchmark::ClobberMemory();
   }
 }
@@ -19,7 +19,7 @@ void SpanOnATrack(benchmark::State& state) {
   Timeline timeline;
   const Attach attach(timeline.NamedTrack("main"));
   for (auto _ : state) {
-    const Span span(Phase::kForward);
+    const Span span(Activity::kForward);
     benchmark::ClobberMemory();
   }
 }
@@ -30,7 +30,7 @@ void SpanThatIsRecorded(benchmark::State& state) {
   timeline.Record(true);
   const Attach attach(timeline.NamedTrack("main"));
   for (auto _ : state) {
-    const Span span(Phase::kForward);
+    const Span span(Activity::kForward);
     benchmark::ClobberMemory();
   }
 }

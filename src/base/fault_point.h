@@ -17,7 +17,7 @@ enum class Fault : std::uint8_t {
   kReadShard,      ///< reading a chunk from disk
   kTransferShard,  ///< copying a chunk to the device
   kTrainStep,      ///< an optimizer step, and so the device
-  kPublish,        ///< copying the network to the target network
+  kRefreshTarget,  ///< copying the network to the target network
   kValidate,       ///< a validation
   kWriteReplay,    ///< writing replay rows
   kCheckpoint,     ///< writing checkpoint.pt
@@ -27,7 +27,7 @@ enum class Fault : std::uint8_t {
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Fault::kCount)> kFaultNames =
     {"simulator",      "evaluator",        "batch.load",     "shard.read",
-     "shard.transfer", "train.step",       "target.publish", "validate",
+     "shard.transfer", "train.step",       "target.refresh", "validate",
      "replay.write",   "checkpoint.write", "metrics.write"};
 static_assert(!kFaultNames.back().empty(), "a fault has no name");
 

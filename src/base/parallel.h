@@ -33,8 +33,8 @@ inline void SanitizerAcquire([[maybe_unused]] const void* x) {
 /// there are few threads. If `size` is at most `grain`, the calling thread does all the work
 /// itself, because starting a task costs as much as a few states. Throws what `work` throws.
 ///
-/// In the calling thread's timeline, the work counts as the phase that the caller is in. The caller
-/// itself is in kWaitForWorkers while it works on none of the ranges.
+/// In the calling thread's timeline, the work counts as the activity that the caller is in. The
+/// caller itself is in kWaitForWorkers while it works on none of the ranges.
 template <class Work>
 void ForRanges(std::size_t size, std::size_t grain, const Work& work) {
   using Range = tbb::blocked_range<std::size_t>;
@@ -43,14 +43,14 @@ void ForRanges(std::size_t size, std::size_t grain, const Work& work) {
     return;
   }
   Timeline* const timeline = Timeline::Current();
-  const Phase phase = Timeline::CurrentPhase();
-  const Span waiting(Phase::kWaitForWorkers);
+  const Activity activity = Timeline::CurrentActivity();
+  const Span waiting(Activity::kWaitForWorkers);
   SanitizerRelease(&work);
   tbb::parallel_for(Range(0, size, grain), [&](const Range& range) {
     SanitizerAcquire(&work);
     {
       const Attach attach(timeline);
-      const Span span(phase);
+      const Span span(activity);
       work(range.begin(), range.size());
     }
     SanitizerRelease(&work);

@@ -14,8 +14,8 @@ using Clock = Track::Clock;
 
 constinit thread_local Track* current_track = nullptr;
 
-// The phase of the first span that an exception left. Forgotten when a span begins normally.
-constinit thread_local Phase failed_phase = Phase::kUnnamed;
+// The activity of the first span that an exception left. Forgotten when a span begins normally.
+constinit thread_local Activity failed_activity = Activity::kUnnamed;
 
 // Caches the worker track that the thread used last. Timelines are identified by number, because a
 // new timeline may have the address of an old one.
@@ -38,32 +38,33 @@ void RecordArrow(TraceEvent::Kind kind, std::string_view name, std::int64_t numb
   current_track->Append({.kind = kind, .name = name, .number = number, .begin = now, .end = now});
 }
 
-// Whether nested spans count as this phase instead of their own. Validation also expands and
-// evaluates states, but its phase should show how long all of it takes.
-bool TakesAll(Phase phase) { return phase == Phase::kValidation; }
+// Whether nested spans count as this activity instead of their own. Validation also expands and
+// evaluates states, but its activity should show how long all of it takes.
+bool TakesAll(Activity activity) { return activity == Activity::kValidation; }
 
-bool UsesDevice(Phase phase) {
-  return phase == Phase::kHostToDevice || phase == Phase::kForward || phase == Phase::kBackward ||
-         phase == Phase::kClipGradients || phase == Phase::kOptimizer;
+bool UsesDevice(Activity activity) {
+  return activity == Activity::kHostToDevice || activity == Activity::kForward ||
+         activity == Activity::kBackward || activity == Activity::kClipGradients ||
+         activity == Activity::kOptimizer;
 }
 
 }  // namespace
 
 Track::Track(Timeline& timeline, std::string name, bool is_worker, Clock::time_point start,
-             Phase phase)
+             Activity activity)
     : timeline_(timeline),
       name_(std::move(name)),
       is_worker_(is_worker),
       start_(start),
       since_(start),
-      phase_(phase) {}
+      activity_(activity) {}
 
-PhaseTimes Track::Times() const {
-  PhaseTimes times;
+ActivityTimes Track::Times() const {
+  ActivityTimes times;
   const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
-  for (std::size_t i = 0; i < kNumPhases; ++i) times.seconds[i] = Seconds(spent_[i]);
-  times[phase_] += Seconds(now - since_);
+  for (std::size_t i = 0; i < kNumActivities; ++i) times.seconds[i] = Seconds(spent_[i]);
+  times[activity_] += Seconds(now - since_);
   times.synchronize_s = Seconds(synchronizing_);
   times.wall_s = Seconds(now - start_);
   return times;
@@ -71,7 +72,7 @@ PhaseTimes Track::Times() const {
 
 ThreadActivity Track::Activity() const {
   const std::lock_guard lock(mutex_);
-  return {.name = name_, .phase = phase_, .seconds = Seconds(Clock::now() - since_)};
+  return {.name = name_, .activity = activity_, .seconds = Seconds(Clock::now() - since_)};
 }
 
 std::vector<TraceEvent> Track::Events() const {
@@ -87,21 +88,21 @@ void Track::Append(const TraceEvent& event) {
   }
 }
 
-Clock::time_point Track::Change(Phase to) {
+Clock::time_point Track::Change(Activity to) {
   const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
-  spent_[static_cast<std::size_t>(phase_)] += now - since_;
+  spent_[static_cast<std::size_t>(activity_)] += now - since_;
   since_ = now;
-  phase_ = to;
+  activity_ = to;
   return now;
 }
 
-void Track::SynchronizeAfterPhases(std::function<void()> synchronize) {
+void Track::SynchronizeAfterActivities(std::function<void()> synchronize) {
   synchronize_ = std::move(synchronize);
 }
 
-Clock::time_point Track::EndPhase(Phase phase, Phase to) {
-  if (synchronize_ && UsesDevice(phase)) {
+Clock::time_point Track::EndActivity(Activity activity, Activity to) {
+  if (synchronize_ && UsesDevice(activity)) {
     const Clock::time_point start = Clock::now();
     try {
       synchronize_();
@@ -121,15 +122,15 @@ Timeline* Timeline::Current() {
   return current_track == nullptr ? nullptr : &current_track->timeline();
 }
 
-Phase Timeline::CurrentPhase() {
-  return current_track == nullptr ? Phase::kUnnamed : current_track->phase();
+Activity Timeline::CurrentActivity() {
+  return current_track == nullptr ? Activity::kUnnamed : current_track->activity();
 }
 
-Phase Timeline::FailedPhase() { return failed_phase; }
+Activity Timeline::FailedActivity() { return failed_activity; }
 
-Track& Timeline::AddMainTrack(std::string name, Phase phase) {
+Track& Timeline::AddMainTrack(std::string name, Activity activity) {
   const std::lock_guard lock(mutex_);
-  return Add(std::move(name), /*is_worker=*/false, start_, phase);
+  return Add(std::move(name), /*is_worker=*/false, start_, activity);
 }
 
 Track& Timeline::NamedTrack(const std::string& name) {
@@ -137,7 +138,7 @@ Track& Timeline::NamedTrack(const std::string& name) {
   for (const std::unique_ptr<Track>& track : tracks_) {
     if (!track->is_worker() && track->name() == name) return *track;
   }
-  return Add(name, /*is_worker=*/false, Clock::now(), Phase::kIdle);
+  return Add(name, /*is_worker=*/false, Clock::now(), Activity::kIdle);
 }
 
 Track& Timeline::WorkerTrack() {
@@ -146,16 +147,16 @@ Track& Timeline::WorkerTrack() {
     Track*& track = workers_[std::this_thread::get_id()];
     if (track == nullptr) {
       track = &Add(fmt::format("worker {}", workers_.size()), /*is_worker=*/true, Clock::now(),
-                   Phase::kIdle);
+                   Activity::kIdle);
     }
     last_worker_track = {.timeline = id_, .track = track};
   }
   return *last_worker_track.track;
 }
 
-Track& Timeline::Add(std::string name, bool is_worker, Clock::time_point start, Phase phase) {
+Track& Timeline::Add(std::string name, bool is_worker, Clock::time_point start, Activity activity) {
   return *tracks_.emplace_back(
-      std::make_unique<Track>(*this, std::move(name), is_worker, start, phase));
+      std::make_unique<Track>(*this, std::move(name), is_worker, start, activity));
 }
 
 std::vector<Timeline::TrackTimes> Timeline::Times() const {
@@ -197,12 +198,12 @@ void Attach::Enter(Track& track) {
   outer_ = std::exchange(current_track, &track);
   if (outer_ == &track) return;
   attached_ = &track;
-  track.Change(Phase::kUnnamed);
+  track.Change(Activity::kUnnamed);
 }
 
 Attach::~Attach() {
   if (attached_ == nullptr) return;
-  attached_->Change(Phase::kIdle);
+  attached_->Change(Activity::kIdle);
   current_track = outer_;
 }
 
@@ -222,23 +223,23 @@ void Recorded::End(Clock::time_point now) {
   track_->Append({.name = name_, .number = number_, .begin = begin_, .end = now});
 }
 
-Span::Span(Phase phase)
-    : track_(current_track), recorded_(track_, PhaseName(phase), TraceEvent::kNoNumber) {
+Span::Span(Activity activity)
+    : track_(current_track), recorded_(track_, ActivityName(activity), TraceEvent::kNoNumber) {
   if (track_ == nullptr) return;
   exceptions_ = std::uncaught_exceptions();
-  if (exceptions_ == 0) failed_phase = Phase::kUnnamed;
-  outer_ = track_->phase();
-  phase_ = TakesAll(outer_) ? outer_ : phase;
-  const Clock::time_point now = track_->Change(phase_);
+  if (exceptions_ == 0) failed_activity = Activity::kUnnamed;
+  outer_ = track_->activity();
+  activity_ = TakesAll(outer_) ? outer_ : activity;
+  const Clock::time_point now = track_->Change(activity_);
   if (recorded_.on()) recorded_.Begin(now);
 }
 
 Span::~Span() {
   if (track_ == nullptr) return;
-  if (std::uncaught_exceptions() > exceptions_ && failed_phase == Phase::kUnnamed) {
-    failed_phase = phase_;
+  if (std::uncaught_exceptions() > exceptions_ && failed_activity == Activity::kUnnamed) {
+    failed_activity = activity_;
   }
-  const Clock::time_point now = track_->EndPhase(phase_, outer_);
+  const Clock::time_point now = track_->EndActivity(activity_, outer_);
   if (recorded_.on()) recorded_.End(now);
 }
 

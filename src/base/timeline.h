@@ -1,4 +1,4 @@
-// The time of a run's threads: the tracks that count their phases, and traces.
+// The time of a run's threads: the tracks that count their activities, and traces.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/phase.h"
+#include "base/activity.h"
 
 namespace tandem {
 
@@ -37,26 +37,27 @@ struct TraceEvent {
 /// ThreadActivity says what a thread does now.
 struct ThreadActivity {
   std::string name;
-  Phase phase = Phase::kIdle;
-  double seconds = 0;  ///< since it came into this phase
+  Activity activity = Activity::kIdle;
+  double seconds = 0;  ///< since it came into this activity
 };
 
 class Timeline;
 
-/// Track accounts for the time of one thread, which is always in exactly one phase. Changing the
-/// phase reads the clock once. Only the track's own thread may write; any thread may read.
+/// Track accounts for the time of one thread, which is always in exactly one activity. Changing the
+/// activity reads the clock once. Only the track's own thread may write; any thread may read.
 class Track {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Creates a track that is in `phase` from `start` on.
-  Track(Timeline& timeline, std::string name, bool is_worker, Clock::time_point start, Phase phase);
+  /// Creates a track that is in `activity` from `start` on.
+  Track(Timeline& timeline, std::string name, bool is_worker, Clock::time_point start,
+        Activity activity);
 
   Timeline& timeline() const { return timeline_; }
   const std::string& name() const { return name_; }
   bool is_worker() const { return is_worker_; }
 
-  PhaseTimes Times() const;
+  ActivityTimes Times() const;
   ThreadActivity Activity() const;
 
   /// The events recorded on this track so far, in order (Timeline::Record).
@@ -64,15 +65,16 @@ class Track {
 
   // The methods from here on are for the track's own thread only.
 
-  Phase phase() const { return phase_; }
-  /// Changes the phase and returns the time of the change.
-  Clock::time_point Change(Phase to);
+  Activity activity() const { return activity_; }
+  /// Changes the activity and returns the time of the change.
+  Clock::time_point Change(Activity to);
 
-  /// From now on, calls `synchronize` at the end of each phase that gives work to the device, so
-  /// that the phase's time includes that work.
-  void SynchronizeAfterPhases(std::function<void()> synchronize);
-  /// Ends `phase`, synchronizing if required, and changes to `to`. Returns the time of the change.
-  Clock::time_point EndPhase(Phase phase, Phase to);
+  /// From now on, calls `synchronize` at the end of each activity that gives work to the device, so
+  /// that the activity's time includes that work.
+  void SynchronizeAfterActivities(std::function<void()> synchronize);
+  /// Ends `activity`, synchronizing if required, and changes to `to`. Returns the time of the
+  /// change.
+  Clock::time_point EndActivity(Activity activity, Activity to);
   /// Records an event. Drops it if there is no memory for it, because spans end in destructors.
   void Append(const TraceEvent& event);
 
@@ -86,9 +88,9 @@ class Track {
   // Only the track's own thread writes what follows, under the mutex. Other threads read it under
   // the mutex, which is rarely held by two threads at once, so taking it costs little.
   mutable std::mutex mutex_;
-  std::array<Clock::duration, kNumPhases> spent_{};  // time per phase before since_
+  std::array<Clock::duration, kNumActivities> spent_{};  // time per activity before since_
   Clock::time_point since_;
-  Phase phase_;
+  Activity activity_;
   Clock::duration synchronizing_{};
   std::deque<TraceEvent> events_;
 };
@@ -108,7 +110,7 @@ class Timeline {
   struct TrackTimes {
     std::string name;
     bool is_worker = false;
-    PhaseTimes times;
+    ActivityTimes times;
   };
   struct TrackEvents {
     std::string name;
@@ -124,16 +126,16 @@ class Timeline {
   /// none.
   static Timeline* Current();
 
-  /// The phase that the calling thread is in; kUnnamed if it is not attached to a track.
-  static Phase CurrentPhase();
+  /// The activity that the calling thread is in; kUnnamed if it is not attached to a track.
+  static Activity CurrentActivity();
 
-  /// The phase that the calling thread was in when the exception that it handles was thrown or
+  /// The activity that the calling thread was in when the exception that it handles was thrown or
   /// arrived: that of its innermost Span. Call it before the handler begins a Span. kUnnamed if the
   /// exception left no Span, or the thread is not attached to a track.
-  static Phase FailedPhase();
+  static Activity FailedActivity();
 
-  /// Adds a track that is in `phase` from the timeline's start on.
-  Track& AddMainTrack(std::string name, Phase phase);
+  /// Adds a track that is in `activity` from the timeline's start on.
+  Track& AddMainTrack(std::string name, Activity activity);
 
   /// The track `name`, if it exists: a new thread may continue the track of one that has ended.
   /// Otherwise a new track, which is idle until a thread attaches to it.
@@ -159,7 +161,7 @@ class Timeline {
   Track::Clock::time_point start() const { return start_; }
 
  private:
-  Track& Add(std::string name, bool is_worker, Track::Clock::time_point start, Phase phase);
+  Track& Add(std::string name, bool is_worker, Track::Clock::time_point start, Activity activity);
 
   const std::uint64_t id_;  // unique among all timelines of the process
   const Track::Clock::time_point start_;
@@ -210,12 +212,12 @@ class Recorded {
   RangeListener* listener_ = nullptr;
 };
 
-/// Span puts the calling thread into a phase for its lifetime and pauses the phase that the thread
-/// was in. It costs a few nanoseconds on a thread without a track, and reads the clock twice on any
-/// other thread. So use it for ranges of rows, not for single rows.
+/// Span puts the calling thread into an activity for its lifetime and pauses the activity that the
+/// thread was in. It costs a few nanoseconds on a thread without a track, and reads the clock twice
+/// on any other thread. So use it for ranges of rows, not for single rows.
 class Span {
  public:
-  explicit Span(Phase phase);
+  explicit Span(Activity activity);
   ~Span();
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
@@ -223,13 +225,13 @@ class Span {
  private:
   Track* const track_;
   Recorded recorded_;
-  Phase phase_ = Phase::kUnnamed;
-  Phase outer_ = Phase::kUnnamed;
+  Activity activity_ = Activity::kUnnamed;
+  Activity outer_ = Activity::kUnnamed;
   int exceptions_ = 0;  // being thrown when the span began
 };
 
-/// Section records a scope that consists of several phases, such as an update. It does not change
-/// the thread's phase. `name` must have static storage duration.
+/// Section records a scope that consists of several activities, such as an update. It does not
+/// change the thread's activity. `name` must have static storage duration.
 class Section {
  public:
   Section(std::string_view name, std::int64_t number);

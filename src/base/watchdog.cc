@@ -11,28 +11,28 @@
 namespace tandem {
 namespace {
 
-// What a thread in this phase waits for.
-std::string_view WaitsFor(Phase phase) {
-  switch (phase) {
-    case Phase::kWaitForWorkers:
+// What a thread in this activity waits for.
+std::string_view WaitsFor(Activity activity) {
+  switch (activity) {
+    case Activity::kWaitForWorkers:
       return "its workers to finish their ranges of rows";
-    case Phase::kWaitForInference:
+    case Activity::kWaitForInference:
       return "the main thread to serve its request in the inference queue";
-    case Phase::kWaitForFreeSlot:
+    case Activity::kWaitForFreeSlot:
       return "the trainer to give back one of the two buffers";
-    case Phase::kWaitForRoom:
+    case Activity::kWaitForRoom:
       return "room in the queue behind it";
-    case Phase::kWaitForChunk:
+    case Activity::kWaitForChunk:
       return "the disk thread to read the next chunk";
-    case Phase::kGpuQueueWait:
+    case Activity::kGpuQueueWait:
       return "the queue of chunks on the device";
-    case Phase::kWaitForRows:
+    case Activity::kWaitForRows:
       return "the generator to fill a buffer";
-    case Phase::kWaitForBatch:
+    case Activity::kWaitForBatch:
       return "the prefetch thread to make a batch";
-    case Phase::kWaitForDevice:
+    case Activity::kWaitForDevice:
       return "the device";
-    case Phase::kWaitForRanks:
+    case Activity::kWaitForRanks:
       return "the other ranks";
     default:
       return "";
@@ -40,16 +40,16 @@ std::string_view WaitsFor(Phase phase) {
 }
 
 std::string Describe(const ThreadActivity& thread) {
-  const std::string_view what = WaitsFor(thread.phase);
-  return fmt::format("{}: {} for {:.1f} s{}{}", thread.name, PhaseName(thread.phase),
+  const std::string_view what = WaitsFor(thread.activity);
+  return fmt::format("{}: {} for {:.1f} s{}{}", thread.name, ActivityName(thread.activity),
                      thread.seconds, what.empty() ? "" : ", waits for ", what);
 }
 
-bool IsIdle(const ThreadActivity& thread) { return thread.phase == Phase::kIdle; }
+bool IsIdle(const ThreadActivity& thread) { return thread.activity == Activity::kIdle; }
 
 // Waiting for the device is a wait, but nobody else of the run would end it.
 bool Works(const ThreadActivity& thread) {
-  return !IsWait(thread.phase) || thread.phase == Phase::kWaitForDevice;
+  return !IsWait(thread.activity) || thread.activity == Activity::kWaitForDevice;
 }
 
 }  // namespace

@@ -14,9 +14,9 @@
 namespace tandem {
 
 /// Returns which thread is stuck and what each thread does, or "" if the run makes progress. Each
-/// change of a thread's phase counts as progress. A run is stuck if a thread has worked for
-/// `limit_s` seconds in one phase, or if all threads that are not idle have waited for so long. The
-/// first thread is the main thread; while it is idle, the others may wait for it.
+/// change of a thread's activity counts as progress. A run is stuck if a thread has worked for
+/// `limit_s` seconds in one activity, or if all threads that are not idle have waited for so long.
+/// The first thread is the main thread; while it is idle, the others may wait for it.
 std::string DescribeStall(const std::vector<ThreadActivity>& threads, double limit_s);
 
 /// `Watchdog` looks at the threads of a timeline from a thread of its own. If looking or an action

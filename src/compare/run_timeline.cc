@@ -22,57 +22,58 @@ using Json = nlohmann::json;
 constexpr double kPixels = 1000;
 constexpr double kRounding = 1e-9;  // seconds; a trace is in microseconds
 
-WorkKind KindOf(Phase phase) {
-  switch (phase) {
-    case Phase::kGenerate:
-    case Phase::kScramble:
-    case Phase::kExpand:
-    case Phase::kEvaluate:
-    case Phase::kBackUp:
-    case Phase::kWrite:
+WorkKind KindOf(Activity activity) {
+  switch (activity) {
+    case Activity::kGenerate:
+    case Activity::kScramble:
+    case Activity::kExpand:
+    case Activity::kEvaluate:
+    case Activity::kBackUp:
+    case Activity::kWrite:
       return WorkKind::kGenerate;
-    case Phase::kShuffle:
-    case Phase::kGather:
-    case Phase::kHostToDevice:
-    case Phase::kDiskLoad:
-    case Phase::kGpuTransfer:
+    case Activity::kShuffle:
+    case Activity::kGather:
+    case Activity::kHostToDevice:
+    case Activity::kDiskLoad:
+    case Activity::kGpuTransfer:
       return WorkKind::kBatches;
-    case Phase::kReplay:
-    case Phase::kForward:
-    case Phase::kBackward:
-    case Phase::kClipGradients:
-    case Phase::kOptimizer:
+    case Activity::kReplay:
+    case Activity::kForward:
+    case Activity::kBackward:
+    case Activity::kClipGradients:
+    case Activity::kOptimizer:
       return WorkKind::kTrain;
-    case Phase::kUnnamed:
-    case Phase::kSetUp:
-    case Phase::kServe:
-    case Phase::kReduce:
-    case Phase::kPublish:
-    case Phase::kKeepState:
-    case Phase::kValidation:
-    case Phase::kCheckpoint:
-    case Phase::kReport:
-    case Phase::kCount:
+    case Activity::kUnnamed:
+    case Activity::kSetUp:
+    case Activity::kServe:
+    case Activity::kReduce:
+    case Activity::kRefreshTarget:
+    case Activity::kPublish:
+    case Activity::kKeepState:
+    case Activity::kValidation:
+    case Activity::kCheckpoint:
+    case Activity::kReport:
+    case Activity::kCount:
       return WorkKind::kOther;
-    case Phase::kIdle:
-    case Phase::kWaitForWorkers:
-    case Phase::kWaitForInference:
-    case Phase::kWaitForFreeSlot:
-    case Phase::kWaitForRoom:
-    case Phase::kWaitForChunk:
-    case Phase::kGpuQueueWait:
-    case Phase::kWaitForRows:
-    case Phase::kWaitForBatch:
-    case Phase::kWaitForDevice:
-    case Phase::kWaitForRanks:
+    case Activity::kIdle:
+    case Activity::kWaitForWorkers:
+    case Activity::kWaitForInference:
+    case Activity::kWaitForFreeSlot:
+    case Activity::kWaitForRoom:
+    case Activity::kWaitForChunk:
+    case Activity::kGpuQueueWait:
+    case Activity::kWaitForRows:
+    case Activity::kWaitForBatch:
+    case Activity::kWaitForDevice:
+    case Activity::kWaitForRanks:
       return WorkKind::kWait;
   }
   return WorkKind::kOther;  // not reached: the compiler warns of a missing case
 }
 
-// The kind of a span of a trace: a phase, or one of the sections that contain phases.
+// The kind of a span of a trace: an activity, or one of the sections that contain activities.
 WorkKind KindOf(std::string_view span) {
-  if (const auto phase = PhaseNamed(span)) return KindOf(*phase);
+  if (const auto activity = ActivityNamed(span)) return KindOf(*activity);
   if (span == "fill") return WorkKind::kGenerate;
   return span == "iteration" || span == "train" ? WorkKind::kTrain : WorkKind::kOther;
 }

@@ -356,7 +356,7 @@ inline constexpr auto kLosses = std::to_array<Choice<Loss>>({
 enum class OnInvalid { kStop, kSkip };
 inline constexpr auto kOnInvalids = std::to_array<Choice<OnInvalid>>({
     {OnInvalid::kStop, "stop",
-     "end the run before the next publish or checkpoint, with the state before the update"},
+     "end the run before the next refresh or checkpoint, with the state before the update"},
     {OnInvalid::kSkip, "skip",
      "leave out the step and count it. The run then waits for the device in each iteration"},
 });

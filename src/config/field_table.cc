@@ -618,7 +618,7 @@ std::vector<Field> ReportFields(Config& c) {
 std::vector<Field> ProfileFields(Config& c) {
   return {
       {"profile.timing_breakdown",
-       "true: time each phase of an iteration alone by waiting for the device after each phase. "
+       "true: time each activity of an iteration alone by waiting for the device after it. "
        "Nothing overlaps, so the run is slower; the weights stay the same.",
        Switch(c.profile.timing_breakdown)},
       {"profile.timing_every",

@@ -7,24 +7,24 @@ namespace tandem {
 namespace {
 
 template <int V, class Pass>
-__device__ void RunPhases(const Pass& pass) {
-  // A pass without phases that share memory needs none.
-  __shared__ float shared[Pass::kPhases > 1 ? kPassSharedFloats : 1];
+__device__ void RunStages(const Pass& pass) {
+  // A pass without stages that share memory needs none.
+  __shared__ float shared[Pass::kStages > 1 ? kPassSharedFloats : 1];
   const PassThread thread{.block_x = blockIdx.x,
                           .block_y = blockIdx.y,
                           .row = static_cast<int>(threadIdx.y),
                           .lane = static_cast<int>(threadIdx.x)};
 #pragma unroll
-  for (int phase = 0; phase < Pass::kPhases; ++phase) {
-    if (phase > 0) __syncthreads();
-    pass.template Run<V>(phase, thread, shared);
+  for (int stage = 0; stage < Pass::kStages; ++stage) {
+    if (stage > 0) __syncthreads();
+    pass.template Run<V>(stage, thread, shared);
   }
 }
 
 template <int V, class Pass>
 __global__ void __launch_bounds__(kThreadLanes* kThreadRows)
     AnyPass(const __grid_constant__ Pass pass) {
-  RunPhases<V>(pass);
+  RunStages<V>(pass);
 }
 
 // The compiler knows what a layer with ReLU has, which halves the instructions of a pass.
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreadLanes* kThreadRows, 3)
   layer.activation = Activation::kRelu;
   layer.linear = false;
   if (!kSkip) layer.skip = nullptr;
-  RunPhases<V>(known);
+  RunStages<V>(known);
 }
 
 template <class Pass>

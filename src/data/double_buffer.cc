@@ -32,7 +32,7 @@ DoubleBuffer::WriteSlot::~WriteSlot() {
   }
 }
 
-void DoubleBuffer::WriteSlot::Publish() {
+void DoubleBuffer::WriteSlot::Commit() {
   rows_ = nullptr;
   owner_->ring_.End(kWrite);
 }

@@ -13,7 +13,7 @@ namespace tandem {
 ///
 /// Buffers are read in the order in which they were written. The writer waits until a buffer is
 /// empty, and the reader until one is full. WriteSlot and ReadSlot hold the right to a buffer. If a
-/// WriteSlot is destroyed before Publish, the DoubleBuffer closes with an error, so a forgotten
+/// WriteSlot is destroyed before Commit, the DoubleBuffer closes with an error, so a forgotten
 /// hand-over is an exception on the other side and never a deadlock.
 ///
 /// One writer thread and one reader thread; Close from any.
@@ -59,14 +59,14 @@ class DoubleBuffer::WriteSlot {
   DataBuffer& rows() const { return *rows_; }
 
   /// Hands the buffer to the reader; rows() may not be used afterwards.
-  void Publish();
+  void Commit();
 
  private:
   friend class DoubleBuffer;
   WriteSlot(DoubleBuffer& owner, DataBuffer& rows) : owner_(&owner), rows_(&rows) {}
 
   DoubleBuffer* owner_;
-  DataBuffer* rows_;  // null once published or moved from
+  DataBuffer* rows_;  // null once committed or moved from
 };
 
 /// `ReadSlot` is the right to read one buffer. Move-only; its destructor gives the buffer back.

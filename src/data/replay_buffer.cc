@@ -25,7 +25,7 @@ std::size_t ReplayBuffer::BytesFor(const Schema& schema, std::size_t rows, std::
 }
 
 void ReplayBuffer::Add(std::int64_t update, const DataBuffer& rows) {
-  const Span span(Phase::kReplay);
+  const Span span(Activity::kReplay);
   if (first_ != end_ && update != end_) {
     throw Error(fmt::format("replay got the rows of update {}, expected update {}", update, end_));
   }
@@ -40,7 +40,7 @@ void ReplayBuffer::Add(std::int64_t update, const DataBuffer& rows) {
 // Selection sampling (Knuth, The Art of Computer Programming, vol. 2, algorithm S): one pass over
 // all rows takes each row with the probability that makes the sample uniform.
 const DataBuffer& ReplayBuffer::Sample() {
-  const Span span(Phase::kReplay);
+  const Span span(Activity::kReplay);
   Random random(seed_, Purpose::kReplay, end_ - 1, 0);
   std::size_t remaining = static_cast<std::size_t>(end_ - first_) * rows();
   std::size_t wanted = rows();

@@ -71,15 +71,15 @@ void ShardPipeline::TransferAll() {
 // The slot of the stage's next chunk, for a stage that may have to wait for room behind it.
 std::size_t ShardPipeline::Begin(std::size_t stage) {
   {
-    const Span span(Phase::kWaitForRoom);
+    const Span span(Activity::kWaitForRoom);
     ring_.AwaitRoom(stage);
   }
-  const Span span(Phase::kWaitForChunk);
+  const Span span(Activity::kWaitForChunk);
   return ring_.SlotOf(ring_.Begin(stage));
 }
 
 ShardPipeline::Item ShardPipeline::Take() {
-  const Span span(Phase::kGpuQueueWait);
+  const Span span(Activity::kGpuQueueWait);
   const std::size_t slot = ring_.SlotOf(ring_.Begin(kTake));
   return {.step = steps_[slot], .slot = slot};
 }

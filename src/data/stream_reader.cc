@@ -53,7 +53,7 @@ void StreamReader::Close(std::exception_ptr reason) {
 }
 
 std::optional<StreamShard> StreamReader::Take(bool wait) {
-  const Span span(Phase::kGpuQueueWait);
+  const Span span(Activity::kGpuQueueWait);
   std::unique_lock lock(mutex_);
   while (ready_.empty() && reason_ == nullptr && wait && !stop_.Reached()) {
     changed_.wait_for(lock, kCheckEvery);
@@ -83,7 +83,7 @@ void StreamReader::Run() {
   folder_.RemoveLeftovers();
   while (true) {
     Look();
-    const Span span(Phase::kIdle);  // so that the watchdog does not take looking for progress
+    const Span span(Activity::kIdle);  // so that the watchdog does not take looking for progress
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kLookEvery, [this] { return ends_; });
     if (ends_ || reason_ != nullptr) return;
@@ -96,7 +96,7 @@ void StreamReader::Look() {
   while (true) {
     StreamFolder::Listing listing;
     {
-      const Span span(Phase::kDiskLoad);
+      const Span span(Activity::kDiskLoad);
       listing = folder_.List();
     }
     for (const std::string& stray : listing.strays) {
@@ -136,7 +136,7 @@ std::optional<StreamShardName> StreamReader::NextOf(
 }
 
 bool StreamReader::WaitForRoom(std::unique_lock<std::mutex>& lock) {
-  const Span span(Phase::kWaitForRoom);
+  const Span span(Activity::kWaitForRoom);
   changed_.wait(lock, [this] {
     return ends_ || reason_ != nullptr || std::ssize(ready_) < options_.read_ahead;
   });
@@ -144,7 +144,7 @@ bool StreamReader::WaitForRoom(std::unique_lock<std::mutex>& lock) {
 }
 
 void StreamReader::ReadOne(const StreamShardName& name) {
-  const Span span(Phase::kDiskLoad);
+  const Span span(Activity::kDiskLoad);
   FaultPoint(Fault::kReadShard);
   const std::string file = FormatStreamShardName(name);
   std::optional<DataBuffer> rows;

@@ -55,11 +55,11 @@ void StateBatch::Expand(std::size_t first, std::size_t count) {
   FaultPoint(Fault::kSimulator);
   const ConstRows range = rows().Slice(first, count);
   {
-    const Span span(Phase::kExpand);
+    const Span span(Activity::kExpand);
     domain.IsGoal(range, std::span(is_goal).subspan(first, count));
     children.ExpandRange(range, first);
   }
-  const Span span(Phase::kWrite);
+  const Span span(Activity::kWrite);
   const auto num_actions = static_cast<std::size_t>(domain.spec().num_actions());
   child_estimates.Encode(children, first * num_actions, count * num_actions);
 }

@@ -46,7 +46,7 @@ void ChildEstimates::Set(std::size_t child, float estimate) {
 
 void ChildEstimates::Evaluate(const Expander& children) {
   if (values_.empty()) return;
-  const Span span(Phase::kEvaluate);
+  const Span span(Activity::kEvaluate);
   if (skips_known_) {
     EvaluateNeeded(children.hashes());
   } else {

@@ -28,12 +28,12 @@ void ExactDistanceGenerator::FillRange(const FillRequest& request, RowRange rang
                                        DataBuffer& out) const {
   FillBlocks(range, domain_.spec().state_size, [&](std::size_t first, Rows states) {
     {
-      const Span span(Phase::kScramble);
+      const Span span(Activity::kScramble);
       for (std::size_t i = 0; i < states.size(); ++i) {
         std::ranges::copy(StateOf(request, first + i), states[i].begin());
       }
     }
-    const Span span(Phase::kWrite);
+    const Span span(Activity::kWrite);
     EncodeInputs(domain_, states,
                  DrawActions(domain_.spec(), head_, seed_, request.update,
                              request.first_row + static_cast<std::int64_t>(first), states.size()),

@@ -97,7 +97,7 @@ void OwnSolutionsGenerator::Fill(const FillRequest& request, DataBuffer& out,
 // Takes the walk of an instance, without the steps that leave the state as it is and without goals
 // on the way, and draws the start.
 void OwnSolutionsGenerator::Walk(const FillRequest& request, Instance& instance) const {
-  const Span span(Phase::kScramble);
+  const Span span(Activity::kScramble);
   const auto random = [&](Purpose purpose) {
     return Random(seed_, purpose, request.update, instance.number);
   };

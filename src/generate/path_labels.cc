@@ -18,7 +18,7 @@ PathLabels::PathLabels(const Domain& domain, Head head)
 
 void PathLabels::Write(std::span<const std::uint8_t> state, std::span<const Action> rest,
                        DataBuffer& out, std::size_t row) const {
-  const Span span(Phase::kWrite);
+  const Span span(Activity::kWrite);
   WriteLabel(rest, out, row);
   const Action first = rest.empty() ? Action{0} : rest.front();
   EncodeInputs(domain_, ConstRows(state), {&first, 1}, out.column(kInputColumn).Slice(row, 1));

@@ -28,7 +28,7 @@ namespace tandem {
 /// finish(1), prepare(3), and so on. evaluate(i) runs at the same time as finish(i - 1) and
 /// prepare(i + 1), and as no other stage.
 ///
-/// prepare counts as the phase kGenerate, and finish as kBackUp.
+/// prepare counts as the activity kGenerate, and finish as kBackUp.
 ///
 /// Not thread-safe.
 class PipelinedLoop {
@@ -101,17 +101,17 @@ class PipelinedLoop {
     const Attach attach(timeline_);
     // Both turns use the same memory, so the order matters.
     if (turn > 0) {
-      const Span span(Phase::kBackUp);
+      const Span span(Activity::kBackUp);
       finish_(turn - 1);
     }
     if (turn + 1 < turns_) {
-      const Span span(Phase::kGenerate);
+      const Span span(Activity::kGenerate);
       prepare_(turn + 1);
     }
   }
 
   void WaitForStages() {
-    const Span span(Phase::kWaitForWorkers);
+    const Span span(Activity::kWaitForWorkers);
     arena_.execute([&] { stages_.wait(); });
     SanitizerAcquire(this);
   }

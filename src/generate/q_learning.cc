@@ -94,14 +94,14 @@ void QLearningGenerator::Expand(const FillRequest& request, RowRange range, Batc
   ForRanges(size, kStatesPerTask, [&](std::size_t first, std::size_t count) {
     FaultPoint(Fault::kSimulator);
     {
-      const Span span(Phase::kScramble);
+      const Span span(Activity::kScramble);
       for (std::size_t i = first; i < first + count; ++i) {
         const std::int64_t row = request.first_row + range.first + static_cast<std::int64_t>(i);
         DrawState(request, row, batch, i);
       }
     }
     {
-      const Span span(Phase::kExpand);
+      const Span span(Activity::kExpand);
       const Rows some = children.Slice(first, count);
       std::ranges::copy(states.Slice(first, count).bytes(), some.data());
       domain_.Apply(some, std::span(batch.actions).subspan(first, count));
@@ -110,7 +110,7 @@ void QLearningGenerator::Expand(const FillRequest& request, RowRange range, Batc
         batch.known_costs[i] = known_.CostOf(children[i], batch.is_goal[i] != 0);
       }
     }
-    const Span span(Phase::kWrite);
+    const Span span(Activity::kWrite);
     domain_.Encode(children.Slice(first, count), inputs.Slice(first, count));
     const std::size_t row = static_cast<std::size_t>(range.first) + first;
     EncodeInputs(domain_, states.Slice(first, count),
@@ -120,7 +120,7 @@ void QLearningGenerator::Expand(const FillRequest& request, RowRange range, Batc
 }
 
 void QLearningGenerator::Evaluate(Batch& batch) const {
-  const Span span(Phase::kEvaluate);
+  const Span span(Activity::kEvaluate);
   const std::size_t size = batch.estimates.size();
   network_.Evaluate(ConstRows(batch.inputs.data(), size, batch.inputs.size() / size),
                     batch.estimates);

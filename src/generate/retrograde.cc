@@ -137,10 +137,10 @@ void RetrogradeGenerator::Fill(const FillRequest& request, DataBuffer& out,
     RetrogradeTable& table =
         tables_[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
     {
-      const Span span(Phase::kScramble);
+      const Span span(Activity::kScramble);
       DrawProblem(Random(seed_, Purpose::kProblem, request.update, problem), table, stop);
     }
-    const Span span(Phase::kWrite);
+    const Span span(Activity::kWrite);
     std::vector<std::uint8_t> state(static_cast<std::size_t>(domain_.spec().state_size));
     const std::int64_t begin = std::max(first + range.first, request.first_row);
     for (std::int64_t row = begin; row < first + range.first + range.rows; ++row) {

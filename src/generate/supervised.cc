@@ -51,7 +51,7 @@ void SupervisedGenerator::FillRange(const FillRequest& request, RowRange range,
     Random random(seed_, Purpose::kScramble, request.update, request.first_row + i);
     std::span<const Action> rest;
     {
-      const Span span(Phase::kScramble);
+      const Span span(Activity::kScramble);
       const SolvedPath& path = DrawPath(random);
       const std::size_t taken = random.Below(StatesOf(path));
       state = path.start;

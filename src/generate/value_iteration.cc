@@ -107,7 +107,7 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
   }
   ForRanges(instances, instances_per_task_, [&](std::size_t first, std::size_t count) {
     {
-      const Span span(Phase::kScramble);
+      const Span span(Activity::kScramble);
       for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
     }
     group.batch.Expand(first * width_, count * width_);
@@ -117,7 +117,7 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
         instance.estimates.Exchange(group.batch, i * width_, instance.searched);
       }
     }
-    const Span span(Phase::kWrite);
+    const Span span(Activity::kWrite);
     for (std::size_t i = first * width_; i < (first + count) * width_; ++i) {
       const std::optional<std::size_t> row = fill.RowInFill(group, i);
       if (row) WriteState(fill, group, i, *row);
@@ -269,7 +269,7 @@ void ValueIterationGenerator::WriteTargetsOf(const CurrentFill& fill, Group& gro
 // Writes the labels of a search that has ended, and clears its tree.
 void ValueIterationGenerator::EndSearch(const CurrentFill& fill, SearchTree& tree) const {
   if (tree.empty()) return;
-  const Span span(Phase::kBackUp);
+  const Span span(Activity::kBackUp);
   if (labelled_) {
     if (config_.backup == Backup::kLhbl) tree.BackUpTree();
     if (config_.backup == Backup::kUbSoln) tree.BackUpSolution();

@@ -71,7 +71,7 @@ void WalkGenerator::FillRange(const FillRequest& request, RowRange range, DataBu
     actions.resize(states.size());
     Walk(prefixes, request, states, actions, first, out);
     if (exact_ != nullptr) PlaceAnchors(request, states, first);
-    const Span span(Phase::kWrite);
+    const Span span(Activity::kWrite);
     EncodeInputs(domain_, states, actions, out.column(kInputColumn).Slice(first, states.size()));
     if (exact_ != nullptr) WriteExact(states, first, out);
   });
@@ -89,7 +89,7 @@ void WalkGenerator::WriteExact(ConstRows states, std::size_t first, DataBuffer& 
 
 void WalkGenerator::Walk(Prefixes& prefixes, const FillRequest& request, Rows states,
                          std::span<Action> actions, std::size_t first, DataBuffer& out) const {
-  const Span span(Phase::kScramble);
+  const Span span(Activity::kScramble);
   const bool weighted = HasWeights(schema_);
   for (std::size_t i = 0; i < states.size(); ++i) {
     prefixes.Next();
@@ -103,7 +103,7 @@ void WalkGenerator::Walk(Prefixes& prefixes, const FillRequest& request, Rows st
 
 // Replaces the states of the rows that are anchors.
 void WalkGenerator::PlaceAnchors(const FillRequest& request, Rows states, std::size_t first) const {
-  const Span span(Phase::kScramble);
+  const Span span(Activity::kScramble);
   for (std::size_t i = 0; i < states.size(); ++i) {
     const std::int64_t row = request.first_row + static_cast<std::int64_t>(first + i);
     if (const std::optional<std::size_t> anchor = exact_->Anchor(request.update, row)) {

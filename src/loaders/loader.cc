@@ -60,7 +60,7 @@ void CopyNumbers(std::span<const std::uint32_t> picked, TransferSlot& slot) {
 
 // Copies the rows whose numbers are in `picked` to the slot's host memory.
 void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, TransferSlot& slot) {
-  const Span span(Phase::kGather);
+  const Span span(Activity::kGather);
   for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
     auto* to = reinterpret_cast<std::uint8_t*>(slot.host(c).data());
     CopyRows(rows.column(c), picked, {to, picked.size(), rows.column(c).row_size()});
@@ -180,12 +180,12 @@ class BufferLoader::Iterator final : public BatchIterator {
   }
 
   void AwaitRoom() {
-    const Span span(Phase::kWaitForRoom);
+    const Span span(Activity::kWaitForRoom);
     ring_.AwaitRoom(kCopy);
   }
 
   std::span<const std::uint32_t> NextRows() {
-    const Span span(Phase::kShuffle);
+    const Span span(Activity::kShuffle);
     if (!order_) order_.emplace(rows_.rows(), loader_.seed_, update_, loader_.rank_);
     return order_->Next(static_cast<std::size_t>(loader_.batch_size_));
   }
@@ -195,7 +195,7 @@ class BufferLoader::Iterator final : public BatchIterator {
     FaultPoint(Fault::kLoadBatch);
     TransferSlot& slot = SlotOf(ring_.Begin(kCopy));
     {
-      const Span span(Phase::kWaitForDevice);
+      const Span span(Activity::kWaitForDevice);
       slot.AwaitHost();
     }
     if (loader_.memory_ == Memory::kHost) {
@@ -203,7 +203,7 @@ class BufferLoader::Iterator final : public BatchIterator {
     } else {
       CopyNumbers(NextRows(), slot);
     }
-    const Span span(Phase::kHostToDevice);
+    const Span span(Activity::kHostToDevice);
     slot.EnqueueCopy();
     ring_.End(kCopy);
   }

@@ -73,7 +73,7 @@ ShardLoader::ShardLoader(Device& device, ShardSet set, int input_depth, const Co
 
 std::optional<Batch> ShardLoader::TakeRows(std::int64_t most, std::int64_t /*update*/) {
   if (!current_) TakeChunk();
-  const Span span(Phase::kGather);
+  const Span span(Activity::kGather);
   Batch batch = current_->rows.Take(most);
   position_.rows += batch.targets.size(0);
   if (current_->rows.left() == 0) {
@@ -126,7 +126,7 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
   const std::int64_t chunk = disk_order_.ChunkOf(step);
   slots_[slot]->AwaitHost();
   const Section section("chunk", chunk);
-  const Span span(Phase::kDiskLoad);
+  const Span span(Activity::kDiskLoad);
   FaultPoint(Fault::kReadShard);
   const Stopwatch watch;
   try {
@@ -157,16 +157,16 @@ void ShardLoader::Transfer(std::int64_t step, std::size_t slot) {
   const std::int64_t chunk = transfer_order_.ChunkOf(step);
   TransferSlot& memory = *slots_[slot];
   {
-    const Span span(Phase::kShuffle);
+    const Span span(Activity::kShuffle);
     auto* order = reinterpret_cast<std::int32_t*>(memory.host(kOrder).data());
     ShuffleRows({order, static_cast<std::size_t>(set_.spec().RowsOfChunk(chunk))}, seed_,
                 transfer_order_.EpochOf(step), chunk);
   }
   {
-    const Span span(Phase::kWaitForDevice);
+    const Span span(Activity::kWaitForDevice);
     memory.AwaitReleased();
   }
-  const Span span(Phase::kGpuTransfer);
+  const Span span(Activity::kGpuTransfer);
   FaultPoint(Fault::kTransferShard);
   const Stopwatch watch;
   memory.EnqueueCopy();

@@ -48,7 +48,7 @@ StreamLoader::StreamLoader(Device& device, const std::filesystem::path& folder,
 
 std::optional<Batch> StreamLoader::TakeRows(std::int64_t most, std::int64_t update) {
   if (!current_ && !BeginShard(update)) return std::nullopt;
-  const Span span(Phase::kGather);
+  const Span span(Activity::kGather);
   Batch batch = current_->Take(most);
   ledger_.Use(batch.targets.size(0), update);
   if (current_->left() == 0) {
@@ -67,7 +67,7 @@ bool StreamLoader::BeginShard(std::int64_t update) {
     if (!shard) return false;
     first_row = ledger_.Begin(shard->name, update);
   }
-  const Span span(Phase::kHostToDevice);
+  const Span span(Activity::kHostToDevice);
   const DataBuffer& rows = shard->rows;
   const auto column = [&](std::size_t index) {
     return ColumnTensor(rows, index, at::kCPU).to(device_, /*non_blocking=*/false, /*copy=*/true);

@@ -12,7 +12,7 @@ namespace tandem {
 /// of them in bf16. The number of the step and the learning rate are in the device's memory, so
 /// that a captured pass can be repeated.
 struct AdamPass {
-  static constexpr int kPhases = 1;
+  static constexpr int kStages = 1;
   static constexpr std::int64_t kPerThread = 32;
   static constexpr std::int64_t kThreads = kThreadRows * kThreadLanes;
 
@@ -30,7 +30,7 @@ struct AdamPass {
   static bool aligned() { return false; }
 
   template <int V>
-  TANDEM_PASS_INLINE void Run(int /*phase*/, PassThread thread, float* /*shared*/) const {
+  TANDEM_PASS_INLINE void Run(int /*stage*/, PassThread thread, float* /*shared*/) const {
     const auto correction1 = static_cast<float>(1 - pow(beta1, *steps));
     const auto correction2 = static_cast<float>(sqrt(1 - pow(beta2, *steps)));
     const float step_size = *rate / correction1;

@@ -26,7 +26,7 @@ at::Tensor AutogradStep::SetGradients(const at::Tensor& inputs, const at::Tensor
   at::Tensor mean;
   for (std::int64_t part = 0; part < parts_; ++part) {
     at::Tensor loss = LossOfPart(part, inputs, targets, weights);
-    const Span span(Phase::kBackward);
+    const Span span(Activity::kBackward);
     loss.backward();
     mean = part == 0 ? loss.detach() : mean + loss.detach();
     loss.reset();  // frees the autograd graph before the next part's forward pass
@@ -37,7 +37,7 @@ at::Tensor AutogradStep::SetGradients(const at::Tensor& inputs, const at::Tensor
 // The contribution of part `part` to the mean loss of the batch.
 at::Tensor AutogradStep::LossOfPart(std::int64_t part, const at::Tensor& inputs,
                                     const at::Tensor& targets, const at::Tensor& weights) {
-  const Span span(Phase::kForward);
+  const Span span(Activity::kForward);
   if (parts_ == 1) return Loss(inputs, targets, weights);
   const std::int64_t rows = targets.size(0) / parts_;
   const auto rows_of = [&](const at::Tensor& tensor) {

@@ -51,7 +51,7 @@ struct LayerGradients {
 /// needs the means over rows of the gradients that ColumnSums and FinishSums compute.
 template <class T>
 struct BackwardPass {
-  static constexpr int kPhases = 2;
+  static constexpr int kStages = 2;
 
   LayerGradients<T> layer;
   /// (width), with batch normalisation: the means of u's gradient and of its product with zhat
@@ -71,10 +71,10 @@ struct BackwardPass {
   }
 
   template <int V>
-  TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
+  TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
     if (layer.of.by_row()) {
-      RunByRow<V>(phase, thread, shared);
-    } else if (phase == 0) {
+      RunByRow<V>(stage, thread, shared);
+    } else if (stage == 0) {
       RunByColumn<V>(thread);
     }
   }
@@ -120,13 +120,13 @@ struct BackwardPass {
 
   // A row of threads has a row.
   template <int V>
-  TANDEM_PASS_INLINE void RunByRow(int phase, PassThread thread, float* shared) const {
+  TANDEM_PASS_INLINE void RunByRow(int stage, PassThread thread, float* shared) const {
     const LayerRows<T>& of = layer.of;
     const std::int64_t row = thread.block_x * kThreadRows + thread.row;
     if (row >= of.rows) return;
     float* sums = shared + thread.row * kThreadLanes;
     float* products = sums + kThreadRows * kThreadLanes;
-    if (phase == 0) {
+    if (stage == 0) {
       AddRow<V>(row, thread.lane, sums[thread.lane], products[thread.lane]);
       return;
     }
@@ -182,7 +182,7 @@ struct BackwardPass {
 /// block of rows.
 template <class T>
 struct ColumnSums {
-  static constexpr int kPhases = 2;
+  static constexpr int kStages = 2;
 
   LayerGradients<T> layer;
   const T* z_gradient;  ///< null: not added up
@@ -193,9 +193,9 @@ struct ColumnSums {
   bool aligned() const { return layer.aligned() && pass::IsAligned(z_gradient); }
 
   template <int V>
-  TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
+  TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
     const std::int64_t column = (thread.block_x * kThreadLanes + thread.lane) * V;
-    if (phase == 1) return WriteTotals<V, 3>(thread, shared, layer.of.width, column, partial);
+    if (stage == 1) return WriteTotals<V, 3>(thread, shared, layer.of.width, column, partial);
     float gradients[V] = {};
     float products[V] = {};
     float inputs[V] = {};
@@ -242,7 +242,7 @@ struct ColumnSums {
 /// FinishSums sets the gradients of a layer's shift, scale and bias from the sums of ColumnSums, or
 /// adds to them.
 struct FinishSums {
-  static constexpr int kPhases = 2;
+  static constexpr int kStages = 2;
 
   std::int64_t rows, width;
   const float* partial;
@@ -254,8 +254,8 @@ struct FinishSums {
   static bool aligned() { return false; }
 
   template <int V>
-  TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
-    if (phase == 0) return ShareTotals<3>(thread, partial, rows, width, shared);
+  TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
+    if (stage == 0) return ShareTotals<3>(thread, partial, rows, width, shared);
     const std::int64_t column = thread.block_x * kThreadLanes + thread.lane;
     if (thread.row != 0 || column >= width) return;
     float sums[3];

@@ -12,7 +12,7 @@ namespace tandem {
 /// first row is subtracted because the squares of numbers far from 0 would lose their digits.
 template <class T>
 struct BatchMoments {
-  static constexpr int kPhases = 2;
+  static constexpr int kStages = 2;
 
   std::int64_t rows, width;
   const T* z;
@@ -22,9 +22,9 @@ struct BatchMoments {
   bool aligned() const { return width % kPassVector == 0 && pass::IsAligned(z); }
 
   template <int V>
-  TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
+  TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
     const std::int64_t column = (thread.block_x * kThreadLanes + thread.lane) * V;
-    if (phase == 1) return WriteTotals<V, 2>(thread, shared, width, column, partial);
+    if (stage == 1) return WriteTotals<V, 2>(thread, shared, width, column, partial);
     float sums[V] = {};
     float squares[V] = {};
     if (column < width) {
@@ -52,7 +52,7 @@ struct BatchMoments {
 /// BatchMoments, and lets the running statistics follow as LibTorch does.
 template <class T>
 struct FinishBatchMoments {
-  static constexpr int kPhases = 2;
+  static constexpr int kStages = 2;
 
   std::int64_t rows, width;
   const T* z;
@@ -65,8 +65,8 @@ struct FinishBatchMoments {
   static bool aligned() { return false; }
 
   template <int V>
-  TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
-    if (phase == 0) return ShareTotals<2>(thread, partial, rows, width, shared);
+  TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
+    if (stage == 0) return ShareTotals<2>(thread, partial, rows, width, shared);
     const std::int64_t column = thread.block_x * kThreadLanes + thread.lane;
     if (thread.row != 0 || column >= width) return;
     const float sum = SharedTotal<1>(thread.lane, 0, 0, shared);

@@ -151,7 +151,7 @@ TANDEM_PASS_INLINE void SetOrAdd(float value, bool add, std::int64_t i, float* t
 // Sums over rows of a matrix are made in two passes, so that their order is always the same. In the
 // first, a block of threads adds up kRowsOfColumnBlock rows of its columns. In the second, a block
 // adds up the results. In both, each row of threads adds up a part and puts it into shared memory
-// (Share), and in the next phase the first row of threads adds up these parts (SharedTotal).
+// (Share), and in the next stage the first row of threads adds up these parts (SharedTotal).
 
 template <int V>
 TANDEM_PASS_INLINE void Share(PassThread thread, int sum, const float (&values)[V], float* shared) {

@@ -14,7 +14,7 @@ namespace tandem {
 /// it first computes the statistics of each row.
 template <class T>
 struct ForwardPass {
-  static constexpr int kPhases = 3;
+  static constexpr int kStages = 3;
 
   LayerRows<T> of;
   float *row_mean, *row_inverse;  ///< where statistics of rows go: of.mean and of.inverse
@@ -30,10 +30,10 @@ struct ForwardPass {
   bool aligned() const { return of.aligned() && pass::IsAligned(y) && pass::IsAligned(quantised); }
 
   template <int V>
-  TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
+  TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
     if (of.by_row()) {
-      RunByRow<V>(phase, thread, shared);
-    } else if (phase == 0) {
+      RunByRow<V>(stage, thread, shared);
+    } else if (stage == 0) {
       RunByColumn<V>(thread);
     }
   }
@@ -66,17 +66,17 @@ struct ForwardPass {
 
   // A row of threads has a row.
   template <int V>
-  TANDEM_PASS_INLINE void RunByRow(int phase, PassThread thread, float* shared) const {
+  TANDEM_PASS_INLINE void RunByRow(int stage, PassThread thread, float* shared) const {
     const std::int64_t row = thread.block_x * kThreadRows + thread.row;
     if (row >= of.rows) return;
     float* sums = shared + thread.row * kThreadLanes;
     float* squares = sums + kThreadRows * kThreadLanes;
-    if (phase == 0) {
+    if (stage == 0) {
       if (of.norm == Norm::kLayer) sums[thread.lane] = Sum<V>(row, thread.lane);
       return;
     }
     const float mean = of.norm == Norm::kLayer ? Total(sums) / static_cast<float>(of.width) : 0;
-    if (phase == 1) {
+    if (stage == 1) {
       squares[thread.lane] = Squares<V>(row, thread.lane, mean);
       return;
     }

@@ -34,7 +34,7 @@ class FusedStep final : public GradientStep {
 
   at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                           const at::Tensor& weights) override {
-    const Span span(Phase::kBackward);
+    const Span span(Activity::kBackward);
     const c10::NoGradGuard no_grad;
     CheckInputs(inputs, input_.depth, "training step");
     const std::int64_t rows = inputs.size(0) / parts_;

@@ -11,7 +11,7 @@ namespace tandem {
 /// `padding` features are always 0. Values of `depth` or more set none.
 template <class T>
 struct OneHotPass {
-  static constexpr int kPhases = 1;
+  static constexpr int kStages = 1;
 
   std::int64_t rows, positions, depth, padding;
   const std::uint8_t* values;  ///< (rows, positions)
@@ -22,7 +22,7 @@ struct OneHotPass {
   bool aligned() const { return width() % kPassVector == 0 && pass::IsAligned(features); }
 
   template <int V>
-  TANDEM_PASS_INLINE void Run(int /*phase*/, PassThread thread, float* /*shared*/) const {
+  TANDEM_PASS_INLINE void Run(int /*stage*/, PassThread thread, float* /*shared*/) const {
     const std::int64_t column = (thread.block_x * kThreadLanes + thread.lane) * V;
     if (column >= width()) return;
     int position[V];

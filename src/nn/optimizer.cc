@@ -30,7 +30,7 @@ namespace {
 // Scales the gradients so that their joint norm is at most `most`. The host never reads the norm,
 // because that would make it wait for the device.
 void ClipToNorm(const std::vector<at::Tensor>& gradients, double most) {
-  const Span span(Phase::kClipGradients);
+  const Span span(Activity::kClipGradients);
   const at::Tensor norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients)), 2);
   const at::Tensor scale = (most / norm).clamp_max(1.0);
   at::_foreach_mul_(gradients, scale);
@@ -218,7 +218,7 @@ bool Optimizer::uses_adam() const {
 void Optimizer::SetRate(double learning_rate) { rate_.fill_(learning_rate); }
 
 void Optimizer::RepeatStep() {
-  const Span span(Phase::kOptimizer);
+  const Span span(Activity::kOptimizer);
   const c10::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = TakeGradients();
   steps_.add_(1);
@@ -272,7 +272,8 @@ std::vector<at::Tensor> Optimizer::TakeGradients() const {
 }
 
 void Optimizer::Step(double learning_rate) {
-  const Span span(Phase::kOptimizer);  // declared first, so that it includes freeing the gradients
+  const Span span(
+      Activity::kOptimizer);  // declared first, so that it includes freeing the gradients
   const c10::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = TakeGradients();
   if (uses_adam()) steps_.add_(1);

@@ -10,7 +10,7 @@ namespace tandem {
 /// OutputPass multiplies the last hidden layer's results by the output layer's weights.
 template <class T>
 struct OutputPass {
-  static constexpr int kPhases = 2;
+  static constexpr int kStages = 2;
 
   std::int64_t rows, width, outputs;
   const T* x;           ///< (rows, width)
@@ -25,12 +25,12 @@ struct OutputPass {
 
   // A row of threads has a row and an output.
   template <int V>
-  TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
+  TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
     const std::int64_t row = thread.block_x * kThreadRows + thread.row;
     const std::int64_t output = thread.block_y;
     if (row >= rows) return;
     float* sums = shared + thread.row * kThreadLanes;
-    if (phase == 0) {
+    if (stage == 0) {
       sums[thread.lane] = Sum<V>(x + row * width, weight + output * width, thread.lane);
     } else if (thread.lane == 0) {
       float sum = bias[output];
@@ -57,7 +57,7 @@ struct OutputPass {
 /// OutputInputGradient sets the gradient of the last hidden layer's results.
 template <class T>
 struct OutputInputGradient {
-  static constexpr int kPhases = 1;
+  static constexpr int kStages = 1;
 
   std::int64_t rows, width, outputs;
   const float* y_gradient;  ///< (rows, outputs)
@@ -70,7 +70,7 @@ struct OutputInputGradient {
   }
 
   template <int V>
-  TANDEM_PASS_INLINE void Run(int /*phase*/, PassThread thread, float* /*shared*/) const {
+  TANDEM_PASS_INLINE void Run(int /*stage*/, PassThread thread, float* /*shared*/) const {
     const std::int64_t column = (thread.block_x * kThreadLanes + thread.lane) * V;
     if (column >= width) return;
     const std::int64_t begin = thread.block_y * kRowsOfColumnBlock + thread.row;
@@ -91,7 +91,7 @@ struct OutputInputGradient {
 /// OutputWeightSums adds up the gradients of the output layer's weights over each block of rows.
 template <class T>
 struct OutputWeightSums {
-  static constexpr int kPhases = 2;
+  static constexpr int kStages = 2;
 
   std::int64_t rows, width, outputs;
   const T* x;               ///< (rows, width)
@@ -105,10 +105,10 @@ struct OutputWeightSums {
   bool aligned() const { return width % kPassVector == 0 && pass::IsAligned(x); }
 
   template <int V>
-  TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
+  TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
     const std::int64_t output = thread.block_x % outputs;
     const std::int64_t column = (thread.block_x / outputs * kThreadLanes + thread.lane) * V;
-    if (phase == 1) {
+    if (stage == 1) {
       const std::int64_t first_sum = thread.block_y * (outputs - 1) + output;
       return WriteTotals<V, 1>(thread, shared, width, column, partial + first_sum * width);
     }
@@ -131,7 +131,7 @@ struct OutputWeightSums {
 /// FinishOutputWeights sets the gradients of the output layer's weights from the sums of
 /// OutputWeightSums, or adds to them.
 struct FinishOutputWeights {
-  static constexpr int kPhases = 2;
+  static constexpr int kStages = 2;
 
   std::int64_t rows, weights;  ///< outputs * width
   const float* partial;
@@ -142,8 +142,8 @@ struct FinishOutputWeights {
   static bool aligned() { return false; }
 
   template <int V>
-  TANDEM_PASS_INLINE void Run(int phase, PassThread thread, float* shared) const {
-    if (phase == 0) return ShareTotals<1>(thread, partial, rows, weights, shared);
+  TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
+    if (stage == 0) return ShareTotals<1>(thread, partial, rows, weights, shared);
     const std::int64_t i = thread.block_x * kThreadLanes + thread.lane;
     if (thread.row != 0 || i >= weights) return;
     pass::SetOrAdd(SharedTotal<1>(thread.lane, 0, 0, shared), add, i, gradients);

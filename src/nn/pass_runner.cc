@@ -10,10 +10,10 @@ namespace {
 template <int V, class Pass>
 void RunBlock(const Pass& pass, std::int64_t x, std::int64_t y) {
   std::array<float, kPassSharedFloats> shared{};
-  for (int phase = 0; phase < Pass::kPhases; ++phase) {
+  for (int stage = 0; stage < Pass::kStages; ++stage) {
     for (int row = 0; row < kThreadRows; ++row) {
       for (int lane = 0; lane < kThreadLanes; ++lane) {
-        pass.template Run<V>(phase, {.block_x = x, .block_y = y, .row = row, .lane = lane},
+        pass.template Run<V>(stage, {.block_x = x, .block_y = y, .row = row, .lane = lane},
                              shared.data());
       }
     }

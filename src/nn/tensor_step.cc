@@ -78,7 +78,7 @@ class ResNetTensorStep final : public TensorStep {
 
   at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                           const at::Tensor& weights) override {
-    const Span span(Phase::kBackward);
+    const Span span(Activity::kBackward);
     const c10::NoGradGuard no_grad;
     Take(inputs, targets, weights);
     parameters_.SetCopiesIfOld();
@@ -89,7 +89,7 @@ class ResNetTensorStep final : public TensorStep {
 
   at::Tensor Step(const at::Tensor& inputs, const at::Tensor& targets, const at::Tensor& weights,
                   const Update& update) override {
-    const Span span(Phase::kBackward);
+    const Span span(Activity::kBackward);
     const c10::NoGradGuard no_grad;
     Take(inputs, targets, weights);
     parameters_.SetCopiesIfOld();

@@ -34,7 +34,7 @@ GeneratorThread::~GeneratorThread() {
 }
 
 void GeneratorThread::Start(std::int64_t update, std::optional<std::int64_t> longest_scramble) {
-  const Span span(Phase::kGenerate);
+  const Span span(Activity::kGenerate);
   const FillRequest request{.update = update,
                             .first_row = first_row_,
                             .rows = rows_,
@@ -50,19 +50,19 @@ void GeneratorThread::Start(std::int64_t update, std::optional<std::int64_t> lon
 }
 
 GeneratorThread::Filled GeneratorThread::Wait() {
-  const Span span(Phase::kWaitForRows);
+  const Span span(Activity::kWaitForRows);
   DoubleBuffer::ReadSlot slot = buffers_.AcquireRead();
   return {.slot = std::move(slot), .stats = last_fill_};
 }
 
 DoubleBuffer::WriteSlot GeneratorThread::AcquireWrite() {
-  const Span span(Phase::kWaitForFreeSlot);
+  const Span span(Activity::kWaitForFreeSlot);
   return buffers_.AcquireWrite();
 }
 
 void GeneratorThread::Fill(const FillRequest& request) {
   const Section section("fill", request.update);
-  const Span span(Phase::kGenerate);
+  const Span span(Activity::kGenerate);
   DoubleBuffer::WriteSlot slot = AcquireWrite();
   FillStats stats{.began = Stopwatch::Clock::now(),
                   .wait_s = idle_.Seconds(),
@@ -75,14 +75,14 @@ void GeneratorThread::Fill(const FillRequest& request) {
       CheckTargets(slot.rows(), fmt::format("the rows of update {}", request.update));
     }
   } catch (...) {
-    // Close with the real reason before the unpublished slot closes the pair with a general one.
+    // Close with the real reason before the uncommitted slot closes the pair with a general one.
     buffers_.Close(std::current_exception());
     return;
   }
   last_fill_ = stats;
   idle_ = Stopwatch();
   StartArrow(kRowsArrow, request.update);
-  slot.Publish();
+  slot.Commit();
 }
 
 }  // namespace tandem

@@ -74,7 +74,7 @@ class GeneratorThread {
   DoubleBuffer buffers_;
 
   // Needs no lock, because the hand-over of the buffer orders the accesses: the generator thread
-  // writes it before it publishes a buffer, Wait reads it after it has acquired that buffer, and
+  // writes it before it commits a buffer, Wait reads it after it has acquired that buffer, and
   // the generator thread does not write it again before the next Start.
   FillStats last_fill_;
   Stopwatch idle_;  // used by the generator thread only

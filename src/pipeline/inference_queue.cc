@@ -6,7 +6,7 @@
 namespace tandem {
 
 void InferenceQueue::Evaluate(ConstRows inputs, std::span<float> values) {
-  const Span span(Phase::kWaitForInference);
+  const Span span(Activity::kWaitForInference);
   messages_.Push(Request{.inputs = inputs, .values = values});
   if (const std::exception_ptr error = results_.Pop()) std::rethrow_exception(error);
 }
@@ -25,7 +25,7 @@ void InferenceQueue::Serve() {
 }
 
 void InferenceQueue::ServeUntilFillEnds() {
-  const Span span(Phase::kWaitForRows);
+  const Span span(Activity::kWaitForRows);
   for (++fills_awaited_; fills_ended_ < fills_awaited_;) Handle(messages_.Pop());
 }
 
@@ -37,7 +37,7 @@ void InferenceQueue::Handle(const Message& message) {
   std::exception_ptr error;
   try {
     const ScopedTimer timer(seconds_);
-    const Span span(Phase::kServe);
+    const Span span(Activity::kServe);
     network_.Evaluate(message->inputs, message->values);
   } catch (...) {
     error = std::current_exception();

@@ -90,7 +90,7 @@ class Pipeline::Modes {
       p_.parts_.queue->Serve();
     } while (labelling.Step());
     {
-      const Span span(Phase::kBackUp);
+      const Span span(Activity::kBackUp);
       CheckTargets(*labelled_, fmt::format("the sample of update {}", record.update));
     }
     record.label_s = watch.Seconds();
@@ -178,7 +178,7 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record) {
     rows = &parts_.replay->Sample();
   }
   if (rows != nullptr) {
-    const Span span(Phase::kReport);
+    const Span span(Activity::kReport);
     record.labels = LabelStatsOf(*rows);
   }
   const Section section("train", record.update);

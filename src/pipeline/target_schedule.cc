@@ -8,7 +8,7 @@ void TargetNetworkSchedule::Offer(std::int64_t updates) {
   if (updates > 0 && !RefreshIsDue(updates)) return;
   if (needs_network_) trainer_.RefreshTarget();
   if (publisher_ != nullptr) publisher_->Publish(updates);
-  state_.published = updates;
+  state_.refreshed = updates;
   state_.rate_at_refresh = state_.solve_rate;
 }
 

@@ -22,7 +22,7 @@ class WeightsPublisher {
 /// TargetState is the part of a run's state that concerns the target network's refreshes.
 struct TargetState {
   std::int64_t offered = 0;    ///< completed updates when a refresh was last possible
-  std::int64_t published = 0;  ///< completed updates when the network was last copied
+  std::int64_t refreshed = 0;  ///< completed updates when the network was last copied
   double last_loss = 0;        ///< mean loss of the latest update
   double solve_rate = 0;       ///< in the latest validation that was due
   double rate_at_refresh = 0;  ///< solve_rate when the network was last copied
@@ -75,7 +75,7 @@ class TargetNetworkSchedule {
     return needs_network_ ? update - labelled_by_[update % 2].offered : 0;
   }
   std::int64_t AgeOf(std::int64_t update) const {
-    return needs_network_ ? update - labelled_by_[update % 2].published : 0;
+    return needs_network_ ? update - labelled_by_[update % 2].refreshed : 0;
   }
 
   const TargetState& state() const { return state_; }

@@ -51,7 +51,7 @@ void GradientReducer::Allocate(const std::vector<at::Tensor>& parameters) {
 }
 
 void GradientReducer::CopyGradients(const std::vector<at::Tensor>& parameters) {
-  const Span span(Phase::kReduce);
+  const Span span(Activity::kReduce);
   if (!flat_.defined()) Allocate(parameters);
   std::vector<at::Tensor> gradients;
   gradients.reserve(parameters.size());
@@ -71,7 +71,7 @@ at::Tensor GradientReducer::Reduce(const at::Tensor& loss, const at::Tensor& wei
   // One rank has nothing to weigh, and a product and a quotient would change the last bits.
   const bool weighs = ranks_.size() > 1;
   {
-    const Span span(Phase::kReduce);
+    const Span span(Activity::kReduce);
     extras[kLoss].copy_(loss);
     if (weighs && weights.defined()) {
       extras[kWeight].copy_(weights.sum());
@@ -84,7 +84,7 @@ at::Tensor GradientReducer::Reduce(const at::Tensor& loss, const at::Tensor& wei
     if (stop_.time_is_up()) extras[kTimeVote].fill_(1);
   }
   ranks_.Sum(flat_);
-  const Span span(Phase::kReduce);
+  const Span span(Activity::kReduce);
   // If all outputs of all ranks are masked, the loss and the gradients are 0 and not 0 / 0.
   if (weighs) means.div_(extras[kWeight].clamp_min(1e-30));
   votes_->EnqueueCopy(extras.narrow(0, kStopVote, kVotes));
@@ -95,7 +95,7 @@ at::Tensor GradientReducer::Reduce(const at::Tensor& loss, const at::Tensor& wei
 void GradientReducer::DecideStop() {
   if (!undecided_) return;
   undecided_ = false;
-  const Span span(Phase::kWaitForDevice);
+  const Span span(Activity::kWaitForDevice);
   const std::span<const std::byte> bytes = votes_->Await();
   std::array<float, kVotes> votes = {};
   std::memcpy(votes.data(), bytes.data(), sizeof(votes));

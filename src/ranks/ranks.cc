@@ -70,7 +70,7 @@ template <class Begin>
 void Ranks::Exchange(const Begin& begin) {
   // NCCL's group, which was aborted then, would throw an error that names no rank.
   if (membership_.has_lost()) FailBecause("no exchange is possible");
-  const Span span(Phase::kWaitForRanks);
+  const Span span(Activity::kWaitForRanks);
   const ScopedTimer timer(wait_s_);
   const c10::intrusive_ptr<c10d::Work> work = begin();
   const auto future = work->getFuture();

@@ -78,7 +78,7 @@ class TensorGenerator : public Generator {
   template <class LengthOf>
   at::Tensor DrawWalks(std::int64_t update, std::int64_t first, std::int64_t walks,
                        std::int64_t longest, const LengthOf& length_of) {
-    const Span span(Phase::kScramble);
+    const Span span(Activity::kScramble);
     const at::Tensor actions = at::empty({longest, walks}, at::TensorOptions().dtype(at::kInt));
     auto* const data = actions.mutable_data_ptr<std::int32_t>();
     arena_.execute([&] {
@@ -108,7 +108,7 @@ class TensorGenerator : public Generator {
 
   // Does what CheckTargets does, and waits until all rows are there.
   static void Check(const at::Tensor& targets, std::int64_t update) {
-    const Span span(Phase::kWaitForDevice);
+    const Span span(Activity::kWaitForDevice);
     const at::Tensor valid = targets.isfinite().logical_and(targets >= 0).all(1);
     if (valid.all().item<bool>()) return;
     const auto row = valid.logical_not().nonzero()[0].item<std::int64_t>();
@@ -162,7 +162,7 @@ class TensorWalkLength final : public TensorGenerator {
         at::Tensor part = to.narrow(0, begin - request.first_row, rows);
         at::index_select_out(part, from.view({walks * length, to.size(1)}), 0, places);
       };
-      const Span span(Phase::kWrite);
+      const Span span(Activity::kWrite);
       copy(chunk_inputs, inputs);
       copy(chunk_targets, targets);
     }
@@ -184,7 +184,7 @@ class TensorWalkLength final : public TensorGenerator {
   // Writes every prefix of the walks. Costs are added in the order in which a RandomWalk adds them,
   // so that they are rounded in the same way.
   void Walk(const at::Tensor& actions, const at::Tensor& inputs, const at::Tensor& costs) const {
-    const Span span(Phase::kScramble);
+    const Span span(Activity::kScramble);
     at::Tensor states = puzzle().Goals(actions.size(1));
     at::Tensor cost_back = at::zeros({actions.size(1)}, costs.options());
     for (std::int64_t step = 0; step < actions.size(0); ++step) {
@@ -227,7 +227,7 @@ class TensorValueIteration final : public TensorGenerator {
       at::Tensor states = puzzle().Goals(rows);
       at::Tensor bounds = at::zeros({rows}, targets.options());
       {
-        const Span span(Phase::kScramble);
+        const Span span(Activity::kScramble);
         for (std::int64_t step = 0; step < longest; ++step) {
           states = puzzle().Apply(states, actions[step]);
           bounds = bounds + puzzle().UndoCosts().index_select(0, actions[step]);
@@ -242,15 +242,15 @@ class TensorValueIteration final : public TensorGenerator {
   at::Tensor BackUp(const at::Tensor& states, const at::Tensor& bounds) {
     at::Tensor children;
     {
-      const Span span(Phase::kExpand);
+      const Span span(Activity::kExpand);
       children = puzzle().Expand(states);
     }
     at::Tensor estimates;
     {
-      const Span span(Phase::kEvaluate);
+      const Span span(Activity::kEvaluate);
       estimates = network_.EstimateBatches(puzzle().Encode(children));
     }
-    const Span span(Phase::kBackUp);
+    const Span span(Activity::kBackUp);
     const std::int64_t actions = puzzle().num_actions();
     const at::Tensor rest = estimates.clamp_min(0).masked_fill(puzzle().IsGoal(children), 0);
     const at::Tensor costs = puzzle().ActionCosts().narrow(0, 0, actions);

@@ -22,7 +22,7 @@ double CoresUsed(const TimeReport& report) {
 std::string AdviceForSharedCores(const TimeReport& report, const Config& c, std::int64_t cores) {
   constexpr double kFewCores = 0.8;  // share of the main thread's work
   constexpr double kAllCores = 0.9;
-  const double work = report.train_critical_s - report.threads.main[Phase::kWaitForBatch];
+  const double work = report.train_critical_s - report.threads.main[Activity::kWaitForBatch];
   const bool measured = c.device == "cpu" && report.main_core_s > 0 && work > 0;
   if (!measured || report.main_core_s > kFewCores * work) return "";
   const double used = CoresUsed(report);
@@ -49,7 +49,7 @@ std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::
   if (std::string advice = AdviceForSharedCores(report, c, cores); !advice.empty()) {
     return advice;
   }
-  if (times.generator[Phase::kEvaluate] > 0.5 * times.generator.Work()) {
+  if (times.generator[Activity::kEvaluate] > 0.5 * times.generator.Work()) {
     if (c.device == "cpu" && *c.inference.threads < cores && HasIdleCore(report, cores)) {
       return fmt::format("raise inference.threads (now {}, of {} cores)", *c.inference.threads,
                          cores);
@@ -81,13 +81,13 @@ std::string SmallerNetwork(const NetworkConfig& network) {
 
 // Whether the GPU always had work: batches were copied, and then waited for those before them.
 bool GpuWasFull(const TimeReport& report, const Config& c) {
-  const double waited = report.threads.prefetch[Phase::kWaitForDevice];
+  const double waited = report.threads.prefetch[Activity::kWaitForDevice];
   return c.device != "cpu" && waited > 0.5 * report.train_critical_s;
 }
 
 // Whether generation needs the GPU that trains for much of its time.
 bool SharesGpu(const TimeReport& report, const Config& c) {
-  const double evaluated = report.threads.generator[Phase::kEvaluate];
+  const double evaluated = report.threads.generator[Activity::kEvaluate];
   return c.device != "cpu" && evaluated > 0.2 * report.generate_critical_s;
 }
 
@@ -104,10 +104,10 @@ std::string AdviceForFullGpu(const TimeReport& report, const Config& c) {
 std::string AdviceForTraining(const TimeReport& report, const Config& c, std::int64_t cores) {
   if (GpuWasFull(report, c)) return AdviceForFullGpu(report, c);
   const ThreadTimes& times = report.threads;
-  const PhaseTimes& main = times.main;
-  const PhaseTimes& prefetch = times.prefetch;
-  const bool ring_was_full = prefetch[Phase::kWaitForRoom] > 0.5 * prefetch.wall_s;
-  if (main[Phase::kWaitForBatch] > 0.1 * main.Work() && !ring_was_full) {
+  const ActivityTimes& main = times.main;
+  const ActivityTimes& prefetch = times.prefetch;
+  const bool ring_was_full = prefetch[Activity::kWaitForRoom] > 0.5 * prefetch.wall_s;
+  if (main[Activity::kWaitForBatch] > 0.1 * main.Work() && !ring_was_full) {
     return fmt::format("it waits for batches: raise prefetch.depth (now {})", c.prefetch.depth);
   }
   if (std::string advice = AdviceForSharedCores(report, c, cores); !advice.empty()) {
@@ -116,7 +116,7 @@ std::string AdviceForTraining(const TimeReport& report, const Config& c, std::in
   if (c.device == "cpu" && *c.train.threads < cores && HasIdleCore(report, cores)) {
     return fmt::format("raise train.threads (now {}, of {} cores)", *c.train.threads, cores);
   }
-  if (main[Phase::kValidation] + main[Phase::kCheckpoint] > 0.2 * main.Work()) {
+  if (main[Activity::kValidation] + main[Activity::kCheckpoint] > 0.2 * main.Work()) {
     return fmt::format(
         "validation and checkpoints take much of it: lower validation.states (now {}), or raise "
         "validation.every_updates (now {}) or checkpoint.every_updates (now {})",
@@ -141,12 +141,12 @@ std::string DescribeReading(const ThreadTimes& times) {
         "handing over chunks is the bottleneck: training waited {} for them, although neither the "
         "disk nor copies were busy; generate shards with more rows per chunk (`tandem generate "
         "--chunk-rows`), or raise data.cpu_prefetch and data.gpu_prefetch",
-        HumanSeconds(times.main[Phase::kGpuQueueWait]));
+        HumanSeconds(times.main[Activity::kGpuQueueWait]));
   }
   return fmt::format(
       "{} is the bottleneck: training waited {} for chunks of shards; {}",
       disk ? "reading shards" : "copying to the device",
-      HumanSeconds(times.main[Phase::kGpuQueueWait]),
+      HumanSeconds(times.main[Activity::kGpuQueueWait]),
       disk ? "move data.path to a faster disk, or raise data.live_share"
            : "set prefetch.pin_memory and prefetch.copy_stream to true, or raise data.live_share");
 }
@@ -160,18 +160,18 @@ std::string Ideal(double ideal, double measured) {
 
 std::string DescribeBottleneck(const TimeReport& report, const Config& config, std::int64_t cores) {
   if (report.train_critical_s == 0) return "nothing was trained";
-  if (report.threads.main[Phase::kGpuQueueWait] > kNegligible * report.wall_s) {
+  if (report.threads.main[Activity::kGpuQueueWait] > kNegligible * report.wall_s) {
     if (config.streams()) {
       return fmt::format(
           "generating is the bottleneck: training waited {} for rows of other processes; start "
           "more of `tandem generate --follow`, or raise data.live_share (now {})",
-          HumanSeconds(report.threads.main[Phase::kGpuQueueWait]), config.data.live_share);
+          HumanSeconds(report.threads.main[Activity::kGpuQueueWait]), config.data.live_share);
     }
     return DescribeReading(report.threads);
   }
   if (config.live_rows_of(0) == 0) {
     return fmt::format("training is the bottleneck: it waited {} for chunks of shards; {}",
-                       HumanSeconds(report.threads.main[Phase::kGpuQueueWait]),
+                       HumanSeconds(report.threads.main[Activity::kGpuQueueWait]),
                        AdviceForTraining(report, config, cores));
   }
   const double generate = report.generate_critical_s;

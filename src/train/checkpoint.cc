@@ -102,7 +102,7 @@ TensorDict ToDict(const RunCounters& c) {
 TensorDict ToDict(const TargetState& target) {
   TensorDict dict = MakeTensorDict();
   dict.insert("offered", target.offered);
-  dict.insert("published", target.published);
+  dict.insert("published", target.refreshed);
   dict.insert("last_loss", target.last_loss);
   dict.insert("solve_rate", target.solve_rate);
   dict.insert("rate_at_refresh", target.rate_at_refresh);
@@ -343,7 +343,7 @@ PipelineState Checkpoint::Pipeline() const {
   const Entries target = state.Dict("target");
   const auto rate = [&](const char* name) { return target.Has(name) ? target.Real(name) : 0; };
   PipelineState pipeline{.target = {.offered = target.Count("offered"),
-                                    .published = target.Count("published"),
+                                    .refreshed = target.Count("published"),
                                     .last_loss = target.Real("last_loss"),
                                     .solve_rate = rate("solve_rate"),
                                     .rate_at_refresh = rate("rate_at_refresh")}};

@@ -46,7 +46,7 @@ std::size_t MaxThreads(const Config& config) {
 PipelineState PipelineStateAfter(const RunState& ended) {
   const double solve_rate = ended.pipeline.target.solve_rate;
   return {.target = {.offered = ended.counters.updates,
-                     .published = ended.counters.updates,
+                     .refreshed = ended.counters.updates,
                      .last_loss = 0,
                      .solve_rate = solve_rate,
                      .rate_at_refresh = solve_rate},
@@ -145,7 +145,7 @@ Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Devic
     const Network& labels = config.train.labels_with_average() ? trainer.average()->net() : *net;
     publisher = std::make_unique<StreamPublisher>(folder, run, domain->spec().identity(), labels,
                                                   *device, *stream, interrupter, start.update,
-                                                  start.pipeline.target.published);
+                                                  start.pipeline.target.refreshed);
     parts.publisher = publisher.get();
   }
   batch_size = config.batch_size_of(start.update);

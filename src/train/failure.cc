@@ -15,60 +15,62 @@
 namespace tandem {
 namespace {
 
-// What the main thread does in a phase. A failure of another thread arrives where the main thread
-// waits for its work.
-std::string_view StageOf(Phase phase) {
-  switch (phase) {
-    case Phase::kGenerate:
-    case Phase::kWaitForRows:
-    case Phase::kServe:
+// What the main thread does in an activity. A failure of another thread arrives where the main
+// thread waits for its work.
+std::string_view StageOf(Activity activity) {
+  switch (activity) {
+    case Activity::kGenerate:
+    case Activity::kWaitForRows:
+    case Activity::kServe:
       return "generating rows";
-    case Phase::kScramble:
-    case Phase::kExpand:
-    case Phase::kEvaluate:
-    case Phase::kBackUp:
-    case Phase::kWrite:
-    case Phase::kWaitForWorkers:
-    case Phase::kWaitForInference:
-    case Phase::kWaitForFreeSlot:
+    case Activity::kScramble:
+    case Activity::kExpand:
+    case Activity::kEvaluate:
+    case Activity::kBackUp:
+    case Activity::kWrite:
+    case Activity::kWaitForWorkers:
+    case Activity::kWaitForInference:
+    case Activity::kWaitForFreeSlot:
       return "evaluating states";
-    case Phase::kShuffle:
-    case Phase::kGather:
-    case Phase::kHostToDevice:
-    case Phase::kWaitForRoom:
-    case Phase::kWaitForBatch:
+    case Activity::kShuffle:
+    case Activity::kGather:
+    case Activity::kHostToDevice:
+    case Activity::kWaitForRoom:
+    case Activity::kWaitForBatch:
       return "making batches";
-    case Phase::kDiskLoad:
-    case Phase::kWaitForChunk:
-    case Phase::kGpuTransfer:
-    case Phase::kGpuQueueWait:
+    case Activity::kDiskLoad:
+    case Activity::kWaitForChunk:
+    case Activity::kGpuTransfer:
+    case Activity::kGpuQueueWait:
       return "reading shards";
-    case Phase::kReplay:
+    case Activity::kReplay:
       return "drawing from replay";
-    case Phase::kForward:
-    case Phase::kBackward:
-    case Phase::kClipGradients:
-    case Phase::kOptimizer:
-    case Phase::kWaitForDevice:
-    case Phase::kReduce:
+    case Activity::kForward:
+    case Activity::kBackward:
+    case Activity::kClipGradients:
+    case Activity::kOptimizer:
+    case Activity::kWaitForDevice:
+    case Activity::kReduce:
       return "training";
-    case Phase::kWaitForRanks:
+    case Activity::kWaitForRanks:
       return "waiting for the other ranks";
-    case Phase::kPublish:
+    case Activity::kRefreshTarget:
       return "refreshing the target network";
-    case Phase::kKeepState:
+    case Activity::kPublish:
+      return "publishing the weights";
+    case Activity::kKeepState:
       return "copying the state";
-    case Phase::kValidation:
+    case Activity::kValidation:
       return "validation";
-    case Phase::kCheckpoint:
+    case Activity::kCheckpoint:
       return "writing a checkpoint";
-    case Phase::kReport:
+    case Activity::kReport:
       return "writing metrics";
-    case Phase::kSetUp:
+    case Activity::kSetUp:
       return "setting up";
-    case Phase::kUnnamed:
-    case Phase::kIdle:
-    case Phase::kCount:
+    case Activity::kUnnamed:
+    case Activity::kIdle:
+    case Activity::kCount:
       break;
   }
   return "";
@@ -76,8 +78,8 @@ std::string_view StageOf(Phase phase) {
 
 }  // namespace
 
-void ThrowWithStage(std::int64_t update, Phase phase) {
-  const std::string_view stage = StageOf(phase);
+void ThrowWithStage(std::int64_t update, Activity activity) {
+  const std::string_view stage = StageOf(activity);
   const auto with_stage = [&](std::string_view cause) {
     return fmt::format("update {}{}{}: {}", update, stage.empty() ? "" : ", ", stage, cause);
   };

@@ -22,44 +22,45 @@
 namespace tandem {
 namespace {
 
-nlohmann::ordered_json PhasesOf(const PhaseTimes& times) {
+nlohmann::ordered_json ActivitiesOf(const ActivityTimes& times) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (std::size_t i = 0; i < kNumPhases; ++i) {
-    const auto phase = static_cast<Phase>(i);
-    const double seconds = RoundedSeconds(times[phase]);
-    if (phase != Phase::kUnnamed && seconds > 0) json[std::string(PhaseName(phase))] = seconds;
+  for (std::size_t i = 0; i < kNumActivities; ++i) {
+    const auto activity = static_cast<Activity>(i);
+    const double seconds = RoundedSeconds(times[activity]);
+    if (activity != Activity::kUnnamed && seconds > 0)
+      json[std::string(ActivityName(activity))] = seconds;
   }
   return json;
 }
 
-nlohmann::ordered_json ToJson(const PhaseTimes& times) {
+nlohmann::ordered_json ToJson(const ActivityTimes& times) {
   nlohmann::ordered_json json = {{"wall_s", RoundedSeconds(times.wall_s)}};
   if (times.synchronize_s > 0) json["synchronize_s"] = RoundedSeconds(times.synchronize_s);
-  json["phases"] = PhasesOf(times);
+  json["activities"] = ActivitiesOf(times);
   return json;
 }
 
-void AddFlat(std::string_view thread, const PhaseTimes& times, nlohmann::ordered_json& json) {
+void AddFlat(std::string_view thread, const ActivityTimes& times, nlohmann::ordered_json& json) {
   constexpr double kLeastShare = 0.01;
-  for (std::size_t i = 0; i < kNumPhases; ++i) {
-    const auto phase = static_cast<Phase>(i);
-    const double seconds = std::round(times[phase] * 1e3) / 1e3;
-    const bool is_reported = phase != Phase::kUnnamed && phase != Phase::kIdle;
+  for (std::size_t i = 0; i < kNumActivities; ++i) {
+    const auto activity = static_cast<Activity>(i);
+    const double seconds = std::round(times[activity] * 1e3) / 1e3;
+    const bool is_reported = activity != Activity::kUnnamed && activity != Activity::kIdle;
     if (!is_reported || seconds == 0 || seconds < kLeastShare * times.wall_s) continue;
-    json[fmt::format("{}_{}_s", thread, PhaseName(phase))] = seconds;
+    json[fmt::format("{}_{}_s", thread, ActivityName(activity))] = seconds;
   }
 }
 
 // Returns the time that the main thread did not wait for rows. Waits for the prefetch thread and
 // the device count as training.
-double TrainingIn(const PhaseTimes& main) {
-  return main.Sum() - main[Phase::kIdle] - main[Phase::kWaitForRows];
+double TrainingIn(const ActivityTimes& main) {
+  return main.Sum() - main[Activity::kIdle] - main[Activity::kWaitForRows];
 }
 
 // Returns the time that generation worked. The generator thread's waits for workers count as work.
-double GeneratingIn(const PhaseTimes& generator) {
-  return generator.Sum() - generator[Phase::kIdle] - generator[Phase::kWaitForFreeSlot] -
-         generator[Phase::kWaitForInference];
+double GeneratingIn(const ActivityTimes& generator) {
+  return generator.Sum() - generator[Activity::kIdle] - generator[Activity::kWaitForFreeSlot] -
+         generator[Activity::kWaitForInference];
 }
 
 constexpr const char* kMainThread = "main";
@@ -67,7 +68,7 @@ constexpr const char* kMainThread = "main";
 // The threads of a run, by name. A new kind of thread needs an entry here.
 struct NamedThread {
   std::string_view name;
-  PhaseTimes ThreadTimes::*times;
+  ActivityTimes ThreadTimes::*times;
   bool always_reported = false;  // even if the run did not start it
   bool in_metrics = true;
 };
@@ -88,7 +89,7 @@ ThreadTimes Difference(ThreadTimes times, const ThreadTimes& earlier) {
   return times;
 }
 
-PhaseTimes& TimesOf(const std::string& name, ThreadTimes& all) {
+ActivityTimes& TimesOf(const std::string& name, ThreadTimes& all) {
   const auto* const found = std::ranges::find(kThreads, name, &NamedThread::name);
   if (found != kThreads.end()) return all.*found->times;
   throw Error(fmt::format("the thread '{}' has no entry in ThreadTimes", name));
@@ -103,20 +104,20 @@ double CoreSeconds(clockid_t clock) {
 // Phases below this share of the time are not reported.
 constexpr double kNegligible = 0.02;
 
-std::string DescribeThread(std::string_view name, const PhaseTimes& times) {
+std::string DescribeThread(std::string_view name, const ActivityTimes& times) {
   std::vector<std::pair<double, std::string_view>> shares;
-  for (std::size_t i = 0; i < kNumPhases; ++i) {
-    const auto phase = static_cast<Phase>(i);
-    const double share = times[phase] / times.wall_s;
-    if (phase != Phase::kUnnamed && share >= kNegligible) {
-      shares.emplace_back(share, PhaseName(phase));
+  for (std::size_t i = 0; i < kNumActivities; ++i) {
+    const auto activity = static_cast<Activity>(i);
+    const double share = times[activity] / times.wall_s;
+    if (activity != Activity::kUnnamed && share >= kNegligible) {
+      shares.emplace_back(share, ActivityName(activity));
     }
   }
   std::ranges::sort(shares, std::greater());
   std::vector<std::string> parts;
   parts.reserve(shares.size());
-  for (const auto& [share, phase] : shares) {
-    parts.push_back(fmt::format("{} {:.0f} %", phase, 100 * share));
+  for (const auto& [share, activity] : shares) {
+    parts.push_back(fmt::format("{} {:.0f} %", activity, 100 * share));
   }
   return fmt::format("{:<10} {}", name, fmt::join(parts, ", "));
 }
@@ -126,7 +127,7 @@ std::string DescribeThread(std::string_view name, const PhaseTimes& times) {
 nlohmann::ordered_json ToJson(const ThreadTimes& times) {
   nlohmann::ordered_json json;
   for (const NamedThread& thread : kThreads) {
-    const PhaseTimes& of_thread = times.*thread.times;
+    const ActivityTimes& of_thread = times.*thread.times;
     if (thread.always_reported || of_thread.wall_s > 0) {
       json[std::string(thread.name)] = ToJson(of_thread);
     }
@@ -134,7 +135,7 @@ nlohmann::ordered_json ToJson(const ThreadTimes& times) {
   json["workers"] = {{"count", times.worker_count},
                      {"wall_s", RoundedSeconds(times.workers.wall_s)},
                      {"busy_s", RoundedSeconds(times.workers.Work())},
-                     {"phases", PhasesOf(times.workers)}};
+                     {"activities", ActivitiesOf(times.workers)}};
   return json;
 }
 
@@ -150,7 +151,7 @@ nlohmann::ordered_json FlatJson(const ThreadTimes& times) {
 std::vector<std::string> DescribeTimes(const ThreadTimes& times) {
   std::vector<std::string> lines;
   for (const NamedThread& thread : kThreads) {
-    const PhaseTimes& of_thread = times.*thread.times;
+    const ActivityTimes& of_thread = times.*thread.times;
     const bool did_nothing = thread.name == kWriterThread && of_thread.Work() == 0;
     if (thread.in_metrics && of_thread.wall_s > 0 && !did_nothing) {
       lines.push_back(DescribeThread(thread.name, of_thread));
@@ -186,7 +187,7 @@ nlohmann::ordered_json ToJson(const GpuTimes& times) {
 }
 
 RunProfile::RunProfile(Stopwatch began)
-    : timeline_(began.start()), main_(timeline_.AddMainTrack(kMainThread, Phase::kSetUp)) {}
+    : timeline_(began.start()), main_(timeline_.AddMainTrack(kMainThread, Activity::kSetUp)) {}
 
 void RunProfile::TrainingStarts() {
   if (!cold_) cold_ = Now();
@@ -219,16 +220,16 @@ ThreadTimes RunProfile::TakeTimes() {
 TimeReport RunProfile::Report() const {
   TimeReport report{.threads = Times()};
   if (!cold_) {
-    report.cold_start_s = report.threads.main[Phase::kWaitForRows];
+    report.cold_start_s = report.threads.main[Activity::kWaitForRows];
     return report;
   }
   const Mark end = trained_ ? *trained_ : Now();
   const ThreadTimes warm = Difference(end.times, cold_->times);
-  report.cold_start_s = cold_->times.main[Phase::kWaitForRows];
+  report.cold_start_s = cold_->times.main[Activity::kWaitForRows];
   report.wall_s = warm.main.wall_s;
   report.generate_critical_s = GeneratingIn(warm.generator);
   report.train_critical_s = TrainingIn(warm.main);
-  report.wait_for_rows_s = warm.main[Phase::kWaitForRows];
+  report.wait_for_rows_s = warm.main[Activity::kWaitForRows];
   report.core_s = end.core_s - cold_->core_s;
   report.main_core_s = end.main_core_s - cold_->main_core_s;
   report.generating_thread_s = warm.generator.Work() + warm.workers.Work();

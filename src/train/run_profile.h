@@ -23,26 +23,26 @@ inline constexpr const char* kWriterThread = "writer";
 /// The name of the thread that publishes the weights of a run with a stream.
 inline constexpr const char* kPublisherThread = "publisher";
 
-/// `ThreadTimes` holds the phase times of each thread, or group of threads, of a run.
+/// `ThreadTimes` holds the activity times of each thread, or group of threads, of a run.
 struct ThreadTimes {
-  PhaseTimes main, generator, prefetch;
-  PhaseTimes validation_prefetch;
-  PhaseTimes disk, transfer;  ///< the stages of shards
-  PhaseTimes reader;          ///< reads the shards of a stream
-  PhaseTimes publisher;       ///< writes weights for generators
-  PhaseTimes writer;          ///< writes checkpoints
-  PhaseTimes workers;  ///< all of TBB's threads together; the threads above are not among them
+  ActivityTimes main, generator, prefetch;
+  ActivityTimes validation_prefetch;
+  ActivityTimes disk, transfer;  ///< the stages of shards
+  ActivityTimes reader;          ///< reads the shards of a stream
+  ActivityTimes publisher;       ///< writes weights for generators
+  ActivityTimes writer;          ///< writes checkpoints
+  ActivityTimes workers;  ///< all of TBB's threads together; the threads above are not among them
   std::size_t worker_count = 0;
 };
 
-/// Returns the threads that have a track, by name, with the seconds of each phase above 0.
+/// Returns the threads that have a track, by name, with the seconds of each activity above 0.
 nlohmann::ordered_json ToJson(const ThreadTimes& times);
 
 /// Returns the times as one flat object: "main_forward_s" and so on, rounded to milliseconds. Idle
-/// phases, and phases that took less than 1 % of their thread's time, are left out.
+/// activities, and activities that took less than 1 % of their thread's time, are left out.
 nlohmann::ordered_json FlatJson(const ThreadTimes& times);
 
-/// Returns a line for each thread: its phases and their shares of its wall time, largest first.
+/// Returns a line for each thread: its activities and their shares of its wall time, largest first.
 std::vector<std::string> DescribeTimes(const ThreadTimes& times);
 
 /// `BusyShares` says which share of the time each side of a run worked, from 0 to 1.

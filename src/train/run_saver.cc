@@ -89,7 +89,7 @@ bool RunSaver::CheckpointIsDue(std::int64_t updates, double update_s) {
 }
 
 void RunSaver::StartCheckpoint(const RunState& state) {
-  const Span span(Phase::kCheckpoint);
+  const Span span(Activity::kCheckpoint);
   kept_.reset();
   is_due_ = false;
   since_saved_ = Stopwatch();
@@ -99,7 +99,7 @@ void RunSaver::StartCheckpoint(const RunState& state) {
 }
 
 void RunSaver::StartToKeepNetwork(const StateDict& network, const RunCounters& counters) {
-  const Span span(Phase::kCheckpoint);
+  const Span span(Activity::kCheckpoint);
   const auto copy = std::make_shared<const StateDict>(CloneOf(network));
   Post([this, copy, counters] {
     WriteCheckpoint(directory_.kept(counters.updates), domain_identity_, config_.network, counters,
@@ -117,7 +117,7 @@ void RunSaver::SaveBest(const StateDict& network, const RunCounters& counters) {
 void RunSaver::Post(std::function<void()> write) {
   const std::shared_ptr<DeviceEvent> copied = device_.RecordEvent();
   writer_.Post([this, copied, write = std::move(write)] {
-    const Span span(Phase::kCheckpoint);
+    const Span span(Activity::kCheckpoint);
     const ScopedThreads one(1);  // the cores belong to training
     const std::unique_ptr<StreamScope> scope = stream_->Enter();
     copied->Await();
@@ -126,7 +126,7 @@ void RunSaver::Post(std::function<void()> write) {
 }
 
 std::string RunSaver::SaveCheckpoint(const RunState& current) {
-  const Span span(Phase::kCheckpoint);
+  const Span span(Activity::kCheckpoint);
   Wait();
   std::string weights_sha256 = Save(kept_ ? *kept_ : current, current);
   is_due_ = false;
@@ -157,7 +157,7 @@ std::string RunSaver::Save(const RunState& resume, const RunState& current) {
 }
 
 void RunSaver::Wait() {
-  const Span span(Phase::kCheckpoint);
+  const Span span(Activity::kCheckpoint);
   writer_.Wait();
   ReportFailure();
 }
@@ -171,7 +171,7 @@ void RunSaver::WaitForReplay(std::int64_t update) {
 
 void RunSaver::ReportFailure() {
   if (!writer_.failed()) return;
-  const Span span(Phase::kCheckpoint);  // the stage in the message
+  const Span span(Activity::kCheckpoint);  // the stage in the message
   writer_.ThrowFailure();
 }
 

@@ -65,7 +65,7 @@ StreamPublisher::StreamPublisher(fs::path run, const Config& config, std::string
 }
 
 void StreamPublisher::Publish(std::int64_t updates) {
-  const Span span(Phase::kPublish);
+  const Span span(Activity::kPublish);
   writer_.ThrowFailure();
   if (published_ == updates) return;
   const std::int64_t before = std::exchange(published_, updates);
@@ -73,7 +73,7 @@ void StreamPublisher::Publish(std::int64_t updates) {
   const auto copy = std::make_shared<const StateDict>(CloneOf(net_.State()));
   const std::shared_ptr<DeviceEvent> copied = device_.RecordEvent();
   writer_.Post([this, copy, copied, updates, before] {
-    const Span writing(Phase::kPublish);
+    const Span writing(Activity::kPublish);
     const ScopedThreads one(1);  // the cores belong to training
     const std::unique_ptr<StreamScope> scope = device_stream_->Enter();
     copied->Await();

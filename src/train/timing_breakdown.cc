@@ -12,28 +12,31 @@ namespace {
 
 constexpr std::int64_t kFirstIterations = 10;  // logged one by one
 
-constexpr std::array kPhases = {Phase::kWaitForBatch,  Phase::kShuffle,   Phase::kGather,
-                                Phase::kHostToDevice,  Phase::kForward,   Phase::kBackward,
-                                Phase::kClipGradients, Phase::kOptimizer, Phase::kWaitForDevice};
+constexpr std::array kActivities = {
+    Activity::kWaitForBatch,  Activity::kShuffle,   Activity::kGather,
+    Activity::kHostToDevice,  Activity::kForward,   Activity::kBackward,
+    Activity::kClipGradients, Activity::kOptimizer, Activity::kWaitForDevice};
 
-bool IsOfMicroStep(Phase phase) { return phase == Phase::kForward || phase == Phase::kBackward; }
+bool IsOfMicroStep(Activity activity) {
+  return activity == Activity::kForward || activity == Activity::kBackward;
+}
 
 }  // namespace
 
-std::string DescribeIteration(const PhaseTimes& times, std::int64_t iterations,
+std::string DescribeIteration(const ActivityTimes& times, std::int64_t iterations,
                               std::int64_t micro_steps) {
   const double per_iteration = 1e3 / static_cast<double>(iterations);
   std::string text;
   double sum = 0;
-  for (const Phase phase : kPhases) {
-    const double ms = times[phase] * per_iteration;
+  for (const Activity activity : kActivities) {
+    const double ms = times[activity] * per_iteration;
     sum += ms;
     if (ms < 5e-4) continue;
-    if (IsOfMicroStep(phase) && micro_steps > 1) {
-      text += fmt::format("{} {} x {:.3f}, ", PhaseName(phase), micro_steps,
+    if (IsOfMicroStep(activity) && micro_steps > 1) {
+      text += fmt::format("{} {} x {:.3f}, ", ActivityName(activity), micro_steps,
                           ms / static_cast<double>(micro_steps));
     } else {
-      text += fmt::format("{} {:.3f}, ", PhaseName(phase), ms);
+      text += fmt::format("{} {:.3f}, ", ActivityName(activity), ms);
     }
   }
   return fmt::format("{}sum {:.3f}, of which {:.3f} synchronising", text, sum,
@@ -55,10 +58,11 @@ TimingBreakdown::TimingBreakdown(Track& main, Device& device, const Config& conf
       every_(config.profile.timing_every),
       micro_steps_(config.train.accumulation_steps),
       before_(main.Times()) {
-  main.SynchronizeAfterPhases([&device] { device.Synchronize(); });
+  main.SynchronizeAfterActivities([&device] { device.Synchronize(); });
   if (every_ == 0) return;
   LogInfo(
-      "timing: the run waits for the device after each phase, and nothing is prefetched, copied or "
+      "timing: the run waits for the device after each activity, and nothing is prefetched, copied "
+      "or "
       "generated during training, so the times are exact and the run is slower");
 }
 
@@ -74,8 +78,8 @@ void TimingBreakdown::Finish() {
 }
 
 void TimingBreakdown::LogSinceLast() {
-  const PhaseTimes now = main_.Times();
-  PhaseTimes since = now;
+  const ActivityTimes now = main_.Times();
+  ActivityTimes since = now;
   since -= before_;
   const std::int64_t count = seen_ - logged_;
   const std::string which = count == 1

@@ -1,4 +1,4 @@
-// Measures each phase of an iteration alone, for profile.timing_breakdown.
+// Measures each activity of an iteration alone, for profile.timing_breakdown.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ class Device;
 /// so do the weights.
 Config WithoutOverlapIfTimed(Config config);
 
-/// `TimingBreakdown` makes the main thread wait for the device after each phase, for
-/// profile.timing_breakdown. It logs the milliseconds of each phase after each of the first ten
+/// `TimingBreakdown` makes the main thread wait for the device after each activity, for
+/// profile.timing_breakdown. It logs the milliseconds of each activity after each of the first ten
 /// iterations, and then a mean every profile.timing_every iterations. The value 0, which a config
 /// file cannot have, logs nothing; calibration uses it to run at the same speed. Only the main
 /// thread uses this class.
 class TimingBreakdown {
  public:
-  /// `main` and `device` must outlive this object and the phases of `main`.
+  /// `main` and `device` must outlive this object and the activities of `main`.
   TimingBreakdown(Track& main, Device& device, const Config& config);
 
   /// Call after each iteration of the run.
@@ -41,13 +41,13 @@ class TimingBreakdown {
   std::int64_t seen_ = 0;           // iterations so far
   std::int64_t logged_ = 0;         // iterations that lines have covered
   std::int64_t last_ = 0;           // number of the last iteration
-  PhaseTimes before_;               // times when the last line was logged
+  ActivityTimes before_;            // times when the last line was logged
 };
 
 /// "forward 2 x 1.503, backward 2 x 3.120, optimizer 0.402, sum 9.648, of which 0.210
 /// synchronising": the mean milliseconds of an iteration. `times` covers `iterations` iterations of
 /// `micro_steps` micro-steps each.
-std::string DescribeIteration(const PhaseTimes& times, std::int64_t iterations,
+std::string DescribeIteration(const ActivityTimes& times, std::int64_t iterations,
                               std::int64_t micro_steps);
 
 }  // namespace tandem

@@ -42,7 +42,7 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
       time_(began),
       stop_(stop, /*among_ranks=*/ranks != nullptr) {
   const Attach attach(time_.main());
-  const Span span(Phase::kSetUp);
+  const Span span(Activity::kSetUp);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   if (from != nullptr) ContinueFrom(*from);
   if (config_.profile.timing_breakdown) breakdown_.emplace(time_.main(), *device_, config_);
@@ -180,9 +180,9 @@ void TrainRun::SaveOnFailure(const std::function<void()>& work) {
     work();
     stop_.ThrowIfStalled();
   } catch (...) {
-    const Phase phase = Timeline::FailedPhase();  // before the spans of saving
+    const Activity activity = Timeline::FailedActivity();  // before the spans of saving
     SaveUnfinished();
-    ThrowWithStage(so_far_.updates, phase);
+    ThrowWithStage(so_far_.updates, activity);
   }
 }
 
@@ -212,11 +212,11 @@ void TrainRun::FollowPlan() {
 // weights if that fails, and a run that is killed later resumes with the components of its phase.
 void TrainRun::EnterPhase(std::int64_t phase) {
   if (saver_) {
-    const Span span(Phase::kCheckpoint);
+    const Span span(Activity::kCheckpoint);
     saver_->SaveCheckpoint(State());
     saver_->Forget();
   }
-  const Span span(Phase::kSetUp);
+  const Span span(Activity::kSetUp);
   const RunState ended = State();
   so_far_.phase = phase;
   so_far_.phase_began = so_far_.updates;
@@ -250,7 +250,7 @@ void TrainRun::TrainingStarts() {
 
 void TrainRun::IterationEnds(std::int64_t iterations) {
   if (saver_) saver_->ReportFailure();
-  const Span span(Phase::kReport);
+  const Span span(Activity::kReport);
   if (breakdown_) breakdown_->AfterIteration(iterations - 1);
   if (observers_.empty()) return;
   const std::int64_t of_update = iterations - so_far_.updates * config_.train.iterations_per_update;
@@ -273,7 +273,7 @@ void TrainRun::IterationEnds(std::int64_t iterations) {
 
 // Counts and reports an update, validates the network, and writes a checkpoint, if they are due.
 void TrainRun::EndUpdate(const UpdateRecord& record) {
-  const Span span(Phase::kReport);
+  const Span span(Activity::kReport);
   const bool whole = record.train.iterations == config_.train.iterations_per_update;
   Count(record);
   std::optional<RankReport> ranks;
@@ -333,7 +333,7 @@ void TrainRun::DecideWhetherEnded() {
 void TrainRun::ValidateAtStart() {
   if (components_->validator == nullptr || so_far_.iterations > 0 || so_far_.at_start) return;
   const ScopedTimer timer(so_far_.validate_s);
-  const Span span(Phase::kSetUp);
+  const Span span(Activity::kSetUp);
   try {
     so_far_.at_start =
         components_->validator->Validate(components_->trainer.saved_net(), stop_.requests());
@@ -356,7 +356,7 @@ void TrainRun::ValidateIfDue() {
 void TrainRun::Validate() {
   if (so_far_.validated_iterations == so_far_.iterations) return;
   const ScopedTimer timer(so_far_.validate_s);
-  const Span span(Phase::kValidation);
+  const Span span(Activity::kValidation);
   FaultPoint(Fault::kValidate);
   ValidationReport report;
   try {
@@ -395,7 +395,7 @@ void TrainRun::SaveConfig() const {
 // Does nothing if the components of a phase could not be built: EnterPhase has saved the state.
 void TrainRun::KeepState() {
   if (!saver_ || !components_) return;
-  const Span span(Phase::kKeepState);
+  const Span span(Activity::kKeepState);
   saver_->Keep(State());
 }
 
@@ -420,7 +420,7 @@ void TrainRun::AwaitCheckpoint() {
 // Saves the state from before the update, because a failure may have left the network in any state.
 void TrainRun::SaveUnfinished() {
   if (!saver_) return;
-  const Span span(Phase::kCheckpoint);
+  const Span span(Activity::kCheckpoint);
   const auto warn = [](std::string_view why) {
     LogWarning(fmt::format(
         "cannot save the state before the update: {} The last checkpoint stays as it is.", why));
@@ -440,7 +440,7 @@ void TrainRun::SaveUnfinished() {
 TrainingMark TrainRun::Mark() const {
   return {.rows = components_->shards->position().rows,
           .train_s = so_far_.train_s,
-          .wait_s = time_.Report().threads.main[Phase::kGpuQueueWait]};
+          .wait_s = time_.Report().threads.main[Activity::kGpuQueueWait]};
 }
 
 // Returns the update after the one that ends the last epoch to trace.
@@ -472,11 +472,11 @@ RunSummary TrainRun::Finish() {
   SaveOnFailure([&] {
     ValidateAtEnd();
     if (breakdown_) breakdown_->Finish();
-    const Span span(Phase::kCheckpoint);
+    const Span span(Activity::kCheckpoint);
     summary.weights_sha256 = saver_ ? saver_->SaveCheckpoint(State())
                                     : WeightsSha256(components_->trainer.saved_net().State());
   });
-  const Span span(Phase::kCheckpoint);
+  const Span span(Activity::kCheckpoint);
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;
   summary.last_fill = last_fill_;
@@ -498,7 +498,7 @@ RunSummary TrainRun::Finish() {
   }
   if (!directory_) return summary;
   SaveOnFailure([&] {
-    const Span report(Phase::kReport);
+    const Span report(Activity::kReport);
     WriteSummary(directory_->summary(), summary, config_, device_description_);
     // Last, so that the run is complete also if the generators cannot be told.
     const bool has_ended = end_ != RunEnd::kStopped;

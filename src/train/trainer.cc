@@ -25,7 +25,7 @@ namespace {
 
 // Blocks until the device has computed `scalar`.
 double ValueOf(const at::Tensor& scalar) {
-  const Span span(Phase::kWaitForDevice);
+  const Span span(Activity::kWaitForDevice);
   return scalar.item<double>();
 }
 
@@ -62,7 +62,7 @@ bool MeasuresCopies(const Config& config, const Device& device) {
 class TorchTrainer::Pass final : public TrainPass {
  public:
   Pass(TorchTrainer& trainer, std::int64_t update, const DataBuffer* rows)
-      : set_up_(Phase::kSetUp),  // the first pass starts LibTorch's threads
+      : set_up_(Activity::kSetUp),  // the first pass starts LibTorch's threads
         trainer_(trainer),
         update_(update),
         threads_(static_cast<int>(*trainer.config_.threads)),
@@ -84,10 +84,10 @@ class TorchTrainer::Pass final : public TrainPass {
     const at::Tensor loss = trainer_.Step(batch, stats_.learning_rate);
     if (!loss.defined()) ++stats_.skipped;
     if (trainer_.average_ && loss.defined()) {
-      const Span span(Phase::kOptimizer);
+      const Span span(Activity::kOptimizer);
       trainer_.average_->Add(trainer_.net_, iteration);
     }
-    const Span span(Phase::kReport);
+    const Span span(Activity::kReport);
     if (loss.defined()) loss_sum_ += loss;
     finite_iterations_ += loss_sum_.isfinite();
     ++stats_.iterations;
@@ -101,14 +101,14 @@ class TorchTrainer::Pass final : public TrainPass {
 
   TrainStats Finish() override {
     {
-      const Span span(Phase::kWaitForBatch);
+      const Span span(Activity::kWaitForBatch);
       batches_.reset();  // waits if a batch is being gathered
     }
     if (stats_.iterations == 0) return stats_;
     trainer_.AverageStatistics();
     // All ranks end the update after the same iteration.
     if (trainer_.reducer_ != nullptr) trainer_.reducer_->DecideStop();
-    const Span span(Phase::kWaitForDevice);
+    const Span span(Activity::kWaitForDevice);
     const std::int64_t used = stats_.iterations - stats_.skipped;
     if (used == 0 && stats_.iterations == trainer_.config_.iterations_per_update) {
       Fail(iterations_of_run() - 1, "in all iterations of the update a loss or gradient");
@@ -134,7 +134,7 @@ class TorchTrainer::Pass final : public TrainPass {
 
   Batch NextBatch() {
     const ScopedTimer timer(stats_.wait_for_batch_s);
-    const Span span(Phase::kWaitForBatch);
+    const Span span(Activity::kWaitForBatch);
     return batches_->Next();
   }
 
@@ -180,8 +180,8 @@ double TorchTrainer::LearningRateAt(std::int64_t iteration, std::int64_t update)
 }
 
 void TorchTrainer::RefreshTarget() {
-  const Span span(Phase::kPublish);
-  FaultPoint(Fault::kPublish);
+  const Span span(Activity::kRefreshTarget);
+  FaultPoint(Fault::kRefreshTarget);
   target_->Load(config_.labels_with_average() ? average_->net() : net_);
   if (sample_.defined()) copy_error_ = ErrorOfTarget();
 }
@@ -203,7 +203,7 @@ std::unique_ptr<TrainPass> TorchTrainer::Begin(std::int64_t update, const DataBu
 
 at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
   {
-    const Span span(Phase::kForward);
+    const Span span(Activity::kForward);
     FaultPoint(Fault::kTrainStep);
   }
   if (measures_copies_ && !sample_.defined()) {

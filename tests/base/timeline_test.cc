@@ -21,13 +21,13 @@ double SpendTime() {
   return watch.Seconds();
 }
 
-// Spends time in a phase, and returns the least time that the phase has taken, in seconds.
-double Take(Phase phase) {
-  const Span span(phase);
+// Spends time in an activity, and returns the least time that the activity has taken, in seconds.
+double Take(Activity activity) {
+  const Span span(activity);
   return SpendTime();
 }
 
-PhaseTimes TimesOf(const Timeline& timeline, const std::string& name) {
+ActivityTimes TimesOf(const Timeline& timeline, const std::string& name) {
   for (const Timeline::TrackTimes& track : timeline.Times()) {
     if (track.name == name) return track.times;
   }
@@ -35,58 +35,59 @@ PhaseTimes TimesOf(const Timeline& timeline, const std::string& name) {
   return {};
 }
 
-TEST(PhaseTimes, AdditionAndSubtractionCoverAllFields) {
-  PhaseTimes a, b;
-  a[Phase::kForward] = 1;
+TEST(ActivityTimes, AdditionAndSubtractionCoverAllFields) {
+  ActivityTimes a, b;
+  a[Activity::kForward] = 1;
   a.wall_s = 2;
   a.synchronize_s = 4;
-  b[Phase::kForward] = 8;
+  b[Activity::kForward] = 8;
   b.wall_s = 16;
   b.synchronize_s = 32;
-  PhaseTimes sum = a;
+  ActivityTimes sum = a;
   sum += b;
-  EXPECT_EQ(sum[Phase::kForward], 9);
+  EXPECT_EQ(sum[Activity::kForward], 9);
   EXPECT_EQ(sum.wall_s, 18);
   EXPECT_EQ(sum.synchronize_s, 36);
   sum -= a;
-  EXPECT_EQ(sum[Phase::kForward], 8);
+  EXPECT_EQ(sum[Activity::kForward], 8);
   EXPECT_EQ(sum.wall_s, 16);
   EXPECT_EQ(sum.synchronize_s, 32);
 }
 
-TEST(PhaseTimes, WorkExcludesWaits) {
-  PhaseTimes times;
-  for (const Phase wait : {Phase::kIdle, Phase::kGpuQueueWait, Phase::kWaitForRows,
-                           Phase::kWaitForBatch, Phase::kWaitForChunk, Phase::kWaitForRoom}) {
-    EXPECT_TRUE(IsWait(wait)) << PhaseName(wait);
+TEST(ActivityTimes, WorkExcludesWaits) {
+  ActivityTimes times;
+  for (const Activity wait :
+       {Activity::kIdle, Activity::kGpuQueueWait, Activity::kWaitForRows, Activity::kWaitForBatch,
+        Activity::kWaitForChunk, Activity::kWaitForRoom}) {
+    EXPECT_TRUE(IsWait(wait)) << ActivityName(wait);
     times[wait] = 1;
   }
-  times[Phase::kGpuTransfer] = 3;
-  times[Phase::kUnnamed] = 5;
+  times[Activity::kGpuTransfer] = 3;
+  times[Activity::kUnnamed] = 5;
   EXPECT_EQ(times.Sum(), 9);
   EXPECT_EQ(times.Work(), 3);
 }
 
 TEST(Span, CountsForTheTrackOfItsThread) {
   Timeline timeline;
-  Track& track = timeline.AddMainTrack("main", Phase::kSetUp);
+  Track& track = timeline.AddMainTrack("main", Activity::kSetUp);
   const double set_up = SpendTime();
   double forward = 0;
   double backward = 0;
   {
     const Attach attach(track);
-    forward += Take(Phase::kForward);
-    backward += Take(Phase::kBackward);
-    forward += Take(Phase::kForward);
+    forward += Take(Activity::kForward);
+    backward += Take(Activity::kBackward);
+    forward += Take(Activity::kForward);
   }
   const double idle = SpendTime();
-  const PhaseTimes times = track.Times();
-  EXPECT_GE(times[Phase::kSetUp], set_up);
-  EXPECT_GE(times[Phase::kForward], forward);
-  EXPECT_GE(times[Phase::kBackward], backward);
-  EXPECT_GE(times[Phase::kIdle], idle);
-  EXPECT_NEAR(times.Sum() + times[Phase::kUnnamed], times.wall_s, 1e-6);
-  EXPECT_NEAR(times.Work() + times[Phase::kIdle], times.Sum(), 1e-6);
+  const ActivityTimes times = track.Times();
+  EXPECT_GE(times[Activity::kSetUp], set_up);
+  EXPECT_GE(times[Activity::kForward], forward);
+  EXPECT_GE(times[Activity::kBackward], backward);
+  EXPECT_GE(times[Activity::kIdle], idle);
+  EXPECT_NEAR(times.Sum() + times[Activity::kUnnamed], times.wall_s, 1e-6);
+  EXPECT_NEAR(times.Work() + times[Activity::kIdle], times.Sum(), 1e-6);
 }
 
 TEST(Span, PausesTheEnclosingSpan) {
@@ -95,12 +96,12 @@ TEST(Span, PausesTheEnclosingSpan) {
   const Attach attach(track);
   double inner = 0;
   {
-    const Span outer(Phase::kWaitForWorkers);
-    inner = Take(Phase::kExpand);
+    const Span outer(Activity::kWaitForWorkers);
+    inner = Take(Activity::kExpand);
   }
-  const PhaseTimes times = track.Times();
-  EXPECT_GE(times[Phase::kExpand], inner);
-  EXPECT_LE(times[Phase::kWaitForWorkers], times.wall_s - inner);
+  const ActivityTimes times = track.Times();
+  EXPECT_GE(times[Activity::kExpand], inner);
+  EXPECT_LE(times[Activity::kWaitForWorkers], times.wall_s - inner);
 }
 
 TEST(Span, NestedSpansCountAsValidation) {
@@ -109,14 +110,14 @@ TEST(Span, NestedSpansCountAsValidation) {
   const Attach attach(track);
   double nested = 0;
   {
-    const Span outer(Phase::kValidation);
-    nested = Take(Phase::kExpand);
+    const Span outer(Activity::kValidation);
+    nested = Take(Activity::kExpand);
   }
-  const double after = Take(Phase::kExpand);
-  const PhaseTimes times = track.Times();
-  EXPECT_GE(times[Phase::kValidation], nested);
-  EXPECT_GE(times[Phase::kExpand], after);
-  EXPECT_LE(times[Phase::kExpand], times.wall_s - nested);
+  const double after = Take(Activity::kExpand);
+  const ActivityTimes times = track.Times();
+  EXPECT_GE(times[Activity::kValidation], nested);
+  EXPECT_GE(times[Activity::kExpand], after);
+  EXPECT_LE(times[Activity::kExpand], times.wall_s - nested);
 }
 
 TEST(Span, TimeOutsideSpansIsUnnamed) {
@@ -124,24 +125,24 @@ TEST(Span, TimeOutsideSpansIsUnnamed) {
   Track& track = timeline.NamedTrack("main");
   const Attach attach(track);
   const double outside = SpendTime();
-  const PhaseTimes times = track.Times();
-  EXPECT_GE(times[Phase::kUnnamed], outside);
+  const ActivityTimes times = track.Times();
+  EXPECT_GE(times[Activity::kUnnamed], outside);
   EXPECT_LE(times.Sum(), times.wall_s - outside + 1e-6);
 }
 
 TEST(Span, HasNoEffectOnAThreadWithoutATrack) {
-  Take(Phase::kForward);
+  Take(Activity::kForward);
   EXPECT_EQ(Timeline::Current(), nullptr);
-  EXPECT_EQ(Timeline::CurrentPhase(), Phase::kUnnamed);
+  EXPECT_EQ(Timeline::CurrentActivity(), Activity::kUnnamed);
 }
 
-TEST(Track, IncludesTheCurrentPhase) {
+TEST(Track, IncludesTheCurrentActivity) {
   Timeline timeline;
   Track& track = timeline.NamedTrack("main");
   const Attach attach(track);
-  const Span span(Phase::kForward);
+  const Span span(Activity::kForward);
   const double so_far = SpendTime();
-  EXPECT_GE(track.Times()[Phase::kForward], so_far);
+  EXPECT_GE(track.Times()[Activity::kForward], so_far);
 }
 
 TEST(Track, ReadsAreConsistentDuringWrites) {
@@ -151,32 +152,32 @@ TEST(Track, ReadsAreConsistentDuringWrites) {
   std::thread writer([&] {
     const Attach attach(track);
     while (!done) {
-      const Span outer(Phase::kExpand);
-      const Span inner(Phase::kWrite);
+      const Span outer(Activity::kExpand);
+      const Span inner(Activity::kWrite);
     }
   });
   for (int i = 0; i < 10'000; ++i) {
-    const PhaseTimes times = track.Times();
-    ASSERT_NEAR(times.Sum() + times[Phase::kUnnamed], times.wall_s, 1e-6);
+    const ActivityTimes times = track.Times();
+    ASSERT_NEAR(times.Sum() + times[Activity::kUnnamed], times.wall_s, 1e-6);
   }
   done = true;
   writer.join();
 }
 
-TEST(Track, SynchronizesAfterPhasesThatUseTheDevice) {
+TEST(Track, SynchronizesAfterActivitiesThatUseTheDevice) {
   Timeline timeline;
   Track& track = timeline.NamedTrack("main");
   int calls = 0;
   double synchronizing = 0;
-  track.SynchronizeAfterPhases([&] {
+  track.SynchronizeAfterActivities([&] {
     ++calls;
     synchronizing += SpendTime();
   });
   const Attach attach(track);
-  const double forward = Take(Phase::kForward);
-  Take(Phase::kReport);
+  const double forward = Take(Activity::kForward);
+  Take(Activity::kReport);
   EXPECT_EQ(calls, 1);
-  EXPECT_GE(track.Times()[Phase::kForward], forward + synchronizing);
+  EXPECT_GE(track.Times()[Activity::kForward], forward + synchronizing);
   EXPECT_GE(track.Times().synchronize_s, synchronizing);
 }
 
@@ -201,14 +202,14 @@ TEST(Worker, HasATrackInTheTimelineOfItsCreator) {
   double gather = 0;
   {
     Worker worker("helper");
-    worker.Post([&] { gather = Take(Phase::kGather); }).get();
+    worker.Post([&] { gather = Take(Activity::kGather); }).get();
     // The track becomes idle soon after the task's result is there.
-    const double idle = TimesOf(timeline, "helper")[Phase::kIdle];
-    while (TimesOf(timeline, "helper")[Phase::kIdle] < idle + 1e-3) std::this_thread::yield();
+    const double idle = TimesOf(timeline, "helper")[Activity::kIdle];
+    while (TimesOf(timeline, "helper")[Activity::kIdle] < idle + 1e-3) std::this_thread::yield();
   }
-  const PhaseTimes times = TimesOf(timeline, "helper");
-  EXPECT_GE(times[Phase::kGather], gather);
-  EXPECT_NEAR(times.Sum() + times[Phase::kUnnamed], times.wall_s, 1e-6);
+  const ActivityTimes times = TimesOf(timeline, "helper");
+  EXPECT_GE(times[Activity::kGather], gather);
+  EXPECT_NEAR(times.Sum() + times[Activity::kUnnamed], times.wall_s, 1e-6);
 }
 
 std::vector<TraceEvent> EventsOf(const Timeline& timeline, const std::string& name) {
@@ -221,17 +222,17 @@ std::vector<TraceEvent> EventsOf(const Timeline& timeline, const std::string& na
 TEST(Record, KeepsScopesInTheOrderOfTheirEnds) {
   Timeline timeline;
   const Attach attach(timeline.NamedTrack("main"));
-  Take(Phase::kForward);
+  Take(Activity::kForward);
   timeline.Record(true);
   double backward = 0;
   {
     const Section update("update", 7);
-    backward = Take(Phase::kBackward);
+    backward = Take(Activity::kBackward);
     StartArrow("rows", 7);
   }
   const Section open("update", 8);
   timeline.Record(false);
-  Take(Phase::kForward);
+  Take(Activity::kForward);
 
   const std::vector<TraceEvent> events = EventsOf(timeline, "main");
   ASSERT_EQ(events.size(), 3U);
@@ -277,24 +278,24 @@ TEST(Record, CallsTheListenerAtBeginAndEnd) {
   timeline.Record(true, &listener);
   {
     const Section update("update", 0);
-    const Span forward(Phase::kForward);
+    const Span forward(Activity::kForward);
     EXPECT_EQ(listener.open_, (std::vector<std::string>{"update", "forward"}));
     timeline.Record(false);  // open scopes still call End
-    const Span unrecorded(Phase::kBackward);
+    const Span unrecorded(Activity::kBackward);
     EXPECT_EQ(listener.open_.size(), 2U);
   }
   EXPECT_TRUE(listener.open_.empty());
 }
 
-// Ranges run on the calling thread or on workers. Each counts as the caller's phase.
-TEST(ForRanges, RangesCountAsTheCallersPhase) {
+// Ranges run on the calling thread or on workers. Each counts as the caller's activity.
+TEST(ForRanges, RangesCountAsTheCallersActivity) {
   Timeline timeline;
   Track& track = timeline.NamedTrack("main");
   std::atomic<int> ranges{0};
-  PhaseTimes all;
+  ActivityTimes all;
   {
     const Attach attach(track);
-    const Span span(Phase::kWrite);
+    const Span span(Activity::kWrite);
     ForRanges(40, 1, [&](std::size_t, std::size_t) {
       SpendTime();
       ++ranges;
@@ -306,7 +307,7 @@ TEST(ForRanges, RangesCountAsTheCallersPhase) {
     all += one.times;
   }
   EXPECT_GT(ranges, 0);
-  EXPECT_GE(all[Phase::kWrite], 1e-3 * ranges);
+  EXPECT_GE(all[Activity::kWrite], 1e-3 * ranges);
 }
 
 TEST(ForRanges, LaterTimelineGetsItsOwnTracks) {
@@ -314,10 +315,10 @@ TEST(ForRanges, LaterTimelineGetsItsOwnTracks) {
     Timeline timeline;
     Track& track = timeline.NamedTrack("main");
     const Attach attach(track);
-    const Span span(Phase::kExpand);
+    const Span span(Activity::kExpand);
     ForRanges(20, 1, [&](std::size_t, std::size_t) {
       EXPECT_EQ(Timeline::Current(), &timeline);
-      EXPECT_EQ(Timeline::CurrentPhase(), Phase::kExpand);
+      EXPECT_EQ(Timeline::CurrentActivity(), Activity::kExpand);
     });
     EXPECT_LE(timeline.Times().size(), 1 + std::thread::hardware_concurrency());
   }

@@ -18,31 +18,34 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-TEST(DescribeStall, ThreadsThatChangeTheirPhaseMakeProgress) {
+TEST(DescribeStall, ThreadsThatChangeTheirActivityMakeProgress) {
   EXPECT_EQ(DescribeStall({}, 60), "");
-  EXPECT_EQ(DescribeStall({{"main", Phase::kForward, 59}, {"generator", Phase::kIdle, 900}}, 60),
-            "");
+  EXPECT_EQ(
+      DescribeStall({{"main", Activity::kForward, 59}, {"generator", Activity::kIdle, 900}}, 60),
+      "");
   // A long fill: only the main thread has waited for long.
   EXPECT_EQ(
-      DescribeStall({{"main", Phase::kWaitForRows, 300}, {"generator", Phase::kEvaluate, 0.5}}, 60),
+      DescribeStall(
+          {{"main", Activity::kWaitForRows, 300}, {"generator", Activity::kEvaluate, 0.5}}, 60),
       "");
   // Between two updates the other threads wait for the main thread.
-  EXPECT_EQ(DescribeStall({{"main", Phase::kIdle, 300}, {"disk", Phase::kWaitForRoom, 300}}, 60),
-            "");
+  EXPECT_EQ(
+      DescribeStall({{"main", Activity::kIdle, 300}, {"disk", Activity::kWaitForRoom, 300}}, 60),
+      "");
 }
 
 TEST(DescribeStall, NamesTheThreadThatDoesNotReturn) {
-  const std::string stall =
-      DescribeStall({{"main", Phase::kForward, 0.1}, {"generator", Phase::kEvaluate, 61}}, 60);
+  const std::string stall = DescribeStall(
+      {{"main", Activity::kForward, 0.1}, {"generator", Activity::kEvaluate, 61}}, 60);
   EXPECT_THAT(stall, StartsWith("no progress for 60 s in thread generator"));
   EXPECT_THAT(stall, HasSubstr("generator: evaluate for 61.0 s"));
   EXPECT_THAT(stall, HasSubstr("main: forward for 0.1 s"));
 }
 
 TEST(DescribeStall, NamesWhatEachThreadOfADeadlockWaitsFor) {
-  const std::string stall = DescribeStall({{"main", Phase::kWaitForRows, 70},
-                                           {"generator", Phase::kWaitForInference, 65},
-                                           {"prefetch", Phase::kIdle, 80}},
+  const std::string stall = DescribeStall({{"main", Activity::kWaitForRows, 70},
+                                           {"generator", Activity::kWaitForInference, 65},
+                                           {"prefetch", Activity::kIdle, 80}},
                                           60);
   EXPECT_THAT(stall, StartsWith("no progress for 60 s: all threads wait"));
   EXPECT_THAT(stall, HasSubstr("main: wait_for_rows for 70.0 s, waits for the generator"));
@@ -54,8 +57,8 @@ constexpr double kLimit = 0.02;  // seconds
 
 TEST(Watchdog, ReportsAStallOnceAndOnceThatItDidNotEnd) {
   Timeline timeline;
-  const Attach attach(timeline.AddMainTrack("main", Phase::kIdle));
-  const Span span(Phase::kEvaluate);
+  const Attach attach(timeline.AddMainTrack("main", Activity::kIdle));
+  const Span span(Activity::kEvaluate);
   std::vector<std::string> stalls;
   std::atomic<int> no_recoveries{0};
   {
@@ -72,13 +75,13 @@ TEST(Watchdog, ReportsAStallOnceAndOnceThatItDidNotEnd) {
 
 TEST(Watchdog, ReportsTheNextStallAfterProgress) {
   Timeline timeline;
-  const Attach attach(timeline.AddMainTrack("main", Phase::kIdle));
+  const Attach attach(timeline.AddMainTrack("main", Activity::kIdle));
   std::atomic<int> stalls{0}, no_recoveries{0};
   const Watchdog watchdog(timeline, kLimit,
                           {.on_stall = [&](const std::string& /*stall*/) { ++stalls; },
                            .on_no_recovery = [&] { ++no_recoveries; }});
   {
-    const Span span(Phase::kEvaluate);
+    const Span span(Activity::kEvaluate);
     WaitUntil([&] { return no_recoveries == 1; });
   }
   EXPECT_EQ(stalls, 1);
@@ -86,7 +89,7 @@ TEST(Watchdog, ReportsTheNextStallAfterProgress) {
   // ends before it calls on_no_recovery. So both are repeated.
   for (int round = 0; round < 50 && no_recoveries == 1; ++round) {
     TakeTime(std::chrono::duration<double>(2 * kLimit));
-    const Span span(Phase::kEvaluate);
+    const Span span(Activity::kEvaluate);
     TakeTime(std::chrono::duration<double>(5 * kLimit));
   }
   EXPECT_GE(stalls, 2);
@@ -95,8 +98,8 @@ TEST(Watchdog, ReportsTheNextStallAfterProgress) {
 
 TEST(Watchdog, ReportsAgainIfAReportFails) {
   Timeline timeline;
-  const Attach attach(timeline.AddMainTrack("main", Phase::kIdle));
-  const Span span(Phase::kEvaluate);
+  const Attach attach(timeline.AddMainTrack("main", Activity::kIdle));
+  const Span span(Activity::kEvaluate);
   std::promise<void> reported;
   int tries = 0;
   const Watchdog watchdog(timeline, kLimit, {.on_stall = [&](const std::string& /*stall*/) {
@@ -106,25 +109,25 @@ TEST(Watchdog, ReportsAgainIfAReportFails) {
   reported.get_future().get();
 }
 
-TEST(Timeline, FailedPhaseIsThatOfTheInnermostSpan) {
+TEST(Timeline, FailedActivityIsThatOfTheInnermostSpan) {
   Timeline timeline;
-  const Attach attach(timeline.AddMainTrack("main", Phase::kIdle));
-  const auto fail_in = [](Phase phase) {
-    const Span outer(Phase::kReport);
-    { const Span done(Phase::kForward); }
-    const Span inner(phase);
+  const Attach attach(timeline.AddMainTrack("main", Activity::kIdle));
+  const auto fail_in = [](Activity activity) {
+    const Span outer(Activity::kReport);
+    { const Span done(Activity::kForward); }
+    const Span inner(activity);
     throw 1;
   };
-  for (const Phase phase : {Phase::kWaitForRows, Phase::kCheckpoint}) {
+  for (const Activity activity : {Activity::kWaitForRows, Activity::kCheckpoint}) {
     try {
-      fail_in(phase);
+      fail_in(activity);
       FAIL();
     } catch (int) {
-      EXPECT_EQ(Timeline::FailedPhase(), phase);
+      EXPECT_EQ(Timeline::FailedActivity(), activity);
     }
   }
-  { const Span next(Phase::kForward); }
-  EXPECT_EQ(Timeline::FailedPhase(), Phase::kUnnamed);
+  { const Span next(Activity::kForward); }
+  EXPECT_EQ(Timeline::FailedActivity(), Activity::kUnnamed);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ void WriteBuffers(
     before(k);
     const std::span<float> numbers = lease.rows().floats(0);
     std::iota(numbers.begin(), numbers.end(), static_cast<float>(k * kRows));
-    lease.Publish();
+    lease.Commit();
   }
 }
 
@@ -107,7 +107,7 @@ TEST(DoubleBuffer, TenThousandSwapsWithRandomDelaysKeepEveryRowWhole) {
         std::ranges::fill(slot.rows().column(1)[static_cast<std::size_t>(i)], StampOf(n));
       }
       delay();
-      slot.Publish();
+      slot.Commit();
     }
   };
   std::thread writer([&] {
@@ -199,7 +199,7 @@ TEST(DoubleBuffer, AMovedWriteSlotIsNotDroppedTwice) {
   {
     DoubleBuffer::WriteSlot first = buffers.AcquireWrite();
     DoubleBuffer::WriteSlot moved = std::move(first);
-    moved.Publish();
+    moved.Commit();
   }
   EXPECT_EQ(buffers.AcquireRead().rows().rows(), kRows);  // it is not closed
 }

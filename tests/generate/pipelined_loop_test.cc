@@ -205,16 +205,16 @@ TEST_F(Pipelined, StopDuringTheLastEvaluationStillFinishesAllTurns) {
 
 TEST_F(Pipelined, StagesOfTheArenaCountAsGenerateAndBackUp) {
   Timeline timeline;
-  const Attach attach(timeline.AddMainTrack("main", Phase::kIdle));
-  std::array<std::atomic<int>, kNumPhases> calls{};
+  const Attach attach(timeline.AddMainTrack("main", Activity::kIdle));
+  std::array<std::atomic<int>, kNumActivities> calls{};
   const auto count = [&](std::int64_t /*turn*/) {
-    ++calls[static_cast<std::size_t>(Timeline::CurrentPhase())];
+    ++calls[static_cast<std::size_t>(Timeline::CurrentActivity())];
   };
   PipelinedLoop(
       arena_, 5, stop_, count, [](std::int64_t) {}, count)
       .Run();
-  EXPECT_EQ(calls[static_cast<std::size_t>(Phase::kGenerate)], 5);
-  EXPECT_EQ(calls[static_cast<std::size_t>(Phase::kBackUp)], 5);
+  EXPECT_EQ(calls[static_cast<std::size_t>(Activity::kGenerate)], 5);
+  EXPECT_EQ(calls[static_cast<std::size_t>(Activity::kBackUp)], 5);
 }
 
 }  // namespace

@@ -241,7 +241,7 @@ TEST(Async, FillsTheNextBufferWhileItTrains) {
   EXPECT_EQ(Lags(finished), (std::vector<std::int64_t>{0, 1, 1, 1}));
 }
 
-TEST(Async, PublishesBetweenFillsAndBeforeTraining) {
+TEST(Async, RefreshesBetweenFillsAndBeforeTraining) {
   StandIns shared;
   RunAll(shared, /*async=*/true, 1, 3);
   // For any timing of the threads, the target is written after one fill and before the next.
@@ -249,15 +249,15 @@ TEST(Async, PublishesBetweenFillsAndBeforeTraining) {
   for (const std::string& event : shared.log.events()) {
     if (!event.starts_with("train")) order.push_back(event);
   }
-  EXPECT_EQ(order, (std::vector<std::string>{"fill 0", "filled 0", "publish", "fill 1", "filled 1",
-                                             "publish", "fill 2", "filled 2", "publish"}));
+  EXPECT_EQ(order, (std::vector<std::string>{"fill 0", "filled 0", "refresh", "fill 1", "filled 1",
+                                             "refresh", "fill 2", "filled 2", "refresh"}));
 }
 
 TEST(Sequential, AlternatesFillAndTrainWithoutLag) {
   StandIns shared;
   const Finished finished = RunAll(shared, /*async=*/false, 0, 2);
   EXPECT_EQ(shared.log.events(),
-            (std::vector<std::string>{"fill 0", "filled 0", "train 0", "trained 0", "publish",
+            (std::vector<std::string>{"fill 0", "filled 0", "train 0", "trained 0", "refresh",
                                       "fill 1", "filled 1", "train 1", "trained 1"}));
   EXPECT_EQ(Lags(finished), (std::vector<std::int64_t>{0, 0}));
 }
@@ -266,9 +266,9 @@ TEST(Sequential, AlternatesFillAndTrainWithALagOfOne) {
   StandIns shared;
   const Finished finished = RunAll(shared, /*async=*/false, 1, 3);
   EXPECT_EQ(shared.log.events(),
-            (std::vector<std::string>{"fill 0", "filled 0", "publish", "train 0", "trained 0",
-                                      "fill 1", "filled 1", "publish", "train 1", "trained 1",
-                                      "fill 2", "filled 2", "publish", "train 2", "trained 2"}));
+            (std::vector<std::string>{"fill 0", "filled 0", "refresh", "train 0", "trained 0",
+                                      "fill 1", "filled 1", "refresh", "train 1", "trained 1",
+                                      "fill 2", "filled 2", "refresh", "train 2", "trained 2"}));
   EXPECT_EQ(Lags(finished), (std::vector<std::int64_t>{0, 1, 1}));
 }
 
@@ -366,10 +366,10 @@ TEST(Resume, RestoresTheReplayBuffer) {
   }
 }
 
-TEST(Modes, WithoutANetworkNothingIsPublishedAndTheLagIsZero) {
+TEST(Modes, WithoutANetworkNothingIsRefreshedAndTheLagIsZero) {
   StandIns shared{.needs_network = false};
   const Finished finished = RunAll(shared, /*async=*/true, 1, 3);
-  EXPECT_EQ(shared.log.Count("publish"), 0);
+  EXPECT_EQ(shared.log.Count("refresh"), 0);
   EXPECT_EQ(Lags(finished), (std::vector<std::int64_t>{0, 0, 0}));
   EXPECT_EQ(Ages(finished), (std::vector<std::int64_t>{0, 0, 0}));
 }
@@ -468,8 +468,8 @@ TEST(Modes, AsyncWithoutOverlapFillsAndTrainsInTurn) {
   pipeline.RunUpdate();
   pipeline.RunUpdate();
   EXPECT_EQ(shared.log.events(),
-            (std::vector<std::string>{"fill 0", "filled 0", "publish", "train 0", "trained 0",
-                                      "fill 1", "filled 1", "publish", "train 1", "trained 1"}));
+            (std::vector<std::string>{"fill 0", "filled 0", "refresh", "train 0", "trained 0",
+                                      "fill 1", "filled 1", "refresh", "train 1", "trained 1"}));
 }
 
 // Trains on nothing, as a run does whose rows all come from shards.

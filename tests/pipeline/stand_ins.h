@@ -108,7 +108,7 @@ class StandInTrainer final : public Trainer {
   explicit StandInTrainer(StandIns& shared) : shared_(shared) {}
 
   void RefreshTarget() override {
-    shared_.log.Add("publish");
+    shared_.log.Add("refresh");
     shared_.target = shared_.weights;
   }
 

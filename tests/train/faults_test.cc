@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"batch.load:bad_alloc:12", "making batches", kAsync},
                     Case{"batch.load:error:12", "making batches", kNoPrefetch},
                     Case{"train.step:error:13", "training", kAsync},
-                    Case{"target.publish:error:2", "refreshing the target network", kAsync},
+                    Case{"target.refresh:error:2", "refreshing the target network", kAsync},
                     Case{"validate:error", "validation", kValidated},
                     Case{"simulator:error:10", "generating rows", kSearch},
                     Case{"evaluator:bad_alloc:9", "generating rows", kSearch},
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(Sequential, InjectedFault,
                                          Case{"evaluator:error:9", "generating rows", kSequential},
                                          Case{"batch.load:error:12", "making batches", kSequential},
                                          Case{"train.step:error:13", "training", kSequential},
-                                         Case{"target.publish:error:2",
+                                         Case{"target.refresh:error:2",
                                               "refreshing the target network", kSequential}));
 // Both threads of sync_main evaluate states, so a failure belongs to either stage.
 INSTANTIATE_TEST_SUITE_P(

@@ -96,7 +96,7 @@ TEST_F(FromShards, SummaryReportsEachStage) {
     EXPECT_GT(data[stage]["bytes"].get<std::int64_t>(), 8 * 300 * 13 - 1) << stage;
     EXPECT_GT(data[stage]["gb_per_s"].get<double>(), 0) << stage;
   }
-  EXPECT_GT(summary["time"]["disk"]["phases"]["disk_load"].get<double>(), 0);
+  EXPECT_GT(summary["time"]["disk"]["activities"]["disk_load"].get<double>(), 0);
 }
 
 TEST_F(FromShards, MetricsHaveAFillWithoutLengthWithinTheRun) {

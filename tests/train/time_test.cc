@@ -1,4 +1,4 @@
-// Tests the accounting of a run's time: phases, reports, traces.
+// Tests the accounting of a run's time: activities, reports, traces.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -63,10 +63,10 @@ std::string ErrorUnless(const std::string& what, double least, double seconds, d
   return fmt::format("{}: {:.6f} s, expected {:.6f} to {:.6f}\n", what, seconds, least, most);
 }
 
-// Returns what is wrong if too much of a thread's time is in no phase.
-std::string ErrorUnlessCovered(const std::string& thread, const PhaseTimes& times) {
+// Returns what is wrong if too much of a thread's time is in no activity.
+std::string ErrorUnlessCovered(const std::string& thread, const ActivityTimes& times) {
   if (times.wall_s <= 0) return thread + ": no time passed\n";
-  return ErrorUnless("phases of " + thread, 0.98 * times.wall_s, times.Sum(),
+  return ErrorUnless("activities of " + thread, 0.98 * times.wall_s, times.Sum(),
                      1.0001 * times.wall_s);
 }
 
@@ -75,7 +75,7 @@ class Accounts : public testing::TestWithParam<const char*> {
   const TempFolder temp_;
 };
 
-TEST_P(Accounts, PhasesOfEachThreadAddUpToItsWallTime) {
+TEST_P(Accounts, ActivitiesOfEachThreadAddUpToItsWallTime) {
   for (const char* mode : {"async", "sequential"}) {
     const std::vector<std::string> sets = {std::string("generate.target=") + GetParam(),
                                            std::string("pipeline.mode=") + mode,
@@ -92,32 +92,33 @@ TEST_P(Accounts, PhasesOfEachThreadAddUpToItsWallTime) {
     };
     const RunSummary summary = BestOfThree(sets, temp_.path() / mode, errors_of);
     const ThreadTimes& threads = summary.time.threads;
-    for (const Phase phase : {Phase::kSetUp, Phase::kForward, Phase::kBackward,
-                              Phase::kClipGradients, Phase::kOptimizer, Phase::kValidation,
-                              Phase::kCheckpoint, Phase::kReport, Phase::kKeepState}) {
-      EXPECT_GT(threads.main[phase], 0.0) << PhaseName(phase);
+    for (const Activity activity :
+         {Activity::kSetUp, Activity::kForward, Activity::kBackward, Activity::kClipGradients,
+          Activity::kOptimizer, Activity::kValidation, Activity::kCheckpoint, Activity::kReport,
+          Activity::kKeepState}) {
+      EXPECT_GT(threads.main[activity], 0.0) << ActivityName(activity);
     }
-    const PhaseTimes& made = threads.generator;
-    EXPECT_GT(made[Phase::kScramble] + threads.workers[Phase::kScramble], 0.0);
-    EXPECT_GT(made[Phase::kWrite] + threads.workers[Phase::kWrite], 0.0);
+    const ActivityTimes& made = threads.generator;
+    EXPECT_GT(made[Activity::kScramble] + threads.workers[Activity::kScramble], 0.0);
+    EXPECT_GT(made[Activity::kWrite] + threads.workers[Activity::kWrite], 0.0);
     const bool needs_network = GetParam() != std::string("walk_length");
-    EXPECT_EQ(made[Phase::kEvaluate] > 0, needs_network);
-    EXPECT_EQ(made[Phase::kBackUp] + threads.workers[Phase::kBackUp] > 0, needs_network);
-    EXPECT_EQ(threads.main[Phase::kPublish] > 0, needs_network);
-    EXPECT_GT(threads.prefetch[Phase::kGather], 0.0);
+    EXPECT_EQ(made[Activity::kEvaluate] > 0, needs_network);
+    EXPECT_EQ(made[Activity::kBackUp] + threads.workers[Activity::kBackUp] > 0, needs_network);
+    EXPECT_EQ(threads.main[Activity::kRefreshTarget] > 0, needs_network);
+    EXPECT_GT(threads.prefetch[Activity::kGather], 0.0);
   }
 }
 
 TEST_P(Accounts, CriticalTimesLeaveOutTheColdStartAndWaits) {
   const auto errors_of = [](const RunSummary& summary, const fs::path& /*folder*/) {
     const TimeReport& time = summary.time;
-    const PhaseTimes& main = time.threads.main;
-    const double waits = main[Phase::kWaitForRows];
+    const ActivityTimes& main = time.threads.main;
+    const double waits = main[Activity::kWaitForRows];
     const double margin = 0.02 * main.wall_s;
     const double after_set_up = time.cold_start_s + time.train_critical_s + time.wait_for_rows_s;
     return ErrorUnless("waits for rows", waits - margin, time.wait_for_rows_s + time.cold_start_s,
                        waits + margin) +
-           ErrorUnless("after set-up", 0.98 * (main.wall_s - main[Phase::kSetUp]), after_set_up,
+           ErrorUnless("after set-up", 0.98 * (main.wall_s - main[Activity::kSetUp]), after_set_up,
                        main.wall_s);
   };
   const RunSummary summary =
@@ -139,7 +140,7 @@ TEST(Accounts, AreWrittenToTheFilesOfTheRun) {
     for (const char* thread : {"main", "generator", "prefetch"}) {
       const nlohmann::json& times = summary["time"][thread];
       double sum = 0;
-      for (const auto& [phase, seconds] : times["phases"].items()) sum += double(seconds);
+      for (const auto& [activity, seconds] : times["activities"].items()) sum += double(seconds);
       const auto wall_s = times["wall_s"].get<double>();
       errors += ErrorUnless(thread, 0.98 * wall_s, sum, 1.02 * wall_s);
     }
@@ -150,7 +151,7 @@ TEST(Accounts, AreWrittenToTheFilesOfTheRun) {
 
   double forward = 0;
   for (const nlohmann::json& line : metrics) forward += line.value("main_forward_s", 0.0);
-  EXPECT_NEAR(forward, double(summary["time"]["main"]["phases"]["forward"]), 8 * 0.0005);
+  EXPECT_NEAR(forward, double(summary["time"]["main"]["activities"]["forward"]), 8 * 0.0005);
 }
 
 TEST(Trace, FailureToWriteItDoesNotEndTheRun) {
@@ -181,16 +182,16 @@ TEST(RunProfile, ReportLeavesOutWorkAfterTheLastUpdate) {
   const Attach attach(profile.main());
   profile.TrainingStarts();
   {
-    const Span span(Phase::kForward);
+    const Span span(Activity::kForward);
     TakeTime(milliseconds(5));
   }
   profile.TrainingEnds();
   {
-    const Span span(Phase::kCheckpoint);
+    const Span span(Activity::kCheckpoint);
     TakeTime(milliseconds(30));
   }
   const TimeReport report = profile.Report();
-  EXPECT_GE(report.threads.main[Phase::kCheckpoint], 0.03);
+  EXPECT_GE(report.threads.main[Activity::kCheckpoint], 0.03);
   EXPECT_GE(report.train_critical_s, 0.005);
   EXPECT_LE(report.train_critical_s, report.wall_s);
   EXPECT_LE(report.wall_s, report.threads.main.wall_s - 0.03);
@@ -217,14 +218,14 @@ TEST(TimingBreakdown, DoesNotChangeTheWeights) {
     const ThreadTimes& threads = exact.time.threads;
     EXPECT_EQ(threads.prefetch.wall_s, 0.0);  // no such thread exists
     EXPECT_EQ(threads.validation_prefetch.wall_s, 0.0);
-    EXPECT_GT(threads.main[Phase::kGather], 0.0);
+    EXPECT_GT(threads.main[Activity::kGather], 0.0);
   }
 }
 
 TEST(TimingBreakdown, ShowsForwardAndBackwardPerMicroStep) {
-  PhaseTimes times;
-  times[Phase::kForward] = 0.8;
-  times[Phase::kOptimizer] = 0.2;
+  ActivityTimes times;
+  times[Activity::kForward] = 0.8;
+  times[Activity::kOptimizer] = 0.2;
   times.synchronize_s = 0.1;
   EXPECT_EQ(DescribeIteration(times, 100, 4),
             "forward 4 x 2.000, optimizer 2.000, sum 10.000, of which 1.000 synchronising");
@@ -237,8 +238,8 @@ TimeReport Report(double generate, double train, double wait) {
                     .generate_critical_s = generate,
                     .train_critical_s = train,
                     .wait_for_rows_s = wait};
-  report.threads.generator[Phase::kScramble] = generate;
-  report.threads.main[Phase::kForward] = train;
+  report.threads.generator[Activity::kScramble] = generate;
+  report.threads.main[Activity::kForward] = train;
   return report;
 }
 
@@ -286,9 +287,9 @@ TEST(Bottleneck, AdvisesAsyncForSequentialRuns) {
             "20.0 s of these 31.0 s: set pipeline.mode to async");
 }
 
-TEST(Bottleneck, AdviceDependsOnTheLongestPhaseOfTheSlowerSide) {
+TEST(Bottleneck, AdviceDependsOnTheLongestActivityOfTheSlowerSide) {
   TimeReport evaluating = Report(30, 20, 11);
-  evaluating.threads.generator[Phase::kEvaluate] = 40;
+  evaluating.threads.generator[Activity::kEvaluate] = 40;
   EXPECT_TRUE(DescribeBottleneck(evaluating, Resolved({"inference.threads=1"}), 2)
                   .ends_with("raise inference.threads (now 1, of 2 cores)"));
   EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({}), 2)
@@ -297,17 +298,17 @@ TEST(Bottleneck, AdviceDependsOnTheLongestPhaseOfTheSlowerSide) {
                   .ends_with("lower generate.chunk_rows (now 4000), so that every worker gets "
                              "chunks"));
   TimeReport starving = Report(10, 20, 0);
-  starving.threads.main[Phase::kWaitForBatch] = 5;
+  starving.threads.main[Activity::kWaitForBatch] = 5;
   EXPECT_TRUE(DescribeBottleneck(starving, Resolved({}), 4)
                   .ends_with("it waits for batches: raise prefetch.depth (now 2)"));
   starving.threads.prefetch.wall_s = 20;  // and yet the ring was full
-  starving.threads.prefetch[Phase::kWaitForRoom] = 15;
+  starving.threads.prefetch[Activity::kWaitForRoom] = 15;
   EXPECT_TRUE(DescribeBottleneck(starving, Resolved({}), 4)
                   .ends_with("raise train.threads (now 2, of 4 cores)"));
   EXPECT_TRUE(DescribeBottleneck(Report(10, 20, 0), Resolved({"network.width=8"}), 2)
                   .find("lower network.blocks") != std::string::npos);
   TimeReport validating = Report(10, 20, 0);
-  validating.threads.main[Phase::kValidation] = 30;
+  validating.threads.main[Activity::kValidation] = 30;
   EXPECT_TRUE(DescribeBottleneck(validating, Resolved({}), 2).find("lower validation.states") !=
               std::string::npos);
 }
@@ -316,11 +317,11 @@ TEST(Bottleneck, IsAFullGpuIfBatchesWaitForIt) {
   Config config = Resolved({"network.width=1000"});
   config.device = "cuda:0";
   TimeReport report = Report(10, 20, 0);
-  report.threads.main[Phase::kWaitForBatch] = 18;
-  report.threads.prefetch[Phase::kWaitForDevice] = 17;
+  report.threads.main[Activity::kWaitForBatch] = 18;
+  report.threads.prefetch[Activity::kWaitForDevice] = 17;
   EXPECT_TRUE(DescribeBottleneck(report, config, 2)
                   .ends_with("the GPU is full: lower network.width (now 1000)"));
-  report.threads.generator[Phase::kEvaluate] = 9;
+  report.threads.generator[Activity::kEvaluate] = 9;
   EXPECT_TRUE(DescribeBottleneck(report, config, 2)
                   .ends_with("evaluation and training share a full GPU: try inference.precision: "
                              "fp8 with wide layers, or lower network.width (now 1000)"));
@@ -332,10 +333,10 @@ TEST(Bottleneck, IsAFullGpuIfBatchesWaitForIt) {
 TEST(Bottleneck, IsTheHandOverOfChunksIfDiskAndCopiesAreIdle) {
   TimeReport report = Report(0, 20, 0);
   report.wall_s = report.threads.main.wall_s = 20;
-  report.threads.main[Phase::kGpuQueueWait] = 5;
-  report.threads.disk[Phase::kDiskLoad] = 18;
+  report.threads.main[Activity::kGpuQueueWait] = 5;
+  report.threads.disk[Activity::kDiskLoad] = 18;
   EXPECT_TRUE(DescribeBottleneck(report, Resolved({}), 2).starts_with("reading shards"));
-  report.threads.disk[Phase::kDiskLoad] = 2;
+  report.threads.disk[Activity::kDiskLoad] = 2;
   EXPECT_TRUE(DescribeBottleneck(report, Resolved({}), 2).starts_with("handing over chunks"));
 }
 

@@ -229,7 +229,7 @@ TEST_F(InFolder, MetricsHaveTheRangeOfTheLabels) {
   }
 }
 
-TEST_F(InFolder, EachPublishAfterTheFirstStepMeasuresTheRoundingOfTheCopy) {
+TEST_F(InFolder, EachRefreshAfterTheFirstStepMeasuresTheRoundingOfTheCopy) {
   const std::vector<std::string> settings = {
       "generate.target=value_iteration", "pipeline.refresh=every", "validation.every_updates=0"};
   const auto errors_of = [&](const std::string& precision) {

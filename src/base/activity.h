@@ -1,4 +1,4 @@
-// The phases into which the time of threads is divided.
+// The activities into which the time of threads is divided.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@
 
 namespace tandem {
 
-/// Phase is what a thread spends its time on. The names (PhaseName) appear in files that other
-/// programs read, so add phases but do not rename them.
-enum class Phase : std::uint8_t {
+/// Activity is what a thread spends its time on. The names (ActivityName) appear in files that
+/// other programs read, so add activities but do not rename them.
+enum class Activity : std::uint8_t {
   kUnnamed,  ///< time outside all spans; never reported, so that missing spans show as missing time
   kIdle,     ///< between two tasks
   kSetUp,    ///< choosing the number of updates, creating the network, starting threads
@@ -49,9 +49,10 @@ enum class Phase : std::uint8_t {
   kClipGradients,
   kOptimizer,
   kWaitForDevice,
-  kReduce,        ///< preparing the exchange of gradients with other ranks, and their mean
-  kWaitForRanks,  ///< waiting for the other ranks and for the exchange
-  kPublish,       ///< copying the weights to the target network
+  kReduce,         ///< preparing the exchange of gradients with other ranks, and their mean
+  kWaitForRanks,   ///< waiting for the other ranks and for the exchange
+  kRefreshTarget,  ///< copying the weights to the target network
+  kPublish,        ///< writing the weights for generators in other processes
 
   // Between updates.
   kKeepState,  ///< copying the state that is saved if the next update fails
@@ -62,33 +63,34 @@ enum class Phase : std::uint8_t {
   kCount
 };
 
-inline constexpr auto kNumPhases = static_cast<std::size_t>(Phase::kCount);
+inline constexpr auto kNumActivities = static_cast<std::size_t>(Activity::kCount);
 
-/// The name of a phase in files, such as "wait_for_rows".
-std::string_view PhaseName(Phase phase);
+/// The name of an activity in files, such as "wait_for_rows".
+std::string_view ActivityName(Activity activity);
 
-/// The phase of this name, or nothing.
-std::optional<Phase> PhaseNamed(std::string_view name);
+/// The activity of this name, or nothing.
+std::optional<Activity> ActivityNamed(std::string_view name);
 
-/// Whether the thread does no work in this phase.
-bool IsWait(Phase phase);
+/// Whether the thread does no work in this activity.
+bool IsWait(Activity activity);
 
-/// PhaseTimes holds the seconds that one or several threads spent in each phase.
-struct PhaseTimes {
-  std::array<double, kNumPhases> seconds{};
-  double wall_s = 0;         ///< wall time of the thread, or the sum over several threads
-  double synchronize_s = 0;  ///< part of `seconds` spent waiting for the device at ends of phases
+/// ActivityTimes holds the seconds that one or several threads spent in each activity.
+struct ActivityTimes {
+  std::array<double, kNumActivities> seconds{};
+  double wall_s = 0;  ///< wall time of the thread, or the sum over several threads
+  double synchronize_s =
+      0;  ///< part of `seconds` spent waiting for the device at ends of activities
 
-  double operator[](Phase phase) const { return seconds[static_cast<std::size_t>(phase)]; }
-  double& operator[](Phase phase) { return seconds[static_cast<std::size_t>(phase)]; }
+  double operator[](Activity activity) const { return seconds[static_cast<std::size_t>(activity)]; }
+  double& operator[](Activity activity) { return seconds[static_cast<std::size_t>(activity)]; }
 
-  /// The time in all named phases.
+  /// The time in all named activities.
   double Sum() const;
-  /// The time in all named phases that are not waits (IsWait).
+  /// The time in all named activities that are not waits (IsWait).
   double Work() const;
 
-  PhaseTimes& operator+=(const PhaseTimes& other);
-  PhaseTimes& operator-=(const PhaseTimes& other);
+  ActivityTimes& operator+=(const ActivityTimes& other);
+  ActivityTimes& operator-=(const ActivityTimes& other);
 };
 
 }  // namespace tandem
