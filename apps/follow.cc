@@ -41,7 +41,7 @@ Config ConfigToFollow(const FollowArgs& args, const StreamManifest& manifest) {
   const std::string file = ManifestOf(args.run).string();
   std::vector<Override> overrides;
   for (const char* key : {"device", "train.threads", "inference.threads", "inference.precision",
-                          "generate.workers", "inference.forward"}) {
+                          "inference.batch_size", "generate.workers", "inference.forward"}) {
     overrides.push_back({key, "auto", "the default of --follow"});
   }
   overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());

@@ -70,7 +70,7 @@ ActivityTimes Track::Times() const {
   return times;
 }
 
-ThreadActivity Track::Activity() const {
+ThreadState Track::State() const {
   const std::lock_guard lock(mutex_);
   return {.name = name_, .activity = activity_, .seconds = Seconds(Clock::now() - since_)};
 }
@@ -176,10 +176,10 @@ std::vector<Timeline::TrackEvents> Timeline::Events() const {
   return all;
 }
 
-std::vector<ThreadActivity> Timeline::Activity() const {
+std::vector<ThreadState> Timeline::ThreadStates() const {
   const std::lock_guard lock(mutex_);
-  std::vector<ThreadActivity> all;
-  for (const auto& track : tracks_) all.push_back(track->Activity());
+  std::vector<ThreadState> all;
+  for (const auto& track : tracks_) all.push_back(track->State());
   return all;
 }
 

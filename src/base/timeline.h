@@ -34,8 +34,8 @@ struct TraceEvent {
   std::chrono::steady_clock::time_point begin, end;  ///< equal for the ends of arrows
 };
 
-/// ThreadActivity says what a thread does now.
-struct ThreadActivity {
+/// ThreadState says what a thread does now.
+struct ThreadState {
   std::string name;
   Activity activity = Activity::kIdle;
   double seconds = 0;  ///< since it came into this activity
@@ -58,7 +58,7 @@ class Track {
   bool is_worker() const { return is_worker_; }
 
   ActivityTimes Times() const;
-  ThreadActivity Activity() const;
+  ThreadState State() const;
 
   /// The events recorded on this track so far, in order (Timeline::Record).
   std::vector<TraceEvent> Events() const;
@@ -150,7 +150,7 @@ class Timeline {
   std::vector<TrackEvents> Events() const;
 
   /// What the threads of all tracks do now.
-  std::vector<ThreadActivity> Activity() const;
+  std::vector<ThreadState> ThreadStates() const;
 
   /// Starts or stops recording. While it is on, each scope that begins is recorded when it ends.
   /// `listener`, if any, must outlive all threads that use this timeline.

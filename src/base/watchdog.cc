@@ -39,35 +39,35 @@ std::string_view WaitsFor(Activity activity) {
   }
 }
 
-std::string Describe(const ThreadActivity& thread) {
+std::string Describe(const ThreadState& thread) {
   const std::string_view what = WaitsFor(thread.activity);
   return fmt::format("{}: {} for {:.1f} s{}{}", thread.name, ActivityName(thread.activity),
                      thread.seconds, what.empty() ? "" : ", waits for ", what);
 }
 
-bool IsIdle(const ThreadActivity& thread) { return thread.activity == Activity::kIdle; }
+bool IsIdle(const ThreadState& thread) { return thread.activity == Activity::kIdle; }
 
 // Waiting for the device is a wait, but nobody else of the run would end it.
-bool Works(const ThreadActivity& thread) {
+bool Works(const ThreadState& thread) {
   return !IsWait(thread.activity) || thread.activity == Activity::kWaitForDevice;
 }
 
 }  // namespace
 
-std::string DescribeStall(const std::vector<ThreadActivity>& threads, double limit_s) {
-  const auto is_silent = [&](const ThreadActivity& thread) { return thread.seconds >= limit_s; };
-  const auto stuck = std::ranges::find_if(threads, [&](const ThreadActivity& thread) {
+std::string DescribeStall(const std::vector<ThreadState>& threads, double limit_s) {
+  const auto is_silent = [&](const ThreadState& thread) { return thread.seconds >= limit_s; };
+  const auto stuck = std::ranges::find_if(threads, [&](const ThreadState& thread) {
     return !IsIdle(thread) && Works(thread) && is_silent(thread);
   });
   const bool all_wait = !threads.empty() && !IsIdle(threads.front()) &&
-                        std::ranges::all_of(threads, [&](const ThreadActivity& thread) {
+                        std::ranges::all_of(threads, [&](const ThreadState& thread) {
                           return IsIdle(thread) || is_silent(thread);
                         });
   if (stuck == threads.end() && !all_wait) return "";
   std::string text = stuck != threads.end()
                          ? fmt::format("no progress for {:g} s in thread {}", limit_s, stuck->name)
                          : fmt::format("no progress for {:g} s: all threads wait", limit_s);
-  for (const ThreadActivity& thread : threads) {
+  for (const ThreadState& thread : threads) {
     if (!IsIdle(thread)) text += "\n  " + Describe(thread);
   }
   return text;
@@ -105,7 +105,7 @@ void Watchdog::Run() {
 }
 
 void Watchdog::Look() {
-  const std::string stall = DescribeStall(timeline_.Activity(), limit_s_);
+  const std::string stall = DescribeStall(timeline_.ThreadStates(), limit_s_);
   if (stall.empty()) {
     reported_ = false;
     gave_up_ = false;

@@ -17,7 +17,7 @@ namespace tandem {
 /// change of a thread's activity counts as progress. A run is stuck if a thread has worked for
 /// `limit_s` seconds in one activity, or if all threads that are not idle have waited for so long.
 /// The first thread is the main thread; while it is idle, the others may wait for it.
-std::string DescribeStall(const std::vector<ThreadActivity>& threads, double limit_s);
+std::string DescribeStall(const std::vector<ThreadState>& threads, double limit_s);
 
 /// `Watchdog` looks at the threads of a timeline from a thread of its own. If looking or an action
 /// throws, for example because memory ran out, it looks again later.

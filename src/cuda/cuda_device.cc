@@ -338,7 +338,9 @@ class CudaDevice final : public Device {
   c10d::Backend* MakeBackend(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                              int size) override {
     const c10::cuda::CUDAGuard guard(device_);
-    return c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, size).release();
+    // NCCL's stream then is none of those that evaluate or copy.
+    const auto options = c10d::ProcessGroupNCCL::Options::create(/*is_high_priority_stream=*/true);
+    return c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, size, options).release();
   }
 #endif
 

@@ -69,8 +69,13 @@ bool StreamLoader::BeginShard(std::int64_t update) {
   }
   const Span span(Activity::kHostToDevice);
   const DataBuffer& rows = shard->rows;
+  // From memory that is not pinned, a copy waits until the device has done all steps before it.
+  const auto to_device = [&](const at::Tensor& host) {
+    if (device_.is_cpu()) return host.clone();
+    return host.pin_memory().to(device_, /*non_blocking=*/true);
+  };
   const auto column = [&](std::size_t index) {
-    return ColumnTensor(rows, index, at::kCPU).to(device_, /*non_blocking=*/false, /*copy=*/true);
+    return to_device(ColumnTensor(rows, index, at::kCPU));
   };
   at::Tensor order = at::empty({shard->name.rows}, at::kInt);
   ShuffleRows({order.data_ptr<std::int32_t>(), static_cast<std::size_t>(shard->name.rows)}, seed_,
@@ -79,7 +84,7 @@ bool StreamLoader::BeginShard(std::int64_t update) {
       ShuffledRows{.inputs = column(kInputColumn),
                    .targets = column(kTargetColumn),
                    .weights = HasWeights(rows.schema()) ? column(kWeightColumn) : at::Tensor(),
-                   .order = order.to(device_),
+                   .order = to_device(order),
                    .next = *first_row};
   return true;
 }

@@ -176,11 +176,13 @@ bool Gathers(FirstLayer first_layer, InputLayout layout, c10::Device device, int
 
 bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device) {
   if (config.step == TrainStep::kFused) return !MultipliesFirstLayer(config, layout);
+  if (config.step != TrainStep::kAutograd) return false;  // TensorStep always multiplies
   return Gathers(config.first_layer, layout, device, kManyValuesInTraining);
 }
 
 bool GathersInInference(const InferenceConfig& config, InputLayout layout, c10::Device device) {
-  if (config.forward == InferenceForward::kFused) return true;  // FusedCopy has no product there
+  if (config.forward == InferenceForward::kFused) return true;     // FusedCopy has no product there
+  if (config.forward == InferenceForward::kTensors) return false;  // TensorCopy always multiplies
   return Gathers(config.first_layer, layout, device, /*fewest_values=*/4);
 }
 

@@ -97,6 +97,7 @@ void GradientReducer::DecideStop() {
   undecided_ = false;
   const Span span(Activity::kWaitForDevice);
   const std::span<const std::byte> bytes = votes_->Await();
+  ranks_.CheckAlive();
   std::array<float, kVotes> votes = {};
   std::memcpy(votes.data(), bytes.data(), sizeof(votes));
   stop_.Decide(/*requested=*/votes[0] > 0, /*time_is_up=*/votes[1] > 0);

@@ -4,6 +4,8 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <atomic>
@@ -31,6 +33,9 @@ constexpr milliseconds kConnectTimeout = std::chrono::seconds(60);
 // example while rank 0 validates.
 constexpr milliseconds kExchangeTimeout = std::chrono::hours(24 * 365);
 
+// To abort the exchanges of a device.
+constexpr milliseconds kAbortTimeout = std::chrono::seconds(60);
+
 c10::intrusive_ptr<c10d::Backend> MakeGloo(const Membership& membership) {
   const RankEnvironment& environment = membership.environment();
   const auto store = c10::make_intrusive<c10d::PrefixStore>("gloo", membership.store());
@@ -51,34 +56,55 @@ Ranks::Ranks(const RankEnvironment& environment) : membership_(environment) {
 }
 
 Ranks::~Ranks() {
-  if (!stuck_) return;
-  // Their destructors would wait for a rank that does not answer. The process ends soon.
-  if (device_ != host_) device_.release();
-  host_.release();
+  // The process ends soon. Until then, Gloo's destructor would wait for a rank that does not
+  // answer, and NCCL's for a thread that may end the process before its message was read.
+  if (device_ != host_ && membership_.has_lost()) device_.release();
+  if (stuck_) host_.release();
 }
 
 void Ranks::UseDevice(Device& device) {
   const auto store = c10::make_intrusive<c10d::PrefixStore>("device", membership_.store());
   if (c10d::Backend* backend = device.MakeBackend(store, rank(), size()); backend != nullptr) {
     device_ = c10::intrusive_ptr<c10d::Backend>::reclaim(backend);
+    device_->setTimeout(kExchangeTimeout);  // NCCL ignores that of a call
     // Otherwise the main thread would wait for the device for ever.
-    membership_.OnLost([backend = device_] { backend->abort(); });
+    membership_.OnLost([backend = device_] {
+      backend->setTimeout(kAbortTimeout);
+      backend->abort();
+    });
+    // NCCL's ranks meet in their first exchange, and wait at most five minutes for each other.
+    Barrier();
+    at::Tensor nothing = at::zeros({1}, device.torch());
+    Sum(nothing);
   }
+}
+
+void Ranks::CheckAlive() {
+  if (membership_.has_lost()) FailBecause("no exchange is possible");
 }
 
 template <class Begin>
 void Ranks::Exchange(const Begin& begin) {
-  // NCCL's group, which was aborted then, would throw an error that names no rank.
-  if (membership_.has_lost()) FailBecause("no exchange is possible");
+  CheckAlive();
   const Span span(Activity::kWaitForRanks);
   const ScopedTimer timer(wait_s_);
-  const c10::intrusive_ptr<c10d::Work> work = begin();
+  const c10::intrusive_ptr<c10d::Work> work = [&] {
+    try {
+      return begin();
+    } catch (const c10::Error& error) {
+      // The error of a group that was aborted meanwhile names no rank.
+      if (membership_.has_lost()) FailBecause(MessageFor(error));
+      throw;
+    }
+  }();
   const auto future = work->getFuture();
   const auto done = std::make_shared<std::atomic<bool>>(false);
-  future->addCallback([done, wake = membership_.waker()](c10::ivalue::Future&) {
+  const auto end = [done, wake = membership_.waker()](c10::ivalue::Future&) {
     *done = true;
     wake();
-  });
+  };
+  // A callback that uses the result would make one of CUDA's pooled streams wait for it.
+  future->addCallback(end, /*uses_future=*/false);
   stuck_ = !membership_.WaitFor([&] { return done->load(); });
   if (stuck_) FailBecause("no answer");
   if (future->hasError()) {

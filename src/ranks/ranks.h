@@ -40,8 +40,13 @@ class Ranks {
   /// "rank 1 (process 4711 on node3)".
   const std::string& NameOf(int rank) const { return membership_.NameOf(rank); }
 
-  /// Exchanges gradients in the memory of `device` by its own means (Device::MakeBackend).
+  /// From now on, exchanges tensors in the memory of `device` by its own means
+  /// (Device::MakeBackend). All ranks must call it; it waits for them.
   void UseDevice(Device& device);
+
+  /// Throws Error that names the rank if one was lost. Call it after a wait for the device, because
+  /// an exchange that was aborted ends without an error and with numbers that mean nothing.
+  void CheckAlive();
 
   /// Replaces `tensor`, contiguous and in the memory of the CPU or of the device, by the sum over
   /// all ranks. The sum is the same in all ranks, bit for bit.

@@ -27,7 +27,8 @@ namespace {
 // auto.
 Config ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
   std::vector<Override> overrides;
-  for (const char* key : {"device", "train.threads", "inference.threads", "inference.precision"}) {
+  for (const char* key : {"device", "train.threads", "inference.threads", "inference.precision",
+                          "inference.batch_size"}) {
     overrides.push_back({key, "auto", "the default of solving"});
   }
   overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());

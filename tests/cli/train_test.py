@@ -193,7 +193,7 @@ class Train(CliTest):
     def test_a_run_without_enough_memory_leaves_no_folder(self):
         config = self.write("small.yaml", SMALL)
         _, error = self.run_tandem("train", config, "--out", "run", "--set",
-                                   "train.iterations_per_update=40000000", code=1,
+                                   "train.iterations_per_update=40000000", "--set", "device=cpu", code=1,
                                    memory=8 << 30)
         self.assertIn("lower train.batch_size", error)
         self.assertFalse((self.folder / "run").exists())

@@ -94,15 +94,18 @@ TEST(Membership, ActionThatBlocksHoldsNeitherTheBeatsNorAWaitUp) {
 // A group of GPUs, which can exchange nothing after it was aborted, as NCCL.
 class AbortedGroup final : public c10d::Backend {
  public:
-  explicit AbortedGroup(std::promise<void>& aborted) : Backend(0, 2), aborted_(aborted) {}
-  void abort() override { aborted_.set_value(); }
+  explicit AbortedGroup(std::promise<std::chrono::milliseconds>& aborted)
+      : Backend(0, 2), aborted_(aborted) {}
+  void setTimeout(std::chrono::milliseconds timeout) override { timeout_ = timeout; }
+  void abort() override { aborted_.set_value(timeout_); }
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& /*tensors*/,
                                            const c10d::AllreduceOptions& /*options*/) override {
     C10_THROW_ERROR(DistBackendError, "NCCL communicator was aborted");
   }
 
  private:
-  std::promise<void>& aborted_;
+  std::promise<std::chrono::milliseconds>& aborted_;
+  std::chrono::milliseconds timeout_ = {};
 };
 
 class DeviceWithGroup final : public RecordingDevice {
@@ -112,15 +115,19 @@ class DeviceWithGroup final : public RecordingDevice {
     return c10::make_intrusive<AbortedGroup>(aborted).release();
   }
 
-  std::promise<void> aborted;
+  std::promise<std::chrono::milliseconds> aborted;  // with the timeout that the group had then
 };
 
 TEST(RanksTest, AnExchangeAfterTheGroupWasAbortedNamesTheRankThatFailed) {
-  DeviceWithGroup device;
+  DeviceWithGroup device, of_other;
   const auto ranks = JoinTwo<Ranks>();
+  const auto other = std::async(std::launch::async, [&] { ranks[1]->UseDevice(of_other); });
   ranks[0]->UseDevice(device);
+  other.wait();
   ranks[1]->ReportFailure("its disk is full");
-  device.aborted.get_future().wait();
+  EXPECT_LT(device.aborted.get_future().get(), std::chrono::minutes(5));
+  EXPECT_THAT([&] { ranks[0]->CheckAlive(); },
+              ThrowsMessage<Error>(HasSubstr("failed: its disk is full")));
   at::Tensor on_gpu = at::empty({1}, at::kMeta);
   EXPECT_THAT(
       [&] { ranks[0]->Sum(on_gpu); },
