@@ -61,7 +61,7 @@ Json JsonOfReference() {
                     {"default", TypedValue(FieldText(field))},
                     {"meaning", field.meaning},
                     {"expected", Expected(field)},
-                    {"try_first", field.try_first}});
+                    {"try_first", field.traits.try_first}});
   }
   keys.push_back({{"key", "phases"},
                   {"default", Json::array()},

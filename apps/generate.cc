@@ -132,7 +132,7 @@ int RunGenerate(const GenerateArgs& args) {
     throw InputError(fmt::format("--rank {}: expected less than --world-size, {}",
                                  args.process.rank, args.process.world_size));
   }
-  Config config = LoadConfig(args.config, args.overrides, kPathsOfShards);
+  Config config = LoadConfig(args.config, args.overrides, PathsOf::kShards);
   if (config.generate.curriculum) {
     throw InputError(fmt::format(
         "{}: `generate.curriculum: true` makes scrambles longer from update to update, and a set "

@@ -10,7 +10,9 @@
 #include <ctime>
 #include <string_view>
 #include <system_error>
+#include <variant>
 
+#include "config/fields.h"
 #include "data/run_files.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -102,10 +104,14 @@ NamedFile PuzzleFile(const std::string& full_name) {
 }
 
 std::vector<NamedFile> FilesOf(const Config& config) {
-  return {PuzzleFile(config.domain.full_name()),
-          {.name = "the file of `validation.file`", .path = config.validation.file},
-          {.name = "the file of `generate.paths`", .path = config.generate.paths},
-          {.name = "the file of `network.init_from`", .path = config.network.init_from}};
+  std::vector<NamedFile> files = {PuzzleFile(config.domain.full_name())};
+  Config copy = config;
+  for (const Field& field : FieldsOf(copy)) {
+    const auto* const path = std::get_if<PathField>(&field.value);
+    if (path == nullptr || path->kind == PathKind::kFolder) continue;
+    files.push_back({.name = fmt::format("the file of `{}`", field.key), .path = *path->value});
+  }
+  return files;
 }
 
 void CheckOutputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {

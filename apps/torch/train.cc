@@ -74,7 +74,7 @@ std::unique_ptr<TrainRun> Begin(const PreparedRun& prepared, const RunDirectory&
 
 int TrainNew(const TrainArgs& args, Group* group) {
   const Stopwatch began;
-  const Config asked = LoadConfig(args.config, args.overrides, kPathsOfNewRun);
+  const Config asked = LoadConfig(args.config, args.overrides, PathsOf::kNewRun);
   for (const std::string& sentence : DescribeUnusedKeys(asked)) LogWarning(sentence);
   const RunDirectory directory =
       RunDirectory::Create(args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out));

@@ -9,16 +9,25 @@
 
 namespace tandem {
 
+/// Up to six keys. The rest of the names are empty.
+using KeyNames = std::array<std::string_view, 6>;
+
+/// Returns the keys that a choice reads, for its row.
+template <class... Names>
+constexpr KeyNames Reads(Names... names) {
+  return {names...};
+}
+
 /// `Choice` is one value of a key: how the code calls it, how a config calls it, and its meaning
 /// for the reference. A name that needs no explanation has an empty meaning. Neighbours with the
-/// same meaning are explained together. `reads` has keys, separated by spaces, that have no effect
-/// unless one of the choices whose rows name them is made.
+/// same meaning are explained together. `reads` has keys that have no effect unless one of the
+/// choices whose rows name them is made.
 template <class Value>
 struct Choice {
   Value value;
   std::string_view name;
   std::string_view meaning = {};
-  std::string_view reads = {};
+  KeyNames reads = {};
 };
 
 /// Returns the name of `value` in its table.
@@ -34,7 +43,7 @@ constexpr std::string_view NameOf(const std::array<Choice<Value>, kNumber>& choi
 enum class Mode { kAsync, kSequential, kOneFill, kSyncMain };
 inline constexpr auto kModes = std::to_array<Choice<Mode>>({
     {Mode::kAsync, "async", "generate the next buffer while training on the current one",
-     "pipeline.overlap"},
+     Reads("pipeline.overlap")},
     {Mode::kSequential, "sequential", "generate, then train"},
     {Mode::kOneFill, "one_fill", "generate once, then train on the same rows in every update"},
     {Mode::kSyncMain, "sync_main",
@@ -57,7 +66,7 @@ inline constexpr auto kRefreshes = std::to_array<Choice<Refresh>>({
     {Refresh::kSolveRate, "solve_rate",
      "when the solve rate of a validation exceeds that at the last refresh by more than "
      "refresh_margin",
-     "pipeline.refresh_margin"},
+     Reads("pipeline.refresh_margin")},
 });
 
 /// generate.program, search.program
@@ -86,14 +95,14 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
      "the cost of the random walk that led to the state; for a Q net, the costs of the two actions "
      "that the walk knows, its last step undone and its next step (head q_in: of one of them); for "
      "head vp, also the action that undoes the walk's last step",
-     "generate.rows_per_walk"},
+     Reads("generate.rows_per_walk")},
     {Target::kValueIteration, "value_iteration",
      "the minimum over all actions of the action's cost plus the target network's estimate for the "
      "child; for a Q net, that sum of each action (head q_in: of one action, drawn at random)"},
     {Target::kCappedValueIteration, "capped_value_iteration",
      "the smaller of walk_length and value_iteration"},
     {Target::kPolicy, "policy", "for head policy, the action that undoes the walk's last step",
-     "generate.rows_per_walk"},
+     Reads("generate.rows_per_walk")},
     {Target::kQLearning, "q_learning",
      "for head q or q_in, one action of the state, drawn at random: the action's cost plus the "
      "least value that the target network gives to an action of the child. A row takes one "
@@ -118,8 +127,8 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
      "for head v and puzzles whose goals differ by problem, the exact cost-to-go of a state of a "
      "random problem, whose states are all found by a search backwards from its goals; for a state "
      "from which no goal can be reached, generate.dead_end_cost",
-     "generate.problem_rows generate.problem_states generate.dead_end_share "
-     "generate.dead_end_cost"},
+     Reads("generate.problem_rows", "generate.problem_states", "generate.dead_end_share",
+           "generate.dead_end_cost")},
 });
 
 /// `TargetTraits` says where the labels of a target come from and what the target works with. A
@@ -202,13 +211,13 @@ inline constexpr auto kGenerateSearches = std::to_array<Choice<GenerateSearch>>(
     {GenerateSearch::kNone, "none", "the ends of random walks"},
     {GenerateSearch::kGreedy, "greedy",
      "the states that such a search expands when it starts from the end of a random walk",
-     "generate.search_iterations"},
+     Reads("generate.search_iterations")},
     {GenerateSearch::kBeam, "beam",
      "the states that such a search expands when it starts from the end of a random walk",
-     "generate.search_iterations generate.search_beam_width"},
+     Reads("generate.search_iterations", "generate.search_beam_width")},
     {GenerateSearch::kAStar, "astar",
      "the states that such a search expands when it starts from the end of a random walk",
-     "generate.search_iterations generate.search_weight"},
+     Reads("generate.search_iterations", "generate.search_weight")},
 });
 
 /// generate.backup
@@ -304,16 +313,16 @@ inline constexpr auto kInputLayers = std::to_array<Choice<InputLayer>>({
 enum class OptimizerKind { kAdam, kAdamW, kSgd, kMuon };
 inline constexpr auto kOptimizers = std::to_array<Choice<OptimizerKind>>({
     {OptimizerKind::kAdam, "adam", "Adam, with weight decay added to the gradient",
-     "optimizer.beta1 optimizer.beta2 optimizer.epsilon"},
+     Reads("optimizer.beta1", "optimizer.beta2", "optimizer.epsilon")},
     {OptimizerKind::kAdamW, "adamw", "Adam with decoupled weight decay",
-     "optimizer.beta1 optimizer.beta2 optimizer.epsilon"},
+     Reads("optimizer.beta1", "optimizer.beta2", "optimizer.epsilon")},
     {OptimizerKind::kSgd, "sgd", "stochastic gradient descent with momentum",
-     "optimizer.momentum optimizer.nesterov"},
+     Reads("optimizer.momentum", "optimizer.nesterov")},
     {OptimizerKind::kMuon, "muon",
      "orthogonalised momentum for the weights of all linear layers except the first and the last, "
      "AdamW for all other parameters",
-     "optimizer.muon_learning_rate optimizer.momentum optimizer.beta1 optimizer.beta2 "
-     "optimizer.epsilon"},
+     Reads("optimizer.muon_learning_rate", "optimizer.momentum", "optimizer.beta1",
+           "optimizer.beta2", "optimizer.epsilon")},
 });
 
 /// optimizer.schedule
@@ -321,17 +330,17 @@ enum class Schedule { kConstant, kLinear, kCosine, kExponential, kStep, kWsd };
 inline constexpr auto kSchedules = std::to_array<Choice<Schedule>>({
     {Schedule::kConstant, "constant", "no change"},
     {Schedule::kLinear, "linear", "decrease to final_learning_rate at the last iteration",
-     "optimizer.final_learning_rate"},
+     Reads("optimizer.final_learning_rate")},
     {Schedule::kCosine, "cosine", "decrease to final_learning_rate at the last iteration",
-     "optimizer.final_learning_rate"},
+     Reads("optimizer.final_learning_rate")},
     {Schedule::kExponential, "exponential", "multiply by decay after every iteration",
-     "optimizer.decay"},
+     Reads("optimizer.decay")},
     {Schedule::kStep, "step", "multiply by step_factor after every step_every updates",
-     "optimizer.step_every optimizer.step_factor"},
+     Reads("optimizer.step_every", "optimizer.step_factor")},
     {Schedule::kWsd, "wsd",
      "no change, then a linear decrease to final_learning_rate over the last decay_share of the "
      "run",
-     "optimizer.final_learning_rate optimizer.decay_share"},
+     Reads("optimizer.final_learning_rate", "optimizer.decay_share")},
 });
 
 /// Returns whether the learning rate ends at optimizer.final_learning_rate, so that it depends on
@@ -346,7 +355,7 @@ enum class Loss { kSquared, kHuber, kLogCosh };
 inline constexpr auto kLosses = std::to_array<Choice<Loss>>({
     {Loss::kSquared, "squared", "squared error"},
     {Loss::kHuber, "huber", "squared for errors up to huber_delta, linear above",
-     "train.huber_delta"},
+     Reads("train.huber_delta")},
     {Loss::kLogCosh, "log_cosh",
      "log(cosh(error)), which is about half the squared error for small errors and linear for "
      "large ones"},
@@ -447,12 +456,12 @@ inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kBeam, "beam", "beam search"},
     {SearchMethod::kAnytimeBeam, "anytime_beam",
      "beam search with wider and wider beams while max_seconds lasts"},
-    {SearchMethod::kAStar, "astar", "batched weighted A*", "search.weight search.batch"},
+    {SearchMethod::kAStar, "astar", "batched weighted A*", Reads("search.weight", "search.batch")},
     {SearchMethod::kQStar, "q_star",
      "A* on the values of actions, for a Q net: makes a child only when its action is taken",
-     "search.weight search.batch"},
+     Reads("search.weight", "search.batch")},
     {SearchMethod::kIdaStar, "ida_star",
-     "iterative deepening A*, which stores only the states of one path", "search.weight"},
+     "iterative deepening A*, which stores only the states of one path", Reads("search.weight")},
     {SearchMethod::kGreedy, "greedy",
      "take the best action again and again, without visiting a state twice"},
     {SearchMethod::kBidirectionalBeam, "bidirectional_beam",
@@ -490,10 +499,11 @@ inline constexpr auto kDataSources = std::to_array<Choice<DataSource>>({
     {DataSource::kLive, "live", "generate examples during the run"},
     {DataSource::kStream, "stream",
      "read examples that `tandem generate --follow` writes during the run",
-     "data.live_share data.cpu_prefetch data.max_lag data.stream_rows data.stream_shards "
-     "profile.stream_ledger"},
+     Reads("data.live_share", "data.cpu_prefetch", "data.max_lag", "data.stream_rows",
+           "data.stream_shards", "profile.stream_ledger")},
     {DataSource::kShards, "shards", "read examples from files that `tandem generate` wrote",
-     "data.live_share data.on_damage data.reading data.cpu_prefetch data.gpu_prefetch"},
+     Reads("data.live_share", "data.on_damage", "data.reading", "data.cpu_prefetch",
+           "data.gpu_prefetch")},
 });
 
 /// data.on_damage

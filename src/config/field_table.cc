@@ -1,4 +1,4 @@
-// The keys of a config: their names, meanings, ranges and places in Config.
+// The keys of a config: their names, meanings, ranges, places in Config and traits.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -37,7 +37,7 @@ ChoiceField FieldFor(Value& value, const std::array<Choice<Value>, kNumber>& cho
   ChoiceField field;
   for (const Choice<Value>& choice : choices) {
     field.names.emplace_back(choice.name);
-    field.reads.push_back(choice.reads);
+    field.reads.emplace_back(choice.reads);
   }
   field.get = [&value, &choices] {
     const auto* const row = std::ranges::find(choices, value, &Choice<Value>::value);
@@ -49,8 +49,8 @@ ChoiceField FieldFor(Value& value, const std::array<Choice<Value>, kNumber>& cho
 
 template <class Value, std::size_t kNumber>
 Field ChoiceKey(std::string key, std::string_view question, Value& value,
-                const std::array<Choice<Value>, kNumber>& choices, bool try_first = false) {
-  return {std::move(key), ExplainChoices(question, choices), FieldFor(value, choices), try_first};
+                const std::array<Choice<Value>, kNumber>& choices, KeyTraits traits = {}) {
+  return {std::move(key), ExplainChoices(question, choices), FieldFor(value, choices), traits};
 }
 
 ChoiceField Switch(bool& value) {
@@ -59,7 +59,44 @@ ChoiceField Switch(bool& value) {
 }
 
 // Marks one of the few keys that a new user should try first.
-constexpr bool kTryFirst = true;
+constexpr KeyTraits kTryFirst{.try_first = true};
+
+// Conditions under which keys are used, or decide rows.
+
+bool IsAlways(const Config& /*config*/) { return true; }
+
+bool GeneratesRows(const Config& c) { return c.live_rows_of(0) > 0; }
+
+bool ReadsShards(const Config& c) { return c.data.source == DataSource::kShards; }
+
+bool IsReplayed(const Config& c) { return c.replay.updates > 0; }
+
+// To a target network or, with a stream, to generators, whose lag is counted even if they label
+// without a network.
+bool PublishesWeights(const Config& c) { return c.labels_with_network() || c.streams(); }
+
+bool IsTraced(const Config& c) { return c.profile.trace; }
+
+bool SearchesBestFirst(const Config& c) { return IsBestFirst(c.search.method); }
+
+// Beams shorten the solutions of every search.
+bool Shortens(const Config& c) { return c.search.improve_seconds > 0; }
+
+bool IsRetrograde(const Config& c) { return c.generate.target == Target::kRetrograde; }
+
+bool HasExactLabels(const Config& c) { return c.generate.ball_radius > 0; }
+
+// The rounding of a network's estimates depends on which rows are evaluated together, and on a CPU
+// on the number of threads.
+bool IsLabelled(const Config& c) { return NeedsNetwork(c.generate.target); }
+
+// The searches of own_solutions follow the network without chance.
+bool SearchesByChance(const Config& c) {
+  return IsLabelled(c) && c.generate.target != Target::kOwnSolutions;
+}
+
+constexpr std::string_view kNoTargetNetwork = "this run has no target network";
+constexpr std::string_view kNoTrace = "profile.trace is false";
 
 std::vector<Field> DomainFields(Config& c) {
   std::vector<Field> fields = {
@@ -91,11 +128,13 @@ std::vector<Field> PipelineFields(Config& c) {
       {"pipeline.loss_thresh",
        "Refresh the target network only after an update whose mean loss is at most this. null: "
        "whatever the loss.",
-       NullRealField{&c.pipeline.loss_thresh, 0, 1e9}},
+       NullRealField{&c.pipeline.loss_thresh, 0, 1e9},
+       {.is_used = PublishesWeights, .why_unused = kNoTargetNetwork}},
       {"pipeline.refresh_every",
        "Number of updates between two refreshes of the target network or, with loss_thresh, "
        "between two comparisons of the loss with it.",
-       IntField{&c.pipeline.refresh_every, 1, kMany}},
+       IntField{&c.pipeline.refresh_every, 1, kMany},
+       {.is_used = PublishesWeights, .why_unused = kNoTargetNetwork}},
       {"pipeline.refresh_margin",
        "By how much the solve rate must grow until `refresh: solve_rate` refreshes the target "
        "network again.",
@@ -110,34 +149,58 @@ std::vector<Field> GenerateFields(Config& c) {
        "File of solved paths for the target supervised: JSON lines with `state`, `moves` and an "
        "optional `weight`, as `tandem solve --out` writes them. Each state of a path is drawn in "
        "proportion to the path's weight. Lines without `moves` are skipped. null: no file.",
-       NullTextField{&c.generate.paths}},
+       PathField{.value = &c.generate.paths,
+                 .kind = PathKind::kFile,
+                 .must_exist = GeneratesRows,
+                 .is_for_shards = true}},
       ChoiceKey("generate.search",
                 "States that become examples. With the target own_solutions: the search for "
                 "solutions, greedy or beam.",
-                c.generate.search, kGenerateSearches),
+                c.generate.search, kGenerateSearches,
+                {.is_in_sets = IsLabelled, .is_in_streams = true}),
       {"generate.search_iterations",
        "Number of consecutive steps that one search contributes, each with one state or, in a beam "
        "search, with search_beam_width states. If a search reaches a goal earlier, it restarts "
        "from a new scramble. With the target own_solutions, the greatest number of actions of a "
        "solution.",
-       IntField{&c.generate.search_iterations, 1, 1'000'000}},
+       IntField{&c.generate.search_iterations, 1, 1'000'000},
+       {.is_in_sets = IsLabelled, .is_in_streams = true}},
       {"generate.search_epsilon",
        "Probability that a step of a greedy search is random. Random steps keep a poor network "
        "from walking in circles. Searches for own_solutions take none.",
-       RealField{&c.generate.search_epsilon, 0, 1}},
+       RealField{&c.generate.search_epsilon, 0, 1},
+       {.is_used =
+            [](const Config& config) {
+              return config.generate.search == GenerateSearch::kGreedy &&
+                     config.generate.target != Target::kOwnSolutions;
+            },
+        .why_unused = "only `search: greedy` takes random steps, and not for own_solutions",
+        .is_in_sets = SearchesByChance,
+        .is_in_streams = true}},
       {"generate.search_weight",
        "Weight of the path's cost in the A* that generates examples, as search.weight is for "
        "solving.",
-       RealField{&c.generate.search_weight, 0, 1000}},
+       RealField{&c.generate.search_weight, 0, 1000},
+       {.is_in_sets = SearchesByChance, .is_in_streams = true}},
       {"generate.temperature",
        "Temperature of the choice of children in greedy and beam searches: a child whose path cost "
        "plus estimate is c is chosen with probability proportional to exp(-c / temperature). 0: "
        "the best children.",
-       RealField{&c.generate.temperature, 0, 1e6}},
+       RealField{&c.generate.temperature, 0, 1e6},
+       {.is_in_sets =
+            [](const Config& config) {
+              return IsLabelled(config) && config.generate.temperature > 0;
+            },
+        .is_in_streams = true}},
       {"generate.search_beam_width",
        "Number of states that a step of a beam search expands when it generates examples, as "
        "search.beam_width is for solving.",
-       IntField{&c.generate.search_beam_width, 1, 1 << 20}},
+       IntField{&c.generate.search_beam_width, 1, 1 << 20},
+       {.is_in_sets =
+            [](const Config& config) {
+              return IsLabelled(config) && config.generate.search == GenerateSearch::kBeam;
+            },
+        .is_in_streams = true}},
       {"generate.curriculum",
        "true: scrambles are short at first. The longest has 1 action, and doubles up to "
        "max_scramble after each update whose searches solved at least half of their scrambles, "
@@ -146,45 +209,72 @@ std::vector<Field> GenerateFields(Config& c) {
        "lengths up to max_scramble from the start.",
        Switch(c.generate.curriculum)},
       ChoiceKey("generate.backup", "How the estimates of a search label its states.",
-                c.generate.backup, kBackups),
+                c.generate.backup, kBackups,
+                {.is_in_sets =
+                     [](const Config& config) {
+                       return IsLabelled(config) && config.generate.backup != Backup::kOneStep;
+                     },
+                 .is_in_streams = true}),
       {"generate.hindsight",
        "true: a search that reached no goal is labelled as if its last state had been the goal. "
        "Only for puzzles that can move their goals, such as sokoban and grid.",
-       Switch(c.generate.hindsight)},
+       Switch(c.generate.hindsight),
+       {.is_in_sets =
+            [](const Config& config) { return IsLabelled(config) && config.generate.hindsight; },
+        .is_in_streams = true}},
       {"generate.ball_radius",
        "Label states exactly whose cost-to-go is at most this (in moves, if every move costs 1). "
        "They are kept in a ball around the goal. 0: no ball.",
-       RealField{&c.generate.ball_radius, 0, 1e6}},
+       RealField{&c.generate.ball_radius, 0, 1e6},
+       {.is_in_sets = HasExactLabels, .is_in_streams = true}},
       {"generate.anchor_share",
        "Share of the rows that are anchors: states drawn uniformly from the ball, with exact "
        "labels. They keep estimates near the goal correct.",
-       RealField{&c.generate.anchor_share, 0, 0.9}},
+       RealField{&c.generate.anchor_share, 0, 0.9},
+       {.is_in_sets = HasExactLabels, .is_in_streams = true}},
       {"generate.problem_rows",
        "Number of consecutive rows that are drawn from one problem (target retrograde). Finding "
        "the states of a problem takes milliseconds, so fewer rows take longer to generate, and are "
        "more varied.",
-       IntField{&c.generate.problem_rows, 1, 1 << 24}},
+       IntField{&c.generate.problem_rows, 1, 1 << 24},
+       {.is_in_sets = IsRetrograde}},
       {"generate.problem_states",
        "Greatest number of states of a problem (target retrograde). A problem with more is "
        "replaced by another one.",
-       IntField{&c.generate.problem_states, 2, 1 << 30}},
+       IntField{&c.generate.problem_states, 2, 1 << 30},
+       {.is_in_sets = IsRetrograde}},
       {"generate.dead_end_share",
        "Share of the rows that are dead ends, from which no goal can be reached (target "
        "retrograde). It is less for problems with few dead ends, and 0 if every action can be "
        "undone.",
-       RealField{&c.generate.dead_end_share, 0, 0.9}},
+       RealField{&c.generate.dead_end_share, 0, 0.9},
+       {.is_in_sets = IsRetrograde}},
       {"generate.dead_end_cost",
        "Label of dead ends (target retrograde). It should be more than most costs-to-go, so that "
        "searches leave dead ends for last.",
-       RealField{&c.generate.dead_end_cost, 0, 1e6}},
-      {"generate.max_scramble", "Length of the longest random walk from the goal, in actions.",
-       IntField{&c.generate.max_scramble, 1, 100'000}, kTryFirst},
+       RealField{&c.generate.dead_end_cost, 0, 1e6},
+       {.is_in_sets = IsRetrograde}},
+      {"generate.max_scramble",
+       "Length of the longest random walk from the goal, in actions.",
+       IntField{&c.generate.max_scramble, 1, 100'000},
+       {.try_first = true,
+        .is_in_sets =
+            [](const Config& config) {
+              return !IsRetrograde(config) && config.generate.target != Target::kSupervised;
+            },
+        .is_in_streams = true}},
       {"generate.rows_per_walk",
        "Number of states of a random walk that become rows (targets walk_length and policy), one "
        "from each of as many parts of it. Fewer make the rows of a batch differ more, and take "
        "more actions for a row. At most generate.max_scramble. auto: all of a walk of up to 50 "
        "actions, and one for every ten actions of a longer one.",
-       AutoIntField{&c.generate.rows_per_walk, 1, 100'000}},
+       AutoIntField{&c.generate.rows_per_walk, 1, 100'000},
+       {.is_in_sets =
+            [](const Config& config) {
+              return LabelsWalks(config.generate.target) &&
+                     config.generate.rows_of_walk() < config.generate.max_scramble;
+            },
+        .is_in_streams = true}},
       ChoiceKey(
           "generate.program",
           "What makes the examples of a run. tensor leaves them in the device's memory; "
@@ -193,8 +283,10 @@ std::vector<Field> GenerateFields(Config& c) {
           c.generate.program, kPrograms),
       {"generate.workers", "Number of threads that generate examples. auto: one per core.",
        AutoIntField{&c.generate.workers, 1, 1024}},
-      {"generate.chunk_rows", "Number of rows that are generated together as one unit of work.",
-       IntField{&c.generate.chunk_rows, 1, 1 << 24}},
+      {"generate.chunk_rows",
+       "Number of rows that are generated together as one unit of work.",
+       IntField{&c.generate.chunk_rows, 1, 1 << 24},
+       {.is_in_sets = IsLabelled}},
   };
 }
 
@@ -204,7 +296,7 @@ std::vector<Field> DataFields(Config& c) {
                 kDataSources),
       {"data.path",
        "Folder that contains the shards. null with stream: `stream` in the run's folder.",
-       NullTextField{&c.data.path}},
+       PathField{.value = &c.data.path, .kind = PathKind::kFolder, .must_exist = ReadsShards}},
       {"data.live_share",
        "Share of each batch that is generated during the run; the rest comes from shards. Used "
        "only with data.source: shards and stream.",
@@ -241,7 +333,8 @@ std::vector<Field> ReplayFields(Config& c) {
       {"replay.map_to",
        "Folder for a memory-mapped file that holds the rows of earlier updates, for more rows than "
        "memory holds. The file is deleted when the run ends. null: keep the rows in memory.",
-       NullTextField{&c.replay.map_to}},
+       PathField{.value = &c.replay.map_to, .kind = PathKind::kFolder, .must_exist = IsReplayed},
+       {.is_used = IsReplayed, .why_unused = "replay.updates is 0, so no rows are kept"}},
   };
 }
 
@@ -256,7 +349,8 @@ std::vector<Field> NetworkFields(Config& c) {
       {"network.kind", ExplainChoices("", kNetworkKinds),
        TextField{&c.network.kind, fmt::format("one of {}", fmt::join(NetworkKindNames(), ", ")),
                  &IsNetworkKind}},
-      ChoiceKey("network.head", "What the network tells of a state.", c.network.head, kHeads),
+      ChoiceKey("network.head", "What the network tells of a state.", c.network.head, kHeads,
+                {.is_in_sets = IsAlways, .is_in_streams = true}),
       {"network.stem_width", "Width of an extra first layer before the others. 0: no extra layer.",
        IntField{&c.network.stem_width, 0, 1 << 20}},
       {"network.width",
@@ -266,8 +360,11 @@ std::vector<Field> NetworkFields(Config& c) {
        "Number of residual blocks, each with two layers; of mlp, number of hidden layers after the "
        "first one.",
        IntField{&c.network.blocks, 0, 1000}, kTryFirst},
-      {"network.channels", "Number of channels of each convolution of resnet_2d.",
-       IntField{&c.network.channels, 1, 1 << 16}},
+      {"network.channels",
+       "Number of channels of each convolution of resnet_2d.",
+       IntField{&c.network.channels, 1, 1 << 16},
+       {.is_used = [](const Config& config) { return !IsFullyConnected(config.network.kind); },
+        .why_unused = "this kind of network has no convolutions"}},
       ChoiceKey("network.norm", "Normalisation after each hidden layer.", c.network.norm, kNorms),
       ChoiceKey("network.activation", "Activation after each hidden layer.", c.network.activation,
                 kActivations),
@@ -276,7 +373,10 @@ std::vector<Field> NetworkFields(Config& c) {
       {"network.init_from",
        "Run folder or checkpoint whose weights initialise the network. null: random initial "
        "weights.",
-       NullTextField{&c.network.init_from}},
+       PathField{.value = &c.network.init_from,
+                 .kind = PathKind::kFileOrFolder,
+                 .is_in_checkpoint = true,
+                 .is_for_shards = true}},
   };
 }
 
@@ -392,7 +492,9 @@ std::vector<Field> TrainFields(Config& c) {
        "first iterations, so that the average forgets the initial weights. 0: no average.",
        RealField{&c.train.ema_decay, 0, 0.9999999}},
       ChoiceKey("train.ema_use", "Use of the moving average, if ema_decay is above 0.",
-                c.train.ema_use, kEmaUses),
+                c.train.ema_use, kEmaUses,
+                {.is_used = [](const Config& config) { return config.train.averages(); },
+                 .why_unused = "train.ema_decay is 0, so there is no moving average"}),
       {"train.threads",
        "Number of CPU threads for training. auto: one per core, or fewer if a measurement before a "
        "long run shows that fewer are faster.",
@@ -433,20 +535,33 @@ std::vector<Field> InferenceFields(Config& c) {
   return {
       {"inference.batch_size",
        "Number of states that the network evaluates at once. auto: 4096 on a CPU, 32768 on a GPU.",
-       AutoIntField{&c.inference.batch_size, 1, 1 << 24}},
+       AutoIntField{&c.inference.batch_size, 1, 1 << 24},
+       {.is_in_sets = IsLabelled}},
       {"inference.threads",
        "Number of CPU threads for evaluating the network. auto: the same as train.threads.",
-       AutoIntField{&c.inference.threads, 1, 1024}},
+       AutoIntField{&c.inference.threads, 1, 1024},
+       {.is_in_sets =
+            [](const Config& config) { return IsLabelled(config) && config.device == "cpu"; }}},
       ChoiceKey("inference.precision", "Precision of the network's inference copy.",
-                c.inference.precision, kInferencePrecisions),
+                c.inference.precision, kInferencePrecisions, {.is_in_sets = IsLabelled}),
       ChoiceKey("inference.first_layer",
                 "How the inference copy computes the first layer. The choices differ by rounding.",
-                c.inference.first_layer, kFirstLayers),
+                c.inference.first_layer, kFirstLayers,
+                {.is_in_sets =
+                     [](const Config& config) {
+                       return IsLabelled(config) &&
+                              config.inference.first_layer != FirstLayer::kProduct;
+                     }}),
       ChoiceKey(
           "inference.forward",
           "How the inference copy computes. The choices differ by rounding. fused always gathers "
           "the first layer, and evaluates only the children that a label or a search needs.",
-          c.inference.forward, kInferenceForwards),
+          c.inference.forward, kInferenceForwards,
+          {.is_in_sets =
+               [](const Config& config) {
+                 return IsLabelled(config) &&
+                        config.inference.forward != InferenceForward::kOperators;
+               }}),
   };
 }
 
@@ -460,10 +575,18 @@ std::vector<Field> SearchFields(Config& c) {
       {"search.beam_width",
        "Number of states that beam search keeps at each depth. anytime_beam begins with few and "
        "keeps at most this many.",
-       IntField{&c.search.beam_width, 1, 1 << 28}},
+       IntField{&c.search.beam_width, 1, 1 << 28},
+       {.is_used =
+            [](const Config& config) {
+              return IsBeamSearch(config.search.method) || Shortens(config);
+            },
+        .why_unused = "only beam searches have a width"}},
       {"search.max_length",
        "Length of the longest solution that searches other than A* and Q* look for, in actions.",
-       IntField{&c.search.max_length, 1, 100'000}},
+       IntField{&c.search.max_length, 1, 100'000},
+       {.is_used =
+            [](const Config& config) { return !SearchesBestFirst(config) || Shortens(config); },
+        .why_unused = "A* and Q* find solutions of any length"}},
       {"search.weight",
        "Weight of the path's cost relative to the estimate of the remaining cost in A* and its "
        "variants. 1: shortest solutions if estimates are never too high. Less: fewer nodes, longer "
@@ -484,8 +607,12 @@ std::vector<Field> SearchFields(Config& c) {
        "takes at a time. The number starts at 1 and grows to a tenth of the states expanded so "
        "far.",
        IntField{&c.search.batch, 1, 1 << 24}},
-      {"search.instances", "Number of puzzles that A* and Q* solve at the same time.",
-       IntField{&c.search.instances, 1, 1 << 20}},
+      {"search.instances",
+       "Number of puzzles that A* and Q* solve at the same time.",
+       IntField{&c.search.instances, 1, 1 << 20},
+       {.is_used =
+            [](const Config& config) { return SearchesBestFirst(config) || Shortens(config); },
+        .why_unused = "only A* and Q* follow it"}},
       {"search.max_nodes",
        "Largest number of states for one puzzle. A* and Q* count the distinct states that they "
        "store. The other searches count all states that they generate, with repetitions, as "
@@ -537,7 +664,10 @@ std::vector<Field> ValidationFields(Config& c) {
       {"validation.file",
        "JSON-lines file of validation states, in the format of `tandem solve`; each line needs "
        "`optimal`. null: fixed random scrambles of every length up to generate.max_scramble.",
-       NullTextField{&c.validation.file}},
+       PathField{
+           .value = &c.validation.file,
+           .kind = PathKind::kFile,
+           .must_exist = [](const Config& config) { return config.validation.every_updates > 0; }}},
       ChoiceKey("validation.best_by", "Measure that decides which checkpoint is the best.",
                 c.validation.best_by, kMeasures),
       {"validation.batch_size", "Number of validation states that are evaluated at once.",
@@ -624,17 +754,26 @@ std::vector<Field> ProfileFields(Config& c) {
       {"profile.timing_every",
        "Number of iterations between two reports of timing_breakdown, after the reports of the "
        "first ten.",
-       IntField{&c.profile.timing_every, 1, kMany}},
+       IntField{&c.profile.timing_every, 1, kMany},
+       {.is_used = [](const Config& config) { return config.profile.timing_breakdown; },
+        .why_unused = "profile.timing_breakdown is false"}},
       {"profile.trace",
        "true: record a timeline of every thread and CUDA stream in trace.json, for ui.perfetto.dev "
        "or chrome://tracing.",
        Switch(c.profile.trace)},
-      {"profile.trace_from", "First update to trace.", IntField{&c.profile.trace_from, 0, kMany}},
-      {"profile.trace_updates", "Number of updates to trace.",
-       IntField{&c.profile.trace_updates, 1, kMany}},
+      {"profile.trace_from",
+       "First update to trace.",
+       IntField{&c.profile.trace_from, 0, kMany},
+       {.is_used = IsTraced, .why_unused = kNoTrace}},
+      {"profile.trace_updates",
+       "Number of updates to trace.",
+       IntField{&c.profile.trace_updates, 1, kMany},
+       {.is_used = IsTraced, .why_unused = kNoTrace}},
       {"profile.trace_epochs",
        "With data.source: shards, trace at least until this many epochs are done.",
-       IntField{&c.profile.trace_epochs, 0, kMany}},
+       IntField{&c.profile.trace_epochs, 0, kMany},
+       {.is_used = [](const Config& config) { return IsTraced(config) && ReadsShards(config); },
+        .why_unused = "only a traced run that reads shards has epochs to trace"}},
       {"profile.product_rate",
        "true: at the end of the run, measure how fast the machine does large matrix products, and "
        "report the network's share of that rate. `tandem compare` sets it.",
@@ -651,7 +790,10 @@ std::vector<Field> RunFields(Config& c) {
        "Device that trains and evaluates the network. auto: the first GPU, or the CPU if there is "
        "none.",
        TextField{&c.device, "auto, cpu, cuda or cuda:N", &IsDeviceName}},
-      {"seed", "Seed of every random number of the run.", IntField{&c.seed, 0, INT64_MAX}},
+      {"seed",
+       "Seed of every random number of the run.",
+       IntField{&c.seed, 0, INT64_MAX},
+       {.is_in_sets = IsAlways, .is_in_streams = true}},
   };
 }
 

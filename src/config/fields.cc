@@ -53,6 +53,7 @@ std::string Expected(const Field& field) {
           [](const NullRealField& f) { return RealRange(f.least, f.most) + ", or null"; },
           [](const TextField& f) { return f.expected; },
           [](const NullTextField& f) { return f.expected; },
+          [](const PathField&) { return std::string("a path, or null"); },
           [](const ArgumentField& f) { return f.parameter.expected; },
           [](const ChoiceField& f) { return fmt::format("one of {}", fmt::join(f.names, ", ")); },
       },
@@ -60,6 +61,10 @@ std::string Expected(const Field& field) {
 }
 
 bool SetField(const Field& field, std::string_view text) {
+  const auto set_text_or_null = [&](auto& f) {
+    *f.value = text == "null" ? "" : text;
+    return true;
+  };
   const auto set_int = [&](auto& f) {
     const auto number = ParseNumber<std::int64_t>(text);
     if (!number || *number < f.least || *number > f.most) return false;
@@ -91,10 +96,8 @@ bool SetField(const Field& field, std::string_view text) {
                           *f.value = text;
                           return true;
                         },
-                        [&](const NullTextField& f) {
-                          *f.value = text == "null" ? "" : text;
-                          return true;
-                        },
+                        [&](const NullTextField& f) { return set_text_or_null(f); },
+                        [&](const PathField& f) { return set_text_or_null(f); },
                         [&](const ArgumentField& f) {
                           if (!AcceptsArgument(f.domain, std::string(text))) return false;
                           *f.value = text;
@@ -111,6 +114,7 @@ bool SetField(const Field& field, std::string_view text) {
 }
 
 std::string FieldText(const Field& field) {
+  const auto text_or_null = [](const auto& f) { return f.value->empty() ? "null" : *f.value; };
   return std::visit(
       Overloaded{
           [](const IntField& f) { return fmt::format("{}", *f.value); },
@@ -122,7 +126,8 @@ std::string FieldText(const Field& field) {
             return f.value->has_value() ? fmt::format("{}", **f.value) : std::string("null");
           },
           [](const TextField& f) { return *f.value; },
-          [](const NullTextField& f) { return f.value->empty() ? "null" : *f.value; },
+          [&](const NullTextField& f) { return text_or_null(f); },
+          [&](const PathField& f) { return text_or_null(f); },
           [](const ArgumentField& f) {
             return f.value->empty() ? f.parameter.default_value : *f.value;
           },

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -48,7 +49,20 @@ struct TextField {
 /// Empty if the config says `null`.
 struct NullTextField {
   std::string* value;
-  std::string expected = "a path, or null";
+  std::string expected;
+};
+
+/// What a path leads to.
+enum class PathKind { kFile, kFolder, kFileOrFolder };
+
+/// The path of a file or folder; empty if the config says `null`. A saved config has it in absolute
+/// form, and no command replaces its file by an output.
+struct PathField {
+  std::string* value;
+  PathKind kind;
+  bool (*must_exist)(const Config&) = nullptr;  ///< whether a run needs it; null: every run does
+  bool is_in_checkpoint = false;  ///< a resumed run has its contents in the checkpoint
+  bool is_for_shards = false;     ///< `tandem generate` reads it
 };
 
 /// The argument for the parameter of the puzzle `domain`.
@@ -62,18 +76,39 @@ struct ChoiceField {
   std::vector<std::string> names;
   std::function<std::size_t()> get;
   std::function<void(std::size_t)> set;
-  std::vector<std::string_view> reads;  ///< Choice::reads of each name
+  std::vector<std::span<const std::string_view>> reads;  ///< Choice::reads of each name
+};
+
+/// `KeyTraits` says what depends on a key.
+struct KeyTraits {
+  bool try_first = false;  ///< marked in the reference as one of the keys to try first
+
+  /// Whether the key has an effect. null: always, or if some choices read the key
+  /// (Choice::reads), with these choices only.
+  bool (*is_used)(const Config&) = nullptr;
+  std::string_view why_unused = {};  ///< why it has no effect, for a warning
+
+  /// Whether generated rows or their labels depend on the key, so that the description of a set of
+  /// shards has it. null: never. Of keys that were added later, a set has only those that make a
+  /// difference, so that older sets stay valid. generate.target and the contents of generate.paths
+  /// are in a description in other ways.
+  bool (*is_in_sets)(const Config&) = nullptr;
+
+  /// Whether the description of a stream has the key. A generator may run on another device and
+  /// with another precision, so the keys of these are not in it, nor those of targets whose rows no
+  /// stream has.
+  bool is_in_streams = false;
 };
 
 /// `Field` describes one key of a config: its name, its documentation, the values that it accepts,
-/// and where in a Config its value is stored.
+/// where in a Config its value is stored, and what depends on it.
 struct Field {
   std::string key;      ///< with its section: "train.batch_size"
   std::string meaning;  ///< what `tandem config --reference` prints: one or two sentences
   std::variant<IntField, AutoIntField, RealField, NullRealField, TextField, NullTextField,
-               ArgumentField, ChoiceField>
+               PathField, ArgumentField, ChoiceField>
       value;
-  bool try_first = false;  ///< marked in the reference as one of the keys to try first
+  KeyTraits traits = {};
 
   std::string section() const;  ///< "train"; "" if the key has none
   std::string name() const;     ///< "batch_size"

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -144,11 +143,11 @@ class Reader {
     config_.network.name.clear();
   }
 
-  // Throws InputError if the file or folder of one of `keys` is missing.
-  void CheckPaths(std::span<const std::string_view> keys) const {
-    const std::optional<MissingPath> missing = FindMissingPath(config_, keys);
+  // Throws InputError if a file or folder that `work` needs is missing.
+  void CheckPaths(PathsOf work) const {
+    const std::optional<MissingPath> missing = FindMissingPath(config_, work);
     if (!missing) return;
-    const std::string key(missing->key);
+    const std::string& key = missing->key;
     const auto phase = static_cast<std::size_t>(missing->phase);
     const bool is_of_phase = phase > 0 && phase_origins_[phase - 1].contains(key);
     const Origins& origins = is_of_phase ? phase_origins_[phase - 1] : origins_;
@@ -351,8 +350,7 @@ struct ParsedConfig {
 };
 
 ParsedConfig Parse(const std::string& yaml, const std::string& name,
-                   const std::vector<Override>& overrides,
-                   std::span<const std::string_view> must_exist) {
+                   const std::vector<Override>& overrides, PathsOf must_exist) {
   ParsedConfig parsed;
   try {
     const YAML::Node document = OnlyDocument(yaml, name);
@@ -389,11 +387,11 @@ Override ParseOverride(std::string_view text) {
 
 Config ParseConfig(const std::string& yaml, const std::string& name,
                    const std::vector<Override>& overrides) {
-  return Parse(yaml, name, overrides, {}).config;
+  return Parse(yaml, name, overrides, PathsOf::kNothing).config;
 }
 
 Config LoadConfig(const std::filesystem::path& path, const std::vector<Override>& overrides,
-                  std::span<const std::string_view> must_exist) {
+                  PathsOf must_exist) {
   const std::string yaml = ReadInput(path, kMostConfigBytes);
   ParsedConfig parsed = Parse(yaml, path.string(), overrides, must_exist);
   if (parsed.is_empty) {

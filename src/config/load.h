@@ -2,12 +2,12 @@
 #pragma once
 
 #include <filesystem>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "config/config.h"
+#include "config/named_paths.h"
 
 namespace tandem {
 
@@ -27,10 +27,9 @@ Override ParseOverride(std::string_view text);
 
 /// Reads `path`, applies `overrides`, and checks the result. Throws InputError that names the file
 /// and line (or the option), the key, the value found, the values expected and, for an unknown key,
-/// the nearest known one. The file or folder of each key in `must_exist` (named_paths.h) must exist
-/// if a run of the config uses it.
+/// the nearest known one. The files and folders that `must_exist` names must exist.
 Config LoadConfig(const std::filesystem::path& path, const std::vector<Override>& overrides = {},
-                  std::span<const std::string_view> must_exist = {});
+                  PathsOf must_exist = PathsOf::kNothing);
 
 /// Reads a config from YAML text, as LoadConfig does from a file. Messages call the file `name`.
 Config ParseConfig(const std::string& yaml, const std::string& name,

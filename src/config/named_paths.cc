@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <string_view>
 #include <system_error>
+#include <variant>
 
 #include "config/fields.h"
 #include "config/training_phases.h"
@@ -11,42 +13,55 @@
 namespace tandem {
 namespace {
 
-// Whether a run uses the file or folder of `key`, which the config sets.
-bool IsUsed(const Config& config, std::string_view key) {
-  if (key == "generate.paths") return config.live_rows_of(0) > 0;
-  if (key == "data.path") return config.data.source == DataSource::kShards;
-  if (key == "replay.map_to") return config.replay.updates > 0;
-  if (key == "validation.file") return config.validation.every_updates > 0;
-  return true;
+bool Needs(PathsOf work, const PathField& path) {
+  switch (work) {
+    case PathsOf::kNothing:
+      return false;
+    case PathsOf::kNewRun:
+      return true;
+    case PathsOf::kResumedRun:
+      return !path.is_in_checkpoint;
+    case PathsOf::kShards:
+      return path.is_for_shards;
+  }
+  return false;
 }
 
-bool IsFolder(std::string_view key) { return key == "data.path" || key == "replay.map_to"; }
-
-// Returns why the run cannot use the path of `key`; "" if it can or does not.
-std::string WhyMissing(const Config& config, std::string_view key) {
-  const std::string path = ValueText(config, key);
-  if (path == "null" || !IsUsed(config, key)) return "";
-  std::error_code error;  // a path that cannot be looked up is reported when it is opened
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (status.type() == std::filesystem::file_type::not_found) {
-    return fmt::format("`{}`: {}: no such {}", key, path,
-                       key == "network.init_from" ? "file or folder"
-                       : IsFolder(key)            ? "folder"
-                                                  : "file");
+std::string_view NameOfKind(PathKind kind) {
+  switch (kind) {
+    case PathKind::kFile:
+      return "file";
+    case PathKind::kFolder:
+      return "folder";
+    case PathKind::kFileOrFolder:
+      return "file or folder";
   }
-  if (!IsFolder(key) || error || std::filesystem::is_directory(status)) return "";
-  return fmt::format("`{}`: {}: not a folder", key, path);
+  return "";
+}
+
+// Returns why the path of `key` cannot be used; "" if it can.
+std::string WhyMissing(const std::string& key, const PathField& path) {
+  std::error_code error;  // a path that cannot be looked up is reported when it is opened
+  const std::filesystem::file_status status = std::filesystem::status(*path.value, error);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    return fmt::format("`{}`: {}: no such {}", key, *path.value, NameOfKind(path.kind));
+  }
+  const bool is_right =
+      path.kind != PathKind::kFolder || error || std::filesystem::is_directory(status);
+  return is_right ? "" : fmt::format("`{}`: {}: not a folder", key, *path.value);
 }
 
 }  // namespace
 
-std::optional<MissingPath> FindMissingPath(const Config& run,
-                                           std::span<const std::string_view> keys) {
+std::optional<MissingPath> FindMissingPath(const Config& run, PathsOf work) {
   for (std::int64_t phase = 0; phase <= std::ssize(run.phases); ++phase) {
-    const Config config = ConfigOfPhase(run, phase);
-    for (const std::string_view key : keys) {
-      const std::string message = WhyMissing(config, key);
-      if (!message.empty()) return MissingPath{key, phase, message};
+    Config config = ConfigOfPhase(run, phase);
+    for (const Field& field : FieldsOf(config)) {
+      const auto* const path = std::get_if<PathField>(&field.value);
+      if (path == nullptr || path->value->empty() || !Needs(work, *path)) continue;
+      if (path->must_exist != nullptr && !path->must_exist(config)) continue;
+      const std::string message = WhyMissing(field.key, *path);
+      if (!message.empty()) return MissingPath{field.key, phase, message};
     }
   }
   return std::nullopt;

@@ -1,36 +1,26 @@
 // The files and folders that a config names.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 
 #include "config/config.h"
 
 namespace tandem {
 
-/// Keys whose files and folders must exist before `tandem train` starts a run, before it resumes
-/// one, and before `tandem generate` starts. A resumed run has its weights in its checkpoint, so it
-/// does not need network.init_from.
-inline constexpr auto kPathsOfNewRun = std::to_array<std::string_view>(
-    {"generate.paths", "data.path", "replay.map_to", "validation.file", "network.init_from"});
-inline constexpr auto kPathsOfResumedRun = std::to_array<std::string_view>(
-    {"generate.paths", "data.path", "replay.map_to", "validation.file"});
-inline constexpr auto kPathsOfShards =
-    std::to_array<std::string_view>({"generate.paths", "network.init_from"});
+/// Work before which files and folders of a config must exist: a new run of `tandem train`, a
+/// resumed one, or `tandem generate`. PathField says which of them each needs.
+enum class PathsOf { kNothing, kNewRun, kResumedRun, kShards };
 
 /// `MissingPath` is a path that a config names and that does not exist.
 struct MissingPath {
-  std::string_view key;
+  std::string key;
   std::int64_t phase;   ///< the first phase of the run that needs the path
   std::string message;  ///< "`validation.file`: states.jsonl: no such file"
 };
 
-/// Returns the first of `keys` whose file or folder is missing, although the run uses the key.
-std::optional<MissingPath> FindMissingPath(const Config& run,
-                                           std::span<const std::string_view> keys);
+/// Returns the first path that `work` needs and that does not exist.
+std::optional<MissingPath> FindMissingPath(const Config& run, PathsOf work);
 
 }  // namespace tandem

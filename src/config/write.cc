@@ -128,9 +128,10 @@ struct Entry {
 };
 
 Entry EntryOf(const Field& field) {
-  return {.meaning = fmt::format("{}{}", field.try_first ? kTryFirstMark : "", field.meaning),
-          .setting = fmt::format("{}: {}", field.name(), Scalar(FieldText(field))),
-          .expected = Expected(field)};
+  return {
+      .meaning = fmt::format("{}{}", field.traits.try_first ? kTryFirstMark : "", field.meaning),
+      .setting = fmt::format("{}: {}", field.name(), Scalar(FieldText(field))),
+      .expected = Expected(field)};
 }
 
 // Returns the keys that only some puzzles have, commented out, because a config of the defaults
@@ -209,7 +210,7 @@ std::string StarterConfig(Config config, std::string_view introduction) {
     const Field& field = fields[i];
     const bool is_argument = std::holds_alternative<ArgumentField>(field.value);
     const bool differs = FieldText(field) != FieldText(default_fields[i]);
-    if (!field.try_first && !is_argument && !differs) continue;
+    if (!field.traits.try_first && !is_argument && !differs) continue;
     if (sections.empty() || sections.back().first != field.section()) {
       sections.push_back({field.section(), {}});
     }

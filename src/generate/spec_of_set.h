@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 
 #include "config/config.h"
 #include "data/shard_format.h"
@@ -20,25 +18,6 @@ struct ShardingOptions {
   Compression compression = Compression::kNone;
 };
 
-/// `KeyOfRows` is a config key on which rows or labels depend. generate.target, which has a member
-/// of its own in ShardSetSpec, and the file of generate.paths, whose contents count, are not among
-/// them.
-struct KeyOfRows {
-  std::string_view key;
-
-  /// Whether the description of a set has the key. Of keys that were added later, a set has only
-  /// those that make a difference, so that older sets stay valid.
-  bool (*is_in_sets)(const Config&);
-
-  /// Whether the description of a stream has the key. A generator may run on another device and
-  /// with another precision, so the keys of these are not in it, nor those of targets whose rows no
-  /// stream has.
-  bool is_in_streams = true;
-};
-
-/// Returns every KeyOfRows.
-std::span<const KeyOfRows> KeysOfRows();
-
 /// The set that `config` generates. Requires that no value on which the rows depend is `auto`. If
 /// the target needs a network, `weights_sha256` is the hash of that network's weights, and
 /// `instruction_set` names the CPU instructions that evaluate it ("AVX512"); the last bits of the
@@ -48,7 +27,7 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                        const std::string& instruction_set = "");
 
 /// What all shards of a run's stream have in common: the puzzle, the columns, and the keys that are
-/// `is_in_streams`. The sizes are not set.
+/// KeyTraits::is_in_streams. The sizes are not set.
 ShardSetSpec StreamKind(const Config& config, const DomainSpec& domain);
 
 }  // namespace tandem

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -69,9 +67,9 @@ void CheckHasPrecision(const Config& config, const Device& device,
       NameOf(kInferencePrecisions, config.inference.precision), why));
 }
 
-// Throws InputError that names the key if the file or folder of one of `keys` is missing.
-void CheckPaths(const Config& config, std::span<const std::string_view> keys) {
-  if (const auto missing = FindMissingPath(config, keys)) throw InputError(missing->message);
+// Throws InputError that names the key if a file or folder that `work` needs is missing.
+void CheckPaths(const Config& config, PathsOf work) {
+  if (const auto missing = FindMissingPath(config, work)) throw InputError(missing->message);
 }
 
 void LogChanges(const Config& before, const Config& now) {
@@ -90,7 +88,7 @@ void LogChanges(const Config& before, const Config& now) {
 
 PreparedRun PrepareNew(const Config& asked, const Group* group, const Stopwatch& began,
                        const StopSignal& stop) {
-  CheckPaths(asked, kPathsOfNewRun);
+  CheckPaths(asked, PathsOf::kNewRun);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   const std::shared_ptr<Device> device = DeviceFor(asked, group);
   PreparedRun run{.config = group == nullptr
@@ -106,7 +104,7 @@ PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::pa
                         const std::vector<Override>& overrides, const Group* group) {
   auto from = std::make_unique<Checkpoint>(file);
   const Config asked = ConfigToResume(directory, *from, overrides);
-  CheckPaths(asked, kPathsOfResumedRun);
+  CheckPaths(asked, PathsOf::kResumedRun);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   CheckNotComplete(asked, from->Counters(), directory.path());
   const std::shared_ptr<Device> device = DeviceFor(asked, group);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/machine.h"
@@ -118,13 +119,14 @@ Config WithAllRowsOfWalks(Config config) {
 
 Config WithAbsolutePaths(Config config) {
   if (IsPath(config.domain)) MakeAbsolute(config.domain.argument);
-  for (std::string* path : {&config.data.path, &config.generate.paths, &config.validation.file,
-                            &config.replay.map_to, &config.network.init_from}) {
-    MakeAbsolute(*path);
-  }
-  for (PhaseConfig& phase : config.phases) {
-    for (auto& [key, value] : phase.settings) {
-      if (key == "generate.paths" && value != "null") MakeAbsolute(value);
+  for (const Field& field : FieldsOf(config)) {
+    const auto* const path = std::get_if<PathField>(&field.value);
+    if (path == nullptr) continue;
+    MakeAbsolute(*path->value);
+    for (PhaseConfig& phase : config.phases) {
+      for (auto& [key, value] : phase.settings) {
+        if (key == field.key && value != "null") MakeAbsolute(value);
+      }
     }
   }
   return config;

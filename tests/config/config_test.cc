@@ -398,7 +398,7 @@ std::string ErrorOfNewRun(const std::string& yaml, const std::vector<std::string
   std::vector<Override> overrides;
   for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
   try {
-    LoadConfig(file, overrides, kPathsOfNewRun);
+    LoadConfig(file, overrides, PathsOf::kNewRun);
   } catch (const InputError& error) {
     const std::string message = error.what();
     const std::string folder = temp.path().string() + "/";

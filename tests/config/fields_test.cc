@@ -68,7 +68,9 @@ TEST(Fields, UnknownKeyHasNoValue) {
 
 TEST(Fields, TenKeysAreMarkedAsTheOnesToTryFirst) {
   Config config;
-  EXPECT_EQ(std::ranges::count(FieldsOf(config), true, &Field::try_first), 10);
+  EXPECT_EQ(std::ranges::count_if(FieldsOf(config),
+                                  [](const Field& field) { return field.traits.try_first; }),
+            10);
 }
 
 TEST(Fields, EveryMeaningIsWrittenInSentences) {

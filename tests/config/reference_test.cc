@@ -59,7 +59,7 @@ TEST(ConfigReference, MarksExactlyTheKeysToTryFirst) {
   for (const Field& field : FieldsOf(defaults)) {
     const bool marked =
         unwrapped.find("[try first] " + OneLine(field.meaning)) != std::string::npos;
-    EXPECT_EQ(marked, field.try_first) << field.key;
+    EXPECT_EQ(marked, field.traits.try_first) << field.key;
   }
 }
 
@@ -95,7 +95,7 @@ TEST(StarterConfig, HasTheKeysToTryFirstAndThoseThatDiffer) {
   const std::string unwrapped = Unwrapped(starter);
   for (const Field& field : FieldsOf(copy)) {
     const bool is_wanted =
-        field.try_first || field.key == "domain.size" || field.key == "optimizer.schedule";
+        field.traits.try_first || field.key == "domain.size" || field.key == "optimizer.schedule";
     const std::string setting = "\n  " + field.name() + ": " + FieldText(field);
     EXPECT_EQ(unwrapped.find(OneLine(field.meaning)) != std::string::npos, is_wanted) << field.key;
     EXPECT_TRUE(!is_wanted || starter.find(setting) != std::string::npos) << field.key;

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <map>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -98,22 +97,27 @@ TEST(UnusedKeys, OfSearchesAreThoseThatTheMethodDoesNotRead) {
   EXPECT_THAT(unused("astar, improve_seconds: 5"), IsEmpty());
 }
 
-// Choice::reads names keys in text that no compiler checks.
+// Choice::reads names keys in text that no compiler checks. KeyTraits::is_used is for other keys.
 TEST(UnusedKeys, ThatChoicesReadExistAndBelongToOneKey) {
   Config config;
   std::map<std::string, std::string> choice_of;
   for (const Field& field : FieldsOf(config)) {
     const auto* const choice = std::get_if<ChoiceField>(&field.value);
     if (choice == nullptr) continue;
-    for (const std::string_view reads : choice->reads) {
-      std::istringstream keys{std::string(reads)};
-      for (std::string key; keys >> key;) {
+    for (const auto& reads : choice->reads) {
+      for (const std::string_view name : reads) {
+        if (name.empty()) continue;
+        const std::string key(name);
         EXPECT_TRUE(FindValueText(config, key)) << key;
         EXPECT_EQ(choice_of.emplace(key, field.key).first->second, field.key) << key;
       }
     }
   }
   EXPECT_GT(choice_of.size(), 25U);
+  for (const Field& field : FieldsOf(config)) {
+    EXPECT_EQ(field.traits.is_used == nullptr, field.traits.why_unused.empty()) << field.key;
+    EXPECT_FALSE(field.traits.is_used != nullptr && choice_of.contains(field.key)) << field.key;
+  }
 }
 
 TEST(UnusedKeys, AreInNoConfigOfTandem) {
