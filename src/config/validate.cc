@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "config/config.h"
@@ -14,17 +17,43 @@ namespace {
 // Most examples and iterations of a run, so that their numbers stay within 64 bits.
 constexpr double kMostCounted = 1e18;
 
-// Reports that `key` contradicts `other` if `if_true`.
-using Reject =
-    std::function<void(bool if_true, const char* key, const char* other, const std::string& why)>;
+// `Reject` reports a contradiction if a condition is true, and formats its reason only then.
+class Reject {
+ public:
+  explicit Reject(const Contradiction& contradiction) : contradiction_(contradiction) {}
+
+  template <class... Args>
+  void operator()(bool if_true, const char* key, const char* other, fmt::format_string<Args...> why,
+                  Args&&... args) const {
+    if (if_true) contradiction_(key, other, fmt::format(why, std::forward<Args>(args)...));
+  }
+
+ private:
+  const Contradiction& contradiction_;
+};
+
+// Names the targets that have a trait, for advice: "value_iteration, policy or supervised".
+template <class Trait>
+std::string TargetsWith(const Trait& trait) {
+  std::string text;
+  std::string_view last;
+  for (const Choice<Target>& row : kTargets) {
+    if (!std::invoke(trait, TraitsOf(row.value))) continue;
+    if (!last.empty()) text += fmt::format("{}{}", text.empty() ? "" : ", ", last);
+    last = row.name;
+  }
+  return text.empty() ? std::string(last) : fmt::format("{} or {}", text, last);
+}
 
 // In sync_main the main thread evaluates states for the searches and labels the rows from replay,
 // so the mode needs a search, a target network and replay.
 void CheckSyncMain(const Config& c, const Reject& reject) {
   if (!LabelsWhenTraining(c.pipeline.mode)) return;
+  const std::string fitting = TargetsWith(&TargetTraits::in_sync_main);
   reject(!NeedsNetwork(c.generate.target), "pipeline.mode", "generate.target",
          "sync_main labels rows with the target network, which this target does not use. Set "
-         "generate.target to value_iteration or capped_value_iteration.");
+         "generate.target to {}.",
+         fitting);
   reject(
       c.generate.target == Target::kOwnSolutions, "pipeline.mode", "generate.target",
       "sync_main labels rows one by one just before it trains on them, and a solution labels all "
@@ -32,11 +61,12 @@ void CheckSyncMain(const Config& c, const Reject& reject) {
   reject(
       IsQLearning(c.generate.target), "pipeline.mode", "generate.target",
       "in sync_main rows come from searches, and q_learning labels only one action of the states "
-      "that a search has evaluated anyway. Set generate.target to value_iteration or "
-      "capped_value_iteration.");
+      "that a search has evaluated anyway. Set generate.target to {}.",
+      fitting);
   reject(!TraitsOf(c.generate.target).in_sync_main, "pipeline.mode", "generate.target",
          "sync_main labels rows by backups of their own, just before it trains on them. Set "
-         "generate.target to value_iteration or capped_value_iteration.");
+         "generate.target to {}.",
+         fitting);
   reject(c.generate.search == GenerateSearch::kNone, "pipeline.mode", "generate.search",
          "in sync_main the network being trained guides searches. Set generate.search to "
          "greedy, beam or astar.");
@@ -74,9 +104,9 @@ void CheckOneFill(const Config& c, const Reject& reject) {
         std::pair("pipeline.refresh_every", c.pipeline.refresh_every != defaults.refresh_every),
         std::pair("pipeline.loss_thresh", c.pipeline.loss_thresh.has_value())}) {
     reject(is_set, key, "pipeline.mode",
-           fmt::format("one_fill never refreshes the target network, because it labels nothing "
-                       "after the first buffer. Remove {}, or choose another mode.",
-                       key));
+           "one_fill never refreshes the target network, because it labels nothing after the first "
+           "buffer. Remove {}, or choose another mode.",
+           key);
   }
 }
 
@@ -87,45 +117,50 @@ void CheckExamples(const Config& c, const Reject& reject) {
          "async fills a buffer while it trains on the previous one, so its lag is 1. Set "
          "pipeline.policy_lag to 1 or auto, or choose sequential.");
   const bool searches = c.generate.searches();
+  const std::string searched = TargetsWith(&TargetTraits::follows_search);
   reject(searches && !NeedsNetwork(c.generate.target), "generate.search", "generate.target",
          "a search leaves the random walk, so the walk does not label its states. "
-         "Set generate.target to value_iteration, capped_value_iteration or own_solutions.");
+         "Set generate.target to {}.",
+         searched);
   reject(!searches && c.generate.target == Target::kOwnSolutions, "generate.target",
          "generate.search",
          "without a search there are no solutions to learn from. Set generate.search to greedy or "
          "beam.");
   reject(searches && IsQLearning(c.generate.target), "generate.search", "generate.target",
          "a search evaluates all children of a state, so all actions can be labelled without "
-         "further evaluations. Set generate.target to value_iteration or capped_value_iteration, "
-         "or generate.search to none.");
+         "further evaluations. Set generate.target to {}, or generate.search to none.",
+         TargetsWith([](const TargetTraits& t) { return t.backs_up && t.follows_search; }));
   reject(
       searches && !TraitsOf(c.generate.target).follows_search, "generate.search", "generate.target",
       "this target chooses its states itself. Set generate.search to none, or generate.target to "
-      "value_iteration, capped_value_iteration or own_solutions.");
-  const bool generates = c.live_rows_of(0) > 0;
+      "{}.",
+      searched);
+  const std::int64_t rows = c.live_rows_of(0);
+  const bool generates = rows > 0;
   const std::int64_t states_per_step = c.generate.states_per_step();
   const bool takes_walks = LabelsWalks(c.generate.target);
-  reject(searches && !takes_walks && generates && c.generate.rows_per_search() > c.live_rows_of(0),
-         "generate.search_iterations", "train.iterations_per_update",
-         states_per_step == 1
-             ? fmt::format("a search must end within a buffer, which has {} rows. Lower "
-                           "generate.search_iterations, or raise train.iterations_per_update.",
-                           c.live_rows_of(0))
-             : fmt::format("a search with {} states per step must end within a buffer, which has "
-                           "{} rows. Lower generate.search_iterations or "
-                           "generate.search_beam_width, or raise train.iterations_per_update.",
-                           states_per_step, c.live_rows_of(0)));
+  const bool is_too_long =
+      searches && !takes_walks && generates && c.generate.rows_per_search() > rows;
+  reject(is_too_long && states_per_step == 1, "generate.search_iterations",
+         "train.iterations_per_update",
+         "a search must end within a buffer, which has {} rows. Lower generate.search_iterations, "
+         "or raise train.iterations_per_update.",
+         rows);
+  reject(is_too_long, "generate.search_iterations", "train.iterations_per_update",
+         "a search with {} states per step must end within a buffer, which has {} rows. Lower "
+         "generate.search_iterations or generate.search_beam_width, or raise "
+         "train.iterations_per_update.",
+         states_per_step, rows);
   reject(UsesRowsPerWalk(c.generate.target) && c.generate.rows_of_walk() > c.generate.max_scramble,
          "generate.rows_per_walk", "generate.max_scramble",
          "each row is another state of a walk. Lower generate.rows_per_walk, or raise "
          "generate.max_scramble.");
   // The rows of a walk lie within one buffer.
-  reject(takes_walks && generates && c.generate.rows_of_walk() > c.live_rows_of(0),
-         "generate.max_scramble", "train.iterations_per_update",
-         fmt::format("a walk must end within a buffer, which has {} rows; otherwise no example "
-                     "would have the greatest lengths. Lower generate.max_scramble, or "
-                     "raise train.iterations_per_update.",
-                     c.live_rows_of(0)));
+  reject(takes_walks && generates && c.generate.rows_of_walk() > rows, "generate.max_scramble",
+         "train.iterations_per_update",
+         "a walk must end within a buffer, which has {} rows; otherwise no example would have the "
+         "greatest lengths. Lower generate.max_scramble, or raise train.iterations_per_update.",
+         rows);
 }
 
 // Checks the keys of the searches that generate examples.
@@ -174,7 +209,8 @@ void CheckHead(const Config& c, const Reject& reject) {
   reject(head == Head::kPolicy && !TraitsOf(target).labels_policies && generates, "network.head",
          "generate.target",
          "a policy learns which action to take, and this target labels states with costs. Set "
-         "generate.target to policy or own_solutions, or network.head to v or q.");
+         "generate.target to {}, or network.head to v or q.",
+         TargetsWith(&TargetTraits::labels_policies));
   reject(head != Head::kV && head != Head::kPolicy && !TraitsOf(target).fits_action_heads &&
              c.live_rows_of(0) > 0,
          "generate.target", "network.head",
@@ -244,20 +280,11 @@ void CheckBalls(const Config& c, const Reject& reject) {
          "generate.ball_radius",
          "anchors are drawn from the ball around the goal. Set generate.ball_radius above 0, or "
          "generate.anchor_share to 0.");
-  reject(c.generate.ball_radius > 0 && c.generate.target == Target::kSupervised,
-         "generate.ball_radius", "generate.target",
-         "all labels of this target come from solved paths. Set generate.ball_radius to 0.");
-  reject(c.generate.ball_radius > 0 && c.generate.target == Target::kOwnSolutions,
-         "generate.ball_radius", "generate.target",
-         "all labels of this target come from solutions and walks. Set generate.ball_radius to 0.");
   const bool draws_from_ball = c.generate.target == Target::kExactDistance;
   reject(draws_from_ball && c.generate.ball_radius == 0 && c.live_rows_of(0) > 0, "generate.target",
          "generate.ball_radius",
          "this target draws states from the ball around the goal. Set generate.ball_radius above 0 "
          "(14 has all states of cube2), or choose another target.");
-  const bool retrograde = c.generate.target == Target::kRetrograde;
-  reject(retrograde && c.generate.ball_radius > 0, "generate.ball_radius", "generate.target",
-         "this target knows the exact costs of all states. Set generate.ball_radius to 0.");
   reject(c.generate.ball_radius > 0 && !TraitsOf(c.generate.target).takes_ball,
          "generate.ball_radius", "generate.target",
          "this target takes no labels from the ball. Set generate.ball_radius to 0.");
@@ -328,8 +355,8 @@ void CheckStream(const Config& c, const Reject& reject) {
   const bool takes_walks = LabelsWalks(c.generate.target);
   reject(c.generate.rows_per_search() > c.data.stream_rows, "data.stream_rows",
          takes_walks ? "generate.max_scramble" : "generate.search_iterations",
-         fmt::format("a {} must end within a shard, and fills {} rows. Raise data.stream_rows.",
-                     takes_walks ? "walk" : "search", c.generate.rows_per_search()));
+         "a {} must end within a shard, and fills {} rows. Raise data.stream_rows.",
+         takes_walks ? "walk" : "search", c.generate.rows_per_search());
 }
 
 void CheckPlan(const Config& c, const Reject& reject) {
@@ -343,11 +370,11 @@ void CheckPlan(const Config& c, const Reject& reject) {
   } catch (const InputError& error) {
     wrong = error.what();
   }
-  reject(!wrong.empty(), "train.plan", "train.max_updates", wrong);
+  reject(!wrong.empty(), "train.plan", "train.max_updates", "{}", wrong);
   reject(plan.updates() != *c.train.max_updates, "train.plan", "train.max_updates",
-         fmt::format("the plan ends with {} updates. Set train.max_updates to that number, or "
-                     "train.plan to null.",
-                     plan.updates()));
+         "the plan ends with {} updates. Set train.max_updates to that number, or train.plan to "
+         "null.",
+         plan.updates());
   // The learning rate counts the iterations of each revision.
   const auto longest = std::ranges::max(plan.revisions(), {}, &UpdatePlan::Revision::updates);
   reject(static_cast<double>(longest.updates) * static_cast<double>(c.train.iterations_per_update) >
@@ -380,9 +407,11 @@ void CheckTraining(const Config& c, const Reject& reject) {
 // Checks when the target network is refreshed, and with which weights.
 void CheckRefresh(const Config& c, const Reject& reject) {
   const bool has_target = c.labels_with_network();
+  const std::string labelled = TargetsWith(&TargetTraits::needs_network);
   reject(c.pipeline.refresh != Refresh::kLoss && !has_target, "pipeline.refresh", "generate.target",
          "this run has no target network. Remove pipeline.refresh, or generate examples with the "
-         "target value_iteration, capped_value_iteration or own_solutions.");
+         "target {}.",
+         labelled);
   reject(c.pipeline.refresh != Refresh::kLoss && c.pipeline.loss_thresh.has_value(),
          "pipeline.loss_thresh", "pipeline.refresh",
          "only `refresh: loss` looks at the loss. Set pipeline.refresh to loss, or "
@@ -396,7 +425,8 @@ void CheckRefresh(const Config& c, const Reject& reject) {
          "the solve rate comes from validations. Set validation.every_updates to at least 1.");
   reject(c.train.labels_with_average() && !has_target, "train.ema_use", "generate.target",
          "this run has no target network. Set train.ema_use to saved, or generate examples with "
-         "the target value_iteration, capped_value_iteration or own_solutions.");
+         "the target {}.",
+         labelled);
 }
 
 void CheckWatchdog(const Config& c, const Reject& reject) {
@@ -494,9 +524,9 @@ void CheckFactors(const Config& c, const Reject& reject) {
         std::pair("optimizer.output_layer_weight_decay_factor", o.output_layer_weight_decay_factor),
         std::pair("optimizer.bias_weight_decay_factor", o.bias_weight_decay_factor)}) {
     reject(factor != 1 && o.weight_decay == 0, key, "optimizer.weight_decay",
-           fmt::format("the key multiplies the weight decay, which is 0. Raise "
-                       "optimizer.weight_decay, or remove {}.",
-                       key));
+           "the key multiplies the weight decay, which is 0. Raise optimizer.weight_decay, or "
+           "remove {}.",
+           key);
   }
 }
 
@@ -519,9 +549,9 @@ void CheckSchedule(const Config& c, const Reject& reject) {
          "replay needs buffers of one size. Set one of the two keys to 0.");
   const std::int64_t last = c.batch_size_of(*c.train.max_updates - 1);
   reject(last > kMostBatchSize, "train.batch_doubles_every", "train.max_updates",
-         fmt::format("the last batch would have {} rows, expected at most {}. Raise "
-                     "train.batch_doubles_every, or lower train.max_updates.",
-                     last, kMostBatchSize));
+         "the last batch would have {} rows, expected at most {}. Raise "
+         "train.batch_doubles_every, or lower train.max_updates.",
+         last, kMostBatchSize);
 }
 
 void CheckSizes(const Config& c, const Reject& reject) {
@@ -542,7 +572,8 @@ void CheckTensorGeneration(const Config& c, const Reject& reject) {
   if (g.program != Program::kTensor || c.live_rows_of(0) == 0) return;
   reject(!TraitsOf(g.target).by_tensors, "generate.program", "generate.target",
          "the tensor program has no such labels. Set generate.program to domain, or "
-         "generate.target to walk_length, value_iteration or capped_value_iteration.");
+         "generate.target to {}.",
+         TargetsWith(&TargetTraits::by_tensors));
   reject(c.network.head != Head::kV, "generate.program", "network.head",
          "the tensor program labels states with one cost. Set generate.program to domain, or "
          "network.head to v.");
@@ -594,10 +625,7 @@ void CheckSearch(const Config& c, const Reject& reject) {
 }  // namespace
 
 void Validate(const Config& config, const Contradiction& contradiction) {
-  const Reject reject = [&](bool if_true, const char* key, const char* other,
-                            const std::string& why) {
-    if (if_true) contradiction(key, other, why);
-  };
+  const Reject reject(contradiction);
   for (const auto check : {CheckSyncMain,
                            CheckOneFill,
                            CheckExamples,

@@ -142,9 +142,6 @@ std::string ResNet2D::Refusal(const NetworkSpec& spec) {
     return "resnet_2d reads nothing but the cells of the board, and this input has more. Set "
            "network.kind to resnet_fc.";
   }
-  if (spec.layers.norm != Norm::kNone && spec.layers.norm != Norm::kBatch) {
-    return "resnet_2d has batch normalisation or none. Set network.norm to batch or none.";
-  }
   return "";
 }
 

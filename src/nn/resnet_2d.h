@@ -57,7 +57,7 @@ class ResNet2D final : public Network {
 
   static NetworkCost CostOf(const NetworkSpec& spec);
 
-  /// Returns why there is no such network, or "".
+  /// Returns why the puzzle's input does not fit, or "". The config was checked when it was read.
   static std::string Refusal(const NetworkSpec& spec);
 
  private:

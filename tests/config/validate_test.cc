@@ -64,7 +64,9 @@ TEST(Validate, RulesForTheTargetNetworkNeedOneAndDoNotMix) {
   EXPECT_EQ(ErrorOf(With(kTarget, {"pipeline.refresh=solve_rate"})), "");
   EXPECT_EQ(ErrorOf(With(kTarget, {"pipeline.loss_thresh=1", "pipeline.refresh_every=5"})), "");
   ExpectContradiction({"pipeline.refresh=every"}, "pipeline.refresh", "generate.target",
-                      "no target network");
+                      "no target network. Remove pipeline.refresh, or generate examples with the "
+                      "target value_iteration, capped_value_iteration, q_learning, "
+                      "capped_q_learning or own_solutions.");
   ExpectContradiction(With(kTarget, {"pipeline.refresh=every", "pipeline.loss_thresh=1"}),
                       "pipeline.loss_thresh", "pipeline.refresh", "looks at the loss");
   ExpectContradiction(With(kTarget, {"pipeline.refresh=solve_rate", "pipeline.refresh_every=2"}),
@@ -203,7 +205,9 @@ TEST(Validate, PolicyNeedsPolicyLabelsAndABeam) {
   EXPECT_EQ(ErrorOf(policy), "");
   for (const char* target : {"walk_length", "value_iteration", "capped_value_iteration"}) {
     ExpectContradiction({"network.head=policy", std::string("generate.target=") + target},
-                        "network.head", "generate.target", "labels states with costs");
+                        "network.head", "generate.target",
+                        "labels states with costs. Set generate.target to policy, supervised or "
+                        "own_solutions, or network.head to v or q.");
   }
   for (const char* head : {"v", "q"}) {
     ExpectContradiction({"generate.target=policy", std::string("network.head=") + head},
@@ -395,7 +399,7 @@ TEST(Validate, SearchesBackwardsNeedAHeadOfStatesAndNoBall) {
                         "labels states with their costs-to-go");
   }
   ExpectContradiction({retrograde, "generate.ball_radius=4"}, "generate.ball_radius",
-                      "generate.target", "knows the exact costs of all states");
+                      "generate.target", "takes no labels from the ball");
 }
 
 TEST(Validate, OwnSolutionsNeedASearchThatSolves) {
@@ -424,7 +428,7 @@ TEST(Validate, OwnSolutionsNeedASearchThatSolves) {
   ExpectContradiction(With(own, {"generate.hindsight=true"}), "generate.hindsight",
                       "generate.target", "random walks label");
   ExpectContradiction(With(own, {"generate.ball_radius=2"}), "generate.ball_radius",
-                      "generate.target", "come from solutions and walks");
+                      "generate.target", "takes no labels from the ball");
   ExpectContradiction(With(own, {"pipeline.mode=sync_main", "replay.updates=1"}), "pipeline.mode",
                       "generate.target", "a solution labels all its states at once");
 }
@@ -439,7 +443,7 @@ TEST(Validate, SolvedPathsAndTheTargetSupervisedNeedEachOther) {
   ExpectContradiction({"generate.paths=solved"}, "generate.paths", "generate.target",
                       "only the target supervised");
   ExpectContradiction(With(both, {"generate.ball_radius=2"}), "generate.ball_radius",
-                      "generate.target", "come from solved paths");
+                      "generate.target", "takes no labels from the ball");
   ExpectContradiction(With(kSyncMain, both), "pipeline.mode", "generate.target",
                       "which this target does not use");
   // Rows are drawn from paths, so a buffer need not hold a whole walk.
