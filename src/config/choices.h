@@ -113,13 +113,13 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
      "the label of q_learning, but at most the cost of the action and of the one that undoes it, "
      "plus the cost of the random walk's way back"},
     {Target::kSupervised, "supervised",
-     "what solved paths say (generate.paths): the remaining cost of the path, for a Q net of the "
-     "action that the path takes, and for a policy that action (where actions commute, all that "
-     "remain on the path)"},
+     "labels from solved paths (generate.paths): the remaining cost of the path, which a Q net "
+     "learns for the path's next action; for a policy, that action (where actions commute, all "
+     "that remain on the path)"},
     {Target::kOwnSolutions, "own_solutions",
-     "what solutions say that the target network finds by itself (generate.search: greedy or "
-     "beam), as for supervised. If a search finds none that costs at most as much as its random "
-     "walk, the walk labels the states"},
+     "the same labels as supervised, but from solutions that a search with the target network "
+     "finds (generate.search: greedy or beam). If a search finds none that costs at most as much "
+     "as its random walk, the walk labels the states"},
     {Target::kExactDistance, "exact_distance",
      "the exact cost-to-go of a state that is drawn uniformly from all states in the ball around "
      "the goal (generate.ball_radius)"},
@@ -305,8 +305,9 @@ inline constexpr double kLeakySlope = 0.01;
 /// network.input_layer
 enum class InputLayer { kHidden, kLinear };
 inline constexpr auto kInputLayers = std::to_array<Choice<InputLayer>>({
-    {InputLayer::kHidden, "hidden", "normalised and activated, as every hidden layer"},
-    {InputLayer::kLinear, "linear", "neither, as in the networks of DeepXube"},
+    {InputLayer::kHidden, "hidden", "normalised and activated, like every hidden layer"},
+    {InputLayer::kLinear, "linear",
+     "neither normalised nor activated, as in the networks of DeepXube"},
 });
 
 /// optimizer.name

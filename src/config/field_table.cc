@@ -113,7 +113,7 @@ std::vector<Field> DomainFields(Config& c) {
 
 std::vector<Field> PipelineFields(Config& c) {
   return {
-      ChoiceKey("pipeline.mode", "How generating and training take turns.", c.pipeline.mode, kModes,
+      ChoiceKey("pipeline.mode", "Order of generating and training.", c.pipeline.mode, kModes,
                 kTryFirst),
       {"pipeline.overlap",
        "false: async mode alternates generation and training instead of overlapping them. The "
@@ -136,15 +136,16 @@ std::vector<Field> PipelineFields(Config& c) {
        IntField{&c.pipeline.refresh_every, 1, kMany},
        {.is_used = PublishesWeights, .why_unused = kNoTargetNetwork}},
       {"pipeline.refresh_margin",
-       "By how much the solve rate must grow until `refresh: solve_rate` refreshes the target "
-       "network again.",
+       "Increase in the solve rate after which `refresh: solve_rate` refreshes the target network "
+       "again.",
        RealField{&c.pipeline.refresh_margin, 0, 1}},
   };
 }
 
 std::vector<Field> GenerateFields(Config& c) {
   return {
-      ChoiceKey("generate.target", "Label of an example.", c.generate.target, kTargets, kTryFirst),
+      ChoiceKey("generate.target", "How examples are labelled.", c.generate.target, kTargets,
+                kTryFirst),
       {"generate.paths",
        "File of solved paths for the target supervised: JSON lines with `state`, `moves` and an "
        "optional `weight`, as `tandem solve --out` writes them. Each state of a path is drawn in "
@@ -154,14 +155,14 @@ std::vector<Field> GenerateFields(Config& c) {
                  .must_exist = GeneratesRows,
                  .is_for_shards = true}},
       ChoiceKey("generate.search",
-                "States that become examples. With the target own_solutions: the search for "
-                "solutions, greedy or beam.",
+                "Which states become examples. With the target own_solutions, the search that "
+                "looks for solutions: greedy or beam.",
                 c.generate.search, kGenerateSearches,
                 {.is_in_sets = IsLabelled, .is_in_streams = true}),
       {"generate.search_iterations",
        "Number of consecutive steps that one search contributes, each with one state or, in a beam "
        "search, with search_beam_width states. If a search reaches a goal earlier, it restarts "
-       "from a new scramble. With the target own_solutions, the greatest number of actions of a "
+       "from a new scramble. With the target own_solutions, the largest number of actions in a "
        "solution.",
        IntField{&c.generate.search_iterations, 1, 1'000'000},
        {.is_in_sets = IsLabelled, .is_in_streams = true}},
@@ -223,8 +224,8 @@ std::vector<Field> GenerateFields(Config& c) {
             [](const Config& config) { return IsLabelled(config) && config.generate.hindsight; },
         .is_in_streams = true}},
       {"generate.ball_radius",
-       "Label states exactly whose cost-to-go is at most this (in moves, if every move costs 1). "
-       "They are kept in a ball around the goal. 0: no ball.",
+       "States whose cost-to-go is at most this (in moves, if every move costs 1) get exact "
+       "labels. They are kept in a ball around the goal. 0: no ball.",
        RealField{&c.generate.ball_radius, 0, 1e6},
        {.is_in_sets = HasExactLabels, .is_in_streams = true}},
       {"generate.anchor_share",
@@ -239,13 +240,13 @@ std::vector<Field> GenerateFields(Config& c) {
        IntField{&c.generate.problem_rows, 1, 1 << 24},
        {.is_in_sets = IsRetrograde}},
       {"generate.problem_states",
-       "Greatest number of states of a problem (target retrograde). A problem with more is "
+       "Largest number of states of a problem (target retrograde). A problem with more is "
        "replaced by another one.",
        IntField{&c.generate.problem_states, 2, 1 << 30},
        {.is_in_sets = IsRetrograde}},
       {"generate.dead_end_share",
        "Share of the rows that are dead ends, from which no goal can be reached (target "
-       "retrograde). It is less for problems with few dead ends, and 0 if every action can be "
+       "retrograde). It is smaller for problems with few dead ends, and 0 if every action can be "
        "undone.",
        RealField{&c.generate.dead_end_share, 0, 0.9},
        {.is_in_sets = IsRetrograde}},
@@ -264,10 +265,11 @@ std::vector<Field> GenerateFields(Config& c) {
             },
         .is_in_streams = true}},
       {"generate.rows_per_walk",
-       "Number of states of a random walk that become rows (targets walk_length and policy), one "
-       "from each of as many parts of it. Fewer make the rows of a batch differ more, and take "
-       "more actions for a row. At most generate.max_scramble. auto: all of a walk of up to 50 "
-       "actions, and one for every ten actions of a longer one.",
+       "Number of states of a random walk that become rows (targets walk_length and policy). The "
+       "walk is divided into as many parts, and each part gives one state. With fewer, the rows of "
+       "a batch are more varied, and each row takes more actions to generate. At most "
+       "generate.max_scramble. auto: all of a walk of up to 50 actions, and one for every ten "
+       "actions of a longer one.",
        AutoIntField{&c.generate.rows_per_walk, 1, 100'000},
        {.is_in_sets =
             [](const Config& config) {
@@ -277,7 +279,7 @@ std::vector<Field> GenerateFields(Config& c) {
         .is_in_streams = true}},
       ChoiceKey(
           "generate.program",
-          "What makes the examples of a run. tensor leaves them in the device's memory; "
+          "What generates the examples of a run. tensor leaves them in the device's memory; "
           "states and walks are the same, and estimates differ by rounding. `tandem generate` "
           "always uses the puzzle's code.",
           c.generate.program, kPrograms),
@@ -349,7 +351,7 @@ std::vector<Field> NetworkFields(Config& c) {
       {"network.kind", ExplainChoices("", kNetworkKinds),
        TextField{&c.network.kind, fmt::format("one of {}", fmt::join(NetworkKindNames(), ", ")),
                  &IsNetworkKind}},
-      ChoiceKey("network.head", "What the network tells of a state.", c.network.head, kHeads,
+      ChoiceKey("network.head", "Outputs of the network.", c.network.head, kHeads,
                 {.is_in_sets = IsAlways, .is_in_streams = true}),
       {"network.stem_width", "Width of an extra first layer before the others. 0: no extra layer.",
        IntField{&c.network.stem_width, 0, 1 << 20}},
@@ -357,8 +359,8 @@ std::vector<Field> NetworkFields(Config& c) {
        "Width of the residual blocks, of resnet_2d's linear layer, and of mlp's hidden layers.",
        IntField{&c.network.width, 1, 1 << 20}, kTryFirst},
       {"network.blocks",
-       "Number of residual blocks, each with two layers; of mlp, number of hidden layers after the "
-       "first one.",
+       "Number of residual blocks, each with two layers; for mlp, number of hidden layers after "
+       "the first one.",
        IntField{&c.network.blocks, 0, 1000}, kTryFirst},
       {"network.channels",
        "Number of channels of each convolution of resnet_2d.",
@@ -402,7 +404,7 @@ std::vector<Field> OptimizerFields(Config& c) {
       {"optimizer.step_factor", "Factor of each step of the step schedule.",
        RealField{&c.optimizer.step_factor, 0, 1}},
       {"optimizer.decay_share",
-       "Share of the run, at its end, in which the wsd schedule decreases.",
+       "Share of the run, at its end, over which the wsd schedule lowers the learning rate.",
        RealField{&c.optimizer.decay_share, 0.001, 1}},
       {"optimizer.warmup_iterations",
        "Number of iterations in which the learning rate rises linearly to the schedule's value.",
@@ -482,11 +484,11 @@ std::vector<Field> TrainFields(Config& c) {
       ChoiceKey("train.on_invalid", "What to do if the loss or a gradient is not a finite number.",
                 c.train.on_invalid, kOnInvalids),
       {"train.watchdog_seconds",
-       "Report a run in which a thread works on one thing for this many seconds, or all threads "
-       "wait for so long. Use more than the longest step takes, such as writing a checkpoint. 0: "
-       "never.",
+       "Report a run in which a thread spends this many seconds on one step, or all threads wait "
+       "that long. Use more than the longest step takes, such as writing a checkpoint. 0: never.",
        RealField{&c.train.watchdog_seconds, 0, 1e9}},
-      ChoiceKey("train.on_stall", "What to do then.", c.train.on_stall, kOnStalls),
+      ChoiceKey("train.on_stall", "What to do with a run that watchdog_seconds reports.",
+                c.train.on_stall, kOnStalls),
       {"train.ema_decay",
        "Decay per iteration of an exponential moving average of the weights. It is lower in the "
        "first iterations, so that the average forgets the initial weights. 0: no average.",
@@ -598,9 +600,9 @@ std::vector<Field> SearchFields(Config& c) {
        "without evaluating the policy.",
        RealField{&c.search.policy_weight, 0, 1000}},
       {"search.policy_actions",
-       "For heads policy and vp, how many actions of a state beam search and, with vp, A* expand: "
-       "the most probable ones, by one evaluation of the policy per state, and those that end in "
-       "the goal or in the ball. 0: all actions.",
+       "For heads policy and vp, number of actions of a state that beam search expands, and with "
+       "vp also A*: the most probable ones, for which the policy is evaluated once per state. "
+       "Actions that end in the goal or in the ball are expanded in any case. 0: all actions.",
        IntField{&c.search.policy_actions, 0, 1 << 16}},
       {"search.batch",
        "Largest number of states of one puzzle that A* expands at a time, and of actions that Q* "
@@ -659,7 +661,8 @@ std::vector<Field> ValidationFields(Config& c) {
        IntField{&c.validation.states, 1, 1 << 20}},
       {"validation.beam_width",
        "Width of the beam searches that try to solve the validation states, as search.beam_width "
-       "is for solving. 0: greedy descent tries, which takes the best action again and again.",
+       "is for solving. 0: use greedy descent instead, which takes the best action again and "
+       "again.",
        IntField{&c.validation.beam_width, 0, 1 << 20}},
       {"validation.file",
        "JSON-lines file of validation states, in the format of `tandem solve`; each line needs "
