@@ -1,5 +1,4 @@
-// The command line: its subcommands, each defined in a file of its own, and the options that
-// several of them share.
+// The command line: its subcommands, and the options that several of them share.
 #pragma once
 
 #include <CLI/CLI.hpp>

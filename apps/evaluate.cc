@@ -9,7 +9,7 @@ void AddEvaluate(CommandLine& line) {
   const auto args = std::make_shared<EvaluateArgs>();
   CLI::App& evaluate =
       AddCommand(line, "evaluate", "Measure how well the networks of a run solve given states",
-                 [args] { return RunEvaluate(*args); });
+                 [args] { return OpenTorchLibrary().run_evaluate(*args); });
   evaluate.add_option("run", args->run, "Folder of a run of `tandem train`")
       ->required()
       ->type_name("RUN_DIR");

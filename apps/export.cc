@@ -8,7 +8,7 @@ namespace tandem {
 void AddExport(CommandLine& line) {
   const auto args = std::make_shared<ExportArgs>();
   CLI::App& command = AddCommand(line, "export", "Write a trained network for another program",
-                                 [args] { return RunExport(*args); });
+                                 [args] { return OpenTorchLibrary().run_export(*args); });
   command.add_option("run", args->run, "Folder of a run of `tandem train`")
       ->required()
       ->type_name("RUN_DIR");

@@ -153,7 +153,7 @@ int Follow(FollowArgs args) {
       if (manifest.ended) break;
       const Config config = ConfigToFollow(args, manifest);
       try {
-        WithLabellingNetwork(config, [&](const Labelling& labelling) {
+        OpenTorchLibrary().with_labelling_network(config, [&](const Labelling& labelling) {
           follows = FollowWith(args, manifest, labelling, signals.stop(), progress) ==
                     FollowEnd::kConfigChanged;
           return kDone;

@@ -149,7 +149,7 @@ int RunGenerate(const GenerateArgs& args) {
         "checkpoint. Add --set network.init_from=RUN_DIR.",
         args.config, ValueText(config, "generate.target")));
   }
-  return WithLabellingNetwork(
+  return OpenTorchLibrary().with_labelling_network(
       config, [&](const Labelling& labelling) { return WriteShards(args, labelling); });
 }
 

@@ -8,7 +8,7 @@ namespace tandem {
 void AddImport(CommandLine& line) {
   const auto args = std::make_shared<ImportArgs>();
   CLI::App& command = AddCommand(line, "import", "Make a run of a network from another program",
-                                 [args] { return RunImport(*args); });
+                                 [args] { return OpenTorchLibrary().run_import(*args); });
   command
       .add_option("file", args->file,
                   "heur.pt of DeepXube, or a state dict as `tandem export` writes it (PyTorch or "

@@ -284,7 +284,7 @@ void CheckTrainedOn(const HintProvider& hints, const PlayArgs& args) {
 
 int RunPlay(const PlayArgs& args) {
   if (!args.model.runs.empty()) {
-    const std::unique_ptr<HintProvider> hints = OpenHintProvider(args.model);
+    const std::unique_ptr<HintProvider> hints = OpenTorchLibrary().open_hint_provider(args.model);
     CheckTrainedOn(*hints, args);
     return Session(hints->domain(), hints.get(), args.start).Run();
   }

@@ -191,8 +191,8 @@ std::vector<SolvedPuzzle::Frame> FramesOf(HintProvider& hints, std::vector<std::
 void AddPuzzle(const ReportArgs& args, const Config& config, const StopSignal& stop,
                ReportPage& page) {
   constexpr int kAttempts = 6;
-  const std::unique_ptr<HintProvider> hints =
-      OpenHintProvider({.runs = {args.evaluate.run}, .overrides = args.evaluate.overrides});
+  const std::unique_ptr<HintProvider> hints = OpenTorchLibrary().open_hint_provider(
+      {.runs = {args.evaluate.run}, .overrides = args.evaluate.overrides});
   const Domain& domain = hints->domain();
   std::int64_t steps = args.random > 0 ? args.random : config.generate.max_scramble;
   for (int attempt = 0; attempt < kAttempts;
@@ -242,7 +242,7 @@ int RunReport(const ReportArgs& args) {
   if (!args.evaluate.states.empty()) {
     EvaluateArgs evaluate = args.evaluate;
     evaluate.json = evaluation.string();
-    if (const int code = RunEvaluate(evaluate); code != kDone) return code;
+    if (const int code = OpenTorchLibrary().run_evaluate(evaluate); code != kDone) return code;
   }
   ReportPage page = PageOf(files);
   if (args.no_puzzle) {

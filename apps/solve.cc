@@ -8,7 +8,7 @@ namespace tandem {
 void AddSolve(CommandLine& line) {
   const auto args = std::make_shared<SolveArgs>();
   CLI::App& solve = AddCommand(line, "solve", "Solve puzzles with a trained network",
-                               [args] { return RunSolve(*args); });
+                               [args] { return OpenTorchLibrary().run_solve(*args); });
   AddModelOptions(solve, args->model).required();
   AddStatesOptions(solve, args->states, args->limit);
   AddSearchOptions(solve, args->model.overrides);

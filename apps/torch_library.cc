@@ -73,53 +73,32 @@ void KeepFreedMemory() {
   ::mallopt(M_TRIM_THRESHOLD, kTrimAbove);
 }
 
-// Returns a function of the library.
-template <class Function>
-Function* Find(const char* symbol) {
-  // This comes before dlopen, because OpenMP reads its variables when LibTorch is loaded.
+// Must come before LoadLibrary, because OpenMP reads its variables when LibTorch is loaded.
+void PrepareProcessForLibTorch() {
   IgnoreSettingsOfMathLibraries();
   ShortenOpenMpSpin();
   KeepFreedMemory();
+}
+
+const TorchLibrary& LoadLibrary() {
   void* library = ::dlopen("libtandem_torch.so", RTLD_NOW | RTLD_GLOBAL);
-  void* found = library == nullptr ? nullptr : ::dlsym(library, symbol);
-  if (found == nullptr) {
+  void* table = library == nullptr ? nullptr : ::dlsym(library, "tandem_torch_library");
+  if (table == nullptr) {
     throw Error(
         std::string("training, solving and networks need LibTorch, which cannot be loaded: ") +
         ::dlerror());
   }
-  return reinterpret_cast<Function*>(found);
+  return reinterpret_cast<decltype(&tandem_torch_library)>(table)();
 }
 
 }  // namespace
 
-int RunTrain(const TrainArgs& args) {
-  return Find<decltype(tandem_run_train)>("tandem_run_train")(args);
-}
-
-int RunSolve(const SolveArgs& args) {
-  return Find<decltype(tandem_run_solve)>("tandem_run_solve")(args);
-}
-
-int RunEvaluate(const EvaluateArgs& args) {
-  return Find<decltype(tandem_run_evaluate)>("tandem_run_evaluate")(args);
-}
-
-int RunExport(const ExportArgs& args) {
-  return Find<decltype(tandem_run_export)>("tandem_run_export")(args);
-}
-
-int RunImport(const ImportArgs& args) {
-  return Find<decltype(tandem_run_import)>("tandem_run_import")(args);
-}
-
-int WithLabellingNetwork(const Config& config, const std::function<int(const Labelling&)>& work) {
-  return Find<decltype(tandem_with_labelling_network)>("tandem_with_labelling_network")(config,
-                                                                                        work);
-}
-
-std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args) {
-  return std::unique_ptr<HintProvider>(
-      Find<decltype(tandem_open_hint_provider)>("tandem_open_hint_provider")(args));
+const TorchLibrary& OpenTorchLibrary() {
+  static const TorchLibrary& library = []() -> const TorchLibrary& {
+    PrepareProcessForLibTorch();
+    return LoadLibrary();
+  }();
+  return library;
 }
 
 }  // namespace tandem

@@ -1,7 +1,6 @@
 // The boundary between the program and libtandem_torch, which holds the work that needs LibTorch
 // (apps/torch/). The program opens the library on first use, because loading LibTorch takes half a
-// second, and `tandem --help` should not take that long. Functions throw Error if it cannot be
-// loaded.
+// second, and `tandem --help` should not take that long.
 #pragma once
 
 #include <cstdint>
@@ -63,14 +62,6 @@ struct ImportArgs {
   std::vector<Override> overrides;
 };
 
-/// Run `tandem train`, `tandem solve`, `tandem evaluate`, `tandem export` and `tandem import`.
-/// Return the exit code.
-int RunTrain(const TrainArgs& args);
-int RunSolve(const SolveArgs& args);
-int RunEvaluate(const EvaluateArgs& args);
-int RunExport(const ExportArgs& args);
-int RunImport(const ImportArgs& args);
-
 /// `Labelling` says how the rows of `tandem generate` get their labels.
 struct Labelling {
   Config config;                  ///< without `auto`
@@ -81,9 +72,6 @@ struct Labelling {
   /// SHA-256. Throws InputError that names the file if that fails.
   std::function<std::string(const std::filesystem::path&)> load;
 };
-
-/// Calls `work` with the network of `config.network.init_from`, and returns its result.
-int WithLabellingNetwork(const Config& config, const std::function<int(const Labelling&)>& work);
 
 /// `HintProvider` gives hints and solutions for the puzzle that its network was trained on.
 class HintProvider {
@@ -104,19 +92,35 @@ class HintProvider {
   virtual std::string Failure(const SearchResult& result) const = 0;
 };
 
-/// Loads the network of a run for `tandem play`. Throws InputError if the run has no network.
-std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args);
+/// `TorchLibrary` is the table of the functions that libtandem_torch exports.
+struct TorchLibrary {
+  // Each runs the subcommand of its name, and returns the exit code.
+  int (*run_train)(const TrainArgs& args);
+  int (*run_solve)(const SolveArgs& args);
+  int (*run_evaluate)(const EvaluateArgs& args);
+  int (*run_export)(const ExportArgs& args);
+  int (*run_import)(const ImportArgs& args);
 
-// The symbols of the library.
-extern "C" {
-int tandem_run_train(const TrainArgs& args);
-int tandem_run_solve(const SolveArgs& args);
-int tandem_run_evaluate(const EvaluateArgs& args);
-int tandem_run_export(const ExportArgs& args);
-int tandem_run_import(const ImportArgs& args);
-int tandem_with_labelling_network(const Config& config,
-                                  const std::function<int(const Labelling&)>& work);
-HintProvider* tandem_open_hint_provider(const ModelArgs& args);  // the caller owns it
-}
+  /// Calls `work` with the network of `config.network.init_from`, and returns its result.
+  int (*with_labelling_network)(const Config& config,
+                                const std::function<int(const Labelling&)>& work);
+
+  /// Loads the network of a run for `tandem play`. Throws InputError if the run has no network.
+  std::unique_ptr<HintProvider> (*open_hint_provider)(const ModelArgs& args);
+};
+
+/// Returns the functions of libtandem_torch. The first call prepares this process for LibTorch
+/// (environment variables, malloc) and loads the library. Throws Error if it cannot be loaded.
+const TorchLibrary& OpenTorchLibrary();
+
+// The functions of the table. Only the library defines them: the program calls the table.
+int RunTrain(const TrainArgs& args);
+int RunSolve(const SolveArgs& args);
+int RunEvaluate(const EvaluateArgs& args);
+int RunExport(const ExportArgs& args);
+int RunImport(const ImportArgs& args);
+int WithLabellingNetwork(const Config& config, const std::function<int(const Labelling&)>& work);
+std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args);
+extern "C" const TorchLibrary& tandem_torch_library();
 
 }  // namespace tandem

@@ -16,7 +16,7 @@ int Run(const TrainArgs& args) {
   if (!resume && args.config.empty()) {
     throw InputError("expected a config, such as configs/quickstart.yaml, or --resume RUN_DIR");
   }
-  return RunTrain(args);
+  return OpenTorchLibrary().run_train(args);
 }
 
 }  // namespace

@@ -356,8 +356,9 @@ int Evaluate(const EvaluateArgs& args) {
 }
 
 }  // namespace
-}  // namespace tandem
 
-extern "C" int tandem::tandem_run_evaluate(const EvaluateArgs& args) {
+int RunEvaluate(const EvaluateArgs& args) {
   return WithPlainErrors([&] { return Evaluate(args); });
 }
+
+}  // namespace tandem

@@ -55,8 +55,9 @@ class NetworkHints final : public HintProvider {
 };
 
 }  // namespace
-}  // namespace tandem
 
-extern "C" tandem::HintProvider* tandem::tandem_open_hint_provider(const ModelArgs& args) {
-  return WithPlainErrors([&] { return new NetworkHints(args); });
+std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args) {
+  return WithPlainErrors([&] { return std::make_unique<NetworkHints>(args); });
 }
+
+}  // namespace tandem

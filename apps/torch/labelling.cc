@@ -42,9 +42,9 @@ int Label(const Config& asked, const std::function<int(const Labelling&)>& work)
 }
 
 }  // namespace
-}  // namespace tandem
 
-extern "C" int tandem::tandem_with_labelling_network(
-    const Config& config, const std::function<int(const Labelling&)>& work) {
+int WithLabellingNetwork(const Config& config, const std::function<int(const Labelling&)>& work) {
   return WithPlainErrors([&] { return Label(config, work); });
 }
+
+}  // namespace tandem

@@ -223,8 +223,9 @@ int Solve(const SolveArgs& args) {
 }
 
 }  // namespace
-}  // namespace tandem
 
-extern "C" int tandem::tandem_run_solve(const SolveArgs& args) {
+int RunSolve(const SolveArgs& args) {
   return WithPlainErrors([&] { return Solve(args); });
 }
+
+}  // namespace tandem

@@ -217,8 +217,9 @@ int Train(const TrainArgs& args) {
 }
 
 }  // namespace
-}  // namespace tandem
 
-extern "C" int tandem::tandem_run_train(const TrainArgs& args) {
+int RunTrain(const TrainArgs& args) {
   return WithPlainErrors([&] { return Train(args); });
 }
+
+}  // namespace tandem

@@ -165,12 +165,13 @@ int Import(const ImportArgs& args) {
 }
 
 }  // namespace
-}  // namespace tandem
 
-extern "C" int tandem::tandem_run_export(const ExportArgs& args) {
+int RunExport(const ExportArgs& args) {
   return WithPlainErrors([&] { return Export(args); });
 }
 
-extern "C" int tandem::tandem_run_import(const ImportArgs& args) {
+int RunImport(const ImportArgs& args) {
   return WithPlainErrors([&] { return Import(args); });
 }
+
+}  // namespace tandem
