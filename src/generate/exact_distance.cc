@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "base/timeline.h"
+#include "generate/action_draw.h"
 
 namespace tandem {
 

@@ -17,42 +17,44 @@
 namespace tandem {
 namespace {
 
-std::int64_t OfBall(const Config& config, const DomainSpec& spec) {
+std::int64_t BallBytes(const Config& config, const DomainSpec& spec) {
   if (config.generate.ball_radius <= 0) return 0;
   return static_cast<std::int64_t>(GoalBall::BytesFor(
       spec, static_cast<float>(config.generate.ball_radius), config.memory.ball_limit_bytes()));
 }
 
-// The text of the file, which is held twice while it is read, and the paths, which take less.
-std::int64_t OfPaths(const GenerateConfig& generate) {
+// Returns the bytes of the file's text, which is held twice while it is read, and of the paths,
+// which take less than the text.
+std::int64_t PathFileBytes(const GenerateConfig& generate) {
   std::error_code missing;  // the generator reports it
   const std::uintmax_t text = std::filesystem::file_size(generate.paths, missing);
   return missing ? 0 : 3 * static_cast<std::int64_t>(text);
 }
 
-// Two chunks of states exist at a time.
-std::int64_t AtOnce(const GenerateConfig& generate, std::int64_t states) {
+// Returns how many of `states` states exist at a time: those of two chunks at most.
+std::int64_t StatesAtATime(const GenerateConfig& generate, std::int64_t states) {
   return std::min(2 * generate.chunk_rows, states);
 }
 
-// `states` states, each with its children.
-std::int64_t OfStates(const GenerateConfig& generate, const DomainSpec& spec, std::int64_t states) {
+// Returns the bytes of `states` states, each with its children.
+std::int64_t StateBatchBytes(const GenerateConfig& generate, const DomainSpec& spec,
+                             std::int64_t states) {
   if (IsQLearning(generate.target)) return QLearningGenerator::BytesFor(spec, states);
   const std::int64_t known_costs =  // of the children, with a ball
       generate.ball_radius > 0 ? states * spec.num_actions() * std::int64_t{sizeof(float)} : 0;
   return StateBatch::BytesFor(spec, states) + known_costs;
 }
 
-// States that are labelled by their children. Each search keeps its states, and A* its nodes, up to
-// its last step.
-std::int64_t OfBackups(const Config& config, const DomainSpec& spec, std::int64_t rows) {
+// Returns the bytes of states that are labelled by their children. Each search keeps its states,
+// and A* its nodes, up to its last step.
+std::int64_t BackupBytes(const Config& config, const DomainSpec& spec, std::int64_t rows) {
   const GenerateConfig& generate = config.generate;
   const std::int64_t rows_per_search = generate.rows_per_search();
   const std::int64_t width = generate.states_per_step();
   const std::int64_t searches = (rows + rows_per_search - 1) / rows_per_search;
-  const std::int64_t states =
-      std::max(AtOnce(generate, searches * width), std::min<std::int64_t>(searches, 2) * width);
-  std::int64_t bytes = OfStates(generate, spec, states);
+  const std::int64_t states = std::max(StatesAtATime(generate, searches * width),
+                                       std::min<std::int64_t>(searches, 2) * width);
+  std::int64_t bytes = StateBatchBytes(generate, spec, states);
   if (generate.search == GenerateSearch::kAStar) {
     const std::size_t nodes = 1 + static_cast<std::size_t>(rows_per_search) * spec.num_actions();
     bytes += states * static_cast<std::int64_t>(AStarBytesFor(nodes, spec));
@@ -64,13 +66,13 @@ std::int64_t OfBackups(const Config& config, const DomainSpec& spec, std::int64_
     bytes += states / width * SearchTree::BytesFor(spec, rows_per_search);
   }
   if (LabelsWhenTraining(config.pipeline.mode)) {  // StoredStateLabeller has batches of its own
-    bytes += OfStates(generate, spec, AtOnce(generate, rows));
+    bytes += StateBatchBytes(generate, spec, StatesAtATime(generate, rows));
   }
   return bytes;
 }
 
-// What the target needs besides a ball.
-std::int64_t OfTarget(const Config& config, const DomainSpec& spec, std::int64_t rows) {
+// Returns the bytes that the target needs in addition to a ball.
+std::int64_t TargetBytes(const Config& config, const DomainSpec& spec, std::int64_t rows) {
   const GenerateConfig& generate = config.generate;
   switch (generate.target) {
     case Target::kWalkLength:
@@ -81,9 +83,9 @@ std::int64_t OfTarget(const Config& config, const DomainSpec& spec, std::int64_t
     case Target::kCappedValueIteration:
     case Target::kQLearning:
     case Target::kCappedQLearning:
-      return OfBackups(config, spec, rows);
+      return BackupBytes(config, spec, rows);
     case Target::kSupervised:
-      return OfPaths(generate);
+      return PathFileBytes(generate);
     case Target::kOwnSolutions:
       return OwnSolutionsGenerator::BytesFor(spec, generate, rows);
     case Target::kRetrograde:
@@ -96,7 +98,7 @@ std::int64_t OfTarget(const Config& config, const DomainSpec& spec, std::int64_t
 }  // namespace
 
 std::int64_t GenerationBytes(const Config& config, const DomainSpec& spec, std::int64_t rows) {
-  return rows == 0 ? 0 : OfBall(config, spec) + OfTarget(config, spec, rows);
+  return rows == 0 ? 0 : BallBytes(config, spec) + TargetBytes(config, spec, rows);
 }
 
 }  // namespace tandem

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "base/stop_signal.h"
 #include "config/config.h"
@@ -30,15 +29,6 @@ struct FillRequest {
   /// targets with a search follow it (Curriculum).
   std::optional<std::int64_t> longest_scramble = std::nullopt;
 };
-
-/// Draws the action that a row labels where rows label one action each: any action, all with the
-/// same probability. Depends only on the seed and the numbers of the update and of the row.
-Action DrawAction(const DomainSpec& spec, std::uint64_t seed, std::int64_t update,
-                  std::int64_t row);
-
-/// Returns the actions of `rows` consecutive rows (DrawAction); none if the head takes no action.
-std::vector<Action> DrawActions(const DomainSpec& spec, Head head, std::uint64_t seed,
-                                std::int64_t update, std::int64_t first_row, std::size_t rows);
 
 /// Generator produces training examples. The rows are a function of the generator's config, the
 /// request and, if needs_network(), the network's weights. They depend neither on the number of

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/timeline.h"
 #include "domain/random_walk.h"
+#include "generate/action_draw.h"
 #include "generate/pipelined_loop.h"
 #include "search/state_evaluator.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/parallel.h"
-#include "generate/generator.h"
+#include "generate/action_draw.h"
 
 namespace tandem {
 
