@@ -22,8 +22,8 @@ build: export PYTHON := yes
 build: configure  ## build everything into build/release (or PRESET=debug, asan, tsan)
 	@cmake --build --preset $(PRESET) --target all bench
 
-# Builds only the program and its libraries, so that a broken test or benchmark cannot prevent it.
-program: configure
+# A broken test or benchmark cannot prevent this.
+program: configure  ## build only the program
 	@cmake --build --preset $(PRESET) --target tandem
 
 train: program  ## train the quickstart (3 minutes once built), then solve ten real cubes with it

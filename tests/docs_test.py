@@ -302,6 +302,13 @@ class Docs(CliTest):
             with self.subTest(text), self.assertRaises(AssertionError):
                 self.check_block(None, "sh", text + "\n", in_full=False)
 
+    def test_blocks_call_the_program_by_its_name(self):
+        """The README says how to put it into PATH."""
+        for page in PAGES:
+            for line, _, language, text in blocks(page):
+                with self.subTest(f"{page.name}:{line}"):
+                    self.assertFalse(language == "sh" and "build/release/tandem" in text)
+
     def test_no_page_has_a_placeholder(self):
         for page in PAGES:
             with self.subTest(page.name):
