@@ -1,4 +1,4 @@
-// Two DataBuffers that a writer and a reader take turns with.
+// Two buffers shared by one writer and one reader.
 #pragma once
 
 #include <array>
