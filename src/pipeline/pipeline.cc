@@ -18,90 +18,6 @@ Mode ModeOf(const PipelineConfig& config) {
 
 }  // namespace
 
-// Modes has a function for each mode, which does one update, and the state that belongs to one
-// mode.
-class Pipeline::Modes {
- public:
-  Modes(Pipeline& pipeline, std::int64_t rows) : p_(pipeline) {
-    if (p_.parts_.labeller == nullptr) return;
-    labelled_.emplace(p_.parts_.labeller->example_schema(), static_cast<std::size_t>(rows));
-  }
-
-  // Fills buffer k + 1 in the background while it trains on buffer k. The wait for the first fill
-  // is the cold start.
-  void Async(UpdateRecord& record) {
-    const std::int64_t k = record.update;
-    if (k == p_.first_update_) p_.StartFill(k);  // the cold start
-    const DoubleBuffer::ReadSlot slot = p_.WaitForRows(record);
-    p_.target_.Offer(k);
-    if (k + 1 < p_.end_update_) p_.StartFill(k + 1);
-    p_.Train(&slot.rows(), record);
-  }
-
-  // Fills a buffer, then trains on it. With a policy lag of 1 it does exactly the work of async in
-  // another order, and so gives the same weights.
-  void Sequential(UpdateRecord& record) {
-    const std::int64_t k = record.update;
-    if (p_.policy_lag_ == 0 && k > 0) p_.target_.Offer(k);
-    p_.StartFill(k);
-    const DoubleBuffer::ReadSlot slot = p_.WaitForRows(record);
-    if (p_.policy_lag_ == 1) p_.target_.Offer(k);  // where async does it
-    p_.Train(&slot.rows(), record);
-  }
-
-  // Fills buffer 0 once and trains on it in every update. A pipeline that resumes makes the same
-  // rows again: they depend on the seed and their numbers alone, and a target network that labels
-  // them still has its first weights, because nothing refreshes it.
-  void OneFill(UpdateRecord& record) {
-    if (!filled_) {
-      p_.StartFill(0);
-      filled_.emplace(p_.WaitForRows(record));
-    }
-    p_.target_.LabellingStarts(record.update);
-    p_.Train(&filled_->rows(), record);
-  }
-
-  // Lets the network being trained guide the generator's searches. The main thread serves their
-  // requests between its iterations, between the chunks that it labels, and while it waits for a
-  // buffer. As in async, buffer k + 1 is filled while update k trains. Buffers hold states without
-  // labels. Update k draws states from replay and labels them with the target network, which was
-  // due for a refresh when the network was w(k). The weights that a search sees depend on timing,
-  // so two runs with the same seed may differ.
-  void SyncMain(UpdateRecord& record) {
-    const std::int64_t k = record.update;
-    InferenceQueue& queue = *p_.parts_.queue;
-    const double served_before = queue.seconds();
-    if (k == p_.first_update_) p_.StartFill(k);  // the cold start
-    p_.parts_.replay->Add(k, p_.WaitForRows(record).rows());
-    if (k + 1 < p_.end_update_) p_.StartFill(k + 1);
-    p_.target_.Offer(k);
-    p_.Train(&LabelledSample(record), record);
-    record.serve_s = queue.seconds() - served_before;
-  }
-
- private:
-  // Draws this update's states from replay and labels them with the target network.
-  const DataBuffer& LabelledSample(UpdateRecord& record) {
-    const Stopwatch watch;
-    p_.target_.LabellingStarts(record.update);
-    PipelinedLoop labelling =
-        p_.parts_.labeller->Start(record.update, p_.parts_.replay->Sample(), *labelled_, p_.stop_);
-    do {
-      p_.parts_.queue->Serve();
-    } while (labelling.Step());
-    {
-      const Span span(Activity::kBackUp);
-      CheckTargets(*labelled_, fmt::format("the sample of update {}", record.update));
-    }
-    record.label_s = watch.Seconds();
-    return *labelled_;
-  }
-
-  Pipeline& p_;
-  std::optional<DataBuffer> labelled_;  // sync_main: the labelled sample of the current update
-  std::optional<DoubleBuffer::ReadSlot> filled_;  // one_fill: the rows of every update
-};
-
 Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_t first_update,
                    std::int64_t end_update, const PipelineState& state, const StopSignal& stop)
     : mode_(ModeOf(config.pipeline)),
@@ -115,7 +31,9 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
               config.pipeline, state.target, parts.publisher),
       curriculum_(config.generate, state.longest_scramble) {
   const std::int64_t rows = config.live_rows_of(first_update);
-  modes_ = std::make_unique<Modes>(*this, rows);
+  if (parts.labeller != nullptr) {
+    labelled_.emplace(parts.labeller->example_schema(), static_cast<std::size_t>(rows));
+  }
   if (parts.queue != nullptr) parts.queue->Open();  // an earlier pipeline may have closed it
   if (parts.generator != nullptr) {
     fills_.emplace(*parts.generator, rows, parts.queue, stop, parts.interrupter, parts.rank);
@@ -136,16 +54,16 @@ UpdateRecord Pipeline::RunUpdate() {
   } else {
     switch (mode_) {
       case Mode::kAsync:
-        modes_->Async(record);
+        Async(record);
         break;
       case Mode::kSequential:
-        modes_->Sequential(record);
+        Sequential(record);
         break;
       case Mode::kOneFill:
-        modes_->OneFill(record);
+        OneFill(record);
         break;
       case Mode::kSyncMain:
-        modes_->SyncMain(record);
+        SyncMain(record);
         break;
     }
   }
@@ -153,30 +71,108 @@ UpdateRecord Pipeline::RunUpdate() {
   return record;
 }
 
+// Fills buffer k + 1 in the background while it trains on buffer k. The wait for the first fill is
+// the cold start.
+void Pipeline::Async(UpdateRecord& record) {
+  const std::int64_t k = record.update;
+  if (k == first_update_) StartFill(k);  // the cold start
+  const DoubleBuffer::ReadSlot slot = WaitForRows(record);
+  target_.Offer(k);
+  if (k + 1 < end_update_) StartFill(k + 1);
+  Train(&Replayed(k, slot.rows()), record);
+}
+
+// Fills a buffer, then trains on it. With a policy lag of 1 it does exactly the work of async in
+// another order, and so gives the same weights.
+void Pipeline::Sequential(UpdateRecord& record) {
+  const std::int64_t k = record.update;
+  if (policy_lag_ == 0 && k > 0) target_.Offer(k);
+  StartFill(k);
+  const DoubleBuffer::ReadSlot slot = WaitForRows(record);
+  if (policy_lag_ == 1) target_.Offer(k);  // where async does it
+  Train(&Replayed(k, slot.rows()), record);
+}
+
+// Fills buffer 0 once and trains on it in every update. A pipeline that resumes makes the same rows
+// again: they depend on the seed and their numbers alone, and a target network that labels them
+// still has its first weights, because nothing refreshes it.
+void Pipeline::OneFill(UpdateRecord& record) {
+  if (!filled_) {
+    StartFill(0);
+    filled_.emplace(WaitForRows(record));
+  }
+  target_.LabellingStarts(record.update);
+  Train(&filled_->rows(), record);
+}
+
+// Lets the network being trained guide the generator's searches. The main thread serves their
+// requests between its iterations, between the chunks that it labels, and while it waits for a
+// buffer. As in async, buffer k + 1 is filled while update k trains. Buffers hold states without
+// labels. Update k draws states from replay and labels them with the target network, which was due
+// for a refresh when the network was w(k). The weights that a search sees depend on timing, so two
+// runs with the same seed may differ.
+void Pipeline::SyncMain(UpdateRecord& record) {
+  const std::int64_t k = record.update;
+  InferenceQueue& queue = *parts_.queue;
+  const double served_before = queue.seconds();
+  if (k == first_update_) StartFillOfStates(k);  // the cold start
+  {
+    const ScopedTimer timer(record.wait_for_rows_s);
+    queue.ServeUntilFillEnds();
+  }
+  parts_.replay->Add(k, WaitForRows(record).rows());
+  if (k + 1 < end_update_) StartFillOfStates(k + 1);
+  target_.Offer(k);
+  Train(&LabelledSample(record), record, [&queue] { queue.Serve(); });
+  record.serve_s = queue.seconds() - served_before;
+}
+
+// Starts a fill that the target network labels.
 void Pipeline::StartFill(std::int64_t update) {
-  if (!LabelsWhenTraining(mode_)) target_.LabellingStarts(update);
+  target_.LabellingStarts(update);
+  StartFillOfStates(update);
+}
+
+void Pipeline::StartFillOfStates(std::int64_t update) {
   fills_->Start(update, curriculum_.longest_scramble());
 }
 
 DoubleBuffer::ReadSlot Pipeline::WaitForRows(UpdateRecord& record) {
-  const Stopwatch watch;
-  if (parts_.queue != nullptr) parts_.queue->ServeUntilFillEnds();
+  const ScopedTimer timer(record.wait_for_rows_s);
   GeneratorThread::Filled filled = fills_->Wait();
   record.fill = filled.stats;
   curriculum_.FillEnds(record.fill.searches_solved);  // every mode starts the next fill after this
-  record.wait_for_rows_s = watch.Seconds();
   return std::move(filled.slot);
 }
 
-// Trains on `rows` or, with replay, on a sample of the rows of this update and of earlier ones.
-void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record) {
+// Returns `rows`, the buffer of `update`, or with replay a sample of them and of earlier buffers.
+const DataBuffer& Pipeline::Replayed(std::int64_t update, const DataBuffer& rows) {
+  if (parts_.replay == nullptr) return rows;
+  parts_.replay->Add(update, rows);
+  return parts_.replay->Sample();
+}
+
+// Draws this update's states from replay and labels them with the target network. Serves the
+// requests of searches between two chunks.
+const DataBuffer& Pipeline::LabelledSample(UpdateRecord& record) {
+  const ScopedTimer timer(record.label_s);
+  target_.LabellingStarts(record.update);
+  PipelinedLoop labelling =
+      parts_.labeller->Start(record.update, parts_.replay->Sample(), *labelled_, stop_);
+  do {
+    parts_.queue->Serve();
+  } while (labelling.Step());
+  const Span span(Activity::kBackUp);
+  CheckTargets(*labelled_, fmt::format("the sample of update {}", record.update));
+  return *labelled_;
+}
+
+// Trains on `rows`, or on rows from shards or a stream alone if `rows` is null.
+void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record,
+                     const std::function<void()>& between_iterations) {
   const Stopwatch watch;
   record.lag_updates = target_.LagOf(record.update);
   record.target_age_updates = target_.AgeOf(record.update);
-  if (parts_.replay != nullptr && !LabelsWhenTraining(mode_)) {
-    parts_.replay->Add(record.update, *rows);
-    rows = &parts_.replay->Sample();
-  }
   if (rows != nullptr) {
     const Span span(Activity::kReport);
     record.labels = LabelStatsOf(*rows);
@@ -196,7 +192,7 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record) {
   };
   while (!stop_.Reached() && step()) {
     parts_.progress.IterationEnds(pass->iterations_of_run());
-    if (parts_.queue != nullptr) parts_.queue->Serve();
+    between_iterations();
   }
   record.train = pass->Finish();
   record.train.began = watch.start();

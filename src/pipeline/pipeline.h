@@ -8,7 +8,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <optional>
 
 #include "base/interrupter.h"
@@ -89,11 +89,21 @@ class Pipeline {
   }
 
  private:
-  class Modes;  // defined in pipeline.cc
+  // The modes. Each function does one update.
+  void Async(UpdateRecord& record);
+  void Sequential(UpdateRecord& record);
+  void OneFill(UpdateRecord& record);
+  void SyncMain(UpdateRecord& record);
 
+  // The steps of which the modes are made.
   void StartFill(std::int64_t update);
+  void StartFillOfStates(std::int64_t update);
   DoubleBuffer::ReadSlot WaitForRows(UpdateRecord& record);
-  void Train(const DataBuffer* rows, UpdateRecord& record);
+  const DataBuffer& Replayed(std::int64_t update, const DataBuffer& rows);
+  const DataBuffer& LabelledSample(UpdateRecord& record);
+  void Train(
+      const DataBuffer* rows, UpdateRecord& record,
+      const std::function<void()>& between_iterations = [] {});
 
   const Mode mode_;
   const std::int64_t policy_lag_;
@@ -104,8 +114,9 @@ class Pipeline {
   std::int64_t next_;
   TargetNetworkSchedule target_;
   Curriculum curriculum_;
+  std::optional<DataBuffer> labelled_;    // sync_main: the labelled sample of the current update
   std::optional<GeneratorThread> fills_;  // nothing if no rows are generated
-  std::unique_ptr<Modes> modes_;          // after fills_, because it may hold a buffer
+  std::optional<DoubleBuffer::ReadSlot> filled_;  // one_fill: the rows of every update, of `fills_`
 };
 
 }  // namespace tandem
