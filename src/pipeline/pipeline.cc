@@ -179,7 +179,7 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record,
   }
   const Section section("train", record.update);
   if (rows != nullptr) EndArrow(kRowsArrow, record.update);
-  parts_.progress.TrainingStarts();
+  parts_.hooks.training_starts();
   const std::unique_ptr<TrainPass> pass = parts_.trainer.Begin(record.update, rows);
   // A stop may come while an iteration waits for rows of a stream.
   const auto step = [&] {
@@ -191,7 +191,7 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record,
     }
   };
   while (!stop_.Reached() && step()) {
-    parts_.progress.IterationEnds(pass->iterations_of_run());
+    parts_.hooks.iteration_ends(pass->iterations_of_run());
     between_iterations();
   }
   record.train = pass->Finish();

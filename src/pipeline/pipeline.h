@@ -36,7 +36,7 @@ struct PipelineState {
 /// PipelineParts are the objects that a pipeline works with. All must outlive it.
 struct PipelineParts {
   Trainer& trainer;
-  ProgressListener& progress;
+  TrainingHooks hooks;
   Generator* generator = nullptr;   ///< null if no rows are generated
   ReplayBuffer* replay = nullptr;   ///< null without replay
   InferenceQueue* queue = nullptr;  ///< sync_main: the generator's requests, of one pipeline at a
@@ -65,7 +65,7 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  /// Runs the next update. Throws what the generator, the trainer or the listener threw; afterwards
+  /// Runs the next update. Throws what the generator, the trainer or a hook threw; afterwards
   /// the pipeline can only be destroyed. Throws Stopped if the stop signal ended the fill that the
   /// update waited for. If the signal ended the training, RunUpdate returns normally and the record
   /// counts the iterations that were done.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -58,17 +59,13 @@ class Trainer {
   virtual std::unique_ptr<TrainPass> Begin(std::int64_t update, const DataBuffer* rows) = 0;
 };
 
-/// ProgressListener follows the training within an update. An exception that it throws ends the
-/// update.
-class ProgressListener {
- public:
-  virtual ~ProgressListener() = default;
-
+/// TrainingHooks are called during an update. An exception that one of them throws ends the update.
+struct TrainingHooks {
   /// The rows of an update are there, and its training begins.
-  virtual void TrainingStarts() = 0;
+  std::function<void()> training_starts = [] {};
 
   /// One more iteration is done. `iterations` counts from the start of the run.
-  virtual void IterationEnds(std::int64_t iterations) = 0;
+  std::function<void(std::int64_t iterations)> iteration_ends = [](std::int64_t /*iterations*/) {};
 };
 
 }  // namespace tandem

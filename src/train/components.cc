@@ -105,8 +105,8 @@ void CheckLaterPhases(const Config& run, std::int64_t current, Device& device) {
 }
 
 Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Device> device_used,
-                       ProgressListener& progress, const StopSignal& stop_signal,
-                       Interrupter& interrupter, const Checkpoint* from, const RunState* ended,
+                       TrainingHooks hooks, const StopSignal& stop_signal, Interrupter& interrupter,
+                       const Checkpoint* from, const RunState* ended,
                        const std::optional<RankLinks>& links, const std::filesystem::path& folder)
     : config(ConfigOfPhase(run, phase.phase)),
       plan(std::move(phase)),
@@ -125,7 +125,7 @@ Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Devic
       reducer(MakeReducer(links, *device)),
       trainer(*net, target.get(), loader, *device, config, reducer ? &*reducer : nullptr),
       parts{.trainer = trainer,
-            .progress = progress,
+            .hooks = std::move(hooks),
             .interrupter = &interrupter,
             .rank = links ? links->ranks.rank() : 0} {
   trainer.UsePlan(plan);

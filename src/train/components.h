@@ -46,15 +46,15 @@ struct StartPoint {
 /// `Components` holds the objects of a run, or of a phase of it, in the order of construction. Each
 /// member uses only members above it.
 struct Components {
-  /// Builds the objects of phase `phase` of `run`. `progress`, `stop` and `interrupter`, which ends
-  /// the waits of the pipeline, must outlive this object. `from` is the checkpoint to resume from,
-  /// or null. `ended` is the state at the end of the previous phase, or null: the networks keep its
-  /// weights, and the optimizer, the target network's schedule and replay begin again. At most one
-  /// of the two may be set. `links` is empty if this process trains alone; only rank 0 validates.
-  /// `folder` is that of the run, for a stream; "" if the run writes no files. Throws the same
-  /// errors as TrainRun's constructor.
+  /// Builds the objects of phase `phase` of `run`. `stop` and `interrupter`, which ends the waits
+  /// of the pipeline, must outlive this object. `from` is the checkpoint to resume from, or null.
+  /// `ended` is the state at the end of the previous phase, or null: the networks keep its weights,
+  /// and the optimizer, the target network's schedule and replay begin again. At most one of the
+  /// two may be set. `links` is empty if this process trains alone; only rank 0 validates. `folder`
+  /// is that of the run, for a stream; "" if the run writes no files. Throws the same errors as
+  /// TrainRun's constructor.
   Components(const Config& run, PhasePlan phase, std::shared_ptr<Device> device_used,
-             ProgressListener& progress, const StopSignal& stop, Interrupter& interrupter,
+             TrainingHooks hooks, const StopSignal& stop, Interrupter& interrupter,
              const Checkpoint* from, const RunState* ended,
              const std::optional<RankLinks>& links = std::nullopt,
              const std::filesystem::path& folder = {});

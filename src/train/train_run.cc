@@ -103,8 +103,11 @@ void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
   components_.reset();  // stops background work
   components_ = std::make_unique<Components>(
       WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
-      device_, static_cast<ProgressListener&>(*this), stop_.signal(), stop_.interrupter(), from,
-      ended,
+      device_,
+      TrainingHooks{
+          .training_starts = [this] { TrainingStarts(); },
+          .iteration_ends = [this](std::int64_t iterations) { IterationEnds(iterations); }},
+      stop_.signal(), stop_.interrupter(), from, ended,
       ranks_ != nullptr ? std::optional(RankLinks{.ranks = *ranks_, .stop = *stop_.agreed()})
                         : std::nullopt,
       directory_ ? directory_->path() : std::filesystem::path());

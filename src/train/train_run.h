@@ -66,7 +66,7 @@ class TrainObserver {
 /// `TrainRun` trains a network, one update at a time. Call all methods except RequestStop from one
 /// thread. The destructor joins all threads that the run started. Work that they finish after an
 /// exception has left the run does not change any saved state.
-class TrainRun final : private ProgressListener {
+class TrainRun final {
  public:
   /// `config` must have no `auto` left (ResolveAutos, ResolveMaxUpdates), and `device` must be the
   /// one that it names. With `directory`, writes a first checkpoint there; without it, the run
@@ -81,7 +81,7 @@ class TrainRun final : private ProgressListener {
   TrainRun(Config config, std::shared_ptr<Device> device, std::optional<RunDirectory> directory,
            const StopSignal& stop, Stopwatch began = {}, const Checkpoint* from = nullptr,
            Ranks* ranks = nullptr);
-  ~TrainRun() override;
+  ~TrainRun();
   TrainRun(const TrainRun&) = delete;
   TrainRun& operator=(const TrainRun&) = delete;
 
@@ -130,8 +130,8 @@ class TrainRun final : private ProgressListener {
   void FollowPlan();
   void EnterPhase(std::int64_t phase);
   void RunPipelineUpdate();
-  void TrainingStarts() override;
-  void IterationEnds(std::int64_t iterations) override;
+  void TrainingStarts();
+  void IterationEnds(std::int64_t iterations);
   void EndUpdate(const UpdateRecord& record);
   void Count(const UpdateRecord& record);
   void ValidateAtStart();

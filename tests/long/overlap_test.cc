@@ -58,11 +58,6 @@ class SlowTrainer final : public Trainer {
   const std::chrono::duration<double> seconds_;
 };
 
-class NoProgress final : public ProgressListener {
-  void TrainingStarts() override {}
-  void IterationEnds(std::int64_t) override {}
-};
-
 struct Stages {
   double fill_s, train_s;
 };
@@ -73,14 +68,13 @@ class Overlap : public testing::TestWithParam<Stages> {
   static double SecondsAfterTheColdStart(bool async) {
     SlowGenerator generator(GetParam().fill_s);
     SlowTrainer trainer(GetParam().train_s);
-    NoProgress progress;
     const StopSignal stop;
     Config config;
     config.pipeline.mode = async ? Mode::kAsync : Mode::kSequential;
     config.pipeline.policy_lag = 1;
     config.train.batch_size = 1;
     config.train.iterations_per_update = 1;
-    Pipeline pipeline(config, {.trainer = trainer, .progress = progress, .generator = &generator},
+    Pipeline pipeline(config, {.trainer = trainer, .generator = &generator},
                       /*first_update=*/0, kUpdates, {}, stop);
     const Stopwatch watch;
     double cold_start_s = 0;

@@ -47,10 +47,12 @@ Finished RunAll(StandIns& shared, Config config, std::int64_t updates) {
   config.pipeline.refresh_margin = shared.refresh.refresh_margin;
   config.generate.curriculum = !shared.solved.empty();
   config.generate.max_scramble = 12;
-  Pipeline pipeline(
-      config,
-      {.trainer = trainer, .progress = progress, .generator = &generator, .replay = shared.replay},
-      shared.first_update, updates, shared.from, stop);
+  Pipeline pipeline(config,
+                    {.trainer = trainer,
+                     .hooks = progress.hooks(),
+                     .generator = &generator,
+                     .replay = shared.replay},
+                    shared.first_update, updates, shared.from, stop);
   const Stopwatch watch;
   Finished finished;
   for (std::int64_t k = shared.first_update; k < updates; ++k) {
@@ -442,10 +444,9 @@ TEST(Modes, AStopDuringTheColdStartEndsTheWait) {
   StandIns shared{.fill_time = milliseconds(60'000)};
   StandInGenerator generator(shared);
   StandInTrainer trainer(shared);
-  StandInProgress progress;
   StopSignal stop;
   const Config config = ConfigFor(/*async=*/true, 1);
-  Pipeline pipeline(config, {.trainer = trainer, .progress = progress, .generator = &generator},
+  Pipeline pipeline(config, {.trainer = trainer, .generator = &generator},
                     /*first_update=*/0, /*end_update=*/2, {}, stop);
   std::thread user([&] {
     WaitUntil([&] { return !shared.log.events().empty(); });  // the fill has begun
@@ -459,11 +460,10 @@ TEST(Modes, AsyncWithoutOverlapFillsAndTrainsInTurn) {
   StandIns shared;
   StandInGenerator generator(shared);
   StandInTrainer trainer(shared);
-  StandInProgress progress;
   const StopSignal stop;
   Config config = ConfigFor(/*async=*/true, 1);
   config.pipeline.overlap = false;
-  Pipeline pipeline(config, {.trainer = trainer, .progress = progress, .generator = &generator},
+  Pipeline pipeline(config, {.trainer = trainer, .generator = &generator},
                     /*first_update=*/0, /*end_update=*/2, {}, stop);
   pipeline.RunUpdate();
   pipeline.RunUpdate();
@@ -502,7 +502,7 @@ TEST(Modes, WithoutAGeneratorNothingIsFilled) {
   const StopSignal stop;
   for (const bool async : {true, false}) {
     const Config config = ConfigFor(async, async ? 1 : 0);
-    Pipeline pipeline(config, {.trainer = trainer, .progress = progress}, 0, 2, {}, stop);
+    Pipeline pipeline(config, {.trainer = trainer, .hooks = progress.hooks()}, 0, 2, {}, stop);
     const auto began = Stopwatch::Clock::now();
     const UpdateRecord record = pipeline.RunUpdate();
     EXPECT_EQ(record.train.iterations, 3);
@@ -535,15 +535,11 @@ TEST(Interrupter, EndsTheWaitForAGeneratorThatDoesNotReturn) {
     StandIns shared;
     StuckGenerator generator;
     StandInTrainer trainer(shared);
-    StandInProgress progress;
     Interrupter interrupter;
     const StopSignal stop;
     const Config config = ConfigFor(async, async ? 1 : 0);
     Pipeline pipeline(config,
-                      {.trainer = trainer,
-                       .progress = progress,
-                       .generator = &generator,
-                       .interrupter = &interrupter},
+                      {.trainer = trainer, .generator = &generator, .interrupter = &interrupter},
                       /*first_update=*/0, /*end_update=*/3, {}, stop);
     std::thread watchdog([&] {
       generator.began.get_future().wait();

@@ -154,13 +154,15 @@ class StandInTrainer final : public Trainer {
   StandIns& shared_;
 };
 
-// Remembers what the pipeline reports.
-class StandInProgress final : public ProgressListener {
- public:
-  void TrainingStarts() override { ++starts; }
-  void IterationEnds(std::int64_t iterations) override {
-    done.push_back(iterations);
-    if (on_iteration) on_iteration(iterations);
+// Remembers what the pipeline reports to its hooks.
+struct StandInProgress {
+  TrainingHooks hooks() {
+    return {.training_starts = [this] { ++starts; },
+            .iteration_ends =
+                [this](std::int64_t iterations) {
+                  done.push_back(iterations);
+                  if (on_iteration) on_iteration(iterations);
+                }};
   }
 
   int starts = 0;

@@ -167,15 +167,6 @@ class CountingTrainer final : public Trainer {
   World& world_;
 };
 
-class Progress final : public ProgressListener {
- public:
-  void TrainingStarts() override {}
-  void IterationEnds(std::int64_t iterations) override {
-    if (on_iteration) on_iteration(iterations);
-  }
-  std::function<void(std::int64_t)> on_iteration;
-};
-
 Config ConfigFor(const World& world) {
   Config config;
   config.pipeline.mode = Mode::kSyncMain;
@@ -200,12 +191,16 @@ struct SyncMainRun {
         trainer(world),
         pipeline(std::make_unique<Pipeline>(config,
                                             PipelineParts{.trainer = trainer,
-                                                          .progress = progress,
+                                                          .hooks = hooks(),
                                                           .generator = &generator,
                                                           .replay = &replay,
                                                           .queue = &queue,
                                                           .labeller = &labeller},
                                             first_update, updates, PipelineState{}, stop)) {}
+
+  TrainingHooks hooks() {
+    return {.iteration_ends = [this](std::int64_t iterations) { on_iteration(iterations); }};
+  }
 
   StopSignal stop;
   const Config config;
@@ -217,13 +212,13 @@ struct SyncMainRun {
   TargetNetwork target;
   StoredStateLabeller labeller;
   CountingTrainer trainer;
-  Progress progress;
+  std::function<void(std::int64_t)> on_iteration = [](std::int64_t /*iterations*/) {};
   std::unique_ptr<Pipeline> pipeline;  // declared last: its thread uses the members before it
 };
 
 // Makes the first iteration of each update wait until so many fills have started.
 void AwaitFills(SyncMainRun& run, World& world, std::vector<int> by_update) {
-  run.progress.on_iteration = [&world, by_update](std::int64_t iterations) {
+  run.on_iteration = [&world, by_update](std::int64_t iterations) {
     const int fills = by_update[world.trained.size() - 1];
     if (iterations % kIterations == 1) WaitUntil([&] { return world.fills >= fills; });
   };
@@ -249,7 +244,7 @@ TEST(SyncMain, SearchesQueryTheNetworkBeingTrained) {
   World world{.requests = kIterations, .iteration_time = milliseconds(5)};
   {
     SyncMainRun run(world, 2);
-    run.progress.on_iteration = [&](std::int64_t /*iterations*/) {
+    run.on_iteration = [&](std::int64_t /*iterations*/) {
       WaitUntil([&] { return world.requested > kIterations; });  // the fill of buffer 1 runs
     };
     run.pipeline->RunUpdate();
@@ -313,7 +308,7 @@ TEST(SyncMain, AnotherPipelineGoesOnWithTheSameQueue) {
   run.pipeline.reset();
   run.pipeline = std::make_unique<Pipeline>(run.config,
                                             PipelineParts{.trainer = run.trainer,
-                                                          .progress = run.progress,
+                                                          .hooks = run.hooks(),
                                                           .generator = &run.generator,
                                                           .replay = &run.replay,
                                                           .queue = &run.queue,
@@ -365,7 +360,7 @@ TEST(SyncMain, AStopDuringTheColdStartEndsTheWait) {
 TEST(SyncMain, StopEndsTrainingBetweenIterations) {
   World world{.requests = 20};
   SyncMainRun run(world, 3);
-  run.progress.on_iteration = [&](std::int64_t iterations) {
+  run.on_iteration = [&](std::int64_t iterations) {
     if (iterations == 2) run.stop.Request();
   };
   EXPECT_EQ(run.pipeline->RunUpdate().train.iterations, 2);
