@@ -24,14 +24,14 @@ constexpr int kNarrowestBar = 5;
 constexpr int kWidestBar = 30;
 
 // Returns the share of the run that is done, by iterations or by time, whichever is larger.
-double DoneShare(const Progress& progress) {
+double DoneShare(const TrainingProgress& progress) {
   const double by_iterations =
-      static_cast<double>(progress.iterations_done) / static_cast<double>(progress.iterations);
+      static_cast<double>(progress.iterations) / static_cast<double>(progress.planned_iterations);
   const double by_time = progress.max_seconds > 0 ? progress.seconds / progress.max_seconds : 0.0;
   return std::clamp(std::max(by_iterations, by_time), 1e-9, 1.0);
 }
 
-std::string DescribeCurriculum(const Progress& progress) {
+std::string DescribeCurriculum(const TrainingProgress& progress) {
   if (!progress.longest_scramble || !progress.searches_solved) return "";
   return fmt::format("  scrambles up to {}, searches solve {:.0f} %", *progress.longest_scramble,
                      100 * *progress.searches_solved);
@@ -39,7 +39,7 @@ std::string DescribeCurriculum(const Progress& progress) {
 
 // `unit` is the name of the rate: short on a terminal, where a line of 100 columns has room for the
 // rest and a bar.
-std::string DescribeProgress(const Progress& progress, std::string_view unit) {
+std::string DescribeProgress(const TrainingProgress& progress, std::string_view unit) {
   const double done = DoneShare(progress);
   const double rate = static_cast<double>(progress.examples) / progress.seconds;
   return fmt::format(
@@ -53,7 +53,7 @@ std::string DescribeProgress(const Progress& progress, std::string_view unit) {
 
 // Returns how busy the two sides were in the last update: "  gen 12 %  train 98 %". If both are
 // below 100 %, they waited for each other or for cores.
-std::string DescribeBusyShares(const Progress& progress, const Config& config) {
+std::string DescribeBusyShares(const TrainingProgress& progress, const Config& config) {
   if (!progress.busy) return "";
   const std::string generating =
       config.live_rows_of(0) > 0 ? fmt::format("  gen {:.0f} %", 100 * progress.busy->generating)
@@ -68,9 +68,9 @@ ProgressDisplay::ProgressDisplay(Config config)
 
 ProgressDisplay::~ProgressDisplay() { LeaveStatus(); }
 
-void ProgressDisplay::OnIteration(const Progress& progress) {
+void ProgressDisplay::OnIteration(const TrainingProgress& progress) {
   const double interval = terminal_ ? kTerminalInterval : kPlainInterval;
-  const bool last = progress.iterations_done == progress.iterations;
+  const bool last = progress.iterations == progress.planned_iterations;
   if (!last && since_shown_.Seconds() < interval) return;
   since_shown_ = Stopwatch();
   Show(progress);
@@ -90,7 +90,7 @@ void ProgressDisplay::OnValidation(std::int64_t updates, const ValidationReport&
   LogInfo(line);
 }
 
-void ProgressDisplay::Show(const Progress& progress) const {
+void ProgressDisplay::Show(const TrainingProgress& progress) const {
   std::string text = DescribeProgress(progress, terminal_ ? "ex/s" : "examples/s");
   const std::string busy = DescribeBusyShares(progress, config_);
   if (!terminal_) {

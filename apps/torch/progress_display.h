@@ -18,11 +18,11 @@ class ProgressDisplay final : public TrainObserver {
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
-  void OnIteration(const Progress& progress) override;
+  void OnIteration(const TrainingProgress& progress) override;
   void OnValidation(std::int64_t updates, const ValidationReport& report) override;
 
  private:
-  void Show(const Progress& progress) const;
+  void Show(const TrainingProgress& progress) const;
 
   const bool terminal_;
   const Config config_;

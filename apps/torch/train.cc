@@ -37,8 +37,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Ranks* RanksOf(Group* group) { return group != nullptr ? &group->ranks : nullptr; }
-
 int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signals) {
   ProgressDisplay progress(run.config());
   run.AddObserver(progress);
@@ -55,21 +53,11 @@ void Send(Group* group, const RankPlan& plan) {
   if (group != nullptr) group->ranks.Broadcast(PlanText(plan));
 }
 
-// Waits until all ranks have made their runs, because the run may replace the checkpoint.
-void AwaitRanks(Group* group) {
-  if (group != nullptr) group->ranks.Barrier();
-}
-
-// Makes a prepared run, together with the other ranks.
-std::unique_ptr<TrainRun> Begin(const PreparedRun& prepared, const RunDirectory& directory,
-                                Group* group, const StopSignal& stop, const Stopwatch& began) {
+// Says what a prepared run will do, and tells it to the other ranks.
+void Begin(const PreparedRun& prepared, const RunDirectory& directory, Group* group) {
   Announce(prepared.config, prepared.device->description(), directory.path());
   Send(group, {.config = prepared.config,
                .checkpoint = prepared.from ? prepared.from->file() : std::string()});
-  auto run = std::make_unique<TrainRun>(prepared.config, prepared.device, directory, stop, began,
-                                        prepared.from.get(), RanksOf(group));
-  AwaitRanks(group);
-  return run;
 }
 
 int TrainNew(const TrainArgs& args, Group* group) {
@@ -80,15 +68,16 @@ int TrainNew(const TrainArgs& args, Group* group) {
       RunDirectory::Create(args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out));
   const StopOnSignals signals(ClosedPipe::kStops);
   try {
-    const PreparedRun prepared = PrepareNew(asked, group, began, signals.stop());
-    return Run(*Begin(prepared, directory, group, signals.stop(), began), directory, signals);
+    const auto run = MakeNewRun(
+        asked, directory,
+        {.stop = signals.stop(),
+         .began = began,
+         .group = group,
+         .on_prepared = [&](const PreparedRun& prepared) { Begin(prepared, directory, group); }});
+    return Run(*run, directory, signals);
   } catch (const Stopped&) {
-    directory.Abandon();
     LogWarning("stopped before training began");
     return kSignalBase + signals.caught();
-  } catch (...) {
-    directory.Abandon();  // does nothing if the run has already written files
-    throw;
   }
 }
 
@@ -97,13 +86,18 @@ int Resume(const TrainArgs& args, Group* group) {
   CheckMayChange(args.overrides);
   const RunDirectory directory = RunDirectory::Reopen(args.resume);
   const StopOnSignals signals(ClosedPipe::kStops);
-  const std::unique_ptr<TrainRun> run = OpenNewest(directory, [&](const fs::path& file) {
-    const PreparedRun prepared = PrepareRest(directory, file, args.overrides, group);
-    auto rest = Begin(prepared, directory, group, signals.stop(), began);
-    LogInfo(fmt::format("continuing after update {} of {}", prepared.from->Counters().updates,
-                        *prepared.config.train.max_updates));
-    return rest;
-  });
+  std::string continuing;
+  const auto run = MakeRestOfRun(directory, args.overrides,
+                                 {.stop = signals.stop(),
+                                  .began = began,
+                                  .group = group,
+                                  .on_prepared = [&](const PreparedRun& prepared) {
+                                    Begin(prepared, directory, group);
+                                    continuing = fmt::format("continuing after update {} of {}",
+                                                             prepared.from->Counters().updates,
+                                                             *prepared.config.train.max_updates);
+                                  }});
+  LogInfo(continuing);
   return Run(*run, directory, signals);
 }
 

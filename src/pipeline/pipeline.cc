@@ -22,6 +22,7 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
                    std::int64_t end_update, const PipelineState& state, const StopSignal& stop)
     : mode_(ModeOf(config.pipeline)),
       policy_lag_(*config.pipeline.policy_lag),
+      iterations_per_update_(config.train.iterations_per_update),
       parts_(parts),
       stop_(stop),
       first_update_(first_update),
@@ -195,6 +196,7 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record,
     between_iterations();
   }
   record.train = pass->Finish();
+  record.complete = record.train.iterations == iterations_per_update_;
   record.train.began = watch.start();
   record.train.seconds = watch.Seconds();
   target_.Trained(record.train.loss);

@@ -107,6 +107,7 @@ class Pipeline {
 
   const Mode mode_;
   const std::int64_t policy_lag_;
+  const std::int64_t iterations_per_update_;
   const PipelineParts parts_;
   const StopSignal& stop_;
   const std::int64_t first_update_;

@@ -25,6 +25,7 @@ std::optional<LabelStats> LabelStatsOf(const DataBuffer& rows);
 /// UpdateRecord says what one update did, and how long its parts took.
 struct UpdateRecord {
   std::int64_t update = 0;
+  bool complete = false;                ///< did all its iterations; false if the run was stopped
   std::int64_t lag_updates = 0;         ///< intended policy lag, in updates
   std::int64_t target_age_updates = 0;  ///< actual policy lag; larger if refreshes were skipped
   FillStats fill;                       ///< the fill of this update's buffer

@@ -19,6 +19,7 @@
 #include "train/memory_plan.h"
 #include "train/resolve.h"
 #include "train/resume.h"
+#include "train/train_run.h"
 
 namespace tandem {
 namespace {
@@ -84,6 +85,18 @@ void LogChanges(const Config& before, const Config& now) {
   }
 }
 
+// Makes a prepared run, together with the other ranks.
+std::unique_ptr<TrainRun> Make(const PreparedRun& prepared, const RunDirectory& directory,
+                               const RunSettings& settings) {
+  settings.on_prepared(prepared);
+  Ranks* const ranks = settings.group != nullptr ? &settings.group->ranks : nullptr;
+  auto run = std::make_unique<TrainRun>(prepared.config, prepared.device, directory, settings.stop,
+                                        settings.began, prepared.from.get(), ranks);
+  // The run may replace the checkpoint, so all ranks must have made theirs.
+  if (ranks != nullptr) ranks->Barrier();
+  return run;
+}
+
 }  // namespace
 
 PreparedRun PrepareNew(const Config& asked, const Group* group, const Stopwatch& began,
@@ -117,6 +130,25 @@ PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::pa
   LogChanges(asked, run.config);
   CheckLimitsOfPhases(run.config);
   return run;
+}
+
+std::unique_ptr<TrainRun> MakeNewRun(const Config& asked, const RunDirectory& directory,
+                                     const RunSettings& settings) {
+  try {
+    return Make(PrepareNew(asked, settings.group, settings.began, settings.stop), directory,
+                settings);
+  } catch (...) {
+    directory.Abandon();  // does nothing if the run has already written files
+    throw;
+  }
+}
+
+std::unique_ptr<TrainRun> MakeRestOfRun(const RunDirectory& directory,
+                                        const std::vector<Override>& overrides,
+                                        const RunSettings& settings) {
+  return OpenNewest(directory, [&](const std::filesystem::path& file) {
+    return Make(PrepareRest(directory, file, overrides, settings.group), directory, settings);
+  });
 }
 
 }  // namespace tandem

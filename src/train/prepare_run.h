@@ -1,8 +1,9 @@
-// Prepares runs: replaces what is `auto`, and checks what can be checked before a run allocates
-// anything large.
+// Prepares and makes runs: replaces what is `auto`, and checks what can be checked before a run
+// allocates anything large.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace tandem {
 
 class Device;
 class Ranks;
+class TrainRun;
 
 /// `Group` is the ranks with which this process trains one network, and its own device.
 struct Group {
@@ -44,5 +46,26 @@ PreparedRun PrepareNew(const Config& asked, const Group* group, const Stopwatch&
 /// those of PrepareNew.
 PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::path& file,
                         const std::vector<Override>& overrides, const Group* group);
+
+/// `RunSettings` is what a run does not take from its config or its folder.
+struct RunSettings {
+  const StopSignal& stop;        ///< ends the run, and must outlive it
+  Stopwatch began = {};          ///< the run counts its time from here
+  const Group* group = nullptr;  ///< null: this process trains alone
+  /// Called when the run is prepared, just before it is made. With a group it must tell the other
+  /// ranks to make theirs.
+  std::function<void(const PreparedRun&)> on_prepared = [](const PreparedRun& /*run*/) {};
+};
+
+/// Makes a new run of `asked` in `directory`, which was created for it. Throws the errors of
+/// PrepareNew and of TrainRun; the folder is then given up.
+std::unique_ptr<TrainRun> MakeNewRun(const Config& asked, const RunDirectory& directory,
+                                     const RunSettings& settings);
+
+/// Makes the rest of the run in `directory`, from its newest checkpoint that is not damaged. Throws
+/// the errors of PrepareRest and of TrainRun.
+std::unique_ptr<TrainRun> MakeRestOfRun(const RunDirectory& directory,
+                                        const std::vector<Override>& overrides,
+                                        const RunSettings& settings);
 
 }  // namespace tandem

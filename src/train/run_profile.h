@@ -11,6 +11,7 @@
 
 #include "base/stopwatch.h"
 #include "base/timeline.h"
+#include "train/training_progress.h"
 
 namespace tandem {
 
@@ -44,12 +45,6 @@ nlohmann::ordered_json FlatJson(const ThreadTimes& times);
 
 /// Returns a line for each thread: its activities and their shares of its wall time, largest first.
 std::vector<std::string> DescribeTimes(const ThreadTimes& times);
-
-/// `BusyShares` says which share of the time each side of a run worked, from 0 to 1.
-struct BusyShares {
-  double generating = 0;  ///< the generator thread, including its waits for its workers
-  double training = 0;    ///< the main thread, including its waits for batches and the device
-};
 
 /// `times` are those of an interval that is not empty.
 BusyShares BusySharesOf(const ThreadTimes& times);

@@ -241,8 +241,7 @@ void TrainRun::RunPipelineUpdate() {
     return;  // the stop came while the main thread waited for a buffer
   }
   if (record.train.iterations > 0) EndUpdate(record);
-  const bool whole = record.train.iterations == config_.train.iterations_per_update;
-  if (whole && saver_) saver_->Forget();
+  if (record.complete && saver_) saver_->Forget();
 }
 
 void TrainRun::TrainingStarts() {
@@ -256,42 +255,52 @@ void TrainRun::IterationEnds(std::int64_t iterations) {
   const Span span(Activity::kReport);
   if (breakdown_) breakdown_->AfterIteration(iterations - 1);
   if (observers_.empty()) return;
+  TrainingProgress now = progress();
   const std::int64_t of_update = iterations - so_far_.updates * config_.train.iterations_per_update;
-  const Progress progress{
-      .iterations_done = iterations,
-      .iterations = *config_.train.max_updates * config_.train.iterations_per_update,
-      .examples =
-          so_far_.examples + of_update * components_->batch_size * components_->trainer.num_ranks(),
+  now.iterations = iterations;
+  now.examples += of_update * components_->batch_size * components_->trainer.num_ranks();
+  for (TrainObserver* observer : observers_) observer->OnIteration(now);
+}
+
+TrainingProgress TrainRun::progress() const {
+  TrainingProgress progress{
+      .updates = so_far_.updates,
+      .iterations = so_far_.iterations,
+      .planned_iterations = *config_.train.max_updates * config_.train.iterations_per_update,
+      .examples = so_far_.examples,
       .phase = so_far_.phase,
       .seconds = earlier_s_ + began_.Seconds(),
       .max_seconds = config_.train.max_seconds,
       .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt,
-      .solve_rate =
-          so_far_.validation ? std::optional(so_far_.validation->solve_rate) : std::nullopt,
       .longest_scramble = last_fill_.longest_scramble,
       .searches_solved = last_fill_.searches_solved,
-      .busy = busy_};
-  for (TrainObserver* observer : observers_) observer->OnIteration(progress);
+      .busy = busy_,
+      .solve_rate = {},
+      .value_error = {}};
+  if (so_far_.validation) {
+    progress.solve_rate = so_far_.validation->solve_rate;
+    progress.value_error = so_far_.validation->value_error;
+  }
+  return progress;
 }
 
 // Counts and reports an update, validates the network, and writes a checkpoint, if they are due.
 void TrainRun::EndUpdate(const UpdateRecord& record) {
   const Span span(Activity::kReport);
-  const bool whole = record.train.iterations == config_.train.iterations_per_update;
   Count(record);
   std::optional<RankReport> ranks;
   if (rank_times_) ranks = rank_times_->AddUpdate(record, components_->net->State());
-  if (whole) ValidateIfDue();
+  if (record.complete) ValidateIfDue();
   const ThreadTimes times = time_.TakeTimes();
   busy_ = BusySharesOf(times);
   if (metrics_) AddMetrics(record, times, ranks ? &*ranks : nullptr);
-  if (saver_ && whole) SaveWhatIsDue(record.seconds);
+  if (saver_ && record.complete) SaveWhatIsDue(record.seconds);
   for (TrainObserver* observer : observers_) observer->OnUpdate(record);
 }
 
 void TrainRun::Count(const UpdateRecord& record) {
   const TrainStats& train = record.train;
-  if (train.iterations == config_.train.iterations_per_update) ++so_far_.updates;
+  if (record.complete) ++so_far_.updates;
   so_far_.iterations += train.iterations;
   so_far_.examples += train.examples;
   so_far_.skipped += train.skipped;

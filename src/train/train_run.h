@@ -26,6 +26,7 @@
 #include "train/stream_report.h"
 #include "train/timing_breakdown.h"
 #include "train/trace.h"
+#include "train/training_progress.h"
 
 namespace tandem {
 
@@ -36,29 +37,12 @@ class Stream;
 struct Components;
 struct RunState;
 
-/// `Progress` says how far a run is. TrainObserver receives it after every iteration.
-struct Progress {
-  std::int64_t iterations_done = 0;
-  std::int64_t iterations = 0;       ///< of the whole run
-  std::int64_t examples = 0;         ///< rows trained on, by all ranks
-  std::int64_t phase = 0;            ///< number of the current phase
-  double seconds = 0;                ///< since the run began
-  double max_seconds = 0;            ///< the time limit; 0: none
-  std::optional<double> loss;        ///< of the last update, once there is one
-  std::optional<double> solve_rate;  ///< of the last validation, once there is one
-  /// Of the rows of the last update, once there is one: the length of their longest scramble, with
-  /// generate.curriculum, and the share of their searches that reached a goal.
-  std::optional<std::int64_t> longest_scramble;
-  std::optional<double> searches_solved;
-  std::optional<BusyShares> busy;  ///< in the last update, once there is one
-};
-
 /// `TrainObserver` receives callbacks on the main thread. An exception thrown by a callback ends
 /// the run.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
-  virtual void OnIteration(const Progress& /*progress*/) {}
+  virtual void OnIteration(const TrainingProgress& /*progress*/) {}
   virtual void OnUpdate(const UpdateRecord& /*record*/) {}
   virtual void OnValidation(std::int64_t /*updates*/, const ValidationReport& /*report*/) {}
 };
@@ -105,6 +89,10 @@ class TrainRun final {
   /// Validates the final network unless that was done, and writes the last checkpoint and the
   /// summary. Call once, after RunUpdate returned false.
   RunSummary Finish();
+
+  /// Returns how far the run is. The iterations of an update count once it has ended, also if it
+  /// was cut short.
+  TrainingProgress progress() const;
 
   /// Returns the config. In a run that follows the clock, train.max_updates is the number planned
   /// now.

@@ -3,9 +3,7 @@
 #include <utility>
 
 #include "base/stop_signal.h"
-#include "base/stopwatch.h"
 #include "config/write.h"
-#include "train/checkpoint.h"
 #include "train/prepare_run.h"
 #include "train/program_call.h"
 #include "train/resume.h"
@@ -22,66 +20,16 @@ Config Checked(const Config& config) { return ParseConfig(ToYaml(config), "the c
 
 }  // namespace
 
-struct Training::Run final : TrainObserver {
-  // A new run.
+struct Training::Run {
   Run(const Config& asked, const std::filesystem::path& folder, const StopSignal* outer)
-      : stop(outer), directory(RunDirectory::Create(folder)) {
-    try {
-      Begin(PrepareNew(asked, /*group=*/nullptr, began, stop));
-    } catch (...) {
-      directory.Abandon();  // does nothing if the run has already written files
-      throw;
-    }
-  }
+      : stop(outer), train(MakeNewRun(asked, RunDirectory::Create(folder), {.stop = stop})) {}
 
-  // The run in `folder` from the checkpoint in `file`.
-  Run(RunDirectory folder, const std::filesystem::path& file,
-      const std::vector<Override>& overrides, const StopSignal* outer)
-      : stop(outer), directory(std::move(folder)) {
-    const PreparedRun prepared = PrepareRest(directory, file, overrides, /*group=*/nullptr);
-    const RunCounters done = prepared.from->Counters();
-    Begin(prepared);
-    progress = {.updates = done.updates,
-                .iterations = done.iterations,
-                .examples = done.examples,
-                .seconds = done.wall_s,
-                .loss = done.iterations > 0 ? std::optional(done.final_loss) : std::nullopt,
-                .solve_rate = {},
-                .value_error = {}};
-    if (done.validation) Note(*done.validation);
-  }
+  Run(const RunDirectory& directory, const std::vector<Override>& overrides,
+      const StopSignal* outer)
+      : stop(outer), train(MakeRestOfRun(directory, overrides, {.stop = stop})) {}
 
-  void Begin(const PreparedRun& prepared) {
-    train.emplace(prepared.config, prepared.device, directory, stop, began, prepared.from.get());
-    train->AddObserver(*this);
-  }
-
-  void OnIteration(const Progress& now) override {
-    progress.iterations = now.iterations_done;
-    progress.examples = now.examples;
-    progress.seconds = now.seconds;
-  }
-
-  void OnUpdate(const UpdateRecord& record) override {
-    const std::int64_t whole = train->config().train.iterations_per_update;
-    progress.updates = record.update + (record.train.iterations == whole ? 1 : 0);
-    progress.loss = record.train.loss;
-  }
-
-  void OnValidation(std::int64_t /*updates*/, const ValidationReport& report) override {
-    Note(report);
-  }
-
-  void Note(const ValidationResult& validation) {
-    progress.solve_rate = validation.solve_rate;
-    progress.value_error = validation.value_error;
-  }
-
-  const Stopwatch began;
   const StopSignal stop;
-  const RunDirectory directory;
-  TrainingProgress progress;
-  std::optional<TrainRun> train;  // set by the constructors
+  const std::unique_ptr<TrainRun> train;
 };
 
 Training::Training(std::unique_ptr<Run> run) : run_(std::move(run)) {}
@@ -101,10 +49,7 @@ std::unique_ptr<Training> Training::Resume(const std::filesystem::path& folder,
   return CallFromProgram([&] {
     CheckDefaultType();
     CheckMayChange(overrides);
-    const RunDirectory directory = RunDirectory::Reopen(folder);
-    auto run = OpenNewest(directory, [&](const std::filesystem::path& file) {
-      return std::make_unique<Run>(directory, file, overrides, stop);
-    });
+    auto run = std::make_unique<Run>(RunDirectory::Reopen(folder), overrides, stop);
     return std::unique_ptr<Training>(new Training(std::move(run)));
   });
 }
@@ -116,7 +61,7 @@ bool Training::RunUpdate() {
   });
 }
 
-TrainingProgress Training::progress() const { return run_->progress; }
+TrainingProgress Training::progress() const { return run_->train->progress(); }
 
 const Config& Training::config() const { return run_->train->config(); }
 

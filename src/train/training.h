@@ -10,21 +10,11 @@
 
 #include "config/config.h"
 #include "config/load.h"
+#include "train/training_progress.h"
 
 namespace tandem {
 
 class StopSignal;
-
-/// `TrainingProgress` says how far a run is.
-struct TrainingProgress {
-  std::int64_t updates = 0;  ///< complete updates
-  std::int64_t iterations = 0;
-  std::int64_t examples = 0;
-  double seconds = 0;                 ///< since the run began, with the time before it was resumed
-  std::optional<double> loss;         ///< of the last update
-  std::optional<double> solve_rate;   ///< in 0..1, of the last validation
-  std::optional<double> value_error;  ///< of the last validation
-};
 
 /// `TrainingResult` says what a run has done.
 struct TrainingResult {
@@ -37,7 +27,7 @@ struct TrainingResult {
 };
 
 /// `Training` is a run of `tandem train` inside another program. It writes the same folder and
-/// gives the same weights. The header needs neither LibTorch nor other headers of src/train.
+/// gives the same weights. The header does not need LibTorch.
 ///
 ///     tandem::Config config = tandem::LoadConfig("cube.yaml");
 ///     tandem::Training training(config, "runs/cube");

@@ -284,6 +284,7 @@ TEST(SyncMain, LabelsRowsWithTheNetworkFromTheStartOfTheUpdate) {
     EXPECT_EQ(record.lag_updates, 0);
     EXPECT_EQ(record.target_age_updates, 0);
     EXPECT_EQ(record.train.iterations, kIterations);
+    EXPECT_TRUE(record.complete);
     EXPECT_GE(record.seconds, record.label_s);
   }
   EXPECT_EQ(world.labelled_by, (std::vector<std::int64_t>{0, 4, 8, 12}));
@@ -363,7 +364,9 @@ TEST(SyncMain, StopEndsTrainingBetweenIterations) {
   run.on_iteration = [&](std::int64_t iterations) {
     if (iterations == 2) run.stop.Request();
   };
-  EXPECT_EQ(run.pipeline->RunUpdate().train.iterations, 2);
+  const UpdateRecord record = run.pipeline->RunUpdate();
+  EXPECT_EQ(record.train.iterations, 2);
+  EXPECT_FALSE(record.complete);
 }
 
 // The request of the next fill is never served. The test passes if it ends.

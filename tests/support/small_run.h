@@ -73,11 +73,11 @@ inline std::vector<nlohmann::json> MetricsOf(const std::filesystem::path& folder
 /// EachIteration calls a function after each iteration of a run.
 class EachIteration final : public TrainObserver {
  public:
-  explicit EachIteration(std::function<void(const Progress&)> act) : act_(std::move(act)) {}
-  void OnIteration(const Progress& progress) override { act_(progress); }
+  explicit EachIteration(std::function<void(const TrainingProgress&)> act) : act_(std::move(act)) {}
+  void OnIteration(const TrainingProgress& progress) override { act_(progress); }
 
  private:
-  std::function<void(const Progress&)> act_;
+  std::function<void(const TrainingProgress&)> act_;
 };
 
 /// StopAfter stops a run after a given number of iterations.
@@ -87,8 +87,8 @@ class StopAfter final : public TrainObserver {
   StopAfter(TrainRun& run, std::int64_t iterations) : run_(run), iterations_(iterations) {
     run.AddObserver(*this);
   }
-  void OnIteration(const Progress& progress) override {
-    if (progress.iterations_done == iterations_) run_.RequestStop();
+  void OnIteration(const TrainingProgress& progress) override {
+    if (progress.iterations == iterations_) run_.RequestStop();
   }
 
  private:

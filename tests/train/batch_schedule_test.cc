@@ -31,7 +31,7 @@ class BatchSchedule : public testing::Test {
 
 class CountExamples final : public TrainObserver {
  public:
-  void OnIteration(const Progress& progress) override { examples = progress.examples; }
+  void OnIteration(const TrainingProgress& progress) override { examples = progress.examples; }
   void OnUpdate(const UpdateRecord& record) override {
     of_updates.push_back(record.train.examples);
     lags.push_back(record.lag_updates);

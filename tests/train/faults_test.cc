@@ -159,7 +159,7 @@ TEST(Stall, EndsTheRunWithAnErrorAlsoIfTheThreadGoesOn) {
       ConfigWith(kSmall, {"train.watchdog_seconds=1", "train.on_stall=stop"}, *device);
   {
     TrainRun run(config, device, RunDirectory::Create(folder), never);
-    EachIteration stuck([](const Progress&) { TakeTime(std::chrono::milliseconds(1300)); });
+    EachIteration stuck([](const TrainingProgress&) { TakeTime(std::chrono::milliseconds(1300)); });
     run.AddObserver(stuck);
     EXPECT_THAT(
         [&] { ToTheEnd(run); },

@@ -197,9 +197,9 @@ TEST_P(Switch, ResumeAfterStopGivesSameWeights) {
     fs::remove_all(folder_);
     {
       TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
-      EachIteration stop([&](const Progress& progress) {
-        EXPECT_EQ(progress.phase, progress.iterations_done > 20 ? 1 : 0);
-        if (progress.iterations_done == at) run.RequestStop();
+      EachIteration stop([&](const TrainingProgress& progress) {
+        EXPECT_EQ(progress.phase, progress.iterations > 20 ? 1 : 0);
+        if (progress.iterations == at) run.RequestStop();
       });
       run.AddObserver(stop);
       EXPECT_EQ(ToTheEnd(run).iterations, at);
@@ -215,8 +215,8 @@ TEST_P(Switch, ResumeAfterKillGivesSameWeights) {
     fs::remove_all(copy);
     {
       TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
-      EachIteration kill([&](const Progress& progress) {
-        if (progress.iterations_done != at) return;
+      EachIteration kill([&](const TrainingProgress& progress) {
+        if (progress.iterations != at) return;
         run.AwaitCheckpoint();
         fs::copy(folder_, copy, fs::copy_options::recursive);
       });
@@ -232,8 +232,8 @@ TEST_P(Switch, ResumeAfterKillGivesSameWeights) {
 TEST_P(Switch, ResumeAfterFailureInTheFirstUpdateOfThePhaseGivesSameWeights) {
   {
     TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
-    EachIteration fail([](const Progress& progress) {
-      if (progress.iterations_done == 22) throw Error("out of luck");
+    EachIteration fail([](const TrainingProgress& progress) {
+      if (progress.iterations == 22) throw Error("out of luck");
     });
     run.AddObserver(fail);
     EXPECT_THROW(ToTheEnd(run), Error);

@@ -76,8 +76,8 @@ class Resume : public testing::TestWithParam<std::vector<std::string>> {
   // was due is complete. Throws what `act` throws.
   RunSummary RunInterrupted(std::int64_t iterations, const std::function<void(TrainRun&)>& act) {
     TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
-    EachIteration interrupt([&](const Progress& progress) {
-      if (progress.iterations_done == iterations) act(run);
+    EachIteration interrupt([&](const TrainingProgress& progress) {
+      if (progress.iterations == iterations) act(run);
     });
     run.AddObserver(interrupt);
     return ToTheEndWithEachCheckpoint(run);

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "config/load.h"
@@ -55,6 +56,35 @@ TEST(Training, ValueThatAProgramHasSetIsCheckedBeforeTheRunBegins) {
   EXPECT_THAT([&] { Training(config, folder); },
               ThrowsMessage<InputError>(HasSubstr("optimizer.learning_rate")));
   EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST(Training, ProgressCountsTheUpdatesThatHaveEndedAlsoAfterResuming) {
+  const TempFolder temp;
+  const std::filesystem::path folder = temp.path() / "run";
+  {
+    Training training(SmallConfig(), folder);
+    EXPECT_EQ(training.progress().updates, 0);
+    EXPECT_EQ(training.progress().loss, std::nullopt);
+    EXPECT_TRUE(training.RunUpdate());
+    training.RequestStop();
+    EXPECT_FALSE(training.RunUpdate());
+    training.Finish();
+    EXPECT_EQ(training.progress().updates, 1);
+  }
+  const auto training = Training::Resume(folder);
+  EXPECT_EQ(training->progress().updates, 1);
+  EXPECT_TRUE(training->progress().loss);
+  while (training->RunUpdate()) {
+  }
+  const TrainingResult result = training->Finish();
+  const TrainingProgress progress = training->progress();
+  EXPECT_EQ(progress.updates, 2);
+  EXPECT_EQ(progress.iterations, 10);
+  EXPECT_EQ(progress.planned_iterations, 10);
+  EXPECT_EQ(progress.examples, 1000);
+  EXPECT_EQ(progress.loss, result.final_loss);
+  EXPECT_EQ(progress.solve_rate, result.solve_rate);
+  EXPECT_TRUE(progress.value_error);
 }
 
 TEST(Training, ModesOfTheCallingThreadDoNotChangeTheWeights) {
