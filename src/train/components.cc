@@ -53,19 +53,18 @@ PipelineState PipelineStateAfter(const RunState& ended) {
           .longest_scramble = ended.pipeline.longest_scramble};
 }
 
-// `from` and `ended` are those of Components.
-StartPoint StartOf(const PhasePlan& plan, const Checkpoint* from, const RunState* ended) {
-  if (from != nullptr) {
+StartPoint StartOf(const PhasePlan& plan, const Origin& origin) {
+  if (const Checkpoint* const from = origin.checkpoint; from != nullptr) {
     return {.update = from->Counters().updates,
             .shards = from->PositionInShards(),
             .stream = from->PositionInStream(),
             .pipeline = from->Pipeline()};
   }
-  if (ended == nullptr) return {.update = plan.first_update};
+  if (origin.ended == nullptr) return {.update = plan.first_update};
   return {.update = plan.first_update,
-          .shards = ended->position,
-          .stream = ended->stream,
-          .pipeline = PipelineStateAfter(*ended)};
+          .shards = origin.ended->position,
+          .stream = origin.ended->stream,
+          .pipeline = PipelineStateAfter(*origin.ended)};
 }
 
 std::optional<GradientReducer> MakeReducer(const std::optional<RankLinks>& links, Device& device) {
@@ -104,88 +103,78 @@ void CheckLaterPhases(const Config& run, std::int64_t current, Device& device) {
   }
 }
 
-Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Device> device_used,
-                       TrainingHooks hooks, const StopSignal& stop_signal, Interrupter& interrupter,
-                       const Checkpoint* from, const RunState* ended,
-                       const std::optional<RankLinks>& links, const std::filesystem::path& folder)
+Components::Components(const Config& run, PhasePlan phase, RunContext shared, const Origin& origin)
     : config(ConfigOfPhase(run, phase.phase)),
       plan(std::move(phase)),
-      start(StartOf(plan, from, ended)),
-      stop(stop_signal),
-      device(std::move(device_used)),
+      context(std::move(shared)),
+      start(StartOf(plan, origin)),
       tbb_limit(tbb::global_control::max_allowed_parallelism, MaxThreads(config)),
       domain(MakeDomain(config.domain.full_name())),
       network(NetworkFor(config.network, domain->spec())),
-      net(MakeNet(from, ended)),
+      net(MakeNet(origin)),
       target(MakeTarget()),
-      shards(MakeShards(interrupter)),
-      stream(MakeStream(interrupter, folder)),
-      loader(*device, ExampleSchema(domain->spec(), config), config, stored(),
-             links ? links->ranks.rank() : 0),
-      reducer(MakeReducer(links, *device)),
-      trainer(*net, target.get(), loader, *device, config, reducer ? &*reducer : nullptr),
-      parts{.trainer = trainer,
-            .hooks = std::move(hooks),
-            .interrupter = &interrupter,
-            .rank = links ? links->ranks.rank() : 0} {
+      shards(MakeShards()),
+      stream(MakeStream()),
+      loader(*context.device, ExampleSchema(domain->spec(), config), config, stored(), rank()),
+      reducer(MakeReducer(context.links, *context.device)),
+      trainer(*net, target.get(), loader, *context.device, config, reducer ? &*reducer : nullptr) {
   trainer.UsePlan(plan);
   if (generates()) MakeGenerator();
-  if (config.validation.every_updates > 0 && parts.rank == 0) {
+  if (config.validation.every_updates > 0 && rank() == 0) {
     // All phases validate on the same states, which depend on generate.max_scramble.
-    validator = std::make_unique<Validator>(*domain, network, *device, run);
+    validator = std::make_unique<Validator>(*domain, network, *context.device, run);
   }
-  if (ended != nullptr) KeepWeightsOf(*ended);
+  if (origin.ended != nullptr) KeepWeightsOf(*origin.ended);
   if (target != nullptr) trainer.RefreshTarget();
-  if (from != nullptr) {
+  if (origin.checkpoint != nullptr) {
     const RunState state = State({});
-    from->LoadState(state.model, state.optimizer, state.target_network, state.average);
-    device->Synchronize();  // the target network is read on another stream
+    origin.checkpoint->LoadState(state.model, state.optimizer, state.target_network, state.average);
+    context.device->Synchronize();  // the target network is read on another stream
   }
   if (stream != nullptr) {
     const Network& labels = config.train.labels_with_average() ? trainer.average()->net() : *net;
-    publisher = std::make_unique<StreamPublisher>(folder, run, domain->spec().identity(), labels,
-                                                  *device, *stream, interrupter, start.update,
-                                                  start.pipeline.target.refreshed);
-    parts.publisher = publisher.get();
+    publisher = std::make_unique<StreamPublisher>(
+        context.folder, run, domain->spec().identity(), labels, *context.device, *stream,
+        context.interrupter, start.update, start.pipeline.target.refreshed);
   }
   batch_size = config.batch_size_of(start.update);
   loader.UseBatchSize(batch_size);
   MakePipeline(start.update, start.pipeline);
 }
 
-std::unique_ptr<Network> Components::MakeNet(const Checkpoint* from, const RunState* ended) const {
-  if (from != nullptr) from->CheckDomain(domain->spec().identity());
-  auto made = from == nullptr && ended == nullptr ? MakeInitialNet(config, domain->spec())
-                                                  : MakeNetwork(network, SeedOf(config));
-  made->To(device->torch());
+std::unique_ptr<Network> Components::MakeNet(const Origin& origin) const {
+  if (origin.checkpoint != nullptr) origin.checkpoint->CheckDomain(domain->spec().identity());
+  const bool is_new = origin.checkpoint == nullptr && origin.ended == nullptr;
+  auto made =
+      is_new ? MakeInitialNet(config, domain->spec()) : MakeNetwork(network, SeedOf(config));
+  made->To(context.device->torch());
   made->SetTraining(true);
   return made;
 }
 
 std::unique_ptr<InferenceNet> Components::MakeTarget() const {
   if (!generates() || !NeedsNetwork(config.generate.target)) return nullptr;
-  return std::make_unique<InferenceNet>(network, config.inference, *device);
+  return std::make_unique<InferenceNet>(network, config.inference, *context.device);
 }
 
-std::unique_ptr<ShardLoader> Components::MakeShards(Interrupter& interrupter) const {
+std::unique_ptr<ShardLoader> Components::MakeShards() const {
   if (config.data.source != DataSource::kShards) return nullptr;
   ShardSet set(config.data.path);
   set.CheckFits(domain->spec(), config.network.head);
-  return std::make_unique<ShardLoader>(*device, std::move(set), network.input.depth, config,
-                                       start.shards, &interrupter);
+  return std::make_unique<ShardLoader>(*context.device, std::move(set), network.input.depth, config,
+                                       start.shards, &context.interrupter);
 }
 
-std::unique_ptr<StreamLoader> Components::MakeStream(Interrupter& interrupter,
-                                                     const std::filesystem::path& folder) const {
+std::unique_ptr<StreamLoader> Components::MakeStream() const {
   if (!config.streams()) return nullptr;
-  if (folder.empty()) {
+  if (context.folder.empty()) {
     throw InputError(
         "`data.source: stream`: the run has no folder into which it could publish its weights. "
         "Give the run a folder, or set data.source to live.");
   }
-  return std::make_unique<StreamLoader>(*device, StreamPathOf(folder, config),
+  return std::make_unique<StreamLoader>(*context.device, StreamPathOf(context.folder, config),
                                         StreamKind(config, domain->spec()), network.input.depth,
-                                        config, start.stream, stop, &interrupter);
+                                        config, start.stream, context.stop, &context.interrupter);
 }
 
 StoredExamples* Components::stored() const {
@@ -209,21 +198,17 @@ void Components::MakeGenerator() {
   Evaluator* evaluator = target.get();
   const auto exact = MakeExactLabels(*domain, config);
   if (LabelsWhenTraining(config.pipeline.mode)) {
-    online = std::make_unique<OnlineEvaluator>(trainer, config.inference, *device);
+    online = std::make_unique<OnlineEvaluator>(trainer, config.inference, *context.device);
     queue = std::make_unique<InferenceQueue>(*online);
     labeller = std::make_unique<StoredStateLabeller>(*domain, *target, config, exact);
     evaluator = queue.get();
   }
-  generator = GeneratorFor(*domain, config, target.get(), evaluator, exact, *device);
+  generator = GeneratorFor(*domain, config, target.get(), evaluator, exact, *context.device);
   if (config.replay.updates > 0) {
     replay = std::make_unique<ReplayBuffer>(
         generator->schema(), static_cast<std::size_t>(config.live_rows_of(0)),
         config.replay.updates, static_cast<std::uint64_t>(config.seed), config.replay.map_to);
   }
-  parts.generator = generator.get();
-  parts.replay = replay.get();
-  parts.queue = queue.get();
-  parts.labeller = labeller.get();
 }
 
 // The pipeline ends with the phase, or where the batch size changes, so that it starts no fill that
@@ -234,8 +219,17 @@ std::int64_t Components::EndOfPipeline(std::int64_t first_update) const {
 }
 
 void Components::MakePipeline(std::int64_t first_update, const PipelineState& state) {
+  const PipelineParts parts{.trainer = trainer,
+                            .hooks = context.hooks,
+                            .generator = generator.get(),
+                            .replay = replay.get(),
+                            .queue = queue.get(),
+                            .labeller = labeller.get(),
+                            .publisher = publisher.get(),
+                            .interrupter = &context.interrupter,
+                            .rank = rank()};
   pipeline = std::make_unique<Pipeline>(config, parts, first_update, EndOfPipeline(first_update),
-                                        state, stop);
+                                        state, context.stop);
 }
 
 void Components::PrepareUpdate(std::int64_t update) {

@@ -3,7 +3,9 @@
 
 #include <oneapi/tbb/global_control.h>
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "config/training_phases.h"
 #include "data/replay_buffer.h"
@@ -35,6 +37,24 @@ struct RankLinks {
   AgreedStop& stop;
 };
 
+/// `RunContext` is what the phases of a run have in common, besides its config.
+struct RunContext {
+  std::shared_ptr<Device> device;
+  TrainingHooks hooks;
+  const StopSignal& stop;          ///< must outlive the components
+  Interrupter& interrupter;        ///< ends their waits, and must outlive them
+  std::optional<RankLinks> links;  ///< empty if this process trains alone; only rank 0 validates
+  std::filesystem::path folder;    ///< of the run, for a stream; "" if the run writes no files
+};
+
+/// `Origin` says what components continue from: nothing, or one of its members.
+struct Origin {
+  const Checkpoint* checkpoint = nullptr;
+  /// The state at the end of the previous phase. The networks keep its weights, and the optimizer,
+  /// the target network's schedule and replay begin again.
+  const RunState* ended = nullptr;
+};
+
 /// `StartPoint` says where a run or a phase of it begins.
 struct StartPoint {
   std::int64_t update = 0;               ///< the next one to do
@@ -46,18 +66,9 @@ struct StartPoint {
 /// `Components` holds the objects of a run, or of a phase of it, in the order of construction. Each
 /// member uses only members above it.
 struct Components {
-  /// Builds the objects of phase `phase` of `run`. `stop` and `interrupter`, which ends the waits
-  /// of the pipeline, must outlive this object. `from` is the checkpoint to resume from, or null.
-  /// `ended` is the state at the end of the previous phase, or null: the networks keep its weights,
-  /// and the optimizer, the target network's schedule and replay begin again. At most one of the
-  /// two may be set. `links` is empty if this process trains alone; only rank 0 validates. `folder`
-  /// is that of the run, for a stream; "" if the run writes no files. Throws the same errors as
-  /// TrainRun's constructor.
-  Components(const Config& run, PhasePlan phase, std::shared_ptr<Device> device_used,
-             TrainingHooks hooks, const StopSignal& stop, Interrupter& interrupter,
-             const Checkpoint* from, const RunState* ended,
-             const std::optional<RankLinks>& links = std::nullopt,
-             const std::filesystem::path& folder = {});
+  /// Builds the objects of phase `phase` of `run`. Throws the same errors as TrainRun's
+  /// constructor.
+  Components(const Config& run, PhasePlan phase, RunContext shared, const Origin& origin);
 
   /// Follows `changed`, a new plan of this phase, from the next update on.
   void UsePlan(const PhasePlan& changed);
@@ -75,9 +86,8 @@ struct Components {
 
   const Config config;  // of the phase
   PhasePlan plan;
+  const RunContext context;
   const StartPoint start;
-  const StopSignal& stop;
-  std::shared_ptr<Device> device;
   tbb::global_control tbb_limit;
   std::unique_ptr<const Domain> domain;
   NetworkSpec network;
@@ -95,17 +105,16 @@ struct Components {
   std::unique_ptr<Generator> generator;  // null if no rows are generated
   std::unique_ptr<ReplayBuffer> replay;  // null without replay
   std::unique_ptr<Validator> validator;  // null without validation
-  PipelineParts parts;
   std::int64_t batch_size = 0;
   std::unique_ptr<Pipeline> pipeline;  // last, because its thread uses the members above
 
  private:
   bool generates() const { return config.live_rows_of(0) > 0; }
-  std::unique_ptr<Network> MakeNet(const Checkpoint* from, const RunState* ended) const;
+  std::int64_t rank() const { return context.links ? context.links->ranks.rank() : 0; }
+  std::unique_ptr<Network> MakeNet(const Origin& origin) const;
   std::unique_ptr<InferenceNet> MakeTarget() const;
-  std::unique_ptr<ShardLoader> MakeShards(Interrupter& interrupter) const;
-  std::unique_ptr<StreamLoader> MakeStream(Interrupter& interrupter,
-                                           const std::filesystem::path& folder) const;
+  std::unique_ptr<ShardLoader> MakeShards() const;
+  std::unique_ptr<StreamLoader> MakeStream() const;
   StoredExamples* stored() const;
   void MakeGenerator();
   void KeepWeightsOf(const RunState& ended);

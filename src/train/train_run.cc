@@ -54,7 +54,7 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
   }
   if (ranks_ != nullptr) rank_times_.emplace(*ranks_);
   CheckLaterPhases(config_, so_far_.phase, *device_);
-  MakeComponents(from, /*ended=*/nullptr);
+  MakeComponents({.checkpoint = from});
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (config_.profile.product_rate && (directory_ || ranks_ == nullptr)) {
     products_.emplace(components_->network, config_, *device_);
@@ -93,8 +93,8 @@ void TrainRun::ContinueFrom(const Checkpoint& checkpoint) {
 }
 
 // Builds the components of the current phase (see Components).
-void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
-  if (from != nullptr) CheckReplayCanBeRead();
+void TrainRun::MakeComponents(const Origin& origin) {
+  if (origin.checkpoint != nullptr) CheckReplayCanBeRead();
   if (saver_) {
     saver_->WaitWithoutThrowing();
     saver_->Use(nullptr);
@@ -103,15 +103,17 @@ void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
   components_.reset();  // stops background work
   components_ = std::make_unique<Components>(
       WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
-      device_,
-      TrainingHooks{
-          .training_starts = [this] { TrainingStarts(); },
-          .iteration_ends = [this](std::int64_t iterations) { IterationEnds(iterations); }},
-      stop_.signal(), stop_.interrupter(), from, ended,
-      ranks_ != nullptr ? std::optional(RankLinks{.ranks = *ranks_, .stop = *stop_.agreed()})
-                        : std::nullopt,
-      directory_ ? directory_->path() : std::filesystem::path());
-  if (from != nullptr && components_->replay != nullptr) ReadReplayRows();
+      RunContext{.device = device_,
+                 .hooks = {.training_starts = [this] { TrainingStarts(); },
+                           .iteration_ends = [this](std::int64_t done) { IterationEnds(done); }},
+                 .stop = stop_.signal(),
+                 .interrupter = stop_.interrupter(),
+                 .links = ranks_ != nullptr
+                              ? std::optional(RankLinks{.ranks = *ranks_, .stop = *stop_.agreed()})
+                              : std::nullopt,
+                 .folder = directory_ ? directory_->path() : std::filesystem::path()},
+      origin);
+  if (origin.checkpoint != nullptr && components_->replay != nullptr) ReadReplayRows();
   if (components_->shards != nullptr) began_training_ = Mark();
   if (saver_) saver_->Use(components_.get());
 }
@@ -224,7 +226,7 @@ void TrainRun::EnterPhase(std::int64_t phase) {
   so_far_.phase = phase;
   so_far_.phase_began = so_far_.updates;
   pacer_ = UpdatePacer();  // updates of another phase take another time
-  MakeComponents(/*from=*/nullptr, &ended);
+  MakeComponents({.ended = &ended});
   LogInfo(
       fmt::format("after update {}, phase {} begins: {}; the optimizer and its schedule begin "
                   "again",

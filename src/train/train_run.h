@@ -35,6 +35,7 @@ class Device;
 class Ranks;
 class Stream;
 struct Components;
+struct Origin;
 struct RunState;
 
 /// `TrainObserver` receives callbacks on the main thread. An exception thrown by a callback ends
@@ -106,7 +107,7 @@ class TrainRun final {
 
  private:
   // Setting up.
-  void MakeComponents(const Checkpoint* from, const RunState* ended);
+  void MakeComponents(const Origin& origin);
   void ContinueFrom(const Checkpoint& checkpoint);
   void CheckReplayCanBeRead() const;
   void ReadReplayRows();
