@@ -58,6 +58,16 @@ TEST(Training, ValueThatAProgramHasSetIsCheckedBeforeTheRunBegins) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
+TEST(Training, RunThatCannotBeMadeLeavesNoFolder) {
+  const TempFolder temp;
+  const std::filesystem::path folder = temp.path() / "run";
+  Config config = SmallConfig();
+  config.network.init_from = (temp.path() / "missing").string();
+  EXPECT_THAT([&] { Training(config, folder); },
+              ThrowsMessage<InputError>(HasSubstr("network.init_from")));
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
 TEST(Training, ProgressCountsTheUpdatesThatHaveEndedAlsoAfterResuming) {
   const TempFolder temp;
   const std::filesystem::path folder = temp.path() / "run";
