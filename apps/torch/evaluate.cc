@@ -186,7 +186,7 @@ class Evaluation {
 
   // Returns the network's estimate for each problem, or nothing if the network is a policy.
   std::vector<float> Estimates(const StopSignal& stop) {
-    if (model_.config().network.head == Head::kPolicy) return {};
+    if (!EstimatesCosts(model_.config().network.head)) return {};
     std::vector<std::uint8_t> states;
     for (const Problem& problem : problems_) {
       states.insert(states.end(), problem.state.begin(), problem.state.end());

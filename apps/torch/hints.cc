@@ -5,6 +5,7 @@
 
 #include "apps/torch_library.h"
 #include "nn/torch_message.h"
+#include "search/costs.h"
 #include "search/hint.h"
 #include "search/search.h"
 #include "search/solve_problems.h"
@@ -22,14 +23,12 @@ class NetworkHints final : public HintProvider {
   Hint Ask(std::span<const std::uint8_t> state) override {
     return WithPlainErrors([&] {
       QEvaluator& network = model_.net();
-      switch (model_.config().network.head) {
-        case Head::kV:
-        case Head::kVp:
+      switch (RankingOf(model_.config().network.head)) {
+        case Ranking::kByStates:
           return HintByStates(domain(), network, state);
-        case Head::kQ:
-        case Head::kQIn:
+        case Ranking::kByActions:
           return HintByActions(domain(), network, state);
-        case Head::kPolicy:
+        case Ranking::kByPolicy:
           return HintByPolicy(domain(), network, state);
       }
       return Hint();  // not reached: the compiler warns of a missing case

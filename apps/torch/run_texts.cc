@@ -70,22 +70,6 @@ std::string DescribeShards(const Config& c, const ShardSetSpec& set) {
       live > 0 ? fmt::format("; {} rows of each batch are generated during the run", live) : "");
 }
 
-const char* DescribeHead(Head head) {
-  switch (head) {
-    case Head::kV:
-      return "V net";
-    case Head::kQ:
-      return "Q net";
-    case Head::kPolicy:
-      return "policy";
-    case Head::kVp:
-      return "value and policy net";
-    case Head::kQIn:
-      return "Q net with the action as input,";
-  }
-  return "";  // not reached: the compiler warns of a missing case
-}
-
 const char* DescribeEnd(RunEnd end) {
   switch (end) {
     case RunEnd::kAllUpdates:
@@ -115,7 +99,7 @@ void Announce(const Config& c, const std::string& device, const std::filesystem:
     LogInfo("  repeats   not bit for bit: with a stream, timing decides which rows are there");
   }
   LogInfo(fmt::format(
-      "  network   {} of {}, {}: {} parameters", DescribeHead(c.network.head),
+      "  network   {} of {}, {}: {} parameters", TraitsOf(c.network.head).network,
       DescribeNetwork(c.network),
       c.network.norm == Norm::kNone ? "not normalised" : value("network.norm") + " normalisation",
       WithThousands(plan.parameters)));

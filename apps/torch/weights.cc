@@ -60,7 +60,7 @@ void ExportToDeepXube(const fs::path& out, const StateDict& state, const Network
   const DeepXubePuzzle puzzle = DeepXubePuzzleFor(domain);
   const DeepXubeNetwork network = ToDeepXube(state, spec, puzzle);
   WriteTensorFile(out, ToTensorDict(network.state));
-  const bool is_q = spec.layers.head == Head::kQ;
+  const bool is_q = IsQ(spec.layers.head);
   LogInfo(fmt::format("for DeepXube: --domain {} --heur {} --heur_type {} --heur_file {}",
                       puzzle.domain, network.name, is_q ? "QFix" : "V", ShellWord(out.string())));
   if (is_q && !puzzle.takes_q) {

@@ -268,18 +268,53 @@ inline constexpr auto kHeads = std::to_array<Choice<Head>>({
      "output. A row labels one action. A state is evaluated once with each action"},
 });
 
-/// Returns whether the network of this head values actions with costs.
-constexpr bool IsQ(Head head) { return head == Head::kQ || head == Head::kQIn; }
+/// `HeadTraits` says what a network takes and what its outputs mean. Outputs that are costs come
+/// first, those of a policy last.
+struct HeadTraits {
+  std::string_view network;     ///< what messages call a network with this head
+  bool values_states = false;   ///< an output is the state's cost-to-go
+  bool values_actions = false;  ///< outputs are costs of actions, each with its child's cost-to-go
+  bool has_policy = false;      ///< outputs are the logits of a policy, one for each action
+  bool takes_action = false;    ///< the input has an action after the state, and there is one
+                                ///< output, which is about this action
 
-/// Returns whether the network of this head takes an action as input, besides the state.
-constexpr bool TakesAction(Head head) { return head == Head::kQIn; }
+  /// Whether there is a cost of each action, so that a row can label some of them.
+  constexpr bool values_all_actions() const { return values_actions && !takes_action; }
+};
+
+constexpr HeadTraits TraitsOf(Head head) {
+  switch (head) {
+    case Head::kV:
+      return {.network = "V net", .values_states = true};
+    case Head::kQ:
+      return {.network = "Q net", .values_actions = true};
+    case Head::kPolicy:
+      return {.network = "policy", .has_policy = true};
+    case Head::kVp:
+      return {.network = "value and policy net", .values_states = true, .has_policy = true};
+    case Head::kQIn:
+      return {.network = "Q net with the action as input,",
+              .values_actions = true,
+              .takes_action = true};
+  }
+  return {};  // not reached: the compiler warns of a missing case
+}
+
+// Short forms of traits that much code asks for.
+constexpr bool IsQ(Head head) { return TraitsOf(head).values_actions; }
+constexpr bool TakesAction(Head head) { return TraitsOf(head).takes_action; }
+constexpr bool HasPolicy(Head head) { return TraitsOf(head).has_policy; }
+constexpr bool ValuesStates(Head head) { return TraitsOf(head).values_states; }
 
 /// Returns whether a network with this head estimates costs-to-go, as all but a policy do.
-constexpr bool EstimatesCosts(Head head) { return head != Head::kPolicy; }
+constexpr bool EstimatesCosts(Head head) { return ValuesStates(head) || IsQ(head); }
+
+/// Returns whether a network with this head ranks the actions of a state, by cost or by policy.
+constexpr bool RanksActions(Head head) { return IsQ(head) || HasPolicy(head); }
 
 /// Returns whether rows label only some of the outputs, so that each output needs a weight.
 constexpr bool LabelsSomeOutputs(Target target, Head head) {
-  return head == Head::kQ && TraitsOf(target).labels_actions;
+  return TraitsOf(head).values_all_actions() && TraitsOf(target).labels_actions;
 }
 
 /// network.norm

@@ -206,22 +206,23 @@ void CheckHead(const Config& c, const Reject& reject) {
   const Head head = c.network.head;
   const Target target = c.generate.target;
   const bool generates = c.live_rows_of(0) > 0 || c.streams();
-  reject(head == Head::kPolicy && !TraitsOf(target).labels_policies && generates, "network.head",
+  reject(!EstimatesCosts(head) && !TraitsOf(target).labels_policies && generates, "network.head",
          "generate.target",
          "a policy learns which action to take, and this target labels states with costs. Set "
          "generate.target to {}, or network.head to v or q.",
          TargetsWith(&TargetTraits::labels_policies));
-  reject(head != Head::kV && head != Head::kPolicy && !TraitsOf(target).fits_action_heads &&
+  reject(RanksActions(head) && EstimatesCosts(head) && !TraitsOf(target).fits_action_heads &&
              c.live_rows_of(0) > 0,
          "generate.target", "network.head",
          "this target labels states with their costs-to-go. Set network.head to v.");
-  reject(target == Target::kPolicy && head != Head::kPolicy, "generate.target", "network.head",
+  reject(target == Target::kPolicy && EstimatesCosts(head), "generate.target", "network.head",
          "this target labels states with an action, and the head learns costs. Set network.head "
          "to policy, or generate.target to walk_length.");
   reject(IsQLearning(target) && !IsQ(head), "generate.target", "network.head",
          "Q-learning labels actions with costs. Set network.head to q, or generate.target to "
          "value_iteration.");
-  reject(c.train.policy_weight != TrainingConfig().policy_weight && head != Head::kVp,
+  reject(c.train.policy_weight != TrainingConfig().policy_weight &&
+             !(HasPolicy(head) && EstimatesCosts(head)),
          "train.policy_weight", "network.head",
          "only head vp learns a policy beside the cost. Remove train.policy_weight, or set "
          "network.head to vp.");
@@ -229,8 +230,8 @@ void CheckHead(const Config& c, const Reject& reject) {
 
 // Checks the keys that let a policy guide searches.
 void CheckGuidance(const Config& c, const Reject& reject) {
-  const bool has_both = c.network.head == Head::kVp;
-  const bool has_policy = has_both || c.network.head == Head::kPolicy;
+  const bool has_policy = HasPolicy(c.network.head);
+  const bool has_both = has_policy && EstimatesCosts(c.network.head);
   const SearchMethod method = c.search.method;
   reject(
       c.search.policy_weight > 0 && !has_both, "search.policy_weight", "network.head",
@@ -251,7 +252,7 @@ void CheckGuidance(const Config& c, const Reject& reject) {
 
 // A policy ranks the actions of a state and estimates no cost-to-go.
 void CheckPolicy(const Config& c, const Reject& reject) {
-  if (c.network.head != Head::kPolicy) return;
+  if (EstimatesCosts(c.network.head)) return;
   reject(!WorksWithPolicy(c.search.method), "search.method", "network.head",
          "this search adds the cost so far to an estimate of the remaining cost, and a policy "
          "gives only probabilities of actions. Set search.method to beam or greedy.");
@@ -593,8 +594,7 @@ void CheckTensorSearch(const Config& c, const Reject& reject) {
   reject(c.search.method != SearchMethod::kBeam, "search.program", "search.method",
          "only beam search has a tensor program. Set search.program to domain, or search.method to "
          "beam.");
-  reject(c.network.head != Head::kV && c.network.head != Head::kVp, "search.program",
-         "network.head",
+  reject(!ValuesStates(c.network.head), "search.program", "network.head",
          "the tensor program ranks states by their estimates. Set search.program to domain.");
   reject(c.search.policy_weight > 0, "search.program", "search.policy_weight",
          "the tensor program does not evaluate the policy. Set search.program to domain, or "

@@ -34,18 +34,10 @@ void CheckNumbers(const DataBuffer& examples, std::size_t column, std::string_vi
 }  // namespace
 
 std::size_t TargetWidth(const DomainSpec& spec, Head head) {
-  const auto num_actions = static_cast<std::size_t>(spec.num_actions());
-  switch (head) {
-    case Head::kV:
-    case Head::kQIn:
-      return 1;
-    case Head::kQ:
-    case Head::kPolicy:
-      return num_actions;
-    case Head::kVp:
-      return 1 + num_actions;
-  }
-  return 0;  // not reached: the compiler warns of a missing case
+  const HeadTraits traits = TraitsOf(head);
+  const bool has_one_cost = traits.values_states || traits.takes_action;
+  const bool has_actions = traits.values_all_actions() || traits.has_policy;
+  return (has_one_cost ? 1 : 0) + (has_actions ? static_cast<std::size_t>(spec.num_actions()) : 0);
 }
 
 int ActionPositions(int num_actions, int depth) { return num_actions <= depth ? 1 : num_actions; }
@@ -102,8 +94,8 @@ Schema ExampleSchema(const DomainSpec& spec, Head head, bool weighted) {
 
 Schema ExampleSchema(const DomainSpec& spec, const Config& config) {
   const Head head = config.network.head;
-  const bool has_hindsight =
-      head == Head::kQ && config.generate.hindsight && !LabelsWhenTraining(config.pipeline.mode);
+  const bool has_hindsight = TraitsOf(head).values_all_actions() && config.generate.hindsight &&
+                             !LabelsWhenTraining(config.pipeline.mode);
   return ExampleSchema(spec, head,
                        has_hindsight || LabelsSomeOutputs(config.generate.target, head));
 }

@@ -145,7 +145,7 @@ void ShardSet::CheckFits(const DomainSpec& domain, Head head) const {
   const bool of_policy = spec_.target == NameOf(kTargets, Target::kPolicy) ||
                          (head_of_set != spec_.provenance.end() &&
                           head_of_set->second == NameOf(kHeads, Head::kPolicy));
-  if (of_policy != (head == Head::kPolicy)) {
+  if (of_policy == EstimatesCosts(head)) {
     throw InputError(
         fmt::format("{}: `network.head: {}` cannot learn from examples with generate.target {}; {}",
                     folder_.string(), NameOf(kHeads, head), spec_.target,

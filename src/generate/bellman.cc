@@ -93,11 +93,11 @@ void BellmanTargets::WriteTarget(std::span<const std::uint8_t> state, bool is_go
     const float undo_cost = UndoCost(spec, static_cast<Action>(action));
     return std::min(backup_of(action), bound + spec.action_costs[action] + undo_cost);
   };
-  if (head_ == Head::kQIn) {
+  if (TakesAction(head_)) {
     target[0] = capped(ActionIn(spec, examples, row));
     return;
   }
-  if (head_ == Head::kQ) {
+  if (IsQ(head_)) {
     for (std::size_t action = 0; action < num_actions; ++action) target[action] = capped(action);
     return;
   }
@@ -106,7 +106,7 @@ void BellmanTargets::WriteTarget(std::span<const std::uint8_t> state, bool is_go
     least = std::min(least, backup_of(action));
   }
   target[0] = is_goal ? 0.0F : std::min(bound, least);
-  if (head_ != Head::kVp) return;
+  if (!HasPolicy(head_)) return;
   const std::span<float> policy = target.subspan(1);
   std::ranges::fill(policy, 0.0F);
   if (!is_goal) WriteGreedyAction(backup_of, has_effect, policy);

@@ -20,7 +20,7 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
   if (exact == nullptr) exact = MakeExactLabels(domain, config);
   switch (config.generate.target) {
     case Target::kWalkLength:
-      if (config.network.head == Head::kVp) {
+      if (HasPolicy(config.network.head)) {
         return std::make_unique<PolicyGenerator>(domain, config, std::move(exact));
       }
       return std::make_unique<WalkLengthGenerator>(domain, config, std::move(exact));

@@ -13,8 +13,7 @@ namespace tandem {
 PathLabels::PathLabels(const Domain& domain, Head head)
     : domain_(domain),
       head_(head),
-      order_matters_((head != Head::kPolicy && head != Head::kVp) ||
-                     !CommuteAndUndoThemselves(domain)) {}
+      order_matters_(!HasPolicy(head) || !CommuteAndUndoThemselves(domain)) {}
 
 void PathLabels::Write(std::span<const std::uint8_t> state, std::span<const Action> rest,
                        DataBuffer& out, std::size_t row) const {

@@ -26,8 +26,7 @@ SupervisedGenerator::SupervisedGenerator(const Domain& domain, const Config& con
 
 // The number of states of a path that can be drawn.
 std::size_t SupervisedGenerator::StatesOf(const SolvedPath& path) const {
-  const bool uses_goal = head_ == Head::kV || head_ == Head::kVp;
-  return path.actions.size() + (uses_goal ? 1 : 0);
+  return path.actions.size() + (ValuesStates(head_) ? 1 : 0);
 }
 
 void SupervisedGenerator::Fill(const FillRequest& request, DataBuffer& out,

@@ -19,7 +19,7 @@ WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, const Config& con
         "generate.target: walk_length with network.head {} needs actions that can be undone, and "
         "{} has some that cannot; set generate.target to {}, or network.head to v",
         NameOf(kHeads, head_), domain.spec().name,
-        head_ == Head::kQ ? "value_iteration" : "q_learning"));
+        TakesAction(head_) ? "q_learning" : "value_iteration"));
   }
 }
 
@@ -31,11 +31,11 @@ float WalkLengthGenerator::CostOfNext(const RandomWalk& walk, Action next) const
 
 Action WalkLengthGenerator::WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
                                        std::span<float> weight) const {
-  if (head_ == Head::kV) {
+  if (ValuesStates(head_)) {
     label[0] = walk.cost_back();
     return 0;
   }
-  if (head_ == Head::kQIn) return LabelOneAction(walk, random, label[0]);
+  if (TakesAction(head_)) return LabelOneAction(walk, random, label[0]);
   std::ranges::fill(label, 0.0F);
   std::ranges::fill(weight, 0.0F);
   const auto set = [&](Action action, float value) {

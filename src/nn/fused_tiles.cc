@@ -134,14 +134,14 @@ void FusedTiles<T>::RunOutput(const BatchPart& part, std::int64_t tile, TileMemo
                         .y = memory.y.data()});
   const std::int64_t first_output = tile * kTileRows * output.outputs;
   losses_[Size(tile)] =
-      loss_.OfRows({.rows = rows,
-                    .outputs = output.outputs,
-                    .y = memory.y.data(),
-                    .targets = part.targets + first_output,
-                    .weights = part.weights != nullptr ? part.weights + first_output : nullptr,
-                    .cost_scale = part.cost_scale,
-                    .row_scale = part.row_scale,
-                    .gradient = memory.y_gradient.data()});
+      loss_.RowLoss({.rows = rows,
+                     .outputs = output.outputs,
+                     .y = memory.y.data(),
+                     .targets = part.targets + first_output,
+                     .weights = part.weights != nullptr ? part.weights + first_output : nullptr,
+                     .cost_scale = part.cost_scale,
+                     .row_scale = part.row_scale,
+                     .gradient = memory.y_gradient.data()});
   const auto sums = sums_.OfOutput(tile);
   RunPass(OutputRowsBackward<T>{.rows = rows,
                                 .width = output.width,

@@ -18,8 +18,8 @@
 namespace tandem {
 namespace {
 
-at::Tensor OfPolicy(const at::Tensor& logits, const at::Tensor& targets,
-                    at::Reduction::Reduction reduction) {
+at::Tensor PolicyLoss(const at::Tensor& logits, const at::Tensor& targets,
+                      at::Reduction::Reduction reduction) {
   return at::cross_entropy_loss(logits, targets, /*weight=*/{}, reduction);
 }
 
@@ -30,8 +30,8 @@ at::Tensor LogCosh(const at::Tensor& outputs, const at::Tensor& targets) {
 }
 
 // The cross-entropy of the outputs of a row from column `first` on, which are logits.
-double OfPolicy(const TrainingLoss::HostRows& rows, std::int64_t row, std::int64_t first,
-                double scale) {
+double PolicyLoss(const TrainingLoss::HostRows& rows, std::int64_t row, std::int64_t first,
+                  double scale) {
   const std::int64_t begin = row * rows.outputs + first;
   const std::int64_t end = (row + 1) * rows.outputs;
   const double most = *std::max_element(rows.y + begin, rows.y + end);
@@ -57,8 +57,8 @@ double OfPolicy(const TrainingLoss::HostRows& rows, std::int64_t row, std::int64
 }  // namespace
 
 std::int64_t TrainingLoss::NumCosts(std::int64_t outputs) const {
-  if (head_ == Head::kPolicy) return 0;
-  return head_ == Head::kVp ? 1 : outputs;
+  if (!HasPolicy(head_)) return outputs;
+  return ValuesStates(head_) ? 1 : 0;
 }
 
 at::Tensor TrainingLoss::SumOf(const at::Tensor& weights) {
@@ -67,33 +67,25 @@ at::Tensor TrainingLoss::SumOf(const at::Tensor& weights) {
 
 at::Tensor TrainingLoss::Differentiable(const at::Tensor& outputs, const at::Tensor& targets,
                                         const at::Tensor& weights) const {
-  if (!weights.defined()) return OfOutputs(outputs, targets, at::Reduction::Mean);
-  const at::Tensor losses = OfOutputs(outputs, targets, at::Reduction::None);
+  if (!weights.defined()) return OutputLoss(outputs, targets, at::Reduction::Mean);
+  const at::Tensor losses = OutputLoss(outputs, targets, at::Reduction::None);
   return (losses * weights).sum() / SumOf(weights);
 }
 
 // Without a reduction, returns the loss of each output.
-at::Tensor TrainingLoss::OfOutputs(const at::Tensor& outputs, const at::Tensor& targets,
-                                   at::Reduction::Reduction reduction) const {
-  switch (head_) {
-    case Head::kV:
-    case Head::kQ:
-    case Head::kQIn:
-      return OfCosts(outputs, targets, reduction);
-    case Head::kPolicy:
-      return OfPolicy(outputs, targets, reduction);
-    case Head::kVp: {  // column 0 is the cost, the others are the policy
-      const std::int64_t actions = targets.size(1) - 1;
-      return OfCosts(outputs.narrow(1, 0, 1), targets.narrow(1, 0, 1), reduction) +
-             policy_weight_ *
-                 OfPolicy(outputs.narrow(1, 1, actions), targets.narrow(1, 1, actions), reduction);
-    }
-  }
-  throw Error("TrainingLoss: unknown head; this is a bug in Tandem");
+at::Tensor TrainingLoss::OutputLoss(const at::Tensor& outputs, const at::Tensor& targets,
+                                    at::Reduction::Reduction reduction) const {
+  const std::int64_t costs = NumCosts(targets.size(1));
+  const std::int64_t logits = targets.size(1) - costs;
+  if (logits == 0) return CostLoss(outputs, targets, reduction);
+  if (costs == 0) return PolicyLoss(outputs, targets, reduction);
+  return CostLoss(outputs.narrow(1, 0, costs), targets.narrow(1, 0, costs), reduction) +
+         policy_weight_ * PolicyLoss(outputs.narrow(1, costs, logits),
+                                     targets.narrow(1, costs, logits), reduction);
 }
 
-at::Tensor TrainingLoss::OfCosts(const at::Tensor& costs, const at::Tensor& targets,
-                                 at::Reduction::Reduction reduction) const {
+at::Tensor TrainingLoss::CostLoss(const at::Tensor& costs, const at::Tensor& targets,
+                                  at::Reduction::Reduction reduction) const {
   switch (loss_) {
     case Loss::kSquared:
       return at::mse_loss(costs, targets, reduction);
@@ -112,8 +104,8 @@ void TrainingLoss::Add(const TensorRows& rows, const at::Tensor& loss,
   const std::int64_t outputs = rows.outputs.size(1);
   const std::int64_t costs = NumCosts(outputs);
   if (costs > 0) {
-    const auto part = [&](const at::Tensor& of) { return of.narrow(1, 0, costs); };
-    auto [losses, slopes] = OfErrors(part(rows.outputs) - part(rows.targets));
+    const auto part = [&](const at::Tensor& tensor) { return tensor.narrow(1, 0, costs); };
+    auto [losses, slopes] = ErrorLosses(part(rows.outputs) - part(rows.targets));
     at::Tensor sum;
     if (rows.weights.defined()) {
       sum = (losses * part(rows.weights)).sum() * rows.cost_scale;
@@ -127,9 +119,10 @@ void TrainingLoss::Add(const TensorRows& rows, const at::Tensor& loss,
     part(gradient).copy_(slopes);
   }
   if (costs == outputs) return;
-  const auto part = [&](const at::Tensor& of) { return of.narrow(1, costs, outputs - costs); };
-  const double scale =
-      (head_ == Head::kVp ? policy_weight_ : 1) / static_cast<double>(rows.batch_rows);
+  const auto part = [&](const at::Tensor& tensor) {
+    return tensor.narrow(1, costs, outputs - costs);
+  };
+  const double scale = policy_weight_ / static_cast<double>(rows.batch_rows);
   const at::Tensor logs = at::log_softmax(part(rows.outputs), 1);
   const at::Tensor wanted = part(rows.targets);
   loss.sub_((wanted * logs).sum() * scale);
@@ -137,7 +130,7 @@ void TrainingLoss::Add(const TensorRows& rows, const at::Tensor& loss,
 }
 
 // The loss of each error, and its derivative.
-std::pair<at::Tensor, at::Tensor> TrainingLoss::OfErrors(const at::Tensor& errors) const {
+std::pair<at::Tensor, at::Tensor> TrainingLoss::ErrorLosses(const at::Tensor& errors) const {
   switch (loss_) {
     case Loss::kSquared:
       return {errors.square(), errors * 2};
@@ -153,23 +146,22 @@ std::pair<at::Tensor, at::Tensor> TrainingLoss::OfErrors(const at::Tensor& error
   ThrowUnknownLoss();
 }
 
-double TrainingLoss::OfRows(const HostRows& rows) const {
+double TrainingLoss::RowLoss(const HostRows& rows) const {
   const std::int64_t costs = NumCosts(rows.outputs);
   double sum = 0;
   for (std::int64_t r = 0; r < rows.rows; ++r) {
     for (std::int64_t i = r * rows.outputs; i < r * rows.outputs + costs; ++i) {
       const double weight = rows.weights != nullptr ? rows.weights[i] : 1;
-      const Term term = OfError(static_cast<double>(rows.y[i]) - rows.targets[i]);
+      const Term term = ErrorLoss(static_cast<double>(rows.y[i]) - rows.targets[i]);
       sum += rows.cost_scale * weight * term.loss;
       rows.gradient[i] = static_cast<float>(rows.cost_scale * weight * term.slope);
     }
-    if (head_ == Head::kPolicy) sum += OfPolicy(rows, r, 0, rows.row_scale);
-    if (head_ == Head::kVp) sum += OfPolicy(rows, r, 1, rows.row_scale * policy_weight_);
+    if (costs < rows.outputs) sum += PolicyLoss(rows, r, costs, rows.row_scale * policy_weight_);
   }
   return sum;
 }
 
-TrainingLoss::Term TrainingLoss::OfError(double error) const {
+TrainingLoss::Term TrainingLoss::ErrorLoss(double error) const {
   switch (loss_) {
     case Loss::kSquared:
       return {.loss = error * error, .slope = 2 * error};

@@ -27,7 +27,7 @@ class TrainingLoss {
       : head_(head),
         loss_(config.loss),
         huber_delta_(config.huber_delta),
-        policy_weight_(config.policy_weight) {}
+        policy_weight_(EstimatesCosts(head) ? config.policy_weight : 1) {}
 
   /// Returns the sum of all weights, by which losses are divided. It is not 0, so that the loss of
   /// a batch whose outputs are all masked is 0 and not 0 / 0.
@@ -61,7 +61,7 @@ class TrainingLoss {
   };
 
   /// Returns the rows' part of the batch's loss, and sets the gradient.
-  double OfRows(const HostRows& rows) const;
+  double RowLoss(const HostRows& rows) const;
 
   /// Returns what each error of a cost counts in the loss of a batch. `weights` (rows, outputs) is
   /// on the CPU, or undefined.
@@ -74,16 +74,17 @@ class TrainingLoss {
 
   // How many of the outputs are costs. They are the first ones.
   std::int64_t NumCosts(std::int64_t outputs) const;
-  at::Tensor OfOutputs(const at::Tensor& outputs, const at::Tensor& targets,
-                       at::Reduction::Reduction reduction) const;
-  at::Tensor OfCosts(const at::Tensor& costs, const at::Tensor& targets,
-                     at::Reduction::Reduction reduction) const;
-  std::pair<at::Tensor, at::Tensor> OfErrors(const at::Tensor& errors) const;
-  Term OfError(double error) const;
+  at::Tensor OutputLoss(const at::Tensor& outputs, const at::Tensor& targets,
+                        at::Reduction::Reduction reduction) const;
+  at::Tensor CostLoss(const at::Tensor& costs, const at::Tensor& targets,
+                      at::Reduction::Reduction reduction) const;
+  std::pair<at::Tensor, at::Tensor> ErrorLosses(const at::Tensor& errors) const;
+  Term ErrorLoss(double error) const;
 
   Head head_;
   Loss loss_;
-  double huber_delta_, policy_weight_;
+  double huber_delta_;
+  double policy_weight_;  // 1 if there is nothing but the policy
 };
 
 }  // namespace tandem

@@ -85,7 +85,7 @@ AStar::AStar(const Domain& domain, QEvaluator& network, const Config& config,
              std::shared_ptr<const GoalBall> ball)
     : LockStepSearch("A*", domain, network, config, std::move(ball), domain.spec().num_actions()),
       network_(network),
-      follows_policy_(config.network.head == Head::kVp && config.search.policy_actions > 0) {}
+      follows_policy_(HasPolicy(config.network.head) && config.search.policy_actions > 0) {}
 
 void AStar::EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) {
   fresh_.clear();

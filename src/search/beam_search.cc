@@ -33,8 +33,8 @@ constexpr std::uint64_t kOfInverse = 0x9E3779B97F4A7C15U;
 // Whether a policy is evaluated before children are chosen: to leave some out, or as a part of
 // their rank beside their estimates (head vp).
 bool FollowsPolicy(const Config& config) {
-  const bool has_policy = config.network.head == Head::kVp || config.network.head == Head::kPolicy;
-  return has_policy && (config.search.policy_weight > 0 || config.search.policy_actions > 0);
+  return HasPolicy(config.network.head) &&
+         (config.search.policy_weight > 0 || config.search.policy_actions > 0);
 }
 
 }  // namespace

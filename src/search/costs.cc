@@ -16,7 +16,7 @@ float CostBelow(const DomainSpec& spec, float cost) {
 }
 
 Ranking RankingOf(Head head) {
-  if (head == Head::kPolicy) return Ranking::kByPolicy;
+  if (!EstimatesCosts(head)) return Ranking::kByPolicy;
   return IsQ(head) ? Ranking::kByActions : Ranking::kByStates;
 }
 

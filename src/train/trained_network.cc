@@ -32,7 +32,7 @@ const Domain& TrainedNetwork::domain() const { return loaded_->model.domain(); }
 
 std::int64_t TrainedNetwork::iterations() const { return loaded_->model.iterations(); }
 
-bool TrainedNetwork::has_action_values() const { return config().network.head != Head::kV; }
+bool TrainedNetwork::has_action_values() const { return RanksActions(config().network.head); }
 
 void TrainedNetwork::Evaluate(ConstRows inputs, std::span<float> values) {
   CallFromProgram([&] { loaded_->model.net().Evaluate(inputs, values); });

@@ -205,9 +205,9 @@ std::vector<bool> Validator::Solve(const StopSignal& stop) {
   }
   std::vector<std::int64_t> max_steps = validation_set_.lengths;
   for (std::int64_t& steps : max_steps) steps *= 2;
-  const auto taken = head_ == Head::kPolicy
-                         ? DescendByPolicy(domain_, net_, evaluate_rows_, states, max_steps, stop)
-                         : DescendGreedily(domain_, net_, evaluate_rows_, states, max_steps, stop);
+  const auto taken = EstimatesCosts(head_)
+                         ? DescendGreedily(domain_, net_, evaluate_rows_, states, max_steps, stop)
+                         : DescendByPolicy(domain_, net_, evaluate_rows_, states, max_steps, stop);
   for (std::size_t i = 0; i < taken.size(); ++i) solved[i] = taken[i].has_value();
   return solved;
 }
@@ -228,7 +228,7 @@ ValidationReport Validator::Validate(const Network& net, const StopSignal& stop)
     report.solve_rate_by_length.push_back(
         {.length = length, .solve_rate = of_length / static_cast<double>(are_solved.size())});
   }
-  if (head_ != Head::kPolicy) MeasureValueErrors(report);
+  if (EstimatesCosts(head_)) MeasureValueErrors(report);
   return report;
 }
 

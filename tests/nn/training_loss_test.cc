@@ -63,14 +63,14 @@ class EveryLoss : public testing::TestWithParam<std::tuple<Head, Loss>> {
   LossAndGradient ByRows(const at::Tensor& weights) const {
     at::Tensor gradient = at::empty_like(outputs_);
     const double loss =
-        loss_.OfRows({.rows = kRows,
-                      .outputs = kOutputs,
-                      .y = outputs_.const_data_ptr<float>(),
-                      .targets = targets_.const_data_ptr<float>(),
-                      .weights = weights.defined() ? weights.const_data_ptr<float>() : nullptr,
-                      .cost_scale = loss_.CostScale(kRows, kOutputs, weights),
-                      .row_scale = 1.0 / kRows,
-                      .gradient = gradient.mutable_data_ptr<float>()});
+        loss_.RowLoss({.rows = kRows,
+                       .outputs = kOutputs,
+                       .y = outputs_.const_data_ptr<float>(),
+                       .targets = targets_.const_data_ptr<float>(),
+                       .weights = weights.defined() ? weights.const_data_ptr<float>() : nullptr,
+                       .cost_scale = loss_.CostScale(kRows, kOutputs, weights),
+                       .row_scale = 1.0 / kRows,
+                       .gradient = gradient.mutable_data_ptr<float>()});
     return {loss, gradient};
   }
 
