@@ -5,11 +5,20 @@
 #include "nn/autograd_step.h"
 #include "nn/fused_step.h"
 #include "nn/fused_support.h"
+#include "nn/optimizer.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_step.h"
 #include "tandem/error.h"
 
 namespace tandem {
+
+at::Tensor GradientStep::Step(const at::Tensor& inputs, const at::Tensor& targets,
+                              const at::Tensor& weights, const Update& update) {
+  at::Tensor loss = SetGradients(inputs, targets, weights);
+  if (update.reduce) loss = update.reduce(loss);
+  update.optimizer.Step(update.learning_rate);
+  return loss;
+}
 
 std::string WhyNoStep(TrainStep step, const NetworkConfig& network, Precision precision,
                       const Device& device) {

@@ -1,8 +1,9 @@
-// The part of a training step before the optimizer: the loss of a batch and its gradients.
+// A training step: the loss of a batch, its gradients, and a step of the optimizer.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -13,11 +14,25 @@
 namespace tandem {
 
 class FlatParameters;
+class Optimizer;
 
-/// GradientStep computes the loss of a batch and the gradients of all parameters of a network.
+/// GradientStep computes the loss of a batch and the gradients of all parameters of a network, by
+/// which an optimizer then changes the parameters.
 class GradientStep {
  public:
+  /// What Step does with the gradients.
+  struct Update {
+    Optimizer& optimizer;  ///< the same one in every call
+    double learning_rate;
+    /// Returns the loss, and sets the gradients, of all ranks. Empty if this process trains alone.
+    std::function<at::Tensor(const at::Tensor& loss)> reduce = {};
+  };
+
   virtual ~GradientStep() = default;
+
+  /// Lets the step and its optimizer share memory if the step needs that. Call once, before the
+  /// first step. `optimizer` must have the parameters of the network.
+  virtual void Join(Optimizer& /*optimizer*/) {}
 
   /// Sets the gradients of the parameters to those of the mean loss of a batch (TrainingLoss), and
   /// returns the loss, on the device. `inputs` (n, positions) are bytes, `targets` (n, outputs) and
@@ -27,6 +42,11 @@ class GradientStep {
   /// (CheckInputs).
   virtual at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                                   const at::Tensor& weights) = 0;
+
+  /// Does a whole step: SetGradients, then the reduction and the step of the optimizer, which must
+  /// have joined. Returns the loss, on the device, which the next call may overwrite.
+  virtual at::Tensor Step(const at::Tensor& inputs, const at::Tensor& targets,
+                          const at::Tensor& weights, const Update& update);
 
   /// The block into which the step moved the parameters, and that of the gradients that it sets;
   /// null if it moves none.

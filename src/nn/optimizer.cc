@@ -208,7 +208,8 @@ void Optimizer::UseFlat(FlatParameters& flat, const PassRunner& passes) {
 }
 
 bool Optimizer::repeats_steps() const {
-  return std::ranges::all_of(groups_, [](const Group& group) { return IsAdam(group.method); });
+  return flat_ != nullptr &&
+         std::ranges::all_of(groups_, [](const Group& group) { return IsAdam(group.method); });
 }
 
 bool Optimizer::uses_adam() const {

@@ -54,14 +54,14 @@ class Optimizer {
   /// the parameters of this optimizer. `flat` and `passes`, of their device, must outlive it.
   void UseFlat(FlatParameters& flat, const PassRunner& passes);
 
-  /// Whether there is a RepeatStep. Adam and AdamW can take steps whose learning rate is in the
-  /// device's memory, so that a GPU can repeat them (Device::MakeRepeatedWork).
+  /// Whether there is a RepeatStep. After UseFlat, Adam and AdamW can take steps whose learning
+  /// rate is in the device's memory, so that a GPU can repeat them (Device::MakeRepeatedWork).
   bool repeats_steps() const;
 
   /// Enqueues setting the learning rate of RepeatStep. Not a part of the work that is repeated.
   void SetRate(double learning_rate);
 
-  /// Step at the rate of SetRate. Requires repeats_steps and UseFlat.
+  /// Step at the rate of SetRate. Requires repeats_steps.
   void RepeatStep();
 
   /// Drops the parameters' gradients without a step.

@@ -17,7 +17,9 @@
 #include <utility>
 
 #include "base/timeline.h"
+#include "nn/flat_parameters.h"
 #include "nn/fused_support.h"
+#include "nn/optimizer.h"
 #include "nn/pass_runner.h"
 #include "nn/tensor_layers.h"
 #include "nn/training_loss.h"
@@ -53,7 +55,7 @@ void SetProduct(const at::Tensor& a, const at::Tensor& b, bool add, at::Tensor& 
 }
 
 template <class T>
-class ResNetTensorStep final : public TensorStep {
+class ResNetTensorStep final : public GradientStep {
  public:
   ResNetTensorStep(ResNetFC& net, const TrainingConfig& config, Device& device)
       : device_(device),
@@ -76,6 +78,8 @@ class ResNetTensorStep final : public TensorStep {
 
   FlatParameters* flat() override { return &parameters_; }
 
+  void Join(Optimizer& optimizer) override { optimizer.UseFlat(parameters_, passes_); }
+
   at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                           const at::Tensor& weights) override {
     const Span span(Activity::kBackward);
@@ -89,14 +93,22 @@ class ResNetTensorStep final : public TensorStep {
 
   at::Tensor Step(const at::Tensor& inputs, const at::Tensor& targets, const at::Tensor& weights,
                   const Update& update) override {
+    Optimizer& optimizer = update.optimizer;
+    if (!optimizer.repeats_steps()) return GradientStep::Step(inputs, targets, weights, update);
+    optimizer.SetRate(update.learning_rate);
+    if (update.reduce) {
+      at::Tensor loss = update.reduce(SetGradients(inputs, targets, weights));
+      optimizer.RepeatStep();
+      return loss;
+    }
     const Span span(Activity::kBackward);
     const c10::NoGradGuard no_grad;
     Take(inputs, targets, weights);
     parameters_.SetCopiesIfOld();
-    Run(step_work_, [this, update] {
+    Run(step_work_, [this, &optimizer] {
       RunGradients();
       parameters_.LendGradients();
-      update();
+      optimizer.RepeatStep();
     });
     return loss_;
   }
@@ -390,8 +402,8 @@ std::string WhyNoTensorStep(const NetworkConfig& network, const Device& device) 
   return "";
 }
 
-std::unique_ptr<TensorStep> MakeTensorStep(ResNetFC& net, const TrainingConfig& config,
-                                           Device& device) {
+std::unique_ptr<GradientStep> MakeTensorStep(ResNetFC& net, const TrainingConfig& config,
+                                             Device& device) {
   if (config.precision == Precision::kBf16) {
     return std::make_unique<ResNetTensorStep<Bf16>>(net, config, device);
   }

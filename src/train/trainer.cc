@@ -16,6 +16,7 @@
 #include "base/fault_point.h"
 #include "base/stopwatch.h"
 #include "base/timeline.h"
+#include "nn/flat_parameters.h"
 #include "nn/products.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
@@ -161,12 +162,11 @@ TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loade
       plan_({.phase = 0, .first_update = 0, .updates = UpdatePlan(config.train)}),
       stream_(device.MainStream()),
       step_(MakeGradientStep(net, config.train, device)),
-      tensors_(dynamic_cast<TensorStep*>(step_.get())),
       optimizer_(net.parameters(), config.optimizer),
       measures_copies_(MeasuresCopies(config, device)) {
   CheckProducts(device, static_cast<int>(*config.train.threads));
   FlatParameters* const flat = step_->flat();
-  if (tensors_ != nullptr) optimizer_.UseFlat(*flat, *device.passes());
+  step_->Join(optimizer_);
   if (reducer_ != nullptr && flat != nullptr) reducer_->ReduceInPlace(flat->gradients());
   if (config_.averages()) average_.emplace(net_, config_.ema_decay);
 }
@@ -209,14 +209,28 @@ at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
   if (measures_copies_ && !sample_.defined()) {
     sample_ = batch.inputs.narrow(0, 0, std::min(kSampleRows, batch.inputs.size(0))).clone();
   }
-  if (TakesWholeSteps()) return TakeWholeStep(batch, learning_rate);
-  const bool skips = config_.on_invalid == OnInvalid::kSkip;
-  std::vector<at::Tensor> statistics;  // of batch normalisation, which the forward pass changes
-  if (skips) {
-    for (const at::Tensor& buffer : net_.buffers()) statistics.push_back(buffer.clone());
+  at::Tensor loss;
+  if (config_.on_invalid == OnInvalid::kSkip) {
+    loss = StepIfFinite(batch, learning_rate);
+  } else {
+    GradientStep::Update update{.optimizer = optimizer_, .learning_rate = learning_rate};
+    if (reducer_ != nullptr) {
+      update.reduce = [&](const at::Tensor& of_rank) { return Reduce(batch, of_rank); };
+    }
+    loss = step_->Step(batch.inputs, batch.targets, batch.weights, update);
   }
-  at::Tensor loss = SetGradients(batch);
-  if (skips && !(std::isfinite(ValueOf(loss)) && GradientsAreFinite())) {
+  if (loss.defined()) ++num_steps_;
+  return loss;
+}
+
+// Returns an undefined tensor, and leaves the network unchanged, if the loss or a gradient is not
+// finite.
+at::Tensor TorchTrainer::StepIfFinite(const Batch& batch, double learning_rate) {
+  std::vector<at::Tensor> statistics;  // of batch normalisation, which the forward pass changes
+  for (const at::Tensor& buffer : net_.buffers()) statistics.push_back(buffer.clone());
+  at::Tensor loss = step_->SetGradients(batch.inputs, batch.targets, batch.weights);
+  if (reducer_ != nullptr) loss = Reduce(batch, loss);
+  if (!(std::isfinite(ValueOf(loss)) && GradientsAreFinite())) {
     optimizer_.ClearGradients();
     const c10::NoGradGuard no_grad;
     const std::vector<at::Tensor> buffers = net_.buffers();
@@ -224,7 +238,6 @@ at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
     return {};
   }
   optimizer_.Step(learning_rate);
-  ++num_steps_;
   return loss;
 }
 
@@ -236,30 +249,8 @@ void TorchTrainer::AverageStatistics() {
   if (average_) reducer_->AverageBuffers(average_->net());
 }
 
-// Whether the host has nothing to decide between the gradients and the optimizer.
-bool TorchTrainer::TakesWholeSteps() const {
-  return tensors_ != nullptr && optimizer_.repeats_steps() &&
-         config_.on_invalid != OnInvalid::kSkip;
-}
-
-at::Tensor TorchTrainer::TakeWholeStep(const Batch& batch, double learning_rate) {
-  optimizer_.SetRate(learning_rate);
-  at::Tensor loss;
-  if (reducer_ == nullptr) {
-    loss = tensors_->Step(batch.inputs, batch.targets, batch.weights,
-                          [this] { optimizer_.RepeatStep(); });
-  } else {
-    loss = SetGradients(batch);
-    optimizer_.RepeatStep();
-  }
-  ++num_steps_;
-  return loss;
-}
-
-// Returns the mean loss. With a reducer, the loss and the gradients are those of all ranks.
-at::Tensor TorchTrainer::SetGradients(const Batch& batch) {
-  at::Tensor loss = step_->SetGradients(batch.inputs, batch.targets, batch.weights);
-  if (reducer_ == nullptr) return loss;
+// Makes the gradients those of all ranks, and returns the mean loss of all ranks.
+at::Tensor TorchTrainer::Reduce(const Batch& batch, const at::Tensor& loss) {
   return reducer_->Reduce(loss, batch.weights, net_.parameters());
 }
 

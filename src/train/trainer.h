@@ -14,7 +14,6 @@
 #include "nn/inference_net.h"
 #include "nn/network.h"
 #include "nn/optimizer.h"
-#include "nn/tensor_step.h"
 #include "nn/weight_average.h"
 #include "pipeline/train_pass.h"
 #include "ranks/gradient_reducer.h"
@@ -68,9 +67,8 @@ class TorchTrainer final : public Trainer {
   void AverageStatistics();
   double ErrorOfTarget();
   double LearningRateAt(std::int64_t iteration, std::int64_t update) const;
-  bool TakesWholeSteps() const;
-  at::Tensor TakeWholeStep(const Batch& batch, double learning_rate);
-  at::Tensor SetGradients(const Batch& batch);
+  at::Tensor StepIfFinite(const Batch& batch, double learning_rate);
+  at::Tensor Reduce(const Batch& batch, const at::Tensor& loss);
   bool GradientsAreFinite() const;
 
   Network& net_;
@@ -83,7 +81,6 @@ class TorchTrainer final : public Trainer {
   PhasePlan plan_;
   std::unique_ptr<Stream> stream_;
   const std::unique_ptr<GradientStep> step_;  // before optimizer_, because it moves parameters
-  TensorStep* const tensors_;                 // step_ if it is one, else null
   Optimizer optimizer_;
   std::optional<WeightAverage> average_;
   std::int64_t num_steps_ = 0;

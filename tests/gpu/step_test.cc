@@ -154,25 +154,16 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
     net.To(device_->torch());
     const auto step = MakeTensorStep(net, ConfigOf(kind), *device_);
     Optimizer optimizer(net.parameters(), {.name = OptimizerKind::kAdamW, .weight_decay = 0.1});
-    optimizer.UseFlat(*step->flat(), *device_->passes());
+    step->Join(optimizer);
     std::vector<at::Tensor> results;
     for (const std::int64_t rows : {kRows, kRows / 2}) {
       for (int i = 0; i < 8; ++i) {  // the first ones are not recorded
-        optimizer.SetRate(1e-3 / (i + 1));
         const auto batch = [&](const at::Tensor& of) {
           return of.narrow(0, (i % 2) * (kRows - rows), rows).to(device_->torch());
         };
-        const auto update = [&] { optimizer.RepeatStep(); };
-        const at::Tensor inputs = batch(inputs_);
-        const at::Tensor targets = batch(targets_);
-        at::Tensor loss;
-        if (in_two) {
-          loss = step->SetGradients(inputs, targets, {});
-          update();
-        } else {
-          loss = step->Step(inputs, targets, {}, update);
-        }
-        results.push_back(loss.cpu());
+        GradientStep::Update update{.optimizer = optimizer, .learning_rate = 1e-3 / (i + 1)};
+        if (in_two) update.reduce = [](const at::Tensor& loss) { return loss; };
+        results.push_back(step->Step(batch(inputs_), batch(targets_), {}, update).cpu());
       }
     }
     for (const auto& [name, tensor] : net.State()) results.push_back(tensor.detach().cpu());

@@ -1,4 +1,4 @@
-// Compares TensorStep with autograd, and its passes with LibTorch's operators.
+// Compares the tensor step with autograd, and its passes with LibTorch's operators.
 #include "nn/tensor_step.h"
 
 #include <ATen/ops/_fused_adam.h>
@@ -18,6 +18,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "nn/flat_parameters.h"
 #include "nn/fused_support.h"
 #include "nn/optimizer.h"
 #include "nn/tensor_file.h"
@@ -136,11 +137,10 @@ class TensorSteps : public TensorGradients,
                     public testing::WithParamInterface<std::tuple<OptimizerConfig, TrainStep>> {
  protected:
   // Steps at different rates.
-  void Train(TensorStep& step, Optimizer& optimizer, int steps) const {
-    optimizer.UseFlat(*step.flat(), *cpu_->passes());
+  void Train(GradientStep& step, Optimizer& optimizer, int steps) const {
+    step.Join(optimizer);
     for (int i = 0; i < steps; ++i) {
-      optimizer.SetRate(0.01 / (i + 1));
-      step.Step(inputs_, targets_, {}, [&] { optimizer.RepeatStep(); });
+      step.Step(inputs_, targets_, {}, {.optimizer = optimizer, .learning_rate = 0.01 / (i + 1)});
     }
   }
 };
@@ -160,6 +160,33 @@ TEST_P(TensorSteps, GiveTheWeightsOfAutograd) {
   ExpectSameWeights(by_tensors.State(), by_autograd.State(), /*tolerance=*/1e-4);
 }
 
+TEST_P(TensorSteps, WithAReductionAreThoseWithout) {
+  const auto& [config, step_kind] = GetParam();
+  const auto after = [&, &config = config, &step_kind = step_kind](bool reduces) {
+    ResNetFC net(spec_, /*seed=*/1);
+    const auto step = MakeTensorStep(net, {.step = step_kind}, *cpu_);
+    Optimizer optimizer(net.parameters(), config);
+    step->Join(optimizer);
+    int reductions = 0;
+    for (int i = 0; i < 3; ++i) {
+      GradientStep::Update update{.optimizer = optimizer, .learning_rate = 0.01};
+      if (reduces) {
+        update.reduce = [&](const at::Tensor& loss) {
+          for (const at::Tensor& parameter : net.parameters()) {
+            EXPECT_TRUE(parameter.grad().defined());
+          }
+          ++reductions;
+          return loss;
+        };
+      }
+      step->Step(inputs_, targets_, {}, update);
+    }
+    EXPECT_EQ(reductions, reduces ? 3 : 0);
+    return WeightsSha256(net.State());
+  };
+  EXPECT_EQ(after(true), after(false));
+}
+
 TEST_P(TensorSteps, KeepCopiesOfTheWeightsInBf16) {
   const auto& [config, step_kind] = GetParam();
   ResNetFC net(spec_, /*seed=*/1);
@@ -176,8 +203,8 @@ TEST_F(TensorGradients, EveryOptimizerWritesTheCopiesInBf16) {
     ResNetFC net(spec_, /*seed=*/1);
     const auto step = MakeTensorStep(net, {.precision = Precision::kBf16}, *cpu_);
     Optimizer optimizer(net.parameters(), {.name = kind});
-    FlatParameters& parameters = *step->flat();
-    optimizer.UseFlat(parameters, *cpu_->passes());
+    const FlatParameters& parameters = *step->flat();
+    step->Join(optimizer);
     step->SetGradients(inputs_, targets_, {});
     const at::Tensor before = parameters.copies().clone();
     optimizer.Step(/*learning_rate=*/0.1);
@@ -196,13 +223,14 @@ TEST_P(TensorSteps, UseWeightsThatChangedSinceTheLastStep) {
     Optimizer optimizer(net.parameters(), config);
     const ResNetFC other(spec_, /*seed=*/2);
     const StateDict from = other.State();
-    if (loads) Train(*step, optimizer, 2);
+    Train(*step, optimizer, loads ? 2 : 0);
     {
       const c10::NoGradGuard no_grad;
       const StateDict into = net.State();
       for (std::size_t i = 0; i < from.size(); ++i) into[i].second.copy_(from[i].second);
     }
-    return step->Step(inputs_, targets_, {}, [] {}).item<double>();
+    return step->Step(inputs_, targets_, {}, {.optimizer = optimizer, .learning_rate = 0.01})
+        .item<double>();
   };
   EXPECT_EQ(loss_after(true), loss_after(false));
 }
