@@ -11,10 +11,12 @@ namespace tandem {
 /// LayerGradients is what the backward passes of a layer read besides LayerRows.
 template <class T>
 struct LayerGradients {
-  LayerRows<T> of;
+  LayerRows<T> layer;
   const T *y, *y_gradient;
 
-  bool aligned() const { return of.aligned() && pass::IsAligned(y) && pass::IsAligned(y_gradient); }
+  bool aligned() const {
+    return layer.aligned() && pass::IsAligned(y) && pass::IsAligned(y_gradient);
+  }
 
   // What is read of V columns of a row.
   template <int V>
@@ -24,26 +26,27 @@ struct LayerGradients {
 
   template <int V>
   TANDEM_PASS_INLINE Read<V> ReadAt(std::int64_t at) const {
-    const bool needs_skip = of.slope_needs_input();
-    return {of.template Read<V>(of.z, at), of.template Read<V>(needs_skip ? of.skip : nullptr, at),
-            of.template Read<V>(of.slope_needs_result() ? y : nullptr, at),
-            of.template Read<V>(y_gradient, at)};
+    const bool needs_skip = layer.slope_needs_input();
+    return {layer.template Read<V>(layer.z, at),
+            layer.template Read<V>(needs_skip ? layer.skip : nullptr, at),
+            layer.template Read<V>(layer.slope_needs_result() ? y : nullptr, at),
+            layer.template Read<V>(y_gradient, at)};
   }
 
   // Sets zhat, which is unspecified if there is no z, and the gradient of the activation's input.
   template <int V>
   TANDEM_PASS_INLINE void Compute(const Read<V>& read, const LayerColumns<V>& columns,
                                   float (&zhat)[V], float (&u_gradient)[V]) const {
-    of.template Normalise<V>(read.z, columns, zhat);
+    layer.template Normalise<V>(read.z, columns, zhat);
     pass::WidenAll(read.y_gradient, u_gradient);
-    if (of.linear) return;
+    if (layer.linear) return;
     float u[V];
-    if (of.slope_needs_input()) {
-      of.template Finish<V>(zhat, read.skip, columns, u);
+    if (layer.slope_needs_input()) {
+      layer.template Finish<V>(zhat, read.skip, columns, u);
     } else {
       pass::WidenAll(read.y, u);
     }
-    pass::TimesSlope<V>(of.activation, u, u_gradient);
+    pass::TimesSlope<V>(layer.activation, u, u_gradient);
   }
 };
 
@@ -53,26 +56,26 @@ template <class T>
 struct BackwardPass {
   static constexpr int kStages = 2;
 
-  LayerGradients<T> layer;
+  LayerGradients<T> gradients;
   /// (width), with batch normalisation: the means of u's gradient and of its product with zhat
   const float *mean_gradient, *mean_product;
   T* z_gradient;
   T* skip_gradient;  ///< null for none
 
-  TANDEM_PASS_INLINE LayerRows<T>& rows_of_layer() { return layer.of; }
+  TANDEM_PASS_INLINE LayerRows<T>& rows_of_layer() { return gradients.layer; }
   PassGrid grid() const {
-    const LayerRows<T>& of = layer.of;
-    if (of.by_row()) return {pass::Ceil(of.rows, kThreadRows), 1};
-    return ColumnGrid(of.rows, of.width, aligned());
+    const LayerRows<T>& layer = gradients.layer;
+    if (layer.by_row()) return {pass::Ceil(layer.rows, kThreadRows), 1};
+    return ColumnGrid(layer.rows, layer.width, aligned());
   }
   bool aligned() const {
-    return layer.aligned() && pass::IsAligned(z_gradient) && pass::IsAligned(skip_gradient) &&
+    return gradients.aligned() && pass::IsAligned(z_gradient) && pass::IsAligned(skip_gradient) &&
            pass::IsAligned(mean_gradient) && pass::IsAligned(mean_product);
   }
 
   template <int V>
   TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
-    if (layer.of.by_row()) {
+    if (gradients.layer.by_row()) {
       RunByRow<V>(stage, thread, shared);
     } else if (stage == 0) {
       RunByColumn<V>(thread);
@@ -85,16 +88,16 @@ struct BackwardPass {
 
   template <int V>
   TANDEM_PASS_INLINE void RunByColumn(PassThread thread) const {
-    const LayerRows<T>& of = layer.of;
+    const LayerRows<T>& layer = gradients.layer;
     const std::int64_t column = (thread.block_x * kThreadLanes + thread.lane) * V;
-    if (column >= of.width) return;
+    if (column >= layer.width) return;
     LayerColumns<V> columns;
-    of.template LoadColumns<V>(column, columns);
+    layer.template LoadColumns<V>(column, columns);
     float slopes[V];  // of z's gradient in u's; it is u's * slope - constant - zhat * of_zhat
     float constants[V] = {};
     float of_zhat[V] = {};
     for (int i = 0; i < V; ++i) slopes[i] = 1;
-    if (of.norm == Norm::kBatch) {
+    if (layer.norm == Norm::kBatch) {
       pass::Load<float, V>(mean_gradient + column, constants);
       pass::Load<float, V>(mean_product + column, of_zhat);
       for (int i = 0; i < V; ++i) {
@@ -104,12 +107,12 @@ struct BackwardPass {
       }
     }
     ForRowsOfBlock(
-        thread, of.rows, of.width, column,
-        [&](std::int64_t /*row*/, std::int64_t at) { return layer.template ReadAt<V>(at); },
+        thread, layer.rows, layer.width, column,
+        [&](std::int64_t /*row*/, std::int64_t at) { return gradients.template ReadAt<V>(at); },
         [&](std::int64_t /*row*/, std::int64_t at, const Read<V>& read) {
           float zhat[V];
           float g[V];
-          layer.template Compute<V>(read, columns, zhat, g);
+          gradients.template Compute<V>(read, columns, zhat, g);
           if (skip_gradient != nullptr) pass::Store<T, V>(g, skip_gradient + at);
           for (int i = 0; i < V; ++i) {
             g[i] = (g[i] * slopes[i] - constants[i]) - zhat[i] * of_zhat[i];
@@ -121,9 +124,9 @@ struct BackwardPass {
   // A row of threads has a row.
   template <int V>
   TANDEM_PASS_INLINE void RunByRow(int stage, PassThread thread, float* shared) const {
-    const LayerRows<T>& of = layer.of;
+    const LayerRows<T>& layer = gradients.layer;
     const std::int64_t row = thread.block_x * kThreadRows + thread.row;
-    if (row >= of.rows) return;
+    if (row >= layer.rows) return;
     float* sums = shared + thread.row * kThreadLanes;
     float* products = sums + kThreadRows * kThreadLanes;
     if (stage == 0) {
@@ -136,22 +139,23 @@ struct BackwardPass {
       mean += sums[i];
       product += products[i];
     }
-    if (of.norm == Norm::kRms) mean = 0;
-    const auto width = static_cast<float>(of.width);
+    if (layer.norm == Norm::kRms) mean = 0;
+    const auto width = static_cast<float>(layer.width);
     WriteRow<V>(row, thread.lane, mean / width, product / width);
   }
 
   template <int V>
   TANDEM_PASS_INLINE void AddRow(std::int64_t row, int lane, float& sum, float& product) const {
-    const LayerRows<T>& of = layer.of;
+    const LayerRows<T>& layer = gradients.layer;
     sum = 0;
     product = 0;
-    for (std::int64_t c = lane * V; c < of.width; c += kThreadLanes * V) {
+    for (std::int64_t c = lane * V; c < layer.width; c += kThreadLanes * V) {
       LayerColumns<V> columns;
-      of.template LoadColumnsOfRow<V>(row, c, columns);
+      layer.template LoadColumnsOfRow<V>(row, c, columns);
       float zhat[V];
       float g[V];
-      layer.template Compute<V>(layer.template ReadAt<V>(row * of.width + c), columns, zhat, g);
+      gradients.template Compute<V>(gradients.template ReadAt<V>(row * layer.width + c), columns,
+                                    zhat, g);
       for (int i = 0; i < V; ++i) {
         sum += g[i] * columns.scale[i];
         product += g[i] * columns.scale[i] * zhat[i];
@@ -161,14 +165,15 @@ struct BackwardPass {
 
   template <int V>
   TANDEM_PASS_INLINE void WriteRow(std::int64_t row, int lane, float mean, float product) const {
-    const LayerRows<T>& of = layer.of;
-    for (std::int64_t c = lane * V; c < of.width; c += kThreadLanes * V) {
+    const LayerRows<T>& layer = gradients.layer;
+    for (std::int64_t c = lane * V; c < layer.width; c += kThreadLanes * V) {
       LayerColumns<V> columns;
-      of.template LoadColumnsOfRow<V>(row, c, columns);
+      layer.template LoadColumnsOfRow<V>(row, c, columns);
       float zhat[V];
       float g[V];
-      layer.template Compute<V>(layer.template ReadAt<V>(row * of.width + c), columns, zhat, g);
-      const std::int64_t at = row * of.width + c;
+      gradients.template Compute<V>(gradients.template ReadAt<V>(row * layer.width + c), columns,
+                                    zhat, g);
+      const std::int64_t at = row * layer.width + c;
       if (skip_gradient != nullptr) pass::Store<T, V>(g, skip_gradient + at);
       for (int i = 0; i < V; ++i) {
         g[i] = (g[i] * columns.scale[i] - mean - zhat[i] * product) * columns.inverse[i];
@@ -184,57 +189,61 @@ template <class T>
 struct ColumnSums {
   static constexpr int kStages = 2;
 
-  LayerGradients<T> layer;
+  LayerGradients<T> gradients;
   const T* z_gradient;  ///< null: not added up
   float* partial;       ///< (blocks of kRowsOfColumnBlock rows, 3, width)
 
-  TANDEM_PASS_INLINE LayerRows<T>& rows_of_layer() { return layer.of; }
-  PassGrid grid() const { return ColumnGrid(layer.of.rows, layer.of.width, aligned()); }
-  bool aligned() const { return layer.aligned() && pass::IsAligned(z_gradient); }
+  TANDEM_PASS_INLINE LayerRows<T>& rows_of_layer() { return gradients.layer; }
+  PassGrid grid() const {
+    return ColumnGrid(gradients.layer.rows, gradients.layer.width, aligned());
+  }
+  bool aligned() const { return gradients.aligned() && pass::IsAligned(z_gradient); }
 
   template <int V>
   TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
     const std::int64_t column = (thread.block_x * kThreadLanes + thread.lane) * V;
-    if (stage == 1) return WriteTotals<V, 3>(thread, shared, layer.of.width, column, partial);
-    float gradients[V] = {};
-    float products[V] = {};
-    float inputs[V] = {};
-    if (column < layer.of.width) AddRows<V>(thread, column, gradients, products, inputs);
-    Share<V>(thread, 0, gradients, shared);
-    Share<V>(thread, 1, products, shared);
-    Share<V>(thread, 2, inputs, shared);
+    if (stage == 1)
+      return WriteTotals<V, 3>(thread, shared, gradients.layer.width, column, partial);
+    float gradient_sums[V] = {};
+    float product_sums[V] = {};
+    float input_sums[V] = {};
+    if (column < gradients.layer.width)
+      AddRows<V>(thread, column, gradient_sums, product_sums, input_sums);
+    Share<V>(thread, 0, gradient_sums, shared);
+    Share<V>(thread, 1, product_sums, shared);
+    Share<V>(thread, 2, input_sums, shared);
   }
 
  private:
   template <int V>
   struct Read {
-    typename LayerGradients<T>::template Read<V> layer;
+    typename LayerGradients<T>::template Read<V> gradients;
     pass::Pack<T, V> z_gradient;
   };
 
   template <int V>
-  TANDEM_PASS_INLINE void AddRows(PassThread thread, std::int64_t column, float (&gradients)[V],
-                                  float (&products)[V], float (&inputs)[V]) const {
-    const LayerRows<T>& of = layer.of;
+  TANDEM_PASS_INLINE void AddRows(PassThread thread, std::int64_t column, float (&gradient_sums)[V],
+                                  float (&product_sums)[V], float (&input_sums)[V]) const {
+    const LayerRows<T>& layer = gradients.layer;
     LayerColumns<V> columns = {};
-    if (!of.by_row()) of.template LoadColumns<V>(column, columns);
+    if (!layer.by_row()) layer.template LoadColumns<V>(column, columns);
     ForRowsOfBlock(
-        thread, of.rows, of.width, column,
+        thread, layer.rows, layer.width, column,
         [&](std::int64_t /*row*/, std::int64_t at) {
-          return Read<V>{layer.template ReadAt<V>(at), of.template Read<V>(z_gradient, at)};
+          return Read<V>{gradients.template ReadAt<V>(at), layer.template Read<V>(z_gradient, at)};
         },
         [&](std::int64_t row, std::int64_t /*at*/, const Read<V>& read) {
-          if (of.by_row()) of.template LoadColumnsOfRow<V>(row, column, columns);
+          if (layer.by_row()) layer.template LoadColumnsOfRow<V>(row, column, columns);
           float zhat[V];
           float g[V];
-          layer.template Compute<V>(read.layer, columns, zhat, g);
+          gradients.template Compute<V>(read.gradients, columns, zhat, g);
           for (int i = 0; i < V; ++i) {
-            gradients[i] += g[i];
-            products[i] += g[i] * zhat[i];
+            gradient_sums[i] += g[i];
+            product_sums[i] += g[i] * zhat[i];
           }
           if (z_gradient == nullptr) return;
           pass::WidenAll(read.z_gradient, g);
-          for (int i = 0; i < V; ++i) inputs[i] += g[i];
+          for (int i = 0; i < V; ++i) input_sums[i] += g[i];
         });
   }
 };

@@ -48,7 +48,7 @@ namespace pass {
 // V neighbouring numbers, which are read and written at once.
 template <class T, int V>
 struct alignas(V * sizeof(T)) Pack {
-  T of[V];
+  T values[V];
 };
 
 #ifdef __CUDA_ARCH__
@@ -108,10 +108,10 @@ TANDEM_PASS_INLINE Pack<T, V> LoadPack(const T* from) {
 template <class T, int V>
 TANDEM_PASS_INLINE void WidenAll(const Pack<T, V>& pack, float (&to)[V]) {
 #ifdef __CUDA_ARCH__
-  for (int i = 0; i + 1 < V; i += 2) WidenTwo(pack.of + i, to[i], to[i + 1]);
-  if (V % 2 != 0) to[V - 1] = Widen(pack.of[V - 1]);
+  for (int i = 0; i + 1 < V; i += 2) WidenTwo(pack.values + i, to[i], to[i + 1]);
+  if (V % 2 != 0) to[V - 1] = Widen(pack.values[V - 1]);
 #else
-  for (int i = 0; i < V; ++i) to[i] = Widen(pack.of[i]);
+  for (int i = 0; i < V; ++i) to[i] = Widen(pack.values[i]);
 #endif
 }
 
@@ -124,10 +124,10 @@ template <class T, int V>
 TANDEM_PASS_INLINE void Store(const float (&from)[V], T* to) {
   Pack<T, V> pack;
 #ifdef __CUDA_ARCH__
-  for (int i = 0; i + 1 < V; i += 2) NarrowTwo(from[i], from[i + 1], pack.of + i);
-  if (V % 2 != 0) Narrow(from[V - 1], pack.of[V - 1]);
+  for (int i = 0; i + 1 < V; i += 2) NarrowTwo(from[i], from[i + 1], pack.values + i);
+  if (V % 2 != 0) Narrow(from[V - 1], pack.values[V - 1]);
 #else
-  for (int i = 0; i < V; ++i) Narrow(from[i], pack.of[i]);
+  for (int i = 0; i < V; ++i) Narrow(from[i], pack.values[i]);
 #endif
   StoreWord(pack, to);
 }

@@ -16,22 +16,24 @@ template <class T>
 struct ForwardPass {
   static constexpr int kStages = 3;
 
-  LayerRows<T> of;
-  float *row_mean, *row_inverse;  ///< where statistics of rows go: of.mean and of.inverse
-  T* y;                           ///< may be of.z; null for none
+  LayerRows<T> layer;
+  float *row_mean, *row_inverse;  ///< where statistics of rows go: layer.mean and layer.inverse
+  T* y;                           ///< may be layer.z; null for none
   E4m3* quantised;                ///< null for none
   const float* quantised_scale;   ///< one number, which the numbers of `quantised` are divided by
 
-  TANDEM_PASS_INLINE LayerRows<T>& rows_of_layer() { return of; }
+  TANDEM_PASS_INLINE LayerRows<T>& rows_of_layer() { return layer; }
   PassGrid grid() const {
-    if (of.by_row()) return {pass::Ceil(of.rows, kThreadRows), 1};
-    return ColumnGrid(of.rows, of.width, aligned());
+    if (layer.by_row()) return {pass::Ceil(layer.rows, kThreadRows), 1};
+    return ColumnGrid(layer.rows, layer.width, aligned());
   }
-  bool aligned() const { return of.aligned() && pass::IsAligned(y) && pass::IsAligned(quantised); }
+  bool aligned() const {
+    return layer.aligned() && pass::IsAligned(y) && pass::IsAligned(quantised);
+  }
 
   template <int V>
   TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
-    if (of.by_row()) {
+    if (layer.by_row()) {
       RunByRow<V>(stage, thread, shared);
     } else if (stage == 0) {
       RunByColumn<V>(thread);
@@ -46,18 +48,18 @@ struct ForwardPass {
 
   template <int V>
   TANDEM_PASS_INLINE Read<V> ReadAt(std::int64_t at) const {
-    return {of.template Read<V>(of.z, at), of.template Read<V>(of.skip, at)};
+    return {layer.template Read<V>(layer.z, at), layer.template Read<V>(layer.skip, at)};
   }
 
   template <int V>
   TANDEM_PASS_INLINE void RunByColumn(PassThread thread) const {
     const std::int64_t column = (thread.block_x * kThreadLanes + thread.lane) * V;
-    if (column >= of.width) return;
+    if (column >= layer.width) return;
     LayerColumns<V> columns;
-    of.template LoadColumns<V>(column, columns);
+    layer.template LoadColumns<V>(column, columns);
     const float factor = Factor();
     ForRowsOfBlock(
-        thread, of.rows, of.width, column,
+        thread, layer.rows, layer.width, column,
         [&](std::int64_t /*row*/, std::int64_t at) { return ReadAt<V>(at); },
         [&](std::int64_t /*row*/, std::int64_t at, const Read<V>& read) {
           Write<V>(at, read, columns, factor);
@@ -68,28 +70,30 @@ struct ForwardPass {
   template <int V>
   TANDEM_PASS_INLINE void RunByRow(int stage, PassThread thread, float* shared) const {
     const std::int64_t row = thread.block_x * kThreadRows + thread.row;
-    if (row >= of.rows) return;
+    if (row >= layer.rows) return;
     float* sums = shared + thread.row * kThreadLanes;
     float* squares = sums + kThreadRows * kThreadLanes;
     if (stage == 0) {
-      if (of.norm == Norm::kLayer) sums[thread.lane] = Sum<V>(row, thread.lane);
+      if (layer.norm == Norm::kLayer) sums[thread.lane] = Sum<V>(row, thread.lane);
       return;
     }
-    const float mean = of.norm == Norm::kLayer ? Total(sums) / static_cast<float>(of.width) : 0;
+    const float mean =
+        layer.norm == Norm::kLayer ? Total(sums) / static_cast<float>(layer.width) : 0;
     if (stage == 1) {
       squares[thread.lane] = Squares<V>(row, thread.lane, mean);
       return;
     }
-    const float inverse = 1 / sqrtf(Total(squares) / static_cast<float>(of.width) + of.epsilon);
+    const float inverse =
+        1 / sqrtf(Total(squares) / static_cast<float>(layer.width) + layer.epsilon);
     if (thread.lane == 0) {
-      if (of.norm == Norm::kLayer) row_mean[row] = mean;
+      if (layer.norm == Norm::kLayer) row_mean[row] = mean;
       row_inverse[row] = inverse;
     }
     const float factor = Factor();
-    for (std::int64_t c = thread.lane * V; c < of.width; c += kThreadLanes * V) {
+    for (std::int64_t c = thread.lane * V; c < layer.width; c += kThreadLanes * V) {
       LayerColumns<V> columns;
-      of.template LoadColumns<V>(c, mean, inverse, columns);
-      const std::int64_t at = row * of.width + c;
+      layer.template LoadColumns<V>(c, mean, inverse, columns);
+      const std::int64_t at = row * layer.width + c;
       Write<V>(at, ReadAt<V>(at), columns, factor);
     }
   }
@@ -107,9 +111,9 @@ struct ForwardPass {
   template <int V>
   TANDEM_PASS_INLINE float Sum(std::int64_t row, int lane) const {
     float sum = 0;
-    for (std::int64_t c = lane * V; c < of.width; c += kThreadLanes * V) {
+    for (std::int64_t c = lane * V; c < layer.width; c += kThreadLanes * V) {
       float z[V];
-      pass::Load<T, V>(of.z + row * of.width + c, z);
+      pass::Load<T, V>(layer.z + row * layer.width + c, z);
       for (int i = 0; i < V; ++i) sum += z[i];
     }
     return sum;
@@ -118,9 +122,9 @@ struct ForwardPass {
   template <int V>
   TANDEM_PASS_INLINE float Squares(std::int64_t row, int lane, float mean) const {
     float sum = 0;
-    for (std::int64_t c = lane * V; c < of.width; c += kThreadLanes * V) {
+    for (std::int64_t c = lane * V; c < layer.width; c += kThreadLanes * V) {
       float z[V];
-      pass::Load<T, V>(of.z + row * of.width + c, z);
+      pass::Load<T, V>(layer.z + row * layer.width + c, z);
       for (int i = 0; i < V; ++i) sum += (z[i] - mean) * (z[i] - mean);
     }
     return sum;
@@ -132,9 +136,9 @@ struct ForwardPass {
                                 const LayerColumns<V>& columns, float factor) const {
     float zhat[V];
     float u[V];
-    of.template Normalise<V>(read.z, columns, zhat);
-    of.template Finish<V>(zhat, read.skip, columns, u);
-    if (!of.linear) pass::Activate<V>(of.activation, u);
+    layer.template Normalise<V>(read.z, columns, zhat);
+    layer.template Finish<V>(zhat, read.skip, columns, u);
+    if (!layer.linear) pass::Activate<V>(layer.activation, u);
     if (y != nullptr) pass::Store<T, V>(u, y + at);
     if (quantised == nullptr) return;
     for (int i = 0; i < V; ++i) u[i] *= factor;

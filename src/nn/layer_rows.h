@@ -151,18 +151,18 @@ struct LayerRows {
   }
 
   template <int V>
-  TANDEM_PASS_INLINE static void Normalise(const pass::Pack<T, V>& z, const LayerColumns<V>& of,
-                                           float (&zhat)[V]) {
+  TANDEM_PASS_INLINE static void Normalise(const pass::Pack<T, V>& z,
+                                           const LayerColumns<V>& columns, float (&zhat)[V]) {
     pass::WidenAll(z, zhat);
-    for (int i = 0; i < V; ++i) zhat[i] = zhat[i] * of.inverse[i] + of.offset[i];
+    for (int i = 0; i < V; ++i) zhat[i] = zhat[i] * columns.inverse[i] + columns.offset[i];
   }
 
   // The input of the activation.
   template <int V>
   TANDEM_PASS_INLINE static void Finish(const float (&zhat)[V], const pass::Pack<T, V>& skip,
-                                        const LayerColumns<V>& of, float (&u)[V]) {
+                                        const LayerColumns<V>& columns, float (&u)[V]) {
     pass::WidenAll(skip, u);
-    for (int i = 0; i < V; ++i) u[i] += zhat[i] * of.scale[i] + of.shift[i];
+    for (int i = 0; i < V; ++i) u[i] += zhat[i] * columns.scale[i] + columns.shift[i];
   }
 };
 

@@ -37,12 +37,12 @@ struct OneHotPass {
         thread, rows, width(), column,
         [&](std::int64_t row, std::int64_t /*at*/) {
           pass::Pack<std::uint8_t, V> read;
-          for (int i = 0; i < V; ++i) read.of[i] = values[row * positions + position[i]];
+          for (int i = 0; i < V; ++i) read.values[i] = values[row * positions + position[i]];
           return read;
         },
         [&](std::int64_t /*row*/, std::int64_t at, const pass::Pack<std::uint8_t, V>& read) {
           float x[V];
-          for (int i = 0; i < V; ++i) x[i] = read.of[i] == value[i] ? 1 : 0;
+          for (int i = 0; i < V; ++i) x[i] = read.values[i] == value[i] ? 1 : 0;
           pass::Store<T, V>(x, features + at);
         });
   }

@@ -263,14 +263,14 @@ void ResNetTensorStep<T>::ForwardLayer(std::size_t i) {
     at::addmm_out(z, l.bias, x, weight);
   }
   if (IsProduct(l.shape)) return;
-  ForwardPass<T> pass{.of = rows,
+  ForwardPass<T> pass{.layer = rows,
                       .row_mean = nullptr,
                       .row_inverse = nullptr,
                       .y = DataOrNull<T>(y),
                       .quantised = nullptr,
                       .quantised_scale = nullptr};
-  pass.of.z = DataOrNull<T>(z);
-  if (pass.of.by_row()) {
+  pass.layer.z = DataOrNull<T>(z);
+  if (pass.layer.by_row()) {
     pass.row_mean = DataOrNull<float>(l.mean);
     pass.row_inverse = DataOrNull<float>(l.inverse);
   }
@@ -367,16 +367,17 @@ at::Tensor ResNetTensorStep<T>::GradientOfProduct(std::size_t i, bool add) {
   const bool by_column = l.shape.norm == Norm::kBatch;
   const at::Tensor of_output = RowsIn(*gradient_, width);
   at::Tensor of_product = is_product ? of_output : RowsIn(memory_[2], width);
-  const LayerGradients<T> layer{
-      .of = layers_.RowsOf<T>(i), .y = DataOrNull<T>(l.y), .y_gradient = DataOrNull<T>(of_output)};
+  const LayerGradients<T> gradients{.layer = layers_.RowsOf<T>(i),
+                                    .y = DataOrNull<T>(l.y),
+                                    .y_gradient = DataOrNull<T>(of_output)};
   const BackwardPass<T> pass{
-      .layer = layer,
+      .gradients = gradients,
       .mean_gradient = DataOrNull<float>(mean_gradient_),
       .mean_product = DataOrNull<float>(mean_product_),
       .z_gradient = DataOrNull<T>(of_product),
       .skip_gradient = l.shape.adds_skip ? DataOrNull<T>(*skip_gradient_) : nullptr};
   if (!by_column && !is_product) passes_.Run(pass);
-  passes_.Run(ColumnSums<T>{.layer = layer,
+  passes_.Run(ColumnSums<T>{.gradients = gradients,
                             .z_gradient = by_column ? nullptr : pass.z_gradient,
                             .partial = DataOrNull<float>(partial_)});
   passes_.Run(FinishSums{.rows = rows_,

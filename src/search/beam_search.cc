@@ -25,10 +25,10 @@ std::int64_t MostStates(const DomainSpec& spec) {
 }
 
 // The bytes that a hash takes in a table. Up to half of a table's places are empty.
-constexpr std::size_t kOfEntry = 2 * (sizeof(std::uint64_t) + 1);
+constexpr std::size_t kBytesPerEntry = 2 * (sizeof(std::uint64_t) + 1);
 
 // Distinguishes the states of the inverse position's beam among the kept ones.
-constexpr std::uint64_t kOfInverse = 0x9E3779B97F4A7C15U;
+constexpr std::uint64_t kInverseSalt = 0x9E3779B97F4A7C15U;
 
 // Whether a policy is evaluated before children are chosen: to leave some out, or as a part of
 // their rank beside their estimates (head vp).
@@ -128,7 +128,7 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   kept_.Insert(HashState(start));
   if (!inverse_) return;
   const std::optional<std::vector<std::uint8_t>> inverse = inverse_->Invert(start);
-  if (!inverse || !kept_.Insert(HashState(*inverse) ^ (meeting_ ? kOfInverse : 0))) return;
+  if (!inverse || !kept_.Insert(HashState(*inverse) ^ (meeting_ ? kInverseSalt : 0))) return;
   frontier_.insert(frontier_.end(), inverse->begin(), inverse->end());
   costs_.push_back(0);
   surprisals_.push_back(0);
@@ -168,10 +168,10 @@ std::int64_t BeamSearch::BytesOfChildren(const DomainSpec& spec, std::int64_t pa
   const std::int64_t children = parents * spec.num_actions();
   // For each child: its estimate, its surprisal, its rank, its place in the order and among the new
   // ones, and its hash in seen_.
-  constexpr std::int64_t kOfChild =
-      2 * sizeof(float) + sizeof(Ranked) + 2 * sizeof(std::uint32_t) + kOfEntry;
+  constexpr std::int64_t kBytesPerChild =
+      2 * sizeof(float) + sizeof(Ranked) + 2 * sizeof(std::uint32_t) + kBytesPerEntry;
   return Expander::BytesFor(spec, parents) +
-         children * (kOfChild + (copies ? spec.state_size : 0)) + kept * spec.state_size;
+         children * (kBytesPerChild + (copies ? spec.state_size : 0)) + kept * spec.state_size;
 }
 
 // About the greatest memory while the children of the frontier are made and chosen from.
@@ -184,7 +184,7 @@ std::int64_t BeamSearch::BytesOfNextDepth() const {
 }
 
 std::int64_t BeamSearch::BytesFor(const DomainSpec& spec, std::int64_t width, std::int64_t depths) {
-  return (depths + 1) * width * std::int64_t{sizeof(Step) + kOfEntry} +
+  return (depths + 1) * width * std::int64_t{sizeof(Step) + kBytesPerEntry} +
          BytesOfChildren(spec, width, width, /*copies=*/true);
 }
 
@@ -395,7 +395,7 @@ void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
 // The key of a child in kept_. Beams that meet must not drop each other's states.
 std::uint64_t BeamSearch::KeyOf(std::size_t child) const {
   const std::uint64_t hash = expander_.hashes()[child];
-  return meeting_ && OfInverse(StepTo(child).parent) ? hash ^ kOfInverse : hash;
+  return meeting_ && OfInverse(StepTo(child).parent) ? hash ^ kInverseSalt : hash;
 }
 
 // Divides 32-bit numbers, which takes half the time of dividing 64-bit ones.

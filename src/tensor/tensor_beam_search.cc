@@ -172,21 +172,23 @@ std::optional<Ended> TensorBeamSearch::LimitReached(std::int64_t nodes) const {
 // The memory of the states kept so far: their hashes, their places in the history, and the
 // frontier.
 std::int64_t TensorBeamSearch::BytesStored() const {
-  constexpr std::int64_t kOfKept = 2 * sizeof(std::int64_t);
-  constexpr std::int64_t kOfFrontier = 2 * sizeof(std::int64_t) + sizeof(float);
+  constexpr std::int64_t kBytesPerKept = 2 * sizeof(std::int64_t);
+  constexpr std::int64_t kBytesPerFrontierState = 2 * sizeof(std::int64_t) + sizeof(float);
   const std::int64_t frontier = frontier_.hashes.defined() ? frontier_.hashes.size(0) : 0;
-  return kept_.size(0) * kOfKept + frontier * (kOfFrontier + domain_.spec().state_size);
+  return kept_.size(0) * kBytesPerKept +
+         frontier * (kBytesPerFrontierState + domain_.spec().state_size);
 }
 
 // About the greatest memory while the children of the frontier are made and chosen from.
 std::int64_t TensorBeamSearch::BytesOfNextDepth() const {
   // For each child: its hash, two costs, its place in a table, its rank, and copies of its hash,
   // its rank and its index while they are sorted.
-  constexpr std::int64_t kOfChild = 64;
-  constexpr std::int64_t kOfSorting = 3 * sizeof(std::int64_t);  // of the hashes of kept states
+  constexpr std::int64_t kBytesPerChild = 64;
+  constexpr std::int64_t kBytesPerSortedHash =
+      3 * sizeof(std::int64_t);  // of the hashes of kept states
   const std::int64_t children = frontier_.hashes.size(0) * puzzle_.num_actions();
   const std::int64_t next = std::min(children, config_.beam_width);
-  return BytesStored() + children * kOfChild + (kept_.size(0) + next) * kOfSorting +
+  return BytesStored() + children * kBytesPerChild + (kept_.size(0) + next) * kBytesPerSortedHash +
          next * domain_.spec().state_size;
 }
 

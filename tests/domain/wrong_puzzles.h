@@ -143,8 +143,8 @@ struct LampsThatThrow : Lamps {
 struct LampsThatThrowInWalks : Lamps {
   static void Apply(State& state, int action) {
     static std::atomic<int> calls = 0;
-    constexpr int kOfConstructor = 50'000;
-    if (calls++ > kOfConstructor) throw 42;
+    constexpr int kCallsOfConstructor = 50'000;
+    if (calls++ > kCallsOfConstructor) throw 42;
     Lamps::Apply(state, action);
   }
 };

@@ -42,7 +42,7 @@ class FusedGradients : public TrainingStepTest {
       const Gradients whole = ByStep(precision);
       const Gradients parts = ByStep(precision, /*parts=*/3);
       EXPECT_NEAR(parts.loss, whole.loss, 1e-5 * whole.loss);
-      EXPECT_LT(Distance(parts.of, whole.of), 1e-5);
+      EXPECT_LT(Distance(parts.tensors, whole.tensors), 1e-5);
     }
   }
 
@@ -55,7 +55,7 @@ class FusedGradients : public TrainingStepTest {
     for (const int threads : {2, 3, 8}) {
       const Gradients on_several = on(threads);
       EXPECT_EQ(on_several.loss, on_one.loss);
-      EXPECT_EQ(Distance(on_several.of, on_one.of), 0) << threads;
+      EXPECT_EQ(Distance(on_several.tensors, on_one.tensors), 0) << threads;
     }
   }
 };
@@ -156,13 +156,13 @@ TEST_P(FusedFirstLayer, GradientsOfPartsOfABatchAreThoseOfTheWholeBatch) {
   const Gradients whole = ByStep(Precision::kBf16);
   const Gradients parts = ByStep(Precision::kBf16, /*parts=*/3);
   EXPECT_NEAR(parts.loss, whole.loss, 1e-5 * whole.loss);
-  EXPECT_LT(Distance(parts.of, whole.of), 1e-5);
+  EXPECT_LT(Distance(parts.tensors, whole.tensors), 1e-5);
 }
 
 TEST_P(FusedFirstLayer, GradientsAreTheSameOnAnyNumberOfThreads) {
   const auto on = [&](int threads) {
     const ScopedThreads scoped(threads);
-    return ByStep(Precision::kBf16).of;
+    return ByStep(Precision::kBf16).tensors;
   };
   const StateDict on_one = on(1);
   for (const int threads : {2, 3}) EXPECT_EQ(Distance(on(threads), on_one), 0) << threads;

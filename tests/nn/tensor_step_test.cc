@@ -116,7 +116,7 @@ TEST_F(TensorGradients, OfPartsOfABatchAreThoseOfTheWholeBatch) {
     const Gradients parts = ByStep(precision, /*parts=*/3);
     EXPECT_NEAR(parts.loss, whole.loss, 1e-5 * whole.loss);
     // On a CPU, the gradients of weights of each part are rounded to bf16.
-    EXPECT_LT(Distance(parts.of, whole.of), precision == Precision::kFp32 ? 1e-5 : 5e-3);
+    EXPECT_LT(Distance(parts.tensors, whole.tensors), precision == Precision::kFp32 ? 1e-5 : 5e-3);
   }
 }
 

@@ -103,16 +103,16 @@ TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const TestLaye
                                      .running_var = DataOf<float>(layer.running_var)});
   }
   const at::Tensor scale = at::empty({}, floats).fill_(TestLayer::kQuantisedScale);
-  runner.Run(ForwardPass<T>{.of = rows,
+  runner.Run(ForwardPass<T>{.layer = rows,
                             .row_mean = mean,
                             .row_inverse = inverse,
                             .y = DataOf<T>(r.y),
                             .quantised = DataOf<E4m3>(r.quantised),
                             .quantised_scale = DataOf<float>(scale)});
   const LayerGradients<T> gradients{
-      .of = rows, .y = DataOf<T>(r.y), .y_gradient = DataOf<T>(layer.y_gradient)};
-  runner.Run(
-      ColumnSums<T>{.layer = gradients, .z_gradient = nullptr, .partial = DataOf<float>(partial)});
+      .layer = rows, .y = DataOf<T>(r.y), .y_gradient = DataOf<T>(layer.y_gradient)};
+  runner.Run(ColumnSums<T>{
+      .gradients = gradients, .z_gradient = nullptr, .partial = DataOf<float>(partial)});
   runner.Run(FinishSums{.rows = kRows,
                         .width = width,
                         .partial = DataOf<float>(partial),
@@ -122,7 +122,7 @@ TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const TestLaye
                         .bias = nullptr,
                         .mean_gradient = DataOf<float>(means),
                         .mean_product = DataOf<float>(means) + width});
-  runner.Run(BackwardPass<T>{.layer = gradients,
+  runner.Run(BackwardPass<T>{.gradients = gradients,
                              .mean_gradient = DataOf<float>(means),
                              .mean_product = DataOf<float>(means) + width,
                              .z_gradient = DataOf<T>(r.z_gradient),

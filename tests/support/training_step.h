@@ -20,7 +20,7 @@ namespace tandem {
 
 struct Gradients {
   double loss;
-  StateDict of;
+  StateDict tensors;
 };
 
 /// The distance of tensors from others, relative to the norm of the others.
@@ -105,7 +105,7 @@ class TrainingStepTest : public testing::Test {
     const Gradients expected = ByAutograd(Precision::kFp32);
     const Gradients actual = ByStep(Precision::kFp32);
     EXPECT_NEAR(actual.loss, expected.loss, 1e-5 * expected.loss);
-    EXPECT_LT(Distance(actual.of, expected.of), 1e-5);
+    EXPECT_LT(Distance(actual.tensors, expected.tensors), 1e-5);
   }
 
   /// Autograd in bf16 rounds too, so its error, times `most`, is the measure.
@@ -113,8 +113,8 @@ class TrainingStepTest : public testing::Test {
     const Gradients exact = ByAutograd(Precision::kFp32);
     const Gradients actual = ByStep(Precision::kBf16);
     EXPECT_NEAR(actual.loss, exact.loss, 0.01 * exact.loss);
-    EXPECT_LT(Distance(actual.of, exact.of),
-              most * Distance(ByAutograd(Precision::kBf16).of, exact.of));
+    EXPECT_LT(Distance(actual.tensors, exact.tensors),
+              most * Distance(ByAutograd(Precision::kBf16).tensors, exact.tensors));
   }
 
   /// For a network of two blocks with batch normalisation.
