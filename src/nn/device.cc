@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <utility>
 
 #include "base/log.h"
@@ -133,6 +134,11 @@ std::string Available(const Gpus& gpus) {
 }
 
 }  // namespace
+
+c10::intrusive_ptr<c10d::Backend> Device::MakeBackend(
+    const c10::intrusive_ptr<c10d::Store>& /*store*/, int /*rank*/, int /*size*/) {
+  return {};
+}
 
 std::unique_ptr<ResultSlot> Device::MakeResultSlot(std::size_t /*bytes*/) {
   return std::make_unique<HostResultSlot>();

@@ -170,12 +170,10 @@ class Device {
   }
 
   /// Makes the group in which `size` processes exchange tensors in the memory of their devices.
-  /// They meet at `store`. The caller owns a reference to the result, which is null if the device
-  /// has no means of its own.
-  virtual c10d::Backend* MakeBackend(const c10::intrusive_ptr<c10d::Store>& /*store*/, int /*rank*/,
-                                     int /*size*/) {
-    return nullptr;
-  }
+  /// They meet at `store`. Null if the device has no means of its own. A caller must include the
+  /// header of Backend, which is slow to compile.
+  virtual c10::intrusive_ptr<c10d::Backend> MakeBackend(
+      const c10::intrusive_ptr<c10d::Store>& store, int rank, int size);
 
   /// Makes a slot for results of at most `bytes` bytes.
   virtual std::unique_ptr<ResultSlot> MakeResultSlot(std::size_t bytes);

@@ -64,8 +64,8 @@ Ranks::~Ranks() {
 
 void Ranks::UseDevice(Device& device) {
   const auto store = c10::make_intrusive<c10d::PrefixStore>("device", membership_.store());
-  if (c10d::Backend* backend = device.MakeBackend(store, rank(), size()); backend != nullptr) {
-    device_ = c10::intrusive_ptr<c10d::Backend>::reclaim(backend);
+  if (auto backend = device.MakeBackend(store, rank(), size())) {
+    device_ = std::move(backend);
     device_->setTimeout(kExchangeTimeout);  // NCCL ignores that of a call
     // Otherwise the main thread would wait for the device for ever.
     membership_.OnLost([backend = device_] {

@@ -20,6 +20,7 @@
 #include "ranks/gradient_reducer.h"
 #include "ranks/ranks.h"
 #include "train/checkpoint.h"
+#include "train/online_evaluator.h"
 #include "train/stream_publisher.h"
 #include "train/trainer.h"
 #include "train/validation.h"

@@ -89,24 +89,4 @@ class TorchTrainer final : public Trainer {
   std::optional<double> copy_error_;
 };
 
-/// OnlineEvaluator evaluates the network that a trainer trains, through an inference copy that it
-/// refreshes if the trainer has done a step since. Only the thread that trains may use it, between
-/// iterations.
-class OnlineEvaluator final : public Evaluator {
- public:
-  /// `trainer` and `device` must outlive this object.
-  OnlineEvaluator(const TorchTrainer& trainer, const InferenceConfig& config, Device& device)
-      : trainer_(trainer), copy_(trainer.net().spec(), config, device) {}
-
-  void Evaluate(ConstRows inputs, std::span<float> values) override;
-
-  /// The number of rows evaluated so far.
-  std::int64_t num_rows() const { return copy_.num_rows(); }
-
- private:
-  const TorchTrainer& trainer_;
-  InferenceNet copy_;
-  std::int64_t steps_of_copy_ = -1;  // TorchTrainer::num_steps when the copy was made
-};
-
 }  // namespace tandem

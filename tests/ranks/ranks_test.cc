@@ -110,9 +110,9 @@ class AbortedGroup final : public c10d::Backend {
 
 class DeviceWithGroup final : public RecordingDevice {
  public:
-  c10d::Backend* MakeBackend(const c10::intrusive_ptr<c10d::Store>& /*store*/, int /*rank*/,
-                             int /*size*/) override {
-    return c10::make_intrusive<AbortedGroup>(aborted).release();
+  c10::intrusive_ptr<c10d::Backend> MakeBackend(const c10::intrusive_ptr<c10d::Store>& /*store*/,
+                                                int /*rank*/, int /*size*/) override {
+    return c10::make_intrusive<AbortedGroup>(aborted);
   }
 
   std::promise<std::chrono::milliseconds> aborted;  // with the timeout that the group had then
