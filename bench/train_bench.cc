@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/stopwatch.h"
-#include "nn/fused_support.h"
+#include "nn/fused/fused_support.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "nn/threads.h"

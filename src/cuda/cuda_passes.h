@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "nn/pass_runner.h"
+#include "nn/tensors/pass_runner.h"
 
 namespace tandem {
 

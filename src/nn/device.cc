@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "config/fields.h"
-#include "nn/pass_runner.h"
+#include "nn/tensors/pass_runner.h"
 #include "tandem/error.h"
 
 namespace tandem {

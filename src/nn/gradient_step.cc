@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "nn/autograd_step.h"
-#include "nn/fused_step.h"
-#include "nn/fused_support.h"
+#include "nn/fused/fused_step.h"
+#include "nn/fused/fused_support.h"
 #include "nn/optimizer.h"
 #include "nn/resnet_fc.h"
-#include "nn/tensor_step.h"
+#include "nn/tensors/tensor_step.h"
 #include "tandem/error.h"
 
 namespace tandem {

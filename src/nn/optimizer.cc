@@ -21,7 +21,7 @@
 
 #include "base/timeline.h"
 #include "nn/flat_parameters.h"
-#include "nn/pass_runner.h"
+#include "nn/tensors/pass_runner.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "nn/openmp_team.h"
+#include "nn/fused/openmp_team.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 

@@ -15,7 +15,7 @@
 
 #include <algorithm>
 
-#include "nn/fused_support.h"
+#include "nn/fused/fused_support.h"
 #include "nn/resnet_fc_copy.h"
 #include "nn/threads.h"
 

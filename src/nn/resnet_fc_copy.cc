@@ -8,11 +8,11 @@
 
 #include "nn/device.h"
 #include "nn/folded_layers.h"
-#include "nn/fused_copy.h"
-#include "nn/fused_support.h"
+#include "nn/fused/fused_copy.h"
+#include "nn/fused/fused_support.h"
 #include "nn/resnet_fc.h"
-#include "nn/tensor_copy.h"
-#include "nn/tensor_step.h"
+#include "nn/tensors/tensor_copy.h"
+#include "nn/tensors/tensor_step.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -11,8 +11,8 @@
 #include "config/fields.h"
 #include "config/training_phases.h"
 #include "nn/device.h"
-#include "nn/fused_support.h"
-#include "nn/tensor_step.h"
+#include "nn/fused/fused_support.h"
+#include "nn/tensors/tensor_step.h"
 #include "tandem/registry.h"
 
 namespace tandem {

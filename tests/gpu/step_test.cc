@@ -9,7 +9,7 @@
 
 #include "nn/inference_net.h"
 #include "nn/optimizer.h"
-#include "nn/tensor_step.h"
+#include "nn/tensors/tensor_step.h"
 #include "support/layer_passes.h"
 #include "tandem/error.h"
 

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "nn/fused_step.h"
-#include "nn/fused_support.h"
+#include "nn/fused/fused_step.h"
+#include "nn/fused/fused_support.h"
 #include "nn/threads.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // Compares the estimates of the fused inference copy with those of the network.
-#include "nn/fused_copy.h"
+#include "nn/fused/fused_copy.h"
 
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "nn/device.h"
-#include "nn/fused_support.h"
+#include "nn/fused/fused_support.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "nn/resnet_fc_copy.h"

@@ -1,12 +1,12 @@
 // Compares the gradients of the fused step with those of autograd.
-#include "nn/fused_step.h"
+#include "nn/fused/fused_step.h"
 
 #include <ATen/ops/mse_loss.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "nn/fused_support.h"
+#include "nn/fused/fused_support.h"
 #include "nn/optimizer.h"
 #include "nn/tensor_file.h"
 #include "support/temp_folder.h"

@@ -1,4 +1,4 @@
-#include "nn/int8_weights.h"
+#include "nn/fused/int8_weights.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "nn/block_products.h"
+#include "nn/fused/block_products.h"
 
 namespace tandem {
 namespace {

@@ -1,6 +1,6 @@
 // Compares passes that keep sums in registers with plain loops, for every instruction set that this
 // machine has.
-#include "nn/simd_pass.h"
+#include "nn/fused/simd_pass.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "nn/bf16.h"
-#include "nn/gather_passes.h"
-#include "nn/operand_passes.h"
+#include "nn/fused/gather_passes.h"
+#include "nn/fused/operand_passes.h"
 
 namespace tandem {
 namespace {

@@ -1,5 +1,5 @@
 // Compares TensorCopy with the inference copy by operators.
-#include "nn/tensor_copy.h"
+#include "nn/tensors/tensor_copy.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/rand.h>
@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "nn/inference_net.h"
-#include "nn/pass_runner.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
+#include "nn/tensors/pass_runner.h"
 #include "support/by_operators.h"
 #include "support/recording_device.h"
 #include "support/temp_folder.h"

@@ -1,5 +1,5 @@
 // Compares the tensor step with autograd, and its passes with LibTorch's operators.
-#include "nn/tensor_step.h"
+#include "nn/tensors/tensor_step.h"
 
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
@@ -19,7 +19,7 @@
 #include <filesystem>
 
 #include "nn/flat_parameters.h"
-#include "nn/fused_support.h"
+#include "nn/fused/fused_support.h"
 #include "nn/optimizer.h"
 #include "nn/tensor_file.h"
 #include "support/layer_passes.h"

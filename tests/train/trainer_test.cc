@@ -12,7 +12,7 @@
 
 #include "generate/generator.h"
 #include "loaders/loader.h"
-#include "nn/fused_support.h"
+#include "nn/fused/fused_support.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
