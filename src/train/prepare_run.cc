@@ -37,8 +37,8 @@ std::string WhyNoForwardOf(const Config& config, const Device& device) {
   return WhyNoForward(config.inference.forward, config.network, config.inference.precision, device);
 }
 
-// Returns the config with `auto` for each way of computing that the device does not have, or that a
-// run with `saved` chose for its GPU and that this CPU has for tests only.
+// A run may resume on another machine. Resets to `auto` each way of computing that this device does
+// not have, and those of a GPU on a CPU, which has them for tests only. `saved` says where it ran.
 Config WithWaysOf(const Device& device, const Config& saved, Config config,
                   const std::vector<Override>& overrides) {
   const bool left_gpu = saved.device != "cpu" && device.torch().is_cpu();
