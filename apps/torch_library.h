@@ -64,10 +64,10 @@ struct ImportArgs {
 
 /// `Labelling` says how the rows of `tandem generate` get their labels.
 struct Labelling {
-  Config config;                  ///< without `auto`
-  QEvaluator* network = nullptr;  ///< null if the target needs no network
-  std::string weights_sha256;     ///< of the network
-  std::string instruction_set;    ///< CPU instructions that evaluate the network: "AVX512"
+  Config config;                 ///< without `auto`
+  Evaluator* network = nullptr;  ///< null if the target needs no network
+  std::string weights_sha256;    ///< of the network
+  std::string instruction_set;   ///< CPU instructions that evaluate the network: "AVX512"
   /// Replaces the network's weights by those of a checkpoint of the same network, and returns their
   /// SHA-256. Throws InputError that names the file if that fails.
   std::function<std::string(const std::filesystem::path&)> load;

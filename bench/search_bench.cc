@@ -18,6 +18,7 @@
 #include "search/astar.h"
 #include "search/beam_search.h"
 #include "support/built_first_domain.h"
+#include "support/head_evaluator.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -33,10 +34,12 @@ float Misplaced(std::span<const std::uint8_t> state) {
   return static_cast<float>(misplaced) / 4;
 }
 
-// The heuristic, as a V net and as a Q net that is as cheap: the parent's estimate, and a constant
+// The heuristic, as a V net or as a Q net that is as cheap: the parent's estimate, and a constant
 // for each action.
-class CheapNet final : public QEvaluator {
+class CheapNet final : public HeadEvaluator {
  public:
+  explicit CheapNet(bool q_net = false) : HeadEvaluator(q_net ? Head::kQ : Head::kV) {}
+
   void Evaluate(ConstRows inputs, std::span<float> values) override {
     for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = Misplaced(inputs[i]);
   }
@@ -158,17 +161,16 @@ BENCHMARK(AStarNodes)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-Config BeamConfig(std::int64_t width, bool q_net) {
-  return {.network = {.head = q_net ? Head::kQ : Head::kV},
-          .search = {.beam_width = width, .max_length = 1'000'000 / 12 / 1024}};
+Config BeamConfig(std::int64_t width) {
+  return {.search = {.beam_width = width, .max_length = 1'000'000 / 12 / 1024}};
 }
 
 // Arguments: width, threads, whether the network is a Q net, whether the search starts from the
 // inverse position too.
 void BeamNodes(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
-  CheapNet network;
-  Config config = BeamConfig(state.range(0), state.range(2) != 0);
+  CheapNet network(state.range(2) != 0);
+  Config config = BeamConfig(state.range(0));
   config.search.inverse = state.range(3) != 0 ? UseInverse::kYes : UseInverse::kNo;
   BeamSearch search(*cube, network, config);
   SolveIn(state, search, *cube, static_cast<int>(state.range(1)), 1);
@@ -211,8 +213,8 @@ void CompareNodeRates(benchmark::State& state, Search& plain, Search& changed, c
 void HashesFirst(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
   const BuiltFirstDomain built_first(*cube);
-  CheapNet network;
-  const Config config = BeamConfig(state.range(0), state.range(1) != 0);
+  CheapNet network(state.range(1) != 0);
+  const Config config = BeamConfig(state.range(0));
   BeamSearch plain(built_first, network, config);
   BeamSearch changed(*cube, network, config);
   CompareNodeRates(state, plain, changed, *cube);
@@ -227,8 +229,8 @@ BENCHMARK(HashesFirst)
 // of the bookkeeping. Arguments: width, whether the network is a Q net.
 void FromTheInverseToo(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
-  CheapNet network;
-  Config config = BeamConfig(state.range(0), state.range(1) != 0);
+  CheapNet network(state.range(1) != 0);
+  Config config = BeamConfig(state.range(0));
   BeamSearch plain(*cube, network, config);
   config.search.inverse = UseInverse::kYes;
   BeamSearch changed(*cube, network, config);

@@ -26,9 +26,9 @@
 #include "compare/run_record.h"
 #include "config/fields.h"
 #include "nn/torch_message.h"
+#include "search/batch_evaluator.h"
 #include "search/costs.h"
 #include "search/solve_problems.h"
-#include "search/state_evaluator.h"
 #include "tandem/error.h"
 #include "train/checkpoint.h"
 #include "train/loaded_model.h"
@@ -184,15 +184,15 @@ class Evaluation {
                   });
   }
 
-  // Returns the network's estimate for each problem, or nothing if the network is a policy.
+  // Returns the network's estimate for each problem, or nothing if the network has none.
   std::vector<float> Estimates(const StopSignal& stop) {
-    if (!EstimatesCosts(model_.config().network.head)) return {};
+    if (!model_.net().estimates_states()) return {};
     std::vector<std::uint8_t> states;
     for (const Problem& problem : problems_) {
       states.insert(states.end(), problem.state.begin(), problem.state.end());
     }
     const ConstRows rows(states.data(), problems_.size(), model_.domain().spec().state_size);
-    StateEvaluator evaluator(model_.domain(), model_.net(),
+    BatchEvaluator evaluator(model_.domain(), model_.net(),
                              static_cast<std::size_t>(model_.config().inference.rows_at_once()));
     const std::span<const float> estimates = evaluator.Estimate(rows, stop);
     return {estimates.begin(), estimates.end()};

@@ -22,8 +22,8 @@ class NetworkHints final : public HintProvider {
 
   Hint Ask(std::span<const std::uint8_t> state) override {
     return WithPlainErrors([&] {
-      QEvaluator& network = model_.net();
-      switch (RankingOf(model_.config().network.head)) {
+      Evaluator& network = model_.net();
+      switch (RankingOf(network)) {
         case Ranking::kByStates:
           return HintByStates(domain(), network, state);
         case Ranking::kByActions:

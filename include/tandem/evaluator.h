@@ -3,39 +3,52 @@
 
 #include <span>
 
+#include "tandem/error.h"
 #include "tandem/rows.h"
 
 namespace tandem {
 
-/// Evaluator estimates the cost-to-go of states that Domain::Encode has encoded.
+/// What Evaluator::EvaluateActions gives for an action.
+enum class ActionValues {
+  kNone,        ///< nothing: it must not be called
+  kQValues,     ///< the action's cost plus the estimated cost-to-go of its child, as a Q net
+  kSurprisals,  ///< minus the logarithm of the action's probability, as a policy
+};
+
+/// Evaluator estimates states that Domain::Encode has encoded, gives values of their actions, or
+/// both. estimates_states() and action_values() say which, and must not change. A heuristic that
+/// estimates the cost-to-go of states overrides Evaluate alone.
 ///
-/// Evaluate may block (on a GPU or a thread pool) and may start threads of its own, so never call
-/// it inside a TBB task. Only one call at a time; successive calls may come from different threads.
+/// Evaluations may block (on a GPU or a thread pool) and may start threads of their own, so never
+/// call them inside a TBB task. Only one call at a time; successive calls may come from different
+/// threads.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
 
-  /// Sets values[i] to the estimated cost-to-go of row i of `inputs`. Estimates may be negative or
-  /// infinite. A NaN makes the caller throw Error that names the state. Requires values.size() ==
-  /// inputs.size(). Throws Error if the evaluation fails.
+  /// Whether Evaluate may be called. False for a policy, which estimates no costs.
+  virtual bool estimates_states() const { return true; }
+
+  /// What EvaluateActions gives.
+  virtual ActionValues action_values() const { return ActionValues::kNone; }
+
+  /// Sets values[i] to the estimated cost-to-go of row i of `inputs`; a Q net takes the least of
+  /// its Q values. Estimates may be negative or infinite. A NaN makes the caller throw Error that
+  /// names the state. Requires estimates_states() and values.size() == inputs.size(). Throws Error
+  /// if the evaluation fails.
   virtual void Evaluate(ConstRows inputs, std::span<float> values) = 0;
+
+  /// Sets values[i * num_actions + a] to the value of action a in row i. One evaluation of a state
+  /// gives the values of all its actions. Requires that action_values() is not kNone, and that
+  /// values.size() == inputs.size() * num_actions. Otherwise like Evaluate.
+  virtual void EvaluateActions(ConstRows /*inputs*/, std::span<float> /*values*/) {
+    throw Error("this evaluator has no values of actions");
+  }
 
   /// Whether the estimate of a row has the same bits whatever other rows are evaluated with it.
   /// Generators then leave out rows whose estimates they know or do not need, which does not change
   /// the labels of the other rows.
   virtual bool rows_are_independent() const { return false; }
-};
-
-/// QEvaluator is an Evaluator with one value per action: a Q net or a policy. One evaluation of a
-/// state gives the values of all its actions. Evaluate of a Q net estimates a state by the least of
-/// them. A policy has no estimates, so its Evaluate throws Error.
-class QEvaluator : public Evaluator {
- public:
-  /// Sets values[i * num_actions + a] to the Q value of action a in row i: the action's cost plus
-  /// the estimated cost-to-go of its child. For a policy, the value is minus the logarithm of the
-  /// action's probability. Requires values.size() == inputs.size() * num_actions.
-  /// Otherwise like Evaluate.
-  virtual void EvaluateActions(ConstRows inputs, std::span<float> values) = 0;
 };
 
 }  // namespace tandem

@@ -4,12 +4,14 @@
 #include <bit>
 
 #include "base/timeline.h"
-#include "search/state_evaluator.h"
+#include "search/batch_evaluator.h"
 
 namespace tandem {
 
 ChildEstimates::ChildEstimates(const Domain& domain, Evaluator& network)
-    : domain_(domain), network_(network), skips_known_(network.rows_are_independent()) {}
+    : domain_(domain), network_(network), skips_known_(network.rows_are_independent()) {
+  CheckEstimatesStates("a target that backs up estimates", network);
+}
 
 std::int64_t ChildEstimates::BytesFor(const DomainSpec& spec, std::int64_t children) {
   constexpr std::int64_t kValue = sizeof(float);

@@ -22,7 +22,8 @@ namespace tandem {
 /// the other children keep their bits. The estimate of a goal is then 0.
 class ChildEstimates {
  public:
-  /// `domain` and `network` must outlive this.
+  /// `domain` and `network` must outlive this. Throws Error if the network does not estimate
+  /// states.
   ChildEstimates(const Domain& domain, Evaluator& network);
 
   /// The most memory, in bytes, for `children` children.

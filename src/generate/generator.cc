@@ -35,8 +35,7 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
     case Target::kSupervised:
       return std::make_unique<SupervisedGenerator>(domain, config);
     case Target::kOwnSolutions:
-      return std::make_unique<OwnSolutionsGenerator>(domain, dynamic_cast<QEvaluator&>(*network),
-                                                     config);
+      return std::make_unique<OwnSolutionsGenerator>(domain, *network, config);
     case Target::kExactDistance:
       return std::make_unique<ExactDistanceGenerator>(domain, config, std::move(exact));
     case Target::kRetrograde:

@@ -60,10 +60,10 @@ class Generator {
 };
 
 /// Creates the generator that generate.target selects. `generate.workers` must be a number, not
-/// auto. `network` may be null only if the target needs no network (NeedsNetwork). For the target
-/// own_solutions, it must be a QEvaluator. `domain` and `network` must outlive the result. `exact`
-/// shares a ball that exists already; if it is null, the generator builds the ball of
-/// generate.ball_radius itself.
+/// auto. `network` may be null only if the target needs no network (NeedsNetwork). Throws Error if
+/// the target backs up estimates of states and the network gives none; own_solutions works with any
+/// network. `domain` and `network` must outlive the result. `exact` shares a ball that exists
+/// already; if it is null, the generator builds the ball of generate.ball_radius itself.
 ///
 /// The rows are labelled unless pipeline.mode is sync_main: there the generator queries the network
 /// being trained, so its rows stay unlabelled until StoredStateLabeller labels them.

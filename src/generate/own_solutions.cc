@@ -45,7 +45,7 @@ Config ConfigOfSearch(const Config& config) {
 
 }  // namespace
 
-OwnSolutionsGenerator::OwnSolutionsGenerator(const Domain& domain, QEvaluator& network,
+OwnSolutionsGenerator::OwnSolutionsGenerator(const Domain& domain, Evaluator& network,
                                              const Config& config)
     : domain_(domain),
       labels_(domain, config.network.head),

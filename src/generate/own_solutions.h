@@ -43,7 +43,7 @@ class OwnSolutionsGenerator final : public Generator {
  public:
   /// `domain` and `network` must outlive this. See MakeGenerator for `config`, whose
   /// generate.search must be greedy or beam. Throws the same errors as WalkKindOfActions.
-  OwnSolutionsGenerator(const Domain& domain, QEvaluator& network, const Config& config);
+  OwnSolutionsGenerator(const Domain& domain, Evaluator& network, const Config& config);
 
   /// The memory, in bytes, that filling `rows` rows takes.
   static std::int64_t BytesFor(const DomainSpec& spec, const GenerateConfig& config,

@@ -12,7 +12,7 @@
 #include "domain/random_walk.h"
 #include "generate/action_draw.h"
 #include "generate/pipelined_loop.h"
-#include "search/state_evaluator.h"
+#include "search/batch_evaluator.h"
 
 namespace tandem {
 
@@ -27,7 +27,9 @@ QLearningGenerator::QLearningGenerator(const Domain& domain, Evaluator& network,
       schema_(ExampleSchema(domain.spec(), config)),
       exact_(std::move(exact)),
       known_(domain, BallOf(exact_)),
-      arena_(static_cast<int>(*config.generate.workers)) {}
+      arena_(static_cast<int>(*config.generate.workers)) {
+  CheckEstimatesStates("Q-learning", network);
+}
 
 std::int64_t QLearningGenerator::BytesFor(const DomainSpec& spec, std::int64_t states) {
   constexpr std::int64_t kNumbers = 3;  // bound, known cost and estimate

@@ -117,6 +117,11 @@ InferenceNet::Reduce InferenceNet::ToActionValues(Head head) {
   throw Error("a V net gives no values of actions; this is a bug in Tandem");
 }
 
+ActionValues InferenceNet::action_values() const {
+  if (head_ == Head::kV) return ActionValues::kNone;
+  return IsQ(head_) ? ActionValues::kQValues : ActionValues::kSurprisals;
+}
+
 void InferenceNet::Evaluate(ConstRows inputs, std::span<float> values) {
   FaultPoint(Fault::kEvaluator);
   EvaluateAll(inputs, values, ToEstimates(head_));

@@ -28,7 +28,7 @@ namespace tandem {
 /// The weights stay at the same address, and Load rewrites them. No thread may evaluate while
 /// another thread is in Load; the modes copy weights only between fills. On a GPU no thread waits:
 /// an evaluation that follows a Load waits for it on the device. One evaluation at a time.
-class InferenceNet final : public QEvaluator {
+class InferenceNet final : public Evaluator {
  public:
   static constexpr std::size_t kNumSlots = 2;  ///< number of batches for which it has memory
 
@@ -41,12 +41,13 @@ class InferenceNet final : public QEvaluator {
   /// GPU, returns at once.
   void Load(const Network& net);
 
+  bool estimates_states() const override { return head_ != Head::kPolicy; }
+  ActionValues action_values() const override;
+
   /// Writes the estimate of each row to `values`; with a Q net, the least of its action values.
-  /// Throws Error for a policy, which has no estimates.
   void Evaluate(ConstRows inputs, std::span<float> values) override;
 
-  /// Writes the action values of each row: Q values, or the negative log probabilities of a policy
-  /// or of head vp. Requires one of these heads.
+  /// Writes the action values of each row: Q values, or the surprisals of a policy or of head vp.
   void EvaluateActions(ConstRows inputs, std::span<float> values) override;
 
   /// Maps bytes (n, positions) on the device to the estimates (n) that Evaluate writes, on the

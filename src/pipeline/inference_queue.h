@@ -19,10 +19,12 @@ namespace tandem {
 /// on the generator thread, which ends the fill.
 class InferenceQueue final : public Evaluator {
  public:
-  /// `network` must outlive this object. Only the Serve methods use it.
+  /// `network` must outlive this object. Only the Serve methods evaluate with it.
   explicit InferenceQueue(Evaluator& network) : network_(network) {}
 
   // Methods for the generator thread.
+
+  bool estimates_states() const override { return network_.estimates_states(); }
 
   /// Waits until the main thread has written `values`. Throws what the network threw, or the reason
   /// if the queue is closed.

@@ -58,8 +58,8 @@ std::optional<std::int64_t> NextWidth(std::int64_t width, double spent, double r
   return possible < static_cast<double>(wanted) ? static_cast<std::int64_t>(possible) : wanted;
 }
 
-AnytimeBeamSearch::AnytimeBeamSearch(const Domain& domain, QEvaluator& network,
-                                     const Config& config, std::shared_ptr<const GoalBall> ball)
+AnytimeBeamSearch::AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
+                                     std::shared_ptr<const GoalBall> ball)
     : domain_(domain), config_(config.search), beam_(domain, network, config, std::move(ball)) {}
 
 void AnytimeBeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {

@@ -43,7 +43,7 @@ class AnytimeBeamSearch final : public Search {
  public:
   /// Follows config.search, whose max_seconds must be above 0. The other parameters are those of
   /// BeamSearch.
-  AnytimeBeamSearch(const Domain& domain, QEvaluator& network, const Config& config,
+  AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
                     std::shared_ptr<const GoalBall> ball = nullptr);
 
   void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;

@@ -81,11 +81,13 @@ void AStarTree::SetEstimates(std::span<const float> estimates) {
   }
 }
 
-AStar::AStar(const Domain& domain, QEvaluator& network, const Config& config,
+AStar::AStar(const Domain& domain, Evaluator& network, const Config& config,
              std::shared_ptr<const GoalBall> ball)
     : LockStepSearch("A*", domain, network, config, std::move(ball), domain.spec().num_actions()),
-      network_(network),
-      follows_policy_(HasPolicy(config.network.head) && config.search.policy_actions > 0) {}
+      follows_policy_(network.action_values() == ActionValues::kSurprisals &&
+                      config.search.policy_actions > 0) {
+  CheckEstimatesStates("A*", network);
+}
 
 void AStar::EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) {
   fresh_.clear();
@@ -111,7 +113,7 @@ void AStar::Step(Running running, const StopSignal& stop) {
   });
   expander().Expand(states);
   if (follows_policy_) {
-    expander().KeepBest(evaluator().EstimateActions(network_, states, stop),
+    expander().KeepBest(evaluator().EvaluateActions(states, stop),
                         static_cast<std::size_t>(config().policy_actions));
   }
   ForEach(running.size(), [&](std::size_t i) {

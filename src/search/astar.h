@@ -93,9 +93,9 @@ class AStarTree final : public BestFirstTree {
 class AStar final : public LockStepSearch<AStarTree> {
  public:
   /// Follows config.search; passes at most inference.batch_size states per call to the network.
-  /// `network` must have the head network.head. `domain` and `network` must outlive this. `ball`
-  /// may be null. Throws Error and InputError as BestFirstSearch does.
-  AStar(const Domain& domain, QEvaluator& network, const Config& config,
+  /// `domain` and `network` must outlive this. `ball` may be null. Throws Error if the network does
+  /// not estimate states, and Error and InputError as BestFirstSearch does.
+  AStar(const Domain& domain, Evaluator& network, const Config& config,
         std::shared_ptr<const GoalBall> ball = nullptr);
 
   std::string Describe() const override;
@@ -104,7 +104,6 @@ class AStar final : public LockStepSearch<AStarTree> {
   void EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) override;
   void Step(Running running, const StopSignal& stop) override;
 
-  QEvaluator& network_;
   const bool follows_policy_;  // expands only probable actions
 
   // Buffers of the current step, over all puzzles.

@@ -31,21 +31,20 @@ constexpr std::size_t kBytesPerEntry = 2 * (sizeof(std::uint64_t) + 1);
 constexpr std::uint64_t kInverseSalt = 0x9E3779B97F4A7C15U;
 
 // Whether a policy is evaluated before children are chosen: to leave some out, or as a part of
-// their rank beside their estimates (head vp).
-bool FollowsPolicy(const Config& config) {
-  return HasPolicy(config.network.head) &&
-         (config.search.policy_weight > 0 || config.search.policy_actions > 0);
+// their rank beside their estimates.
+bool FollowsPolicy(const Evaluator& network, const SearchConfig& config) {
+  return network.action_values() == ActionValues::kSurprisals &&
+         (config.policy_weight > 0 || config.policy_actions > 0);
 }
 
 }  // namespace
 
-BeamSearch::BeamSearch(const Domain& domain, QEvaluator& network, const Config& config,
+BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
                        std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
-      network_(network),
-      ranking_(RankingOf(config.network.head)),
-      follows_policy_(FollowsPolicy(config)),
+      ranking_(RankingOf(network)),
+      follows_policy_(FollowsPolicy(network, config.search)),
       ball_(std::move(ball)),
       inverse_(MakeInverseFrame(domain, config.search)),
       costs_differ_(CostsDiffer(domain.spec())),
@@ -220,7 +219,7 @@ bool BeamSearch::IsExcluded(std::size_t child) {
 }
 
 void BeamSearch::EvaluatePolicy(const StopSignal& stop) {
-  const std::span<const float> values = evaluator_.EstimateActions(network_, frontier(), stop);
+  const std::span<const float> values = evaluator_.EvaluateActions(frontier(), stop);
   step_surprisals_.assign(values.begin(), values.end());
 }
 
@@ -319,7 +318,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
   const bool by_policy = ranking_ == Ranking::kByPolicy;
   if (by_policy && !follows_policy_) EvaluatePolicy(stop);
   const std::span<const float> values =
-      by_policy ? step_surprisals_ : evaluator_.EstimateActions(network_, frontier(), stop);
+      by_policy ? step_surprisals_ : evaluator_.EvaluateActions(frontier(), stop);
   std::vector<Ranked> ranked = RankedByActions(values);
   // Sort as many of the best children as are still needed, and repeat, since some of them are
   // duplicates. Each round sorts a fixed share of the rest, so that rounds are few even if nearly

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "search/batch_evaluator.h"
 #include "search/beam_meeting.h"
 #include "search/beam_paths.h"
 #include "search/cost_bound.h"
@@ -21,7 +22,6 @@
 #include "search/hash_set.h"
 #include "search/inverse_frame.h"
 #include "search/search.h"
-#include "search/state_evaluator.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
@@ -78,11 +78,11 @@ class BeamSearch final : public Search {
     WorkLimits work = {};
   };
 
-  /// Follows config.search; passes at most inference.batch_size states per call to the network.
-  /// `network` must have the head network.head. `domain` and `network` must outlive this. `ball`
-  /// may be null. Throws InputError if search.inverse is true and the puzzle has no inverse
+  /// Follows config.search; passes at most inference.batch_size states per call to the network,
+  /// which any Evaluator can be. `domain` and `network` must outlive this. `ball` may be null.
+  /// Throws InputError if search.inverse is true and the puzzle has no inverse
   /// positions.
-  BeamSearch(const Domain& domain, QEvaluator& network, const Config& config,
+  BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
              std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// About the greatest memory, in bytes, of a search of `depths` depths with beams of `width`.
@@ -160,7 +160,6 @@ class BeamSearch final : public Search {
 
   const Domain& domain_;
   const SearchConfig config_;
-  QEvaluator& network_;
   const Ranking ranking_;
   const bool follows_policy_;                   // evaluates it before children are chosen
   const std::shared_ptr<const GoalBall> ball_;  // may be null
@@ -188,7 +187,7 @@ class BeamSearch final : public Search {
   std::optional<BeamMeeting> meeting_;  // only if the search is bidirectional
 
   Expander expander_;
-  StateEvaluator evaluator_;
+  BatchEvaluator evaluator_;
   HashSet seen_;                     // hashes seen among the current children
   std::vector<std::uint8_t> built_;  // states of new children
   std::vector<std::uint8_t> next_;   // states of the children to keep

@@ -15,11 +15,11 @@
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "config/config.h"
+#include "search/batch_evaluator.h"
 #include "search/best_first_tree.h"
 #include "search/expander.h"
 #include "search/goal_ball.h"
 #include "search/search.h"
-#include "search/state_evaluator.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
@@ -105,7 +105,7 @@ class LockStepSearch : public BestFirstSearch {
 
   const Domain& domain() const { return domain_; }
   Expander& expander() { return expander_; }
-  StateEvaluator& evaluator() { return evaluator_; }
+  BatchEvaluator& evaluator() { return evaluator_; }
 
   // Evaluates the starts of trees that were just made.
   virtual void EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) = 0;
@@ -149,7 +149,7 @@ class LockStepSearch : public BestFirstSearch {
   const Domain& domain_;
   const std::shared_ptr<const GoalBall> ball_;  // may be null
   Expander expander_;
-  StateEvaluator evaluator_;
+  BatchEvaluator evaluator_;
 };
 
 }  // namespace tandem

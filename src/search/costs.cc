@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tandem/error.h"
+
 namespace tandem {
 
 float LeastCost(const DomainSpec& spec) { return *std::ranges::min_element(spec.action_costs); }
@@ -15,9 +17,11 @@ float CostBelow(const DomainSpec& spec, float cost) {
   return CostsDiffer(spec) ? cost * kLess : cost - LeastCost(spec);
 }
 
-Ranking RankingOf(Head head) {
-  if (!EstimatesCosts(head)) return Ranking::kByPolicy;
-  return IsQ(head) ? Ranking::kByActions : Ranking::kByStates;
+Ranking RankingOf(const Evaluator& network) {
+  if (network.action_values() == ActionValues::kQValues) return Ranking::kByActions;
+  if (network.estimates_states()) return Ranking::kByStates;
+  if (network.action_values() == ActionValues::kSurprisals) return Ranking::kByPolicy;
+  throw Error("the evaluator neither estimates states nor gives values of actions");
 }
 
 std::optional<Action> GreedyAction(const DomainSpec& spec, std::span<const Action> actions,

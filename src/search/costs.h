@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "config/choices.h"
 #include "tandem/domain.h"
+#include "tandem/evaluator.h"
 
 namespace tandem {
 
@@ -32,8 +32,9 @@ enum class Ranking {
   kByPolicy,   ///< the probabilities of the actions that lead to them
 };
 
-/// What a search ranks by if its network has this head. With head vp, the estimates rank.
-Ranking RankingOf(Head head);
+/// What a search with this network ranks by: Q values if there are any, else estimates of states,
+/// else a policy. Throws Error if the network has none of these.
+Ranking RankingOf(const Evaluator& network);
 
 /// The action with the least value_of(action); ties go to the first. Nothing if `actions` is empty.
 template <class ValueOf>

@@ -17,11 +17,11 @@ void Ensemble::Average(std::span<float> values, const EvaluateOne& evaluate) {
 
 void Ensemble::Evaluate(ConstRows inputs, std::span<float> values) {
   Average(values,
-          [&](QEvaluator& network, std::span<float> into) { network.Evaluate(inputs, into); });
+          [&](Evaluator& network, std::span<float> into) { network.Evaluate(inputs, into); });
 }
 
 void Ensemble::EvaluateActions(ConstRows inputs, std::span<float> values) {
-  Average(values, [&](QEvaluator& network, std::span<float> into) {
+  Average(values, [&](Evaluator& network, std::span<float> into) {
     network.EvaluateActions(inputs, into);
   });
 }

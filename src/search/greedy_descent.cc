@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "search/batch_evaluator.h"
 #include "search/costs.h"
 #include "search/expander.h"
-#include "search/state_evaluator.h"
 
 namespace tandem {
 namespace {
@@ -68,7 +68,8 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
                                                          std::size_t rows_at_once, ConstRows starts,
                                                          std::span<const std::int64_t> most_actions,
                                                          const StopSignal& stop) {
-  StateEvaluator evaluator(domain, network, rows_at_once);
+  CheckEstimatesStates("greedy descent", network);
+  BatchEvaluator evaluator(domain, network, rows_at_once);
   return Descend(
       domain, starts, most_actions,
       [&](ConstRows /*states*/, const Expander& expander) {
@@ -79,15 +80,16 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
       });
 }
 
-std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, QEvaluator& policy,
+std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, Evaluator& policy,
                                                          std::size_t rows_at_once, ConstRows starts,
                                                          std::span<const std::int64_t> most_actions,
                                                          const StopSignal& stop) {
-  StateEvaluator evaluator(domain, policy, rows_at_once);
+  CheckActionValues("descent by a policy", policy, ActionValues::kSurprisals);
+  BatchEvaluator evaluator(domain, policy, rows_at_once);
   return Descend(
       domain, starts, most_actions,
       [&](ConstRows states, const Expander& /*expander*/) {
-        const std::span<const float> values = evaluator.EstimateActions(policy, states, stop);
+        const std::span<const float> values = evaluator.EvaluateActions(states, stop);
         return std::vector<float>(values.begin(), values.end());
       },
       [](std::span<const Action> actions, std::span<const float> values) {

@@ -16,7 +16,7 @@ namespace tandem {
 /// estimate, until a goal is a child of the current state. All starts advance in lock step. Element
 /// i of the result is the number of actions from start i to a goal, or nothing if more than
 /// most_actions[i] would be needed. `rows_at_once` and the use of threads are those of
-/// StateEvaluator; throws like StateEvaluator.
+/// BatchEvaluator; throws like BatchEvaluator.
 std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& network,
                                                          std::size_t rows_at_once, ConstRows starts,
                                                          std::span<const std::int64_t> most_actions,
@@ -24,7 +24,7 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
 
 /// The same descent with a policy: takes the most probable action that changes the state. Each
 /// state is evaluated once, and its children are not.
-std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, QEvaluator& policy,
+std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, Evaluator& policy,
                                                          std::size_t rows_at_once, ConstRows starts,
                                                          std::span<const std::int64_t> most_actions,
                                                          const StopSignal& stop);

@@ -30,12 +30,11 @@ std::string Key(std::span<const std::uint8_t> state) { return {state.begin(), st
 
 }  // namespace
 
-GreedySearch::GreedySearch(const Domain& domain, QEvaluator& network, const Config& config,
+GreedySearch::GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
                            std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
-      network_(network),
-      ranking_(RankingOf(config.network.head)),
+      ranking_(RankingOf(network)),
       ball_(std::move(ball)),
       expander_(domain, ball_),
       evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {}
@@ -103,7 +102,7 @@ void GreedySearch::StepAll(std::vector<Path>& paths, const StopSignal& stop) {
 // For each child, its estimate, or the value of the action that leads to it.
 std::vector<float> GreedySearch::ValuesOfChildren(ConstRows states, const StopSignal& stop) {
   if (ranking_ == Ranking::kByStates) return evaluator_.EstimateChildren(expander_, stop);
-  const std::span<const float> values = evaluator_.EstimateActions(network_, states, stop);
+  const std::span<const float> values = evaluator_.EvaluateActions(states, stop);
   return {values.begin(), values.end()};
 }
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "config/config.h"
+#include "search/batch_evaluator.h"
 #include "search/costs.h"
 #include "search/expander.h"
 #include "search/goal_ball.h"
 #include "search/search.h"
-#include "search/state_evaluator.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
@@ -35,9 +35,9 @@ namespace tandem {
 class GreedySearch final : public Search {
  public:
   /// Follows the limits of config.search; passes at most inference.batch_size states per call to
-  /// the network. `network` must have the head network.head. `domain` and `network` must outlive
-  /// this. `ball` may be null.
-  GreedySearch(const Domain& domain, QEvaluator& network, const Config& config,
+  /// the network, which any Evaluator can be. `domain` and `network` must outlive this. `ball` may
+  /// be null.
+  GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
                std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// Searches from a few thousand starts at a time.
@@ -61,11 +61,10 @@ class GreedySearch final : public Search {
 
   const Domain& domain_;
   const SearchConfig config_;
-  QEvaluator& network_;
   const Ranking ranking_;
   const std::shared_ptr<const GoalBall> ball_;  // may be null
   Expander expander_;
-  StateEvaluator evaluator_;
+  BatchEvaluator evaluator_;
   std::vector<std::uint8_t> states_;  // of the current step, one for each path
 };
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/stop_signal.h"
+#include "search/batch_evaluator.h"
 #include "search/costs.h"
 #include "search/expander.h"
-#include "search/state_evaluator.h"
 
 namespace tandem {
 namespace {
@@ -29,7 +29,8 @@ Hint BestOf(const DomainSpec& spec, const Expander& expander, std::span<const fl
 
 Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::uint8_t> state) {
   if (IsGoal(domain, state)) return {};
-  StateEvaluator evaluator(domain, v_net);
+  CheckEstimatesStates("a hint by states", v_net);
+  BatchEvaluator evaluator(domain, v_net);
   const float estimate = evaluator.Estimate(ConstRows(state), StopSignal())[0];
   Expander expander(domain);
   expander.Expand(ConstRows(state));
@@ -38,11 +39,11 @@ Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::u
   return hint;
 }
 
-Hint HintByActions(const Domain& domain, QEvaluator& q_net, std::span<const std::uint8_t> state) {
+Hint HintByActions(const Domain& domain, Evaluator& q_net, std::span<const std::uint8_t> state) {
   if (IsGoal(domain, state)) return {};
-  StateEvaluator evaluator(domain, q_net);
-  const std::span<const float> values =
-      evaluator.EstimateActions(q_net, ConstRows(state), StopSignal());
+  CheckActionValues("a hint by actions", q_net, ActionValues::kQValues);
+  BatchEvaluator evaluator(domain, q_net);
+  const std::span<const float> values = evaluator.EvaluateActions(ConstRows(state), StopSignal());
   std::vector<float> estimates(values.begin(), values.end());
   for (std::size_t a = 0; a < estimates.size(); ++a) estimates[a] -= domain.spec().action_costs[a];
   Expander expander(domain);
@@ -50,11 +51,11 @@ Hint HintByActions(const Domain& domain, QEvaluator& q_net, std::span<const std:
   return BestOf(domain.spec(), expander, estimates);
 }
 
-Hint HintByPolicy(const Domain& domain, QEvaluator& policy, std::span<const std::uint8_t> state) {
+Hint HintByPolicy(const Domain& domain, Evaluator& policy, std::span<const std::uint8_t> state) {
   if (IsGoal(domain, state)) return {};
-  StateEvaluator evaluator(domain, policy);
-  const std::span<const float> values =
-      evaluator.EstimateActions(policy, ConstRows(state), StopSignal());
+  CheckActionValues("a hint by a policy", policy, ActionValues::kSurprisals);
+  BatchEvaluator evaluator(domain, policy);
+  const std::span<const float> values = evaluator.EvaluateActions(ConstRows(state), StopSignal());
   Expander expander(domain);
   expander.Expand(ConstRows(state));
   Hint hint{.action = BestAction(expander.UsefulActions(0),

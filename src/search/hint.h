@@ -21,15 +21,15 @@ struct Hint {
 /// Evaluates the state and its children with a V net. The best action has the least sum of its cost
 /// and its child's estimate; ties go to the first action. Actions that leave the state unchanged
 /// are ignored. The estimate of a goal is 0, and negative estimates count as 0. Throws like
-/// StateEvaluator.
+/// BatchEvaluator.
 Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::uint8_t> state);
 
 /// Evaluates the state once with a Q net. The estimate of the state is the action's cost plus
 /// `rest` of the best action. In all else it is like HintByStates.
-Hint HintByActions(const Domain& domain, QEvaluator& q_net, std::span<const std::uint8_t> state);
+Hint HintByActions(const Domain& domain, Evaluator& q_net, std::span<const std::uint8_t> state);
 
 /// Evaluates the state once with a policy. The best action is the most probable one that changes
-/// the state; ties go to the first action. Throws like StateEvaluator.
-Hint HintByPolicy(const Domain& domain, QEvaluator& policy, std::span<const std::uint8_t> state);
+/// the state; ties go to the first action. Throws like BatchEvaluator.
+Hint HintByPolicy(const Domain& domain, Evaluator& policy, std::span<const std::uint8_t> state);
 
 }  // namespace tandem

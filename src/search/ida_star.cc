@@ -71,7 +71,9 @@ IdaStar::IdaStar(const Domain& domain, Evaluator& network, const Config& config,
       least_step_(std::max(weight_, kLeastStep) * LeastCost(domain.spec())),
       ball_(std::move(ball)),
       expander_(domain, ball_),
-      evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {}
+      evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {
+  CheckEstimatesStates("IDA*", network);
+}
 
 void IdaStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   SolveInGroups(

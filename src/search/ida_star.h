@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "config/config.h"
+#include "search/batch_evaluator.h"
 #include "search/expander.h"
 #include "search/goal_ball.h"
 #include "search/search.h"
-#include "search/state_evaluator.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
@@ -52,7 +52,8 @@ namespace tandem {
 class IdaStar final : public Search {
  public:
   /// Follows the limits of config.search; passes at most inference.batch_size states per call to
-  /// the network. `domain` and `network` must outlive this. `ball` may be null.
+  /// the network. `domain` and `network` must outlive this. `ball` may be null. Throws Error if the
+  /// network does not estimate states.
   IdaStar(const Domain& domain, Evaluator& network, const Config& config,
           std::shared_ptr<const GoalBall> ball = nullptr);
 
@@ -84,7 +85,7 @@ class IdaStar final : public Search {
   const float least_step_;                      // from one bound to the next
   const std::shared_ptr<const GoalBall> ball_;  // may be null
   Expander expander_;
-  StateEvaluator evaluator_;
+  BatchEvaluator evaluator_;
   std::vector<std::uint8_t> states_;  // of the current step, one for each puzzle
 };
 

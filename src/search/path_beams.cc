@@ -21,7 +21,7 @@ Config ForParts(Config config) {
 
 }  // namespace
 
-PathBeams::PathBeams(const Domain& domain, QEvaluator& network, const Config& config,
+PathBeams::PathBeams(const Domain& domain, Evaluator& network, const Config& config,
                      std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),

@@ -40,7 +40,7 @@ class PathBeams {
 
   /// The parameters are those of BeamSearch. Of config.search it follows max_length, max_gib,
   /// policy_weight, policy_actions, inverse and, if it is bidirectional_beam, method.
-  PathBeams(const Domain& domain, QEvaluator& network, const Config& config,
+  PathBeams(const Domain& domain, Evaluator& network, const Config& config,
             std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// Searches parts of a solution of `start` with beams of `width` states, long parts first, until

@@ -79,10 +79,11 @@ void QStarTree::Open(std::uint32_t node, std::span<const float> values) {
   }
 }
 
-QStar::QStar(const Domain& domain, QEvaluator& q_net, const Config& config,
+QStar::QStar(const Domain& domain, Evaluator& q_net, const Config& config,
              std::shared_ptr<const GoalBall> ball)
-    : LockStepSearch("Q*", domain, q_net, config, std::move(ball), /*children_of_entry=*/1),
-      q_net_(q_net) {}
+    : LockStepSearch("Q*", domain, q_net, config, std::move(ball), /*children_of_entry=*/1) {
+  CheckActionValues("Q*", q_net, ActionValues::kQValues);
+}
 
 void QStar::EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) {
   fresh_states_.clear();
@@ -95,8 +96,7 @@ void QStar::EstimateStarts(const Starts& starts, Running running, const StopSign
   }
   const auto num_actions = static_cast<std::size_t>(domain().spec().num_actions());
   const std::span<const float> values =
-      evaluator().EstimateActions(q_net_,
-                                  ConstRows(fresh_states_.data(), num_fresh,
+      evaluator().EvaluateActions(ConstRows(fresh_states_.data(), num_fresh,
                                             static_cast<std::size_t>(domain().spec().state_size)),
                                   stop);
   for (auto& each : running) {
@@ -126,8 +126,8 @@ void QStar::Step(Running running, const StopSignal& stop) {
     const std::span<const std::uint8_t> state = expander().children()[child];
     fresh_states_.insert(fresh_states_.end(), state.begin(), state.end());
   });
-  const std::span<const float> values = evaluator().EstimateActions(
-      q_net_, ConstRows(fresh_states_.data(), num_fresh, state_size), stop);
+  const std::span<const float> values =
+      evaluator().EvaluateActions(ConstRows(fresh_states_.data(), num_fresh, state_size), stop);
   ForEach(running.size(), [&](std::size_t i) {
     QStarTree& tree = *running[i].tree;
     tree.SetValues(

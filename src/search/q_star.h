@@ -73,10 +73,10 @@ class QStarTree final : public BestFirstTree {
 /// open entries, of 8 to 12 bytes.
 class QStar final : public LockStepSearch<QStarTree> {
  public:
-  /// Follows config.search; passes at most inference.batch_size states per call to `q_net`, which
-  /// must be a Q net. `domain` and `q_net` must outlive this. `ball` may be null. Throws Error and
-  /// InputError as BestFirstSearch does.
-  QStar(const Domain& domain, QEvaluator& q_net, const Config& config,
+  /// Follows config.search; passes at most inference.batch_size states per call to `q_net`.
+  /// `domain` and `q_net` must outlive this. `ball` may be null. Throws Error if `q_net` has no Q
+  /// values, and Error and InputError as BestFirstSearch does.
+  QStar(const Domain& domain, Evaluator& q_net, const Config& config,
         std::shared_ptr<const GoalBall> ball = nullptr);
 
   std::string Describe() const override;
@@ -84,8 +84,6 @@ class QStar final : public LockStepSearch<QStarTree> {
  private:
   void EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) override;
   void Step(Running running, const StopSignal& stop) override;
-
-  QEvaluator& q_net_;
 
   // Buffers of the current step, over all puzzles.
   std::vector<std::uint8_t> states_;

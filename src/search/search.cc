@@ -90,7 +90,7 @@ std::string Search::AllowedCost() {
 
 namespace {
 
-std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, const Config& config,
+std::unique_ptr<Search> MakeMethod(const Domain& domain, Evaluator& network, const Config& config,
                                    const std::shared_ptr<const GoalBall>& ball) {
   switch (config.search.method) {
     case SearchMethod::kAStar:
@@ -114,8 +114,7 @@ std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, co
 
 }  // namespace
 
-std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network,
-                                   const Config& config) {
+std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config) {
   const auto ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
   std::unique_ptr<Search> search = MakeMethod(domain, network, config, ball);
   if (config.search.improve_seconds == 0) return search;

@@ -151,11 +151,12 @@ class Search {
   static std::string AllowedCost();  // "what is allowed", and by which keys
 };
 
-/// Creates the search that search.method and network.head select, with the ball of
-/// search.ball_radius and the shortening of search.improve_seconds. For A* and Q*, logs how much
-/// memory the node limit takes. `domain` and `network` must outlive the result. Throws InputError
-/// if the puzzle has no such ball, or no inverse positions for search.inverse.
-std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network, const Config& config);
+/// Creates the search that search.method selects, with the ball of search.ball_radius and the
+/// shortening of search.improve_seconds. What it ranks by follows from what `network` gives
+/// (RankingOf). For A* and Q*, logs how much memory the node limit takes. `domain` and `network`
+/// must outlive the result. Throws Error if the search needs values that the network does not give,
+/// and InputError if the puzzle has no such ball, or no inverse positions for search.inverse.
+std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config);
 
 /// The cost of a sequence of actions.
 float CostOf(const DomainSpec& spec, std::span<const Action> actions);

@@ -84,7 +84,7 @@ LoadedModel::LoadedModel(const ModelArgs& args) {
     AddNetworksOf(other, config.network, args);
   }
   if (nets_.size() == 1) return;
-  std::vector<QEvaluator*> networks;
+  std::vector<Evaluator*> networks;
   for (const auto& net : nets_) networks.push_back(net.get());
   ensemble_ = std::make_unique<Ensemble>(std::move(networks));
   LogInfo(fmt::format("using the mean of {} networks", nets_.size()));

@@ -33,8 +33,8 @@ class LoadedModel {
 
   const Config& config() const { return config_; }
   const Domain& domain() const { return *domain_; }
-  QEvaluator& net() {
-    return ensemble_ != nullptr ? static_cast<QEvaluator&>(*ensemble_) : *nets_.front();
+  Evaluator& net() {
+    return ensemble_ != nullptr ? static_cast<Evaluator&>(*ensemble_) : *nets_.front();
   }
 
   /// The iterations that the first network was trained for.

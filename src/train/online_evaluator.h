@@ -21,6 +21,7 @@ class OnlineEvaluator final : public Evaluator {
   OnlineEvaluator(const TorchTrainer& trainer, const InferenceConfig& config, Device& device)
       : trainer_(trainer), copy_(trainer.net().spec(), config, device) {}
 
+  bool estimates_states() const override { return copy_.estimates_states(); }
   void Evaluate(ConstRows inputs, std::span<float> values) override;
 
   /// The number of rows evaluated so far.

@@ -32,10 +32,16 @@ const Domain& TrainedNetwork::domain() const { return loaded_->model.domain(); }
 
 std::int64_t TrainedNetwork::iterations() const { return loaded_->model.iterations(); }
 
-bool TrainedNetwork::has_action_values() const { return RanksActions(config().network.head); }
+bool TrainedNetwork::has_action_values() const {
+  return loaded_->model.net().action_values() != ActionValues::kNone;
+}
 
 void TrainedNetwork::Evaluate(ConstRows inputs, std::span<float> values) {
-  CallFromProgram([&] { loaded_->model.net().Evaluate(inputs, values); });
+  Evaluator& network = loaded_->model.net();
+  if (!network.estimates_states()) {
+    throw Error("the network is a policy, which estimates no costs. Evaluate its actions instead.");
+  }
+  CallFromProgram([&] { network.Evaluate(inputs, values); });
 }
 
 void TrainedNetwork::EvaluateActions(ConstRows inputs, std::span<float> values) {

@@ -11,6 +11,7 @@
 #include "generate/generator.h"
 #include "search/search.h"
 #include "support/generator_config.h"
+#include "support/head_evaluator.h"
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"
 #include "tandem/error.h"
@@ -25,9 +26,10 @@ constexpr std::int64_t kWalk = 15;  // longer than the way around the other half
 constexpr std::int64_t kRows = 40 * kWalk;
 
 // Knows the distances of the ring, or takes them for their negatives.
-class OfRing final : public QEvaluator {
+class OfRing final : public HeadEvaluator {
  public:
-  explicit OfRing(const RingDomain& ring, float sign = 1) : ring_(ring), sign_(sign) {}
+  explicit OfRing(Head head, const RingDomain& ring, float sign = 1)
+      : HeadEvaluator(head), ring_(ring), sign_(sign) {}
 
   void Evaluate(ConstRows inputs, std::span<float> values) override {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -67,7 +69,7 @@ struct Filled {
   std::optional<double> solved;
 };
 
-Filled Fill(const Domain& domain, QEvaluator* network, const Config& config,
+Filled Fill(const Domain& domain, Evaluator* network, const Config& config,
             FillRequest request = {.update = 2, .rows = kRows}) {
   const auto generator = MakeGenerator(domain, config, network);
   EXPECT_EQ(generator->needs_network(), network != nullptr);
@@ -96,10 +98,10 @@ const RingDomain& Ring() {
 }
 
 TEST(OwnSolutions, AreThoseOfTheWalksIfTheSearchFindsNone) {
-  OfRing lost(Ring(), -1);
   for (const auto& [head, target] :
        {std::pair(Head::kV, Target::kWalkLength), std::pair(Head::kPolicy, Target::kPolicy),
         std::pair(Head::kVp, Target::kWalkLength)}) {
+    OfRing lost(head, Ring(), -1);
     Config walks = ConfigFor(head);
     walks.generate.target = target;
     walks.generate.search = GenerateSearch::kNone;
@@ -110,7 +112,7 @@ TEST(OwnSolutions, AreThoseOfTheWalksIfTheSearchFindsNone) {
 }
 
 TEST(OwnSolutions, LabelStatesWithShorterWaysThanTheWalks) {
-  OfRing truth(Ring());
+  OfRing truth(Head::kV, Ring());
   for (const GenerateSearch search : {GenerateSearch::kGreedy, GenerateSearch::kBeam}) {
     const auto [rows, solved] = Fill(Ring(), &truth, ConfigFor(Head::kV, search));
     EXPECT_EQ(solved, 1.0);
@@ -134,8 +136,8 @@ TEST(OwnSolutions, LabelStatesWithShorterWaysThanTheWalks) {
 }
 
 TEST(OwnSolutions, ActionsLeadToTheGoal) {
-  OfRing truth(Ring());
   for (const Head head : {Head::kPolicy, Head::kQ, Head::kVp}) {
+    OfRing truth(head, Ring());
     const DataBuffer rows = Fill(Ring(), &truth, ConfigFor(head)).rows;
     for (std::size_t i = 0; i < rows.rows(); ++i) {
       std::vector<float> actions =
@@ -159,7 +161,7 @@ TEST(OwnSolutions, ActionsLeadToTheGoal) {
 }
 
 TEST(OwnSolutions, ActionIsPartOfTheInputOfHeadQIn) {
-  OfRing truth(Ring());
+  OfRing truth(Head::kQ, Ring());
   const DataBuffer q = Fill(Ring(), &truth, ConfigFor(Head::kQ)).rows;
   const DataBuffer q_in = Fill(Ring(), &truth, ConfigFor(Head::kQIn)).rows;
   for (std::size_t i = 0; i < q.rows(); ++i) {
@@ -171,8 +173,9 @@ TEST(OwnSolutions, ActionIsPartOfTheInputOfHeadQIn) {
 }
 
 // A policy that prefers no action.
-class Indifferent final : public QEvaluator {
+class Indifferent final : public HeadEvaluator {
  public:
+  Indifferent() : HeadEvaluator(Head::kPolicy) {}
   void Evaluate(ConstRows, std::span<float>) override { FAIL(); }
   void EvaluateActions(ConstRows, std::span<float> values) override {
     std::ranges::fill(values, 1.0F);
@@ -232,7 +235,7 @@ TEST(OwnSolutions, OfActionsThatCommuteComeFromWalksOfDistinctActions) {
 }
 
 TEST(OwnSolutions, DoNotDependOnHowRowsAreSplit) {
-  OfRing truth(Ring());
+  OfRing truth(Head::kQ, Ring());
   const Config config = ConfigFor(Head::kQ);
   const DataBuffer whole = Fill(Ring(), &truth, config, {.update = 4, .rows = 300}).rows;
   const DataBuffer part = Fill(Ring(), &truth, ConfigFor(Head::kQ, GenerateSearch::kGreedy, 1000),
@@ -247,7 +250,7 @@ TEST(OwnSolutions, DoNotDependOnHowRowsAreSplit) {
 }
 
 TEST(OwnSolutions, SearchesStartWithinTheLongestScrambleOfTheCurriculum) {
-  OfRing lost(Ring(), -1);
+  OfRing lost(Head::kV, Ring(), -1);
   Config config = ConfigFor(Head::kV);
   config.generate.search_iterations = 1;  // solves what is one step away
   const auto solved = [&](std::optional<std::int64_t> longest) {
@@ -262,12 +265,11 @@ TEST(OwnSolutions, SearchesStartWithinTheLongestScrambleOfTheCurriculum) {
 TEST(OwnSolutions, OfActionsWithoutInversesAreWalksForward) {
   // City 3 is two cheap steps or one dear one from the goal. No road leads to city 4.
   const RoadsDomain map({{0, 0}, {0, 1}, {1, 2}, {2, 0}, {3, 4}}, {1, 9});
-  class Steps final : public QEvaluator {
+  class Steps final : public Evaluator {
    public:
     void Evaluate(ConstRows inputs, std::span<float> values) override {
       for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = inputs[i][0];
     }
-    void EvaluateActions(ConstRows, std::span<float>) override { FAIL(); }
   } steps;
   Config config = ConfigFor(Head::kV);
   config.generate.max_scramble = 4;
@@ -285,14 +287,16 @@ TEST(OwnSolutions, OfActionsWithoutInversesAreWalksForward) {
 
 TEST(OwnSolutions, OfAGoalThatNoActionLeavesIsTheGoal) {
   const RoadsDomain island({{0, 0}}, {3, 5});
-  class Nothing final : public QEvaluator {
+  class Nothing final : public HeadEvaluator {
    public:
+    using HeadEvaluator::HeadEvaluator;
     void Evaluate(ConstRows, std::span<float> values) override { std::ranges::fill(values, 0.0F); }
     void EvaluateActions(ConstRows, std::span<float> values) override {
       std::ranges::fill(values, 0.0F);
     }
-  } nothing;
+  };
   for (const Head head : {Head::kV, Head::kQ, Head::kPolicy, Head::kVp, Head::kQIn}) {
+    Nothing nothing(head);
     const DataBuffer rows = Fill(island, &nothing, ConfigFor(head), {.rows = 30}).rows;
     for (std::size_t i = 0; i < rows.rows(); ++i) {
       EXPECT_EQ(rows.column(kInputColumn)[i][0], 0);
@@ -308,9 +312,10 @@ TEST(OwnSolutions, OfAGoalThatNoActionLeavesIsTheGoal) {
 // Every third step of a walk on this ring leads to the goal, the last one too.
 TEST(OwnSolutions, OfWalksThatMeetAGoalBeginThereAgain) {
   const RingDomain ring(3);
-  OfRing lost(ring, -1);
+  OfRing lost(Head::kV, ring, -1);
+  OfRing lost_policy(Head::kPolicy, ring, -1);
   const DataBuffer values = Fill(ring, &lost, ConfigFor(Head::kV)).rows;
-  const DataBuffer policy = Fill(ring, &lost, ConfigFor(Head::kPolicy)).rows;
+  const DataBuffer policy = Fill(ring, &lost_policy, ConfigFor(Head::kPolicy)).rows;
   for (std::size_t i = 0; i < values.rows(); ++i) {
     EXPECT_EQ(RingDomain::Distance(values.column(kInputColumn)[i]), 1);
     EXPECT_EQ(RingDomain::Distance(policy.column(kInputColumn)[i]), 1);

@@ -68,7 +68,7 @@ struct Outcome {
   std::int64_t expanded = 0;
 };
 
-Outcome SolveAll(const Domain& domain, QEvaluator& network, const SearchConfig& config,
+Outcome SolveAll(const Domain& domain, Evaluator& network, const SearchConfig& config,
                  ConstRows states, const std::vector<int>& distances) {
   SearchConfig limited = config;
   limited.instances = 50;

@@ -5,6 +5,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include "base/random.h"
+#include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
@@ -13,8 +14,7 @@
 namespace tandem {
 namespace {
 
-std::vector<SearchResult> SolveWhole(const Whole& whole, QEvaluator& network,
-                                     const Config& config) {
+std::vector<SearchResult> SolveWhole(const Whole& whole, Evaluator& network, const Config& config) {
   AStar search(whole.domain, network, config);
   std::vector<SearchResult> results(whole.distances.size());
   std::size_t done = 0;
@@ -117,10 +117,12 @@ TEST(AStar, WeightZeroIsGreedy) {
   ExpectSolutions(whole, SolveWhole(whole, erratic, {.search = {.weight = 0, .batch = 3}}), 1000);
 }
 
-// A policy that ranks actions by the exact cost-to-go of their results, or the other way round.
-class ExactPolicy final : public QEvaluator {
+// The exact cost-to-go, with a policy that ranks actions by that of their results, or the other way
+// round.
+class ExactPolicy final : public HeadEvaluator {
  public:
-  ExactPolicy(const Whole& whole, float sign) : whole_(whole), sign_(sign) {}
+  ExactPolicy(const Whole& whole, float sign)
+      : HeadEvaluator(Head::kVp), whole_(whole), sign_(sign) {}
 
   void Evaluate(ConstRows inputs, std::span<float> values) override {
     for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = whole_.Exact(inputs[i]);
@@ -146,8 +148,7 @@ TEST(AStar, ExpandsOnlyTheMostProbableActions) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
   ExactPolicy policy(whole, 1);
-  const Config config = {.network = {.head = Head::kVp},
-                         .search = {.weight = 1, .policy_actions = 1, .batch = 1}};
+  const Config config = {.search = {.weight = 1, .policy_actions = 1, .batch = 1}};
   AStar search(pancakes, policy, config);
   search.SolveAll(whole.rows(), StopSignal(), [&](std::size_t number, const SearchResult& result) {
     const std::span<const std::uint8_t> start = whole.rows()[number];
@@ -163,8 +164,7 @@ TEST(AStar, WrongPolicyLeavesOutSolutionsButNoGoal) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
   ExactPolicy wrong(whole, -1);
-  const Config config = {.network = {.head = Head::kVp},
-                         .search = {.weight = 1, .policy_actions = 1, .batch = 1}};
+  const Config config = {.search = {.weight = 1, .policy_actions = 1, .batch = 1}};
   AStar search(pancakes, wrong, config);
   EXPECT_EQ(search.Solve(State{1, 0, 2, 3, 4, 5}, StopSignal()).actions.size(), 1U);
   std::size_t unsolved = 0;
@@ -182,8 +182,7 @@ TEST(AStar, PolicyActionsAreNamedIfTheAllowedCostEndsIt) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
   ExactPolicy wrong(whole, -1);
-  Config config = {.network = {.head = Head::kVp},
-                   .search = {.weight = 1, .policy_actions = 1, .batch = 1, .at_most = 2}};
+  Config config = {.search = {.weight = 1, .policy_actions = 1, .batch = 1, .at_most = 2}};
   const auto failure = [&](const State& start) {
     AStar search(pancakes, wrong, config);
     const SearchResult result = search.Solve(start, StopSignal());
@@ -213,7 +212,7 @@ TEST(AStar, WideBatchExpandsNoExtraStatesOnEasyPuzzles) {
 }
 
 // Records the number of states in each call, and gives every state the same estimate.
-class SizeEvaluator final : public VNet {
+class SizeEvaluator final : public Evaluator {
  public:
   void Evaluate(ConstRows inputs, std::span<float> values) override {
     sizes.push_back(inputs.size());

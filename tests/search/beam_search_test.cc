@@ -11,6 +11,7 @@
 #include "search/astar.h"
 #include "support/erratic_evaluator.h"
 #include "support/goal_ball.h"
+#include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"
@@ -220,9 +221,10 @@ TEST(BeamSearch, RefusesAWidthWithMoreChildrenThanItCanNumber) {
 }
 
 // Returns the exact Q values.
-class TrueActions final : public QEvaluator {
+class TrueActions final : public HeadEvaluator {
  public:
-  explicit TrueActions(const Domain& domain) : domain_(domain), distances_(Distances(domain)) {}
+  explicit TrueActions(const Domain& domain)
+      : HeadEvaluator(Head::kQ), domain_(domain), distances_(Distances(domain)) {}
 
   void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
 
@@ -243,14 +245,10 @@ class TrueActions final : public QEvaluator {
   const StateMap distances_;
 };
 
-Config ByActions(const SearchConfig& search) {
-  return {.network = {.head = Head::kQ}, .search = search};
-}
-
 TEST(BeamSearchByActions, WidthOneFollowsExactQValues) {
   const PancakeDomain pancakes(6);
   TrueActions truth(pancakes);
-  BeamSearch search(pancakes, truth, ByActions({.beam_width = 1, .max_length = 10}));
+  BeamSearch search(pancakes, truth, {.search = {.beam_width = 1, .max_length = 10}});
   for (const auto& [state, distance] : Distances(pancakes)) {
     const SearchResult result = search.Solve(state, StopSignal());
     ASSERT_TRUE(result.solved);
@@ -262,8 +260,8 @@ TEST(BeamSearchByActions, WidthOneFollowsExactQValues) {
 // The actions that undo the last ones are left out, so they take no places.
 TEST(BeamSearchByActions, BeamWithRoomForAllNewStatesKeepsAll) {
   const RingDomain ring(100);
-  ErraticEvaluator anything;
-  BeamSearch search(ring, anything, ByActions({.beam_width = 2, .max_length = 30}));
+  ErraticEvaluator anything(Head::kQ);
+  BeamSearch search(ring, anything, {.search = {.beam_width = 2, .max_length = 30}});
   EXPECT_FALSE(search.Solve(ring.At(50), StopSignal()).dropped_states);
   EXPECT_TRUE(search.kept_all());
 }
@@ -271,7 +269,7 @@ TEST(BeamSearchByActions, BeamWithRoomForAllNewStatesKeepsAll) {
 TEST(BeamSearchByActions, FailedSearchReportsTheLeastEstimate) {
   const PancakeDomain pancakes(6);
   TrueActions truth(pancakes);
-  BeamSearch search(pancakes, truth, ByActions({.beam_width = 3, .max_length = 2}));
+  BeamSearch search(pancakes, truth, {.search = {.beam_width = 3, .max_length = 2}});
   StateMap distances = Distances(pancakes);
   const auto farthest =
       std::ranges::max_element(distances, {}, [](const auto& entry) { return entry.second; });
@@ -284,8 +282,9 @@ TEST(BeamSearchByActions, FailedSearchReportsTheLeastEstimate) {
 }
 
 // Gives every state and every action the same value, and counts the calls of its methods.
-class SameValue final : public QEvaluator {
+class SameValue final : public HeadEvaluator {
  public:
+  explicit SameValue(Head head) : HeadEvaluator(head) {}
   void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
     ++calls;
     std::ranges::fill(values, 1.0F);
@@ -303,8 +302,9 @@ RoadsDomain Cities() {
 }
 
 // A policy on these cities.
-class CityPolicy final : public QEvaluator {
+class CityPolicy final : public HeadEvaluator {
  public:
+  CityPolicy() : HeadEvaluator(Head::kPolicy) {}
   void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
   void EvaluateActions(ConstRows inputs, std::span<float> values) override {
     static constexpr float kSurprisals[][2] = {{9, 9}, {0.1F, 2}, {1, 1.1F}, {0.1F, 3},
@@ -320,8 +320,7 @@ class CityPolicy final : public QEvaluator {
 TEST(BeamSearch, PolicyRanksByTheProbabilityOfTheWholePathAndNotByCost) {
   const RoadsDomain map = Cities();
   CityPolicy policy;
-  Config config{.search = {.beam_width = 2, .max_length = 5}};
-  config.network.head = Head::kPolicy;
+  const Config config{.search = {.beam_width = 2, .max_length = 5}};
   const std::uint8_t start[] = {1};
   const SearchResult result = MakeSearch(map, policy, config)->Solve(start, StopSignal());
   ASSERT_TRUE(result.solved);
@@ -332,17 +331,17 @@ TEST(BeamSearch, PolicyRanksByTheProbabilityOfTheWholePathAndNotByCost) {
 TEST(BeamSearch, PolicyWithoutASolutionHasNoBestPath) {
   const RoadsDomain map = Cities();
   CityPolicy policy;
-  Config config{.search = {.beam_width = 1, .max_length = 9}};
-  config.network.head = Head::kPolicy;
+  const Config config{.search = {.beam_width = 1, .max_length = 9}};
   const std::uint8_t start[] = {1};
   const SearchResult result = MakeSearch(map, policy, config)->Solve(start, StopSignal());
   EXPECT_EQ(result.ended, Ended::kExhausted);  // it went to city 4, from which no road leads on
   EXPECT_FALSE(result.best.has_value());
 }
 
-// Head vp on the same cities: every city has the same estimate.
-class CityValueAndPolicy final : public QEvaluator {
+// The same policy, by default with head vp: every city has the same estimate.
+class CityValueAndPolicy final : public HeadEvaluator {
  public:
+  explicit CityValueAndPolicy(Head head = Head::kVp) : HeadEvaluator(head) {}
   void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
     std::ranges::fill(values, 5.0F);
   }
@@ -361,8 +360,9 @@ class CityValueAndPolicy final : public QEvaluator {
 // 0.1, so with equal estimates b ranks first if the policy's weight exceeds 8 / 8.9.
 TEST(BeamSearch, PolicyWeightAddsTheSurprisalOfThePathToTheRank) {
   const RoadsDomain map = Cities();
-  class Policy final : public QEvaluator {
+  class Policy final : public HeadEvaluator {
    public:
+    Policy() : HeadEvaluator(Head::kVp) {}
     void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
       std::ranges::fill(values, 5.0F);
     }
@@ -377,8 +377,8 @@ TEST(BeamSearch, PolicyWeightAddsTheSurprisalOfThePathToTheRank) {
   };
   const auto first_action = [&](double policy_weight) {
     Policy network;
-    Config config{.search = {.beam_width = 1, .max_length = 1, .policy_weight = policy_weight}};
-    config.network.head = Head::kVp;
+    const Config config{
+        .search = {.beam_width = 1, .max_length = 1, .policy_weight = policy_weight}};
     const std::uint8_t start[] = {1};
     const SearchResult result = MakeSearch(map, network, config)->Solve(start, StopSignal());
     EXPECT_EQ(network.calls > 0, policy_weight > 0);
@@ -396,8 +396,7 @@ TEST(BeamSearch, LargePolicyWeightRanksByTheProbabilityOfTheWholePath) {
   const RoadsDomain map = Cities();
   const std::uint8_t start[] = {1};
   CityValueAndPolicy network;
-  Config config{.search = {.beam_width = 2, .max_length = 5, .policy_weight = 1000}};
-  config.network.head = Head::kVp;
+  const Config config{.search = {.beam_width = 2, .max_length = 5, .policy_weight = 1000}};
   const SearchResult result = MakeSearch(map, network, config)->Solve(start, StopSignal());
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(FormatActions(map.spec(), result.actions), "a b a");
@@ -409,10 +408,9 @@ TEST(BeamSearch, LargePolicyWeightRanksByTheProbabilityOfTheWholePath) {
 TEST(BeamSearch, PolicyActionsLimitsTheActionsOfAState) {
   const RoadsDomain map = Cities();
   const std::uint8_t start[] = {1};
-  CityValueAndPolicy network;
   Config config{.search = {.beam_width = 10, .max_length = 5, .policy_actions = 1}};
   for (const Head head : {Head::kVp, Head::kPolicy}) {
-    config.network.head = head;
+    CityValueAndPolicy network(head);
     config.search.policy_actions = 1;
     const auto search = MakeSearch(map, network, config);
     const SearchResult one = search->Solve(start, StopSignal());
@@ -429,7 +427,7 @@ TEST(BeamSearch, PolicyActionsLimitsTheActionsOfAState) {
 
 TEST(MakeSearch, SearchesDescribeThemselvesAndTheirMainKey) {
   const PancakeDomain pancakes(4);
-  SameValue network;
+  SameValue network(Head::kV);
   Config config{.search = {.beam_width = 2000, .weight = 0.5, .max_seconds = 20}};
   const auto description = [&](SearchMethod method) {
     config.search.method = method;
@@ -449,15 +447,13 @@ TEST(MakeSearch, SearchesDescribeThemselvesAndTheirMainKey) {
             "beam search with width 2,000 from the position and its inverse; search.beam_width");
 }
 
-TEST(MakeSearch, FollowsTheMethodAndTheHead) {
+TEST(MakeSearch, FollowsTheMethodAndWhatTheNetworkGives) {
   const PancakeDomain pancakes(4);
   const State start = {3, 1, 0, 2};
-  SameValue network;
   Config config{.search = {.beam_width = 1, .max_seconds = 1000}};
   const auto calls_of_q_values = [&](SearchMethod method, Head head) {
     config.search.method = method;
-    config.network.head = head;
-    network = SameValue();
+    SameValue network(head);
     const auto search = MakeSearch(pancakes, network, config);
     EXPECT_EQ(dynamic_cast<AStar*>(search.get()) != nullptr, method == SearchMethod::kAStar);
     EXPECT_EQ(dynamic_cast<AnytimeBeamSearch*>(search.get()) != nullptr,
@@ -480,6 +476,46 @@ TEST(MakeSearch, FollowsTheMethodAndTheHead) {
     EXPECT_EQ(calls_of_q_values(method, Head::kVp), 0);
   }
   EXPECT_GT(calls_of_q_values(SearchMethod::kAnytimeBeam, Head::kQ), 0);
+}
+
+TEST(MakeSearch, RefusesNetworksThatDoNotGiveWhatTheSearchNeeds) {
+  const PancakeDomain pancakes(4);
+  const auto refusal = [&](SearchMethod method, Head head) -> std::string {
+    SameValue network(head);
+    try {
+      MakeSearch(pancakes, network, {.search = {.method = method}});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(SearchMethod::kAStar, Head::kPolicy),
+            "A* needs an evaluator that estimates states, not a policy alone");
+  EXPECT_EQ(refusal(SearchMethod::kIdaStar, Head::kPolicy),
+            "IDA* needs an evaluator that estimates states, not a policy alone");
+  EXPECT_EQ(refusal(SearchMethod::kQStar, Head::kV),
+            "Q* needs an evaluator whose values of actions are Q values");
+  EXPECT_EQ(refusal(SearchMethod::kQStar, Head::kVp),
+            "Q* needs an evaluator whose values of actions are Q values");
+  EXPECT_EQ(refusal(SearchMethod::kQStar, Head::kQ), "");
+}
+
+// The least that a program with a heuristic of its own has to write.
+TEST(MakeSearch, TakesAHeuristicThatOnlyEstimatesStates) {
+  class Heuristic final : public Evaluator {
+   public:
+    void Evaluate(ConstRows inputs, std::span<float> values) override {
+      for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = RingDomain::Estimate(inputs[i]);
+    }
+  } heuristic;
+  const RingDomain ring(20);
+  for (const SearchMethod method :
+       {SearchMethod::kBeam, SearchMethod::kAnytimeBeam, SearchMethod::kAStar,
+        SearchMethod::kIdaStar, SearchMethod::kGreedy}) {
+    const auto search =
+        MakeSearch(ring, heuristic, {.search = {.method = method, .max_seconds = 1000}});
+    EXPECT_TRUE(search->Solve(ring.At(7), StopSignal()).solved) << search->Describe();
+  }
 }
 
 }  // namespace

@@ -13,18 +13,16 @@
 namespace tandem {
 namespace {
 
-Config Bidirectional(std::int64_t width, Head head = Head::kV) {
-  Config config{.search = {.method = SearchMethod::kBidirectionalBeam, .beam_width = width}};
-  config.network.head = head;
-  return config;
+Config Bidirectional(std::int64_t width) {
+  return {.search = {.method = SearchMethod::kBidirectionalBeam, .beam_width = width}};
 }
 
 TEST(BidirectionalBeam, BeamsThatHoldAllStatesMeetOnShortestSolutions) {
   const PancakeDomain pancakes(6);
   const StateMap distances = Distances(pancakes);
-  ErraticEvaluator network;
   for (const Head head : {Head::kV, Head::kQ, Head::kPolicy}) {
-    const auto search = MakeSearch(pancakes, network, Bidirectional(2000, head));
+    ErraticEvaluator network(head);
+    const auto search = MakeSearch(pancakes, network, Bidirectional(2000));
     for (const auto& [state, distance] : distances) {
       const SearchResult result = search->Solve(state, StopSignal());
       ASSERT_TRUE(result.solved);
@@ -52,9 +50,9 @@ TEST(BidirectionalBeam, ExpandsFewerStatesThanBeamSearch) {
 
 TEST(BidirectionalBeam, NarrowBeamsGiveValidSolutionsWithinTheLimits) {
   const PancakeDomain pancakes(6);
-  ErraticEvaluator network;
   for (const Head head : {Head::kV, Head::kQ}) {
-    Config config = Bidirectional(20, head);
+    ErraticEvaluator network(head);
+    Config config = Bidirectional(20);
     config.search.max_length = 9;
     config.search.at_most = 8;
     const auto search = MakeSearch(pancakes, network, config);

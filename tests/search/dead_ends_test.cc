@@ -9,6 +9,7 @@
 #include "search/hint.h"
 #include "search/ida_star.h"
 #include "search/q_star.h"
+#include "support/head_evaluator.h"
 #include "support/pits_domain.h"
 
 namespace tandem {
@@ -19,10 +20,12 @@ using Bytes = std::vector<std::uint8_t>;
 const Bytes kPit = {8 + 3};
 const Bytes kCell = {3};
 
-// Estimates of the pits' puzzle, as a V net and as a Q net.
-class PitsNet final : public QEvaluator {
+// Estimates of the pits' puzzle. A Q net gives those of the children, and so does a policy, whose
+// values need not be probabilities.
+class PitsNet final : public HeadEvaluator {
  public:
-  PitsNet(const PitsDomain& pits, float of_pit) : pits_(pits), of_pit_(of_pit) {}
+  PitsNet(Head head, const PitsDomain& pits, float of_pit)
+      : HeadEvaluator(head), pits_(pits), of_pit_(of_pit) {}
 
   void Evaluate(ConstRows inputs, std::span<float> values) override {
     for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = Estimate(inputs[i]);
@@ -44,28 +47,28 @@ class PitsNet final : public QEvaluator {
 };
 
 // Solves from a state by every search, by states and by actions, and returns the results.
-std::vector<SearchResult> SolveByAll(QEvaluator& net, const PitsDomain& pits, const Bytes& start) {
+std::vector<SearchResult> SolveByAll(const PitsDomain& pits, const Bytes& start) {
+  PitsNet v_net(Head::kV, pits, 0);
+  PitsNet q_net(Head::kQ, pits, 0);
   Config config;
   config.search.max_seconds = 60;
   config.search.beam_width = 3;
   config.search.weight = 1;
   const StopSignal stop;
   std::vector<SearchResult> results;
-  for (const Head head : {Head::kQ, Head::kV}) {
-    config.network.head = head;
-    results.push_back(BeamSearch(pits, net, config).Solve(start, stop));
-    results.push_back(AnytimeBeamSearch(pits, net, config).Solve(start, stop));
+  for (PitsNet* net : {&q_net, &v_net}) {
+    results.push_back(BeamSearch(pits, *net, config).Solve(start, stop));
+    results.push_back(AnytimeBeamSearch(pits, *net, config).Solve(start, stop));
   }
-  results.push_back(AStar(pits, net, config).Solve(start, stop));
-  results.push_back(QStar(pits, net, config).Solve(start, stop));
-  results.push_back(IdaStar(pits, net, config).Solve(start, stop));
+  results.push_back(AStar(pits, v_net, config).Solve(start, stop));
+  results.push_back(QStar(pits, q_net, config).Solve(start, stop));
+  results.push_back(IdaStar(pits, v_net, config).Solve(start, stop));
   return results;
 }
 
 TEST(SearchesInDeadEnds, EndUnsolvedIfNoActionApplies) {
   const PitsDomain pits(8);
-  PitsNet net(pits, 0);
-  for (const SearchResult& result : SolveByAll(net, pits, kPit)) {
+  for (const SearchResult& result : SolveByAll(pits, kPit)) {
     EXPECT_FALSE(result.solved);
     EXPECT_EQ(result.ended, Ended::kExhausted);
     EXPECT_LE(result.expanded, 3);  // Q* counts actions
@@ -74,8 +77,7 @@ TEST(SearchesInDeadEnds, EndUnsolvedIfNoActionApplies) {
 
 TEST(SearchesInDeadEnds, FindTheWayPastPitsThatLookGood) {
   const PitsDomain pits(8);
-  PitsNet net(pits, 0);
-  for (const SearchResult& result : SolveByAll(net, pits, kCell)) {
+  for (const SearchResult& result : SolveByAll(pits, kCell)) {
     EXPECT_TRUE(result.solved);
     EXPECT_EQ(result.actions, (std::vector<Action>{0, 0, 0}));
   }
@@ -83,7 +85,7 @@ TEST(SearchesInDeadEnds, FindTheWayPastPitsThatLookGood) {
 
 TEST(SearchesInDeadEnds, BeamThatKeepsOnlyAPitIsExhausted) {
   const PitsDomain pits(8);
-  PitsNet net(pits, 0);
+  PitsNet net(Head::kV, pits, 0);
   Config config;
   config.search.beam_width = 1;
   const SearchResult result = BeamSearch(pits, net, config).Solve(kCell, StopSignal());
@@ -93,11 +95,11 @@ TEST(SearchesInDeadEnds, BeamThatKeepsOnlyAPitIsExhausted) {
 
 TEST(SearchesInDeadEnds, GreedySearchEndsInAPitThatLooksGood) {
   const PitsDomain pits(8);
-  PitsNet lure(pits, 0);
-  PitsNet truth(pits, 100);
   for (const Head head : {Head::kV, Head::kQ}) {
+    PitsNet lure(head, pits, 0);
+    PitsNet truth(head, pits, 100);
     const auto solve = [&](PitsNet& net, const Bytes& start) {
-      return GreedySearch(pits, net, {.network = {.head = head}}).Solve(start, StopSignal());
+      return GreedySearch(pits, net, Config()).Solve(start, StopSignal());
     };
     EXPECT_EQ(solve(lure, kPit).ended, Ended::kExhausted);
     EXPECT_EQ(solve(lure, kCell).ended, Ended::kExhausted);
@@ -107,8 +109,10 @@ TEST(SearchesInDeadEnds, GreedySearchEndsInAPitThatLooksGood) {
 
 TEST(SearchesInDeadEnds, DescentEndsInAPitAndGivesNoHint) {
   const PitsDomain pits(8);
-  PitsNet lure(pits, 0);
-  PitsNet truth(pits, 100);
+  PitsNet lure(Head::kV, pits, 0);
+  PitsNet truth(Head::kV, pits, 100);
+  PitsNet q_net(Head::kQ, pits, 100);
+  PitsNet policy(Head::kPolicy, pits, 100);
   const Bytes starts = {0, 3, 8 + 3};
   const ConstRows rows(starts.data(), 3, 1);
   const std::int64_t most[] = {50, 50, 50};
@@ -117,11 +121,11 @@ TEST(SearchesInDeadEnds, DescentEndsInAPitAndGivesNoHint) {
             (Taken{0, std::nullopt, std::nullopt}));
   EXPECT_EQ(DescendGreedily(pits, truth, 100, rows, most, StopSignal()),
             (Taken{0, 3, std::nullopt}));
-  EXPECT_EQ(DescendByPolicy(pits, truth, 100, rows, most, StopSignal()),
+  EXPECT_EQ(DescendByPolicy(pits, policy, 100, rows, most, StopSignal()),
             (Taken{0, 3, std::nullopt}));
   EXPECT_FALSE(HintByStates(pits, truth, kPit).action.has_value());
-  EXPECT_FALSE(HintByActions(pits, truth, kPit).action.has_value());
-  EXPECT_FALSE(HintByPolicy(pits, truth, kPit).action.has_value());
+  EXPECT_FALSE(HintByActions(pits, q_net, kPit).action.has_value());
+  EXPECT_FALSE(HintByPolicy(pits, policy, kPit).action.has_value());
 }
 
 }  // namespace

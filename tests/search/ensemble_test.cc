@@ -6,15 +6,16 @@
 #include <vector>
 
 #include "search/beam_search.h"
+#include "support/head_evaluator.h"
 #include "support/small_puzzles.h"
 
 namespace tandem {
 namespace {
 
 // Gives the input's first byte, times a factor, and adds the number of the action.
-class Times final : public QEvaluator {
+class Times final : public HeadEvaluator {
  public:
-  explicit Times(float factor) : factor_(factor) {}
+  explicit Times(float factor, Head head = Head::kQ) : HeadEvaluator(head), factor_(factor) {}
   void Evaluate(ConstRows inputs, std::span<float> values) override {
     for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = factor_ * float(inputs[i][0]);
   }
@@ -55,6 +56,15 @@ TEST(Ensemble, OfOneNetworkGivesItsValues) {
   EXPECT_EQ(values, expected);
 }
 
+TEST(Ensemble, GivesTheKindsOfValuesThatItsNetworksGive) {
+  for (const Head head : {Head::kV, Head::kQ, Head::kPolicy, Head::kVp}) {
+    Times one(1, head), five(5, head);
+    const Ensemble both({&one, &five});
+    EXPECT_EQ(both.estimates_states(), one.estimates_states());
+    EXPECT_EQ(both.action_values(), one.action_values());
+  }
+}
+
 TEST(Ensemble, NanOfOneNetworkIsNotLost) {
   Times one(1), broken(std::nanf(""));
   Ensemble both({&one, &broken});
@@ -66,7 +76,7 @@ TEST(Ensemble, NanOfOneNetworkIsNotLost) {
 
 // The true distance of a pancake stack plus an error, which has the opposite sign in the other
 // network.
-class OffBy final : public QEvaluator {
+class OffBy final : public Evaluator {
  public:
   OffBy(const StateMap& distances, float error) : distances_(distances), error_(error) {}
   void Evaluate(ConstRows inputs, std::span<float> values) override {
@@ -75,7 +85,6 @@ class OffBy final : public QEvaluator {
       values[i] = float(distances_.at({inputs[i].begin(), inputs[i].end()})) + sign * error_;
     }
   }
-  void EvaluateActions(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
 
  private:
   const StateMap& distances_;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "domain/wrong_domains.h"
+#include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/stand_in_evaluator.h"
 
@@ -50,9 +51,9 @@ TEST(GreedyDescent, AnyNonzeroFlagIsAGoal) {
 }
 
 // A policy that prefers one action everywhere.
-class SameChoice final : public QEvaluator {
+class SameChoice final : public HeadEvaluator {
  public:
-  explicit SameChoice(Action preferred) : preferred_(preferred) {}
+  explicit SameChoice(Action preferred) : HeadEvaluator(Head::kPolicy), preferred_(preferred) {}
   void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
   void EvaluateActions(ConstRows /*inputs*/, std::span<float> values) override {
     for (std::size_t i = 0; i < values.size(); ++i) {

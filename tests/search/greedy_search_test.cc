@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/goal_ball.h"
+#include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
@@ -106,9 +107,10 @@ TEST(GreedySearch, EndsWhereEveryNeighbourWasVisited) {
   EXPECT_EQ(result.expanded, 2);
 }
 
-// Q values that lead to the left, whatever the state.
-class GoLeft final : public QEvaluator {
+// Q values, or a policy, that lead to the left, whatever the state.
+class GoLeft final : public HeadEvaluator {
  public:
+  explicit GoLeft(Head head) : HeadEvaluator(head) {}
   void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
   void EvaluateActions(ConstRows /*inputs*/, std::span<float> values) override {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = float(i % 2);
@@ -119,9 +121,8 @@ class GoLeft final : public QEvaluator {
 
 TEST(GreedySearch, QNetIsAskedOncePerStep) {
   const RingDomain ring(20);
-  GoLeft network;
-  GreedySearch search(ring, network,
-                      {.network = {.head = Head::kQ}, .search = {.max_length = 100}});
+  GoLeft network(Head::kQ);
+  GreedySearch search(ring, network, {.search = {.max_length = 100}});
   const SearchResult result = search.Solve(ring.At(6), StopSignal());
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(network.calls, std::ssize(result.actions));
@@ -130,10 +131,8 @@ TEST(GreedySearch, QNetIsAskedOncePerStep) {
 
 TEST(GreedySearch, PolicyGivesNoEstimates) {
   const RingDomain ring(20);
-  GoLeft policy;
-  Config config{.search = {.max_length = 4}};
-  config.network.head = Head::kPolicy;
-  GreedySearch search(ring, policy, config);
+  GoLeft policy(Head::kPolicy);
+  GreedySearch search(ring, policy, {.search = {.max_length = 4}});
   const SearchResult result = search.Solve(ring.At(6), StopSignal());
   EXPECT_EQ(result.ended, Ended::kLengthLimit);
   EXPECT_FALSE(result.best.has_value());
@@ -143,10 +142,9 @@ TEST(GreedySearch, PolicyGivesNoEstimates) {
 TEST(GreedySearch, WayHomeFromTheBallCompletesTheSolution) {
   const RingDomain ring(20);
   const auto ball = BallOf(ring, 3);
-  GoLeft network;
+  GoLeft network(Head::kQ);
   const auto solve = [&](std::size_t at, std::int64_t max_length) {
-    const Config config{.network = {.head = Head::kQ}, .search = {.max_length = max_length}};
-    GreedySearch search(ring, network, config, ball);
+    GreedySearch search(ring, network, {.search = {.max_length = max_length}}, ball);
     return search.Solve(ring.At(at), StopSignal());
   };
   const SearchResult result = solve(6, 100);

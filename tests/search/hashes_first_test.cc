@@ -101,10 +101,9 @@ TEST(Expander, BuildGivesChosenChildrenInTheirOrder) {
 void ExpectSameResults(const Domain& domain, const State& start, Head head,
                        const std::shared_ptr<const GoalBall>& ball) {
   const BuiltFirstDomain built_first(domain);
-  Config config{.search = {.beam_width = 700, .max_length = 12}};
-  config.network.head = head;
+  const Config config{.search = {.beam_width = 700, .max_length = 12}};
   const auto solve = [&](const Domain& as, int threads) {
-    ErraticEvaluator network;
+    ErraticEvaluator network(head);
     BeamSearch search(as, network, config, ball);
     return tbb::task_arena(threads).execute([&] { return search.Solve(start, StopSignal()); });
   };

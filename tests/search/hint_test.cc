@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
@@ -15,9 +16,10 @@ namespace tandem {
 namespace {
 
 // Returns the same values of actions for every state.
-class SameActions final : public QEvaluator {
+class SameActions final : public HeadEvaluator {
  public:
-  explicit SameActions(std::vector<float> values) : values_(std::move(values)) {}
+  SameActions(Head head, std::vector<float> values)
+      : HeadEvaluator(head), values_(std::move(values)) {}
   void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
   void EvaluateActions(ConstRows inputs, std::span<float> values) override {
     ASSERT_EQ(inputs.size(), 1U);
@@ -69,7 +71,7 @@ TEST(Hint, NeverSuggestsAnActionThatDoesNotApply) {
   StandInEvaluator v_net(
       [](std::span<const std::uint8_t> input) { return input[0] == 4 ? -1.F : 9.F; });
   EXPECT_EQ(BestOf(path, HintByStates(path, v_net, end)), "l");
-  SameActions q_net({7, 1});
+  SameActions q_net(Head::kQ, {7, 1});
   const Hint hint = HintByActions(path, q_net, end);
   EXPECT_EQ(BestOf(path, hint), "l");
   EXPECT_EQ(hint.estimate, 7);
@@ -80,7 +82,7 @@ TEST(Hint, EstimatesGoalsAsZero) {
   const PathDomain path(5);
   StandInEvaluator v_net(
       [](std::span<const std::uint8_t> input) { return input[0] == 0 ? 8.F : 5.F; });
-  SameActions q_net({20, 3});
+  SameActions q_net(Head::kQ, {20, 3});
   EXPECT_EQ(BestOf(path, HintByStates(path, v_net, State{1})), "l");
   EXPECT_EQ(BestOf(path, HintByActions(path, q_net, State{1})), "l");
   EXPECT_EQ(HintByActions(path, q_net, State{1}).rest, 0);
@@ -97,13 +99,13 @@ TEST(Hint, NegativeEstimatesCountAsZeroAndTiesGoToTheFirst) {
   EXPECT_EQ(BestOf(path, by_states), "l");
   EXPECT_EQ(by_states.rest, 0);
   EXPECT_EQ(by_states.estimate, 0);
-  SameActions q_net({-1, -2});
+  SameActions q_net(Head::kQ, {-1, -2});
   EXPECT_EQ(BestOf(path, HintByActions(path, q_net, State{2})), "l");
 }
 
 TEST(Hint, OfAPolicyIsItsMostProbableActionThatApplies) {
   const PathDomain path(10);
-  SameActions right({-std::log(0.25F), -std::log(0.75F)});
+  SameActions right(Head::kPolicy, {-std::log(0.25F), -std::log(0.75F)});
   EXPECT_EQ(HintByPolicy(path, right, State{5}).action, 1);
   EXPECT_FLOAT_EQ(HintByPolicy(path, right, State{5}).probability.value(), 0.75F);
   EXPECT_EQ(HintByPolicy(path, right, State{9}).action, 0);

@@ -22,6 +22,7 @@
 #include "search/ida_star.h"
 #include "search/search.h"
 #include "support/erratic_evaluator.h"
+#include "support/head_evaluator.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
@@ -299,9 +300,10 @@ std::vector<MethodAndHead> AllMethods() {
 }
 
 // Gives every state and every action the same value, and requests `stop` if there is one.
-class SameValue final : public QEvaluator {
+class SameValue final : public HeadEvaluator {
  public:
-  explicit SameValue(float value, StopSignal* stop = nullptr) : value_(value), stop_(stop) {}
+  SameValue(Head head, float value, StopSignal* stop = nullptr)
+      : HeadEvaluator(head), value_(value), stop_(stop) {}
 
   void Evaluate(ConstRows inputs, std::span<float> values) override { Answer(inputs, values); }
   void EvaluateActions(ConstRows inputs, std::span<float> values) override {
@@ -325,11 +327,11 @@ class SameValue final : public QEvaluator {
 class EverySearch : public testing::TestWithParam<MethodAndHead> {
  protected:
   // A beam of one state cannot hold both children of the start, so every search evaluates states.
-  std::unique_ptr<Search> Make(QEvaluator& network, double max_seconds = kAmple) const {
-    Config config{
-        .search = {.method = GetParam().method.value, .beam_width = 1, .max_seconds = max_seconds}};
-    config.network.head = GetParam().head;
-    return MakeSearch(ring_, network, config);
+  std::unique_ptr<Search> Make(Evaluator& network, double max_seconds = kAmple) const {
+    return MakeSearch(
+        ring_, network,
+        {.search = {
+             .method = GetParam().method.value, .beam_width = 1, .max_seconds = max_seconds}});
   }
 
   const RingDomain ring_{20};
@@ -337,7 +339,7 @@ class EverySearch : public testing::TestWithParam<MethodAndHead> {
 };
 
 TEST_P(EverySearch, ThrowsStoppedBeforeItEvaluatesIfAStopWasRequested) {
-  SameValue network(1);
+  SameValue network(GetParam().head, 1);
   StopSignal stop;
   stop.Request();
   EXPECT_THROW(Make(network)->Solve(start_, stop), Stopped);
@@ -346,13 +348,13 @@ TEST_P(EverySearch, ThrowsStoppedBeforeItEvaluatesIfAStopWasRequested) {
 
 TEST_P(EverySearch, ThrowsStoppedAfterTheEvaluationInWhichAStopIsRequested) {
   StopSignal stop;
-  SameValue network(1, &stop);
+  SameValue network(GetParam().head, 1, &stop);
   EXPECT_THROW(Make(network)->Solve(start_, stop), Stopped);
   EXPECT_EQ(network.calls, 1);
 }
 
 TEST_P(EverySearch, ThrowsErrorThatNamesTheStateIfAnEstimateIsNan) {
-  SameValue network(std::numeric_limits<float>::quiet_NaN());
+  SameValue network(GetParam().head, std::numeric_limits<float>::quiet_NaN());
   const std::unique_ptr<Search> search = Make(network);
   std::string message;
   try {
@@ -365,7 +367,7 @@ TEST_P(EverySearch, ThrowsErrorThatNamesTheStateIfAnEstimateIsNan) {
 }
 
 TEST_P(EverySearch, EndsAtATimeLimitThatIsOverAtOnce) {
-  SameValue network(1);
+  SameValue network(GetParam().head, 1);
   const std::unique_ptr<Search> search = Make(network, /*max_seconds=*/1e-9);
   const SearchResult result = search->Solve(start_, StopSignal());
   EXPECT_FALSE(result.solved);

@@ -8,6 +8,7 @@
 
 #include "search/astar.h"
 #include "support/goal_ball.h"
+#include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
@@ -20,10 +21,10 @@ namespace {
 using Estimate = std::function<float(std::span<const std::uint8_t>)>;
 
 // A Q net whose values follow from an estimate of the children.
-class StandInQNet final : public QEvaluator {
+class StandInQNet final : public HeadEvaluator {
  public:
   StandInQNet(const Domain& domain, Estimate estimate)
-      : domain_(domain), estimate_(std::move(estimate)) {}
+      : HeadEvaluator(Head::kQ), domain_(domain), estimate_(std::move(estimate)) {}
 
   void Evaluate(ConstRows inputs, std::span<float> values) override {
     for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = estimate_(inputs[i]);
@@ -47,7 +48,7 @@ class StandInQNet final : public QEvaluator {
   const Estimate estimate_;
 };
 
-std::vector<SearchResult> SolveWhole(const Whole& whole, QEvaluator& q_net, const Config& config) {
+std::vector<SearchResult> SolveWhole(const Whole& whole, Evaluator& q_net, const Config& config) {
   QStar search(whole.domain, q_net, config);
   std::vector<SearchResult> results(whole.distances.size());
   search.SolveAll(whole.rows(), StopSignal(), [&](std::size_t number, SearchResult result) {

@@ -9,6 +9,7 @@
 #include "search/greedy_descent.h"
 #include "search/greedy_search.h"
 #include "search/hint.h"
+#include "support/head_evaluator.h"
 #include "support/roads_domain.h"
 #include "support/stand_in_evaluator.h"
 
@@ -203,10 +204,13 @@ TEST(BeamOnRoads, ForgetsThePreviousSearch) {
 }
 
 // The Q values that follow from estimates of the cities: road cost plus estimate of the city.
-class OfRoads final : public QEvaluator {
+class OfRoads final : public HeadEvaluator {
  public:
   OfRoads(RoadsDomain::Roads roads, std::vector<float> action_costs, std::vector<float> by_city)
-      : roads_(std::move(roads)), costs_(std::move(action_costs)), by_city_(std::move(by_city)) {}
+      : HeadEvaluator(Head::kQ),
+        roads_(std::move(roads)),
+        costs_(std::move(action_costs)),
+        by_city_(std::move(by_city)) {}
 
   void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
 
@@ -225,7 +229,7 @@ class OfRoads final : public QEvaluator {
 TEST(QBeamOnRoads, RanksByPathCostPlusQValue) {
   const RoadsDomain map(kTwoSides, kCosts);
   OfRoads ahead(kTwoSides, kCosts, kAhead);
-  BeamSearch search(map, ahead, {.network = {.head = Head::kQ}, .search = {.beam_width = 2}});
+  BeamSearch search(map, ahead, {.search = {.beam_width = 2}});
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{0, 1, 0}));
 }
 
@@ -236,7 +240,7 @@ TEST(QBeamOnRoads, BeamHoldsNoCityTwice) {
   const std::vector<float> costs = {1, 1, 1, 1};
   const RoadsDomain map(roads, costs);
   OfRoads ahead(roads, costs, {0, 0, 1, 2});
-  BeamSearch search(map, ahead, {.network = {.head = Head::kQ}, .search = {.beam_width = 2}});
+  BeamSearch search(map, ahead, {.search = {.beam_width = 2}});
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{3, 0}));
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "search/hash_set.h"
-#include "tandem/evaluator.h"
+#include "support/head_evaluator.h"
 
 namespace tandem {
 
@@ -16,9 +16,12 @@ inline float NumberOf(std::span<const std::uint8_t> state) {
   return static_cast<float>(Random(HashState(state), Purpose::kShuffle).Below(1000));
 }
 
-/// ErraticEvaluator gives every state, and every action in a state, a number below 100.
-class ErraticEvaluator final : public QEvaluator {
+/// ErraticEvaluator gives every state, and every action in a state, a number below 100, as a
+/// network with `head`.
+class ErraticEvaluator final : public HeadEvaluator {
  public:
+  explicit ErraticEvaluator(Head head = Head::kV) : HeadEvaluator(head) {}
+
   void Evaluate(ConstRows inputs, std::span<float> values) override {
     for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = Value(inputs[i], 0);
   }

@@ -9,21 +9,12 @@
 #include <utility>
 
 #include "support/wait.h"
-#include "tandem/error.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
 
-/// VNet is an evaluator of states alone, as a network with head v.
-class VNet : public QEvaluator {
- public:
-  void EvaluateActions(ConstRows /*inputs*/, std::span<float> /*values*/) final {
-    throw Error("a V net has no values of actions");
-  }
-};
-
 /// StandInEvaluator computes each value with a function of the input row.
-class StandInEvaluator final : public VNet {
+class StandInEvaluator final : public Evaluator {
  public:
   using Function = std::function<float(std::span<const std::uint8_t>)>;
 
@@ -39,7 +30,7 @@ class StandInEvaluator final : public VNet {
 
 /// SlowOnceEvaluator is a StandInEvaluator that takes `time` for one of its rows: the one with the
 /// number `slow_row`, counting from 1.
-class SlowOnceEvaluator final : public VNet {
+class SlowOnceEvaluator final : public Evaluator {
  public:
   SlowOnceEvaluator(int slow_row, std::chrono::milliseconds time,
                     StandInEvaluator::Function function)

@@ -579,7 +579,7 @@ TEST_F(InFolder, ModelEvaluatesLikeTheNetworkOfTheCheckpoint) {
   const DomainSpec& puzzle = model.domain().spec();
   std::vector<std::uint8_t> goal(54);
   model.domain().WriteGoals(Rows(std::span(goal)));
-  const auto value_of = [&](QEvaluator& net) {
+  const auto value_of = [&](Evaluator& net) {
     float value = NAN;
     net.Evaluate(ConstRows(Rows(std::span(goal))), {&value, 1});
     return value;

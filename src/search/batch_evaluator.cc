@@ -1,4 +1,4 @@
-#include "search/state_evaluator.h"
+#include "search/batch_evaluator.h"
 
 #include <fmt/format.h>
 
@@ -14,11 +14,11 @@ constexpr std::size_t kGrain = 256;  // states per TBB task
 
 }  // namespace
 
-StateEvaluator::StateEvaluator(const Domain& domain, Evaluator& network, std::size_t rows_at_once)
+BatchEvaluator::BatchEvaluator(const Domain& domain, Evaluator& network, std::size_t rows_at_once)
     : domain_(domain), network_(network), rows_at_once_(rows_at_once) {}
 
 template <class StateOf, class EncodeRange, class Evaluate>
-std::span<const float> StateEvaluator::InSlices(std::size_t rows, std::size_t width,
+std::span<const float> BatchEvaluator::InSlices(std::size_t rows, std::size_t width,
                                                 const StopSignal& stop, const StateOf& state_of,
                                                 const EncodeRange& encode,
                                                 const Evaluate& evaluate) {
@@ -39,7 +39,7 @@ std::span<const float> StateEvaluator::InSlices(std::size_t rows, std::size_t wi
 }
 
 template <class Evaluate>
-std::span<const float> StateEvaluator::EvaluateAll(ConstRows states, std::size_t width,
+std::span<const float> BatchEvaluator::EvaluateAll(ConstRows states, std::size_t width,
                                                    const StopSignal& stop,
                                                    const Evaluate& evaluate) {
   return InSlices(
@@ -50,13 +50,13 @@ std::span<const float> StateEvaluator::EvaluateAll(ConstRows states, std::size_t
       evaluate);
 }
 
-std::span<const float> StateEvaluator::Estimate(ConstRows states, const StopSignal& stop) {
+std::span<const float> BatchEvaluator::Estimate(ConstRows states, const StopSignal& stop) {
   return EvaluateAll(states, 1, stop, [&](ConstRows inputs, std::span<float> values) {
     network_.Evaluate(inputs, values);
   });
 }
 
-std::span<const float> StateEvaluator::Estimate(ConstRows states,
+std::span<const float> BatchEvaluator::Estimate(ConstRows states,
                                                 std::span<const std::uint32_t> chosen,
                                                 const StopSignal& stop) {
   const auto state_of = [&](std::size_t i) { return states[chosen[i]]; };
@@ -70,7 +70,7 @@ std::span<const float> StateEvaluator::Estimate(ConstRows states,
       [&](ConstRows inputs, std::span<float> values) { network_.Evaluate(inputs, values); });
 }
 
-std::vector<float> StateEvaluator::EstimateChildren(const Expander& expander,
+std::vector<float> BatchEvaluator::EstimateChildren(const Expander& expander,
                                                     const StopSignal& stop) {
   std::vector<std::uint32_t> useful;
   useful.reserve(expander.size());
@@ -83,12 +83,22 @@ std::vector<float> StateEvaluator::EstimateChildren(const Expander& expander,
   return by_child;
 }
 
-std::span<const float> StateEvaluator::EstimateActions(QEvaluator& q_or_policy, ConstRows states,
-                                                       const StopSignal& stop) {
+std::span<const float> BatchEvaluator::EvaluateActions(ConstRows states, const StopSignal& stop) {
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
   return EvaluateAll(states, num_actions, stop, [&](ConstRows inputs, std::span<float> values) {
-    q_or_policy.EvaluateActions(inputs, values);
+    network_.EvaluateActions(inputs, values);
   });
+}
+
+void CheckEstimatesStates(const char* user, const Evaluator& network) {
+  if (network.estimates_states()) return;
+  throw Error(fmt::format("{} needs an evaluator that estimates states, not a policy alone", user));
+}
+
+void CheckActionValues(const char* user, const Evaluator& network, ActionValues needed) {
+  if (network.action_values() == needed) return;
+  throw Error(fmt::format("{} needs an evaluator whose values of actions are {}", user,
+                          needed == ActionValues::kQValues ? "Q values" : "those of a policy"));
 }
 
 Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state) {

@@ -1,4 +1,4 @@
-#include "search/state_evaluator.h"
+#include "search/batch_evaluator.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/error.h"
@@ -15,8 +16,9 @@ namespace {
 
 // Estimates a state by its first byte, gives action a the value 100 * a more, and records the
 // number of states of each call.
-class Recorder final : public QEvaluator {
+class Recorder final : public HeadEvaluator {
  public:
+  Recorder() : HeadEvaluator(Head::kQ) {}
   void Evaluate(ConstRows inputs, std::span<float> values) override {
     sizes_.push_back(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = inputs[i][0];
@@ -36,36 +38,35 @@ class Recorder final : public QEvaluator {
 
 const std::vector<std::uint8_t> kStates = {10, 20, 30, 40, 50, 60, 70, 80, 90, 100};
 
-TEST(StateEvaluator, EvaluatesAllStatesInSlices) {
+TEST(BatchEvaluator, EvaluatesAllStatesInSlices) {
   const PathDomain path(256);
   Recorder recorder;
-  StateEvaluator evaluator(path, recorder, 4);
+  BatchEvaluator evaluator(path, recorder, 4);
   const auto values = evaluator.Estimate(ConstRows(kStates.data(), 10, 1), StopSignal());
   EXPECT_TRUE(std::ranges::equal(values, kStates));
   EXPECT_EQ(recorder.sizes(), (std::vector<std::size_t>{4, 4, 2}));
 }
 
-TEST(StateEvaluator, EvaluatesChosenStatesInSlices) {
+TEST(BatchEvaluator, EvaluatesChosenStatesInSlices) {
   const PathDomain path(256);
   Recorder recorder;
-  StateEvaluator evaluator(path, recorder, 4);
+  BatchEvaluator evaluator(path, recorder, 4);
   const std::vector<std::uint32_t> chosen = {9, 0, 3, 4, 5, 8};
   const auto values = evaluator.Estimate(ConstRows(kStates.data(), 10, 1), chosen, StopSignal());
   EXPECT_TRUE(std::ranges::equal(values, std::vector<float>{100, 10, 40, 50, 60, 90}));
   EXPECT_EQ(recorder.sizes(), (std::vector<std::size_t>{4, 2}));
 }
 
-TEST(StateEvaluator, EvaluatesActionsInSlices) {
+TEST(BatchEvaluator, EvaluatesActionsInSlices) {
   const PathDomain path(256);
   Recorder recorder;
-  StateEvaluator evaluator(path, recorder, 2);
-  const auto values =
-      evaluator.EstimateActions(recorder, ConstRows(kStates.data(), 3, 1), StopSignal());
+  BatchEvaluator evaluator(path, recorder, 2);
+  const auto values = evaluator.EvaluateActions(ConstRows(kStates.data(), 3, 1), StopSignal());
   EXPECT_TRUE(std::ranges::equal(values, std::vector<float>{10, 110, 20, 120, 30, 130}));
   EXPECT_EQ(recorder.sizes(), (std::vector<std::size_t>{2, 1}));
 }
 
-TEST(StateEvaluator, StopsBetweenSlices) {
+TEST(BatchEvaluator, StopsBetweenSlices) {
   const PathDomain path(256);
   StopSignal stop;
   int rows = 0;
@@ -74,7 +75,7 @@ TEST(StateEvaluator, StopsBetweenSlices) {
     stop.Request();
     return 0.0F;
   });
-  StateEvaluator evaluator(path, asks_to_stop, 4);
+  BatchEvaluator evaluator(path, asks_to_stop, 4);
   const std::vector<std::uint8_t> states(100, 1);
   std::vector<std::uint32_t> chosen(100);
   std::iota(chosen.begin(), chosen.end(), 0U);
@@ -82,10 +83,10 @@ TEST(StateEvaluator, StopsBetweenSlices) {
   EXPECT_EQ(rows, 4);
 }
 
-TEST(StateEvaluator, NanEstimateNamesTheState) {
+TEST(BatchEvaluator, NanEstimateNamesTheState) {
   const PathDomain path(4);
   StandInEvaluator broken([](std::span<const std::uint8_t>) { return std::nanf(""); });
-  StateEvaluator evaluator(path, broken, 4);
+  BatchEvaluator evaluator(path, broken, 4);
   const std::vector<std::uint8_t> states = {1, 3};
   const std::vector<std::uint32_t> chosen = {1};
   try {

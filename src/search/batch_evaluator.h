@@ -18,7 +18,7 @@ namespace tandem {
 
 class Expander;
 
-/// StateEvaluator encodes states and passes them to a network, one slice after another, so that a
+/// BatchEvaluator encodes states and passes them to a network, one slice after another, so that a
 /// stop takes effect quickly and the encoded states stay in the cache. Encoding uses the TBB
 /// threads of the caller's arena.
 ///
@@ -26,11 +26,11 @@ class Expander;
 /// network is called on the calling thread and may block, so never call a method inside a TBB task.
 /// All methods throw Stopped once `stop` is reached, Error that names the state if one of its
 /// values is NaN, and whatever the network throws.
-class StateEvaluator {
+class BatchEvaluator {
  public:
   /// `domain` and `network` must outlive this. Each call of the network gets at most `rows_at_once`
   /// states. A multiple of the network's own batch size is as fast as one large call.
-  StateEvaluator(const Domain& domain, Evaluator& network,
+  BatchEvaluator(const Domain& domain, Evaluator& network,
                  std::size_t rows_at_once = std::numeric_limits<std::size_t>::max());
 
   /// The network's estimates of all `states`.
@@ -44,9 +44,8 @@ class StateEvaluator {
   /// not evaluated, and their elements are unspecified.
   std::vector<float> EstimateChildren(const Expander& expander, const StopSignal& stop);
 
-  /// The values of every action in every state, by `q_or_policy`: num_actions values per state.
-  std::span<const float> EstimateActions(QEvaluator& q_or_policy, ConstRows states,
-                                         const StopSignal& stop);
+  /// The network's values of every action in every state: num_actions values per state.
+  std::span<const float> EvaluateActions(ConstRows states, const StopSignal& stop);
 
  private:
   // Encodes states 0 to rows - 1 and evaluates them, one slice after another. Each state has
@@ -68,6 +67,12 @@ class StateEvaluator {
   std::vector<std::uint8_t> inputs_;  // the encoded states of a slice
   std::vector<float> values_;
 };
+
+/// Throws Error that names `user` if `network` does not estimate states.
+void CheckEstimatesStates(const char* user, const Evaluator& network);
+
+/// Throws Error that names `user` if the values of actions by `network` are not `needed`.
+void CheckActionValues(const char* user, const Evaluator& network, ActionValues needed);
 
 /// Returns the error for a network whose estimate of `state` is not a number.
 Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state);
