@@ -130,9 +130,8 @@ std::string AnytimeBeamSearch::Describe() const {
 }
 
 std::string AnytimeBeamSearch::Failure(const SearchResult& result) const {
-  if (result.ended == Ended::kTimeLimit) return NotInTime(config_) + "; raise search.max_seconds";
-  if (result.ended != Ended::kNodeLimit) return beam_.Failure(result);
-  return NotWithinNodes(config_.max_nodes.value_or(0)) + "; raise search.max_nodes";
+  const bool out_of_work = result.ended == Ended::kTimeLimit || result.ended == Ended::kNodeLimit;
+  return out_of_work ? AtLimit(config_, result.ended) : beam_.Failure(result);
 }
 
 }  // namespace tandem

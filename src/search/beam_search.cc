@@ -426,28 +426,20 @@ std::string BeamSearch::Describe() const {
 }
 
 std::string BeamSearch::FailureWith(const SearchConfig& config, const SearchResult& result) {
+  std::string at_limit = AtLimit(config, result.ended, "lower search.beam_width, or ");
+  if (!at_limit.empty()) return at_limit;
   const bool full = result.dropped_states;
   const std::string found = full ? fmt::format("found with beam width {}", config.beam_width)
                                  : "found, and wider beams would find none";
   const std::string or_beam = full ? " or search.beam_width" : "";
   const std::string or_policy = config.policy_actions > 0 ? " or search.policy_actions" : "";
-  switch (result.ended) {
-    case Ended::kTimeLimit:
-      return NotInTime(config) + "; lower search.beam_width, or raise search.max_seconds";
-    case Ended::kNodeLimit:
-      return NotWithinNodes(config.max_nodes.value_or(0)) +
-             "; lower search.beam_width, or raise search.max_nodes";
-    case Ended::kMemoryLimit:
-      return NotInMemory(config) + "; lower search.beam_width, or raise search.max_gib";
-    case Ended::kCostLimit:
-      return fmt::format("no solution that costs at most {} {}; raise the limit{}{}", AllowedCost(),
-                         found, or_beam, or_policy);
-    case Ended::kLengthLimit:
-      return fmt::format("no solution of at most {} moves {}; raise search.max_length{}{}",
-                         config.max_length, found, or_beam, or_policy);
-    case Ended::kSolved:
-    case Ended::kExhausted:
-      break;
+  if (result.ended == Ended::kCostLimit) {
+    return fmt::format("no solution that costs at most {} {}; raise the limit{}{}", AllowedCost(),
+                       found, or_beam, or_policy);
+  }
+  if (result.ended == Ended::kLengthLimit) {
+    return fmt::format("no solution of at most {} moves {}; raise search.max_length{}{}",
+                       config.max_length, found, or_beam, or_policy);
   }
   if (full) {
     return fmt::format("no unvisited states remain with beam width {}; raise search.beam_width{}",

@@ -25,13 +25,6 @@ std::string LowerWeight(const SearchConfig& config) {
   return fmt::format("lower search.weight ({:g}), or ", config.weight);
 }
 
-std::string ToEndInTime(const SearchConfig& config, const SearchResult& result) {
-  if (config.batch >= kSmallBatch) return LowerWeight(config) + "raise search.max_seconds";
-  return fmt::format(
-      "raise search.batch ({}): the search generated only {} nodes per second", config.batch,
-      WithThousands(static_cast<long long>(static_cast<double>(result.nodes) / result.seconds)));
-}
-
 }  // namespace
 
 void SolveIfKnown(BestFirstTree& tree, const Domain& domain, const GoalBall* ball,
@@ -63,26 +56,22 @@ BestFirstSearch::BestFirstSearch(const char* name, const SearchConfig& config,
 }
 
 std::string BestFirstSearch::Failure(const SearchResult& result) const {
-  switch (result.ended) {
-    case Ended::kNodeLimit:
-      return fmt::format("{}; {}raise search.max_nodes", NotWithinNodes(result.stored),
-                         LowerWeight(config_));
-    case Ended::kMemoryLimit:
-      return fmt::format("{}; {}raise search.max_gib", NotInMemory(config_), LowerWeight(config_));
-    case Ended::kTimeLimit:
-      return NotInTime(config_) + "; " + ToEndInTime(config_, result);
-    case Ended::kCostLimit:
-      if (config_.policy_actions > 0) {
-        return fmt::format(
-            "no solution of the {} most probable actions of each state costs at most {}; raise the "
-            "limit or search.policy_actions",
-            config_.policy_actions, AllowedCost());
-      }
+  if (result.ended == Ended::kTimeLimit && config_.batch < kSmallBatch) {
+    return fmt::format(
+        "{}; raise search.batch ({}): the search generated only {} nodes per second",
+        NotInTime(config_), config_.batch,
+        WithThousands(static_cast<long long>(static_cast<double>(result.nodes) / result.seconds)));
+  }
+  std::string at_limit = AtLimit(config_, result.ended, LowerWeight(config_), result.stored);
+  if (!at_limit.empty()) return at_limit;
+  if (result.ended == Ended::kCostLimit) {
+    if (config_.policy_actions == 0) {
       return fmt::format("no solution costs at most {}; raise the limit", AllowedCost());
-    case Ended::kSolved:
-    case Ended::kLengthLimit:
-    case Ended::kExhausted:
-      break;
+    }
+    return fmt::format(
+        "no solution of the {} most probable actions of each state costs at most {}; raise the "
+        "limit or search.policy_actions",
+        config_.policy_actions, AllowedCost());
   }
   if (config_.policy_actions > 0) return NotAmongProbable(config_);
   return fmt::format("the puzzle has no solution: none of the {} reachable states is a goal",

@@ -1,4 +1,4 @@
-// Greedy descent: follow a network without search.
+// Greedy descent, by which validation measures a network. The search that solves is GreedySearch.
 #pragma once
 
 #include <cstdint>

@@ -170,25 +170,18 @@ SearchResult GreedySearch::ResultOf(Path& path) const {
 }
 
 std::string GreedySearch::Failure(const SearchResult& result) const {
-  switch (result.ended) {
-    case Ended::kTimeLimit:
-      return NotInTime(config_) + "; raise search.max_seconds";
-    case Ended::kNodeLimit:
-      return NotWithinNodes(config_.max_nodes.value_or(0)) + "; raise search.max_nodes";
-    case Ended::kMemoryLimit:
-      return NotInMemory(config_) + "; raise search.max_gib";
-    case Ended::kCostLimit:
-      return fmt::format(
-          "greedy search found no solution that costs at most {}; set search.method to beam",
-          AllowedCost());
-    case Ended::kLengthLimit:
-      return fmt::format(
-          "greedy search found no solution of at most {} moves; set search.method to beam, or "
-          "raise search.max_length",
-          config_.max_length);
-    case Ended::kSolved:
-    case Ended::kExhausted:
-      break;
+  std::string at_limit = AtLimit(config_, result.ended);
+  if (!at_limit.empty()) return at_limit;
+  if (result.ended == Ended::kCostLimit) {
+    return fmt::format(
+        "greedy search found no solution that costs at most {}; set search.method to beam",
+        AllowedCost());
+  }
+  if (result.ended == Ended::kLengthLimit) {
+    return fmt::format(
+        "greedy search found no solution of at most {} moves; set search.method to beam, or "
+        "raise search.max_length",
+        config_.max_length);
   }
   return fmt::format(
       "greedy search visited every neighbour of a state within {} moves; set search.method to beam",

@@ -1,4 +1,4 @@
-// Greedy descent as a search that solves.
+// A search that follows one path, with limits and a memory of the states on it.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,8 @@ namespace tandem {
 /// one. It then evaluates each state of a path instead of its children.
 ///
 /// It shows quickly what a network has learned: a solution costs one evaluation of each child.
+///
+/// Validation does not use this search, but DescendGreedily, which may visit a state twice.
 class GreedySearch final : public Search {
  public:
   /// Follows the limits of config.search; passes at most inference.batch_size states per call to

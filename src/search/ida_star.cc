@@ -287,22 +287,18 @@ std::string IdaStar::Describe() const {
 }
 
 std::string IdaStar::Failure(const SearchResult& result) const {
-  const std::string lower = fmt::format("; lower search.weight ({:g}), or raise ", config_.weight);
-  switch (result.ended) {
-    case Ended::kTimeLimit:
-      return NotInTime(config_) + lower + "search.max_seconds";
-    case Ended::kNodeLimit:
-      return NotWithinNodes(config_.max_nodes.value_or(0)) + lower + "search.max_nodes";
-    case Ended::kMemoryLimit:
-      return NotInMemory(config_) + "; raise search.max_gib";
-    case Ended::kCostLimit:
-      return fmt::format("no solution costs at most {}; raise the limit", AllowedCost());
-    case Ended::kLengthLimit:
-      return fmt::format("no solution has at most {} moves; raise search.max_length",
-                         config_.max_length);
-    case Ended::kSolved:
-    case Ended::kExhausted:
-      break;
+  // Only the states of one path are in memory, and a lower weight does not shorten paths.
+  const std::string advice = result.ended == Ended::kMemoryLimit
+                                 ? ""
+                                 : fmt::format("lower search.weight ({:g}), or ", config_.weight);
+  std::string at_limit = AtLimit(config_, result.ended, advice);
+  if (!at_limit.empty()) return at_limit;
+  if (result.ended == Ended::kCostLimit) {
+    return fmt::format("no solution costs at most {}; raise the limit", AllowedCost());
+  }
+  if (result.ended == Ended::kLengthLimit) {
+    return fmt::format("no solution has at most {} moves; raise search.max_length",
+                       config_.max_length);
   }
   if (result.dropped_states) {
     return "no solution leads only through states with a finite estimate; use another network, or "

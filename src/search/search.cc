@@ -67,14 +67,25 @@ std::string Search::NotInTime(const SearchConfig& config) {
                      HumanSeconds(config.max_seconds));
 }
 
-std::string Search::NotWithinNodes(std::int64_t max_nodes) {
-  return fmt::format("no solution found with {} nodes (search.max_nodes)",
-                     WithThousands(max_nodes));
-}
-
-std::string Search::NotInMemory(const SearchConfig& config) {
-  return fmt::format("no solution found within {} (search.max_gib)",
-                     HumanBytes(static_cast<double>(config.max_bytes())));
+std::string Search::AtLimit(const SearchConfig& config, Ended ended, std::string_view advice,
+                            std::optional<std::int64_t> max_nodes) {
+  switch (ended) {
+    case Ended::kTimeLimit:
+      return fmt::format("{}; {}raise search.max_seconds", NotInTime(config), advice);
+    case Ended::kNodeLimit:
+      return fmt::format(
+          "no solution found with {} nodes (search.max_nodes); {}raise search.max_nodes",
+          WithThousands(max_nodes.value_or(config.max_nodes.value_or(0))), advice);
+    case Ended::kMemoryLimit:
+      return fmt::format("no solution found within {} (search.max_gib); {}raise search.max_gib",
+                         HumanBytes(static_cast<double>(config.max_bytes())), advice);
+    case Ended::kSolved:
+    case Ended::kExhausted:
+    case Ended::kLengthLimit:
+    case Ended::kCostLimit:
+      break;
+  }
+  return "";
 }
 
 std::string Search::NotAmongProbable(const SearchConfig& config) {

@@ -143,10 +143,14 @@ class Search {
  protected:
   Search() = default;
 
-  // The reasons of failures that all searches have.
+  // What Failure says if a limit on time, nodes or memory ended the search: to raise it, or to
+  // follow `advice` first, such as "lower search.weight, or ". `max_nodes` is the limit on nodes if
+  // it is not search.max_nodes. Returns "" if the search ended otherwise.
+  static std::string AtLimit(const SearchConfig& config, Ended ended, std::string_view advice = "",
+                             std::optional<std::int64_t> max_nodes = std::nullopt);
+
+  // Reasons of failures that several searches have.
   static std::string NotInTime(const SearchConfig& config);
-  static std::string NotWithinNodes(std::int64_t max_nodes);
-  static std::string NotInMemory(const SearchConfig& config);
   static std::string NotAmongProbable(const SearchConfig& config);  // of search.policy_actions
   static std::string AllowedCost();  // "what is allowed", and by which keys
 };
