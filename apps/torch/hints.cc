@@ -39,7 +39,7 @@ class NetworkHints final : public HintProvider {
     return WithPlainErrors([&] {
       if (search_ == nullptr) search_ = model_.MakeSearch();
       SearchResult result = search_->Solve(state, stop);
-      if (result.solved) CheckByReplay(domain(), {state.begin(), state.end()}, result.actions);
+      if (result.solved) CheckByReplay(domain(), state, result.actions);
       return result;
     });
   }

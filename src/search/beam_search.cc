@@ -92,20 +92,18 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
 std::optional<Ended> BeamSearch::GoDeeper(const StopSignal& within, SearchResult& result,
                                           std::optional<std::vector<Action>>& solution) {
   if (const std::optional<Ended> limit = LimitReached(result.nodes)) return limit;
-  expander_.ExpandHashes(frontier(), UndoingActions());
+  expander_.ExpandHashes(states(), UndoingActions());
   FollowPolicy(within);
   if (limits_.work.ExceededBy(result.nodes + expander_.num_generated(), 0)) {
     return Ended::kNodeLimit;
   }
   result.nodes += expander_.num_generated();
   generated_ = result.nodes;
-  result.expanded += static_cast<std::int64_t>(frontier().size());
+  result.expanded += static_cast<std::int64_t>(states().size());
   solution = CheapestSolution();
   if (solution) return std::nullopt;
-  const std::vector<std::uint32_t> chosen =
-      ranking_ == Ranking::kByStates ? ChooseByStates(within) : ChooseByActions(within);
-  if (ranking_ == Ranking::kByPolicy || follows_policy_) NoteSurprisals(chosen);
-  Keep(chosen);
+  Keep(ranking_ == Ranking::kByStates ? ChooseByStates(within, next_.states)
+                                      : ChooseByActions(within, next_.states));
   if (meeting_) solution = meeting_->CheapestSolution(paths_, bound_);
   return std::nullopt;
 }
@@ -119,24 +117,24 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   excluded_ = false;
   kept_all_ = true;
   generated_ = 0;
-  frontier_.assign(start.begin(), start.end());
-  costs_ = {0};
-  surprisals_ = {0};
-  of_inverse_.clear();
-  least_cost_ = 0;
+  frontier_.states.assign(start.begin(), start.end());
+  frontier_.costs = {0};
+  frontier_.least_cost = 0;
+  frontier_.of_inverse.clear();
+  frontier_.surprisals = {0};
   kept_.Insert(HashState(start));
   if (!inverse_) return;
   const std::optional<std::vector<std::uint8_t>> inverse = inverse_->Invert(start);
   if (!inverse || !kept_.Insert(HashState(*inverse) ^ (meeting_ ? kInverseSalt : 0))) return;
-  frontier_.insert(frontier_.end(), inverse->begin(), inverse->end());
-  costs_.push_back(0);
-  surprisals_.push_back(0);
-  of_inverse_ = {0, 1};
+  frontier_.states.insert(frontier_.states.end(), inverse->begin(), inverse->end());
+  frontier_.costs.push_back(0);
+  frontier_.of_inverse = {0, 1};
+  frontier_.surprisals.push_back(0);
   if (meeting_) meeting_->Begin(start, limits_.max_length);
 }
 
 std::optional<Ended> BeamSearch::LimitReached(std::int64_t nodes) const {
-  if (frontier_.empty()) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
+  if (frontier_.states.empty()) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
   if (std::cmp_greater_equal(paths_.depth(), limits_.max_length)) return Ended::kLengthLimit;
   return limits_.work.ExceededBy(nodes, BytesOfNextDepth());
 }
@@ -155,7 +153,7 @@ std::vector<Action> BeamSearch::UndoingActions() const {
 // The memory of the states kept so far, once `more` others are kept.
 std::int64_t BeamSearch::BytesStored(std::size_t more) const {
   std::size_t bytes =
-      kept_.BytesWith(more) + (kept_.size() + more) * sizeof(Step) + frontier_.size();
+      kept_.BytesWith(more) + (kept_.size() + more) * sizeof(Step) + frontier_.states.size();
   if (meeting_) bytes += meeting_->BytesWith(more);
   return static_cast<std::int64_t>(bytes);
 }
@@ -176,7 +174,7 @@ std::int64_t BeamSearch::BytesOfChildren(const DomainSpec& spec, std::int64_t pa
 // About the greatest memory while the children of the frontier are made and chosen from.
 std::int64_t BeamSearch::BytesOfNextDepth() const {
   const bool copies = ranking_ == Ranking::kByStates && expander_.keeps_children();
-  const auto parents = static_cast<std::int64_t>(frontier().size());
+  const auto parents = static_cast<std::int64_t>(states().size());
   const std::int64_t kept = std::min(parents * domain_.spec().num_actions(), limits_.width);
   return BytesStored(static_cast<std::size_t>(kept)) +
          BytesOfChildren(domain_.spec(), parents, kept, copies);
@@ -187,9 +185,9 @@ std::int64_t BeamSearch::BytesFor(const DomainSpec& spec, std::int64_t width, st
          BytesOfChildren(spec, width, width, /*copies=*/true);
 }
 
-ConstRows BeamSearch::frontier() const {
+ConstRows BeamSearch::states() const {
   const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
-  return {frontier_.data(), frontier_.size() / state_size, state_size};
+  return {frontier_.states.data(), frontier_.states.size() / state_size, state_size};
 }
 
 // The cheapest solution of at most search.max_length actions that leads through a child whose
@@ -207,7 +205,7 @@ std::optional<std::vector<Action>> BeamSearch::CheapestSolution() const {
 
 float BeamSearch::CostTo(std::size_t child) const {
   const Step step = StepTo(child);
-  return costs_[step.parent] + domain_.spec().action_costs[step.action];
+  return frontier_.costs[step.parent] + domain_.spec().action_costs[step.action];
 }
 
 // Whether every solution through a child costs too much.
@@ -219,7 +217,7 @@ bool BeamSearch::IsExcluded(std::size_t child) {
 }
 
 void BeamSearch::EvaluatePolicy(const StopSignal& stop) {
-  const std::span<const float> values = evaluator_.EvaluateActions(frontier(), stop);
+  const std::span<const float> values = evaluator_.EvaluateActions(states(), stop);
   step_surprisals_.assign(values.begin(), values.end());
 }
 
@@ -260,17 +258,18 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
 }
 
 // The new children with the least sum of path cost and estimate and, with head vp, of the weighted
-// surprisal of the path. Their states are then in next_.
-std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
+// surprisal of the path. Writes their states to `into`.
+std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop,
+                                                      std::vector<std::uint8_t>& into) {
   const auto width = static_cast<std::size_t>(limits_.width);
   std::vector<std::uint32_t> children = NewChildren();
   if (children.size() <= width) {
-    expander_.Build(children, next_);
+    expander_.Build(children, into);
     return children;
   }
   kept_all_ = false;
-  const ConstRows states = expander_.Build(children, built_);
-  const std::span<const float> values = evaluator_.Estimate(states, stop);
+  const ConstRows built = expander_.Build(children, built_);
+  const std::span<const float> values = evaluator_.Estimate(built, stop);
   std::vector<Ranked> ranked(children.size());
   const float least_cost = LeastCost(domain_.spec());
   for (std::uint32_t i = 0; i < ranked.size(); ++i) {
@@ -278,7 +277,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
     const float more = domain_.spec().action_costs[step.action] - least_cost;
     float rank = values[i] + Excess(step.parent) + more;
     if (follows_policy_) {
-      const float surprisal = surprisals_[step.parent] + step_surprisals_[children[i]];
+      const float surprisal = frontier_.surprisals[step.parent] + step_surprisals_[children[i]];
       rank += static_cast<float>(config_.policy_weight) * surprisal;
     }
     ranked[i] = {rank, i};
@@ -288,11 +287,11 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
   std::ranges::sort(ranked, {}, &Ranked::second);
   std::vector<std::uint32_t> chosen;
   chosen.reserve(width);
-  next_.clear();
+  into.clear();
   for (const auto& [rank, i] : ranked) {
     NoteEstimate(children[i], values[i]);
     chosen.push_back(children[i]);
-    next_.insert(next_.end(), states[i].begin(), states[i].end());
+    into.insert(into.end(), built[i].begin(), built[i].end());
   }
   return chosen;
 }
@@ -312,13 +311,14 @@ std::vector<BeamSearch::Ranked> BeamSearch::RankedByActions(std::span<const floa
   return ranked;
 }
 
-// The best new children (RankedByActions). Their states are then in next_.
-std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
+// The best new children (RankedByActions). Writes their states to `into`.
+std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop,
+                                                       std::vector<std::uint8_t>& into) {
   const auto width = static_cast<std::size_t>(limits_.width);
   const bool by_policy = ranking_ == Ranking::kByPolicy;
   if (by_policy && !follows_policy_) EvaluatePolicy(stop);
   const std::span<const float> values =
-      by_policy ? step_surprisals_ : evaluator_.EvaluateActions(frontier(), stop);
+      by_policy ? step_surprisals_ : evaluator_.EvaluateActions(states(), stop);
   std::vector<Ranked> ranked = RankedByActions(values);
   // Sort as many of the best children as are still needed, and repeat, since some of them are
   // duplicates. Each round sorts a fixed share of the rest, so that rounds are few even if nearly
@@ -346,7 +346,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
   }
   if (best != ranked.end()) kept_all_ = false;
   std::ranges::sort(chosen);
-  expander_.Build(chosen, next_);
+  expander_.Build(chosen, into);
   return chosen;
 }
 
@@ -357,38 +357,40 @@ void BeamSearch::NoteEstimate(std::uint32_t child, float estimate) {
   nearest_ = {.estimate = estimate, .depth = paths_.depth(), .step = StepTo(child)};
 }
 
-// Notes the surprisals of the paths to `children`, which Keep makes the next frontier. Differences
-// suffice for ranking, and stay exact in a float however long the path is.
-void BeamSearch::NoteSurprisals(const std::vector<std::uint32_t>& children) {
-  std::vector<float> surprisals;
-  surprisals.reserve(children.size());
+// Sets the surprisals of the paths to `children`. Differences suffice for ranking, and stay exact
+// in a float however long the path is.
+void BeamSearch::SetSurprisals(const std::vector<std::uint32_t>& children, Frontier& next) const {
+  next.surprisals.clear();
+  next.surprisals.reserve(children.size());
   for (const std::uint32_t child : children) {
-    surprisals.push_back(step_surprisals_[child] + surprisals_[StepTo(child).parent]);
+    next.surprisals.push_back(step_surprisals_[child] + frontier_.surprisals[StepTo(child).parent]);
   }
-  const float least = surprisals.empty() ? 0 : *std::ranges::min_element(surprisals);
-  for (float& surprisal : surprisals) surprisal -= least;
-  surprisals_ = std::move(surprisals);
+  const float least = children.empty() ? 0 : *std::ranges::min_element(next.surprisals);
+  for (float& surprisal : next.surprisals) surprisal -= least;
 }
 
-// Makes the children, whose states are in next_, the frontier.
+// Makes the children, whose states are those of next_, the frontier.
 void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
   std::vector<Step> steps;
   steps.reserve(children.size());
-  std::vector<float> costs;
-  costs.reserve(children.size());
-  std::vector<std::uint8_t> of_inverse;
+  next_.costs.clear();
+  next_.costs.reserve(children.size());
+  next_.of_inverse.clear();
   for (const std::uint32_t child : children) {
     const Step& step = steps.emplace_back(StepTo(child));
-    costs.push_back(CostTo(child));
-    if (!of_inverse_.empty()) of_inverse.push_back(of_inverse_[step.parent]);
+    next_.costs.push_back(CostTo(child));
+    if (!frontier_.of_inverse.empty()) {
+      next_.of_inverse.push_back(frontier_.of_inverse[step.parent]);
+    }
     kept_.Insert(KeyOf(child));
   }
+  next_.least_cost = children.empty() ? 0 : *std::ranges::min_element(next_.costs);
+  if (ranking_ == Ranking::kByPolicy || follows_policy_) SetSurprisals(children, next_);
   paths_.Add(std::move(steps));
-  frontier_.swap(next_);
-  costs_ = std::move(costs);
-  of_inverse_ = std::move(of_inverse);
-  least_cost_ = costs_.empty() ? 0 : *std::ranges::min_element(costs_);
-  if (meeting_ && !of_inverse_.empty()) meeting_->Advance(paths_, costs_, of_inverse_);
+  std::swap(frontier_, next_);
+  if (meeting_ && !frontier_.of_inverse.empty()) {
+    meeting_->Advance(paths_, frontier_.costs, frontier_.of_inverse);
+  }
 }
 
 // The key of a child in kept_. Beams that meet must not drop each other's states.

@@ -120,6 +120,18 @@ class BeamSearch final : public Search {
     Step step;
   };
 
+  // The states kept at one depth, and the paths to them.
+  struct Frontier {
+    std::vector<std::uint8_t> states;
+    std::vector<float> costs;
+    float least_cost = 0;  // minimum of costs
+    // 1 where the path begins at the inverse position; empty: nowhere.
+    std::vector<std::uint8_t> of_inverse;
+    // With a policy, also one beside estimates: minus the log probability of each path, relative to
+    // the most probable one.
+    std::vector<float> surprisals;
+  };
+
   // A child of the frontier and the value that it is ranked by. Ties go to the lower index, so that
   // the result does not depend on the library's algorithm.
   using Ranked = std::pair<float, std::uint32_t>;
@@ -137,25 +149,28 @@ class BeamSearch final : public Search {
   void EvaluatePolicy(const StopSignal& stop);
   void FollowPolicy(const StopSignal& stop);
   std::vector<std::uint32_t> NewChildren();
-  std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop);
+  std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop,
+                                            std::vector<std::uint8_t>& into);
   std::vector<Ranked> RankedByActions(std::span<const float> values) const;
-  std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop);
+  std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop,
+                                             std::vector<std::uint8_t>& into);
   void Keep(const std::vector<std::uint32_t>& children);
-  void NoteSurprisals(const std::vector<std::uint32_t>& children);
+  void SetSurprisals(const std::vector<std::uint32_t>& children, Frontier& next) const;
   void NoteEstimate(std::uint32_t child, float estimate);
   void FinishResult(SearchResult& result) const;
 
-  ConstRows frontier() const;
+  ConstRows states() const;
   Step StepTo(std::size_t child) const;
   float CostTo(std::size_t child) const;
   bool IsExcluded(std::size_t child);
   std::uint64_t KeyOf(std::size_t child) const;
   bool OfInverse(std::size_t parent) const {
-    return !of_inverse_.empty() && of_inverse_[parent] != 0;
+    return !frontier_.of_inverse.empty() && frontier_.of_inverse[parent] != 0;
   }
   float Excess(std::size_t parent) const {
     const bool by_policy = ranking_ == Ranking::kByPolicy;
-    return by_policy ? surprisals_[parent] : costs_[parent] - least_cost_;
+    return by_policy ? frontier_.surprisals[parent]
+                     : frontier_.costs[parent] - frontier_.least_cost;
   }
 
   const Domain& domain_;
@@ -172,14 +187,7 @@ class BeamSearch final : public Search {
   bool excluded_ = false;               // a child was dropped because of bound_
   bool kept_all_ = true;                // no child was dropped because of the width
   std::int64_t generated_ = 0;          // states, by the last search
-  std::vector<std::uint8_t> frontier_;  // the states of the current depth
-  std::vector<float> costs_;            // path costs of the frontier states
-  float least_cost_ = 0;                // minimum of costs_
-  // 1 where the path to a frontier state begins at the inverse position; empty: nowhere.
-  std::vector<std::uint8_t> of_inverse_;
-  // With a policy, also that of head vp: minus the log probability of the path to each frontier
-  // state, relative to the most probable one.
-  std::vector<float> surprisals_;
+  Frontier frontier_;                   // of the current depth
   std::vector<float> step_surprisals_;  // of the step to each child, by EvaluatePolicy
   BeamPaths paths_;
   HashSet kept_;
@@ -190,7 +198,7 @@ class BeamSearch final : public Search {
   BatchEvaluator evaluator_;
   HashSet seen_;                     // hashes seen among the current children
   std::vector<std::uint8_t> built_;  // states of new children
-  std::vector<std::uint8_t> next_;   // states of the children to keep
+  Frontier next_;                    // its memory takes turns with that of frontier_
 };
 
 }  // namespace tandem

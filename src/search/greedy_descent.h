@@ -16,14 +16,14 @@ namespace tandem {
 /// estimate, until a goal is a child of the current state. All starts advance in lock step. Element
 /// i of the result is the number of actions from start i to a goal, or nothing if more than
 /// most_actions[i] would be needed. `rows_at_once` and the use of threads are those of
-/// BatchEvaluator; throws like BatchEvaluator.
+/// BatchEvaluator. Throws like BatchEvaluator, and Error if the network does not estimate states.
 std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& network,
                                                          std::size_t rows_at_once, ConstRows starts,
                                                          std::span<const std::int64_t> most_actions,
                                                          const StopSignal& stop);
 
 /// The same descent with a policy: takes the most probable action that changes the state. Each
-/// state is evaluated once, and its children are not.
+/// state is evaluated once, and its children are not. Throws Error if the network is no policy.
 std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, Evaluator& policy,
                                                          std::size_t rows_at_once, ConstRows starts,
                                                          std::span<const std::int64_t> most_actions,

@@ -34,15 +34,21 @@ void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, S
     states.insert(states.end(), problems[i].state.begin(), problems[i].state.end());
   }
   const ConstRows starts(states.data(), numbers.size(), domain.spec().state_size);
-  search.SolveAll({starts, at_most, solutions}, stop, [&](std::size_t i, SearchResult result) {
-    const std::size_t number = numbers[i];
-    if (result.solved) CheckByReplay(domain, problems[number].state, result.actions);
-    done(number, std::move(result));
+  SolveAndReplay(domain, search, {starts, at_most, solutions}, stop,
+                 [&](std::size_t i, SearchResult result) { done(numbers[i], std::move(result)); });
+}
+
+void SolveAndReplay(const Domain& domain, Search& search, const Starts& starts,
+                    const StopSignal& stop, const Search::Done& done) {
+  search.SolveAll(starts, stop, [&](std::size_t i, SearchResult result) {
+    if (result.solved) CheckByReplay(domain, starts.states[i], result.actions);
+    done(i, std::move(result));
   });
 }
 
-void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,
+void CheckByReplay(const Domain& domain, std::span<const std::uint8_t> start,
                    const std::vector<Action>& actions) {
+  std::vector<std::uint8_t> state(start.begin(), start.end());
   ApplyAll(domain, actions, state);
   if (!IsGoal(domain, state)) {
     throw Error(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/stop_signal.h"
@@ -17,8 +18,12 @@ namespace tandem {
 void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, Search& search,
                    const StopSignal& stop, const Search::Done& done);
 
+/// Search::SolveAll that replays every solution. Throws the same errors as CheckByReplay, too.
+void SolveAndReplay(const Domain& domain, Search& search, const Starts& starts,
+                    const StopSignal& stop, const Search::Done& done);
+
 /// Throws Error if the moves do not lead to a goal, which means a bug in the search or the domain.
-void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,
+void CheckByReplay(const Domain& domain, std::span<const std::uint8_t> start,
                    const std::vector<Action>& actions);
 
 }  // namespace tandem

@@ -1,8 +1,6 @@
 #include "train/trained_network.h"
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "search/solve_problems.h"
 #include "tandem/error.h"
@@ -56,13 +54,7 @@ void TrainedNetwork::EvaluateActions(ConstRows inputs, std::span<float> values) 
 void TrainedNetwork::Solve(ConstRows states, const StopSignal& stop, const Search::Done& done) {
   CallFromProgram([&] {
     if (loaded_->search == nullptr) loaded_->search = loaded_->model.MakeSearch();
-    loaded_->search->SolveAll(states, stop, [&](std::size_t number, SearchResult result) {
-      if (result.solved) {
-        const std::span<const std::uint8_t> start = states[number];
-        CheckByReplay(domain(), {start.begin(), start.end()}, result.actions);
-      }
-      done(number, std::move(result));
-    });
+    SolveAndReplay(domain(), *loaded_->search, states, stop, done);
   });
 }
 

@@ -3,9 +3,11 @@
 
 #include <cmath>
 #include <functional>
+#include <string>
 
 #include "generate/generator.h"
-#include "support/stand_in_evaluator.h"
+#include "support/head_evaluator.h"
+#include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -138,6 +140,23 @@ TEST_F(MakeGeneratorTest, RowsOfSyncMainAreStates) {
   EXPECT_TRUE(std::isinf(std::ranges::min(states.floats(kBoundColumn))));
   config.generate.target = Target::kCappedValueIteration;
   EXPECT_LT(std::ranges::max(Rows(config).floats(kBoundColumn)), 7 + 12);
+}
+
+TEST_F(MakeGeneratorTest, TargetsThatBackUpEstimatesRefuseAPolicy) {
+  class Policy final : public HeadEvaluator {
+   public:
+    Policy() : HeadEvaluator(Head::kPolicy) {}
+    void Evaluate(ConstRows, std::span<float>) override { FAIL(); }
+  } policy;
+  for (const Target target : {Target::kValueIteration, Target::kQLearning}) {
+    try {
+      MakeGenerator(*cube_, MakeConfig(target), &policy);
+      ADD_FAILURE() << "expected an Error";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("needs an evaluator that estimates states"),
+                std::string::npos);
+    }
+  }
 }
 
 TEST_F(MakeGeneratorTest, EvaluatesOneChunkPerCall) {

@@ -59,6 +59,14 @@ class TrainedRun(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "head v"):
             network.evaluate_actions(network.domain.goals())
 
+    def test_a_policy_has_no_estimates(self):
+        run = self.folder / "policy"
+        tandem.train(SMALL, run, {"network.head": "policy", "generate.target": "policy"})
+        network = tandem.Network(run)
+        with self.assertRaisesRegex(RuntimeError, "is a policy, which estimates no costs"):
+            network.evaluate(network.domain.goals())
+        self.assertEqual(network.evaluate_actions(network.domain.goals()).shape, (1, 6))
+
     def test_solutions_lead_to_the_goal(self):
         network = tandem.Network(self.folder / "v", settings={"search.beam_width": 4096})
         states = network.domain.scramble(8, 6)
