@@ -57,6 +57,8 @@ TEST_P(Inference, EqualsTheNetworkInEvalMode) {
   const at::Tensor expected = net->Forward(OneHot({5, 3}, at::kFloat, c10::kCPU)(rows)).detach();
   EXPECT_TRUE(at::allclose(copy.Forward(rows), expected, 1e-4, 1e-5));
   EXPECT_GT(expected.std().item<float>(), 1e-3F);
+  EXPECT_TRUE(copy.estimates_states());
+  EXPECT_EQ(copy.action_values(), ActionValues::kNone);
 }
 
 TEST_P(Inference, IsCloseToTheNetworkInBf16) {
@@ -118,6 +120,8 @@ TEST_P(Inference, QNetGivesActionValuesAndTheirMinimum) {
   const at::Tensor expected = copy.Forward(rows);
   EXPECT_TRUE(at::allclose(at::tensor(actions).view({21, 3}), expected, 1e-5, 1e-6));
   EXPECT_TRUE(at::allclose(at::tensor(values), expected.amin(1), 1e-5, 1e-6));
+  EXPECT_TRUE(copy.estimates_states());
+  EXPECT_EQ(copy.action_values(), ActionValues::kQValues);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllNormsAndActivations, Inference,
@@ -142,6 +146,8 @@ TEST(Inference, PolicyGivesNegativeLogProbabilitiesAndNoEstimates) {
     for (std::size_t a = 0; a < 4; ++a) sum += std::exp(-values[4 * row + a]);
     EXPECT_NEAR(sum, 1, 1e-5);
   }
+  EXPECT_EQ(inference.action_values(), ActionValues::kSurprisals);
+  EXPECT_FALSE(inference.estimates_states());
   EXPECT_THROW(inference.Evaluate(inputs, estimates), Error);
 }
 
@@ -162,6 +168,8 @@ TEST(Inference, ValueAndPolicyGivesTheFirstOutputAndProbabilitiesOfTheOthers) {
   inference.EvaluateActions(inputs, values);
   const at::Tensor on_device = inference.Estimates(rows);
   ASSERT_TRUE(on_device.is_contiguous());
+  EXPECT_TRUE(inference.estimates_states());
+  EXPECT_EQ(inference.action_values(), ActionValues::kSurprisals);
   for (std::int64_t row = 0; row < kRows; ++row) {
     const auto i = static_cast<std::size_t>(row);
     EXPECT_FLOAT_EQ(estimates[i], outputs[row][0].item<float>());
@@ -187,6 +195,7 @@ TEST(Inference, ActionAsInputGivesTheValueOfEveryPairAsAQNet) {
     const auto device = OpenDevice("cpu");
     InferenceNet inference(spec, ByOperators(8), *device);
     inference.Load(net);
+    EXPECT_EQ(inference.action_values(), ActionValues::kQValues);
     const at::Tensor rows = RandomRows(7);  // more than the two states of a batch
     at::Tensor pairs = at::zeros({28, 5 + action_positions}, at::kByte);
     for (std::int64_t i = 0; i < 28; ++i) {
