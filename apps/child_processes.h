@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// `ChildProcess` is a process that runs a command of this program. It inherits the environment
+/// ChildProcess is a process that runs a command of this program. It inherits the environment
 /// variables of this process, except those by which torchrun tells a process its rank.
 struct ChildProcess {
   std::vector<std::string> arguments;
@@ -19,7 +19,7 @@ struct ChildProcess {
   std::filesystem::path log;                     ///< receives standard output and standard error
 };
 
-/// `ChildEnd` is how a child process ended.
+/// ChildEnd is how a child process ended.
 struct ChildEnd {
   int code = 0;           ///< the exit code, or 128 + N if signal N ended the process
   std::size_t child = 0;  ///< which of the processes

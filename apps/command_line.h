@@ -14,7 +14,7 @@
 
 namespace tandem {
 
-/// `CommandLine` holds the parser, and what it found on the command line.
+/// CommandLine holds the parser, and what it found on the command line.
 struct CommandLine {
   CLI::App app;
   std::function<int()> run;          ///< runs the subcommand and returns the exit code
@@ -91,7 +91,7 @@ std::string ListSearches();
 /// Adds the argument that names a puzzle.
 void AddDomainOption(CLI::App& command, std::string& domain);
 
-/// `StartArgs` names a puzzle and its start state.
+/// StartArgs names a puzzle and its start state.
 struct StartArgs {
   std::string domain;
   std::string state;        ///< in the puzzle's notation; "": a goal

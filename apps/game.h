@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-/// `Game` holds the current state of a puzzle and the moves that led to it from the start.
+/// Game holds the current state of a puzzle and the moves that led to it from the start.
 class Game {
  public:
   /// `domain` must outlive the game.

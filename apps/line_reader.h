@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-/// `LineReader` reads lines from standard input, which may be a pipe, a file or a terminal. Unlike
+/// LineReader reads lines from standard input, which may be a pipe, a file or a terminal. Unlike
 /// std::getline, it stops waiting once a stop is requested.
 class LineReader {
  public:

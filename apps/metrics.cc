@@ -46,7 +46,7 @@ std::string CellOf(const Json& value) {
   return CsvField(value.is_string() ? value.get<std::string>() : DumpJson(value));
 }
 
-// `Table` has a row per line of metrics.jsonl and a column per key, in the order in which the keys
+// Table has a row per line of metrics.jsonl and a column per key, in the order in which the keys
 // first appear. A row holds only the cells that it has.
 class Table {
  public:

@@ -27,7 +27,7 @@ std::filesystem::path NewRunFolder(const std::string& prefix, const std::filesys
 void CheckHasFilesOfRun(const std::filesystem::path& folder,
                         const std::vector<std::string_view>& files);
 
-/// `NamedFile` is a file that a command reads or writes.
+/// NamedFile is a file that a command reads or writes.
 struct NamedFile {
   std::string name;            ///< an output: its option, "--json"; an input: "the config"
   std::filesystem::path path;  ///< "": the command has no such file

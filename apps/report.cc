@@ -47,7 +47,7 @@ std::string Sentence(std::string text) {
   return text + ".";
 }
 
-// `RunFiles` holds what the files of a run's folder say.
+// RunFiles holds what the files of a run's folder say.
 struct RunFiles {
   fs::path folder;
   Config config;

@@ -62,7 +62,7 @@ struct ImportArgs {
   std::vector<Override> overrides;
 };
 
-/// `Labelling` says how the rows of `tandem generate` get their labels.
+/// Labelling says how the rows of `tandem generate` get their labels.
 struct Labelling {
   Config config;                 ///< without `auto`
   Evaluator* network = nullptr;  ///< null if the target needs no network
@@ -73,7 +73,7 @@ struct Labelling {
   std::function<std::string(const std::filesystem::path&)> load;
 };
 
-/// `HintProvider` gives hints and solutions for the puzzle that its network was trained on.
+/// HintProvider gives hints and solutions for the puzzle that its network was trained on.
 class HintProvider {
  public:
   virtual ~HintProvider() = default;
@@ -92,7 +92,7 @@ class HintProvider {
   virtual std::string Failure(const SearchResult& result) const = 0;
 };
 
-/// `TorchLibrary` is the table of the functions that libtandem_torch exports.
+/// TorchLibrary is the table of the functions that libtandem_torch exports.
 struct TorchLibrary {
   // Each runs the subcommand of its name, and returns the exit code.
   int (*run_train)(const TrainArgs& args);

@@ -41,7 +41,7 @@ namespace fs = std::filesystem;
 constexpr const char* kAll = "all";
 constexpr const char* kOption = "--checkpoints";
 
-// `NetworkList` is the networks to evaluate, without their figures. Each one is in it once: the
+// NetworkList is the networks to evaluate, without their figures. Each one is in it once: the
 // best network of a run may also be its last, which a message then says.
 class NetworkList {
  public:
@@ -130,7 +130,7 @@ std::vector<UpdatePoint> TrainingOf(const RunDirectory& run, const Config& confi
   return curve;
 }
 
-// `Evaluation` solves the same problems with each network of a run.
+// Evaluation solves the same problems with each network of a run.
 class Evaluation {
  public:
   // `model` must outlive this object. Throws InputError if a problem has no valid state.

@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-/// `ProgressDisplay` writes the progress of a run to standard error: a bar on a terminal, a line
+/// ProgressDisplay writes the progress of a run to standard error: a bar on a terminal, a line
 /// every few seconds elsewhere. If the config has `validation.log`, it also logs each validation.
 class ProgressDisplay final : public TrainObserver {
  public:

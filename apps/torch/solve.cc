@@ -33,7 +33,7 @@
 namespace tandem {
 namespace {
 
-// `ResultWriter` writes results as they arrive. JSON lines go to --out if it is given, else to
+// ResultWriter writes results as they arrive. JSON lines go to --out if it is given, else to
 // standard output. Readable lines go to standard output if --out is given or standard output is a
 // terminal.
 class ResultWriter {

@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-/// `SolveResult` is the outcome of one line of the states file.
+/// SolveResult is the outcome of one line of the states file.
 struct SolveResult {
   Problem line;
   SearchResult search;

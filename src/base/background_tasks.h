@@ -15,7 +15,7 @@
 
 namespace tandem {
 
-/// `BackgroundTasks` runs tasks in order on a thread of its own, and hands their failure back to
+/// BackgroundTasks runs tasks in order on a thread of its own, and hands their failure back to
 /// the thread that posts them. Use it from one thread.
 ///
 /// Example, a file that is written while the program works on:

@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// `Channel` is a first-in-first-out queue of at most `capacity` items. Any number of threads may
+/// Channel is a first-in-first-out queue of at most `capacity` items. Any number of threads may
 /// push and pop.
 ///
 /// Close wakes all waiting threads and drops the remaining items. From then on, every call throws

@@ -52,7 +52,7 @@ std::uint32_t MaskedCrc32c(std::string_view bytes) {
   return std::rotr(Crc32c(bytes), 15) + kMask;
 }
 
-// `Message` encodes a protobuf message, field by field.
+// Message encodes a protobuf message, field by field.
 class Message {
  public:
   Message& Int(int field, std::int64_t value) {

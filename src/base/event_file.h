@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-/// `EventFile` writes a file of TensorBoard events: scalars and texts under a tag, each at a step.
+/// EventFile writes a file of TensorBoard events: scalars and texts under a tag, each at a step.
 /// The system has every event when the call that adds it returns, so TensorBoard can follow a
 /// program that runs. All methods throw Error that names the file if it cannot be written.
 ///

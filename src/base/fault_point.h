@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-/// `Fault` is a place where a test can inject a failure. Its name is in kFaultNames.
+/// Fault is a place where a test can inject a failure. Its name is in kFaultNames.
 enum class Fault : std::uint8_t {
   kSimulator,      ///< the puzzle's code, on a thread that generates
   kEvaluator,      ///< the network's inference copy

@@ -9,13 +9,13 @@
 
 namespace tandem {
 
-/// `Interrupter` lets a thread end the waits of others, which a StopSignal cannot, because nobody
+/// Interrupter lets a thread end the waits of others, which a StopSignal cannot, because nobody
 /// polls it while all wait. The owner of a queue registers a function that closes it. Thread-safe.
 class Interrupter {
  public:
   using Close = std::function<void(std::exception_ptr)>;
 
-  /// `Registration` withdraws a function when it is destroyed. Waits while the function runs.
+  /// Registration withdraws a function when it is destroyed. Waits while the function runs.
   class Registration {
    public:
     Registration(Interrupter& owner, Close close) : owner_(owner) {

@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-/// `SlotRing` hands a fixed number of slots from stage to stage, in order, and back to the first.
+/// SlotRing hands a fixed number of slots from stage to stage, in order, and back to the first.
 ///
 /// Items count from 0. Item n is in slot n % slots: stage 0 fills it, the stages after it work on
 /// it in turn, and when the last stage ends it, the slot is free for item n + slots.

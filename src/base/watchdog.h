@@ -19,7 +19,7 @@ namespace tandem {
 /// The first thread is the main thread; while it is idle, the others may wait for it.
 std::string DescribeStall(const std::vector<ThreadState>& threads, double limit_s);
 
-/// `Watchdog` looks at the threads of a timeline from a thread of its own. If looking or an action
+/// Watchdog looks at the threads of a timeline from a thread of its own. If looking or an action
 /// throws, for example because memory ran out, it looks again later.
 class Watchdog {
  public:

@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// `Worker` runs tasks on a thread of its own, in the order in which they were posted.
+/// Worker runs tasks on a thread of its own, in the order in which they were posted.
 ///
 /// The name shows in debuggers (its first 15 characters) and in traces. If the thread that creates
 /// the worker has a timeline, the worker uses the track of its name there, so workers that exist at

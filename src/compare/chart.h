@@ -22,7 +22,7 @@ enum class Stroke {
   kPale,        ///< a thin pale line, such as a repetition of another curve
 };
 
-/// `Series` is one curve of a chart.
+/// Series is one curve of a chart.
 struct Series {
   std::string name;  ///< in the legend; "": the legend leaves the series out
   const char* colour = kColours[0];
@@ -35,7 +35,7 @@ struct Series {
 /// Colour of reference curves.
 inline constexpr const char* kReference = "#888888";
 
-/// `Chart` holds what a panel shows.
+/// Chart holds what a panel shows.
 struct Chart {
   std::string name;    ///< of the vertical axis
   std::string x_name;  ///< of the horizontal axis

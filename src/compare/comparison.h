@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-/// `Ideal` is the shortest time in which perfect overlap could do the work of a run, without the
+/// Ideal is the shortest time in which perfect overlap could do the work of a run, without the
 /// cold start. It is the largest of the generator's critical path, the main thread's critical path,
 /// and the demand for each resource (core-seconds over cores; seconds that the GPU is busy).
 struct Ideal {
@@ -21,7 +21,7 @@ struct Ideal {
 };
 Ideal IdealOf(const RunRecord& run);
 
-/// `Busy` is the share of a run's wall time in which its busiest side worked: the generator, the
+/// Busy is the share of a run's wall time in which its busiest side worked: the generator, the
 /// main thread, the cores or the GPU. All times are from that run, so the share is at most 1. A
 /// busy GPU may run slow kernels, and a busy core may spin; Row::product_share shows how much
 /// useful work was done.
@@ -31,7 +31,7 @@ struct Busy {
 };
 Busy BusyOf(const RunRecord& run);
 
-/// `VariantRuns` holds the runs of a variant, one for each seed, in the order of the seeds.
+/// VariantRuns holds the runs of a variant, one for each seed, in the order of the seeds.
 struct VariantRuns {
   Variant variant;
   std::vector<RunRecord> runs;
@@ -40,7 +40,7 @@ struct VariantRuns {
 /// Returns whether the networks of `runs` and `others` have the same weights for each seed.
 bool EqualWeights(const VariantRuns& runs, const VariantRuns& others);
 
-/// `Row` holds the results of one variant. Each spread is over the seeds.
+/// Row holds the results of one variant. Each spread is over the seeds.
 struct Row {
   Variant variant;
   Spread updates_per_s, examples_per_s;  ///< after the cold start

@@ -14,7 +14,7 @@
 
 namespace tandem {
 
-/// `EvaluatedNetwork` is a network of a run with its figures.
+/// EvaluatedNetwork is a network of a run with its figures.
 struct EvaluatedNetwork {
   std::string name;             ///< name of the row: "untrained", "update 100", "last"
   std::filesystem::path file;   ///< checkpoint; empty if untrained
@@ -49,7 +49,7 @@ nlohmann::ordered_json ToJson(const EvaluatedNetwork& network);
 
 inline constexpr int kEvaluationSchema = 1;  ///< number of the layout of EvaluationFile
 
-/// `EvaluationFile` holds what `tandem evaluate --json` wrote.
+/// EvaluationFile holds what `tandem evaluate --json` wrote.
 struct EvaluationFile {
   std::string states;  ///< file of the states
   std::string search;  ///< name of the search method

@@ -15,7 +15,7 @@ namespace tandem {
 /// What the horizontal axis of a learning curve shows.
 enum class CurveAxis { kSeconds, kExamples };
 
-/// `LearningCurve` holds what a figure shows of one run.
+/// LearningCurve holds what a figure shows of one run.
 struct LearningCurve {
   std::string title;
   std::vector<UpdatePoint> training;       ///< from metrics.jsonl

@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// `SolvedPuzzle` is a solution to step through.
+/// SolvedPuzzle is a solution to step through.
 struct SolvedPuzzle {
   struct Frame {
     std::string svg;      ///< picture of the state (ToSvg)
@@ -21,7 +21,7 @@ struct SolvedPuzzle {
   std::vector<Frame> frames;
 };
 
-/// `ReportPage` holds what the page shows. Text is plain; ReportHtml escapes it.
+/// ReportPage holds what the page shows. Text is plain; ReportHtml escapes it.
 struct ReportPage {
   std::string title;
   std::vector<std::pair<std::string, std::string>> facts;  ///< name and value

@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-/// `UpdatePoint` is the line of an update in metrics.jsonl.
+/// UpdatePoint is the line of an update in metrics.jsonl.
 struct UpdatePoint {
   std::int64_t update = 0;      ///< counted from 0
   std::int64_t iterations = 0;  ///< iterations of the run up to the end of the update
@@ -32,13 +32,13 @@ struct UpdatePoint {
 /// missing entry.
 std::vector<UpdatePoint> ReadCurve(const std::filesystem::path& metrics);
 
-/// `Interval` is a period of time, in seconds since the start of the run.
+/// Interval is a period of time, in seconds since the start of the run.
 struct Interval {
   double begin = 0;
   double end = 0;
 };
 
-/// `RunRecord` holds the results of one run. Of several ranks, which work alike, it holds the times
+/// RunRecord holds the results of one run. Of several ranks, which work alike, it holds the times
 /// of rank 0.
 struct RunRecord {
   std::int64_t updates = 0;

@@ -17,7 +17,7 @@ namespace tandem {
 /// The kinds of work that a timeline tells apart by colour.
 enum class WorkKind : std::uint8_t { kGenerate, kBatches, kTrain, kOther, kWait };
 
-/// `WorkStyle` says how a kind of work is shown.
+/// WorkStyle says how a kind of work is shown.
 struct WorkStyle {
   WorkKind kind;
   const char* name;
@@ -32,7 +32,7 @@ inline constexpr std::array<WorkStyle, 5> kWorkStyles = {
      {WorkKind::kOther, "validation, checkpoints and other work", kColours[3]},
      {WorkKind::kWait, "waiting", "#dddddd"}}};
 
-/// `Lane` is what one thread, or one stream of a GPU, did.
+/// Lane is what one thread, or one stream of a GPU, did.
 struct Lane {
   struct Work {
     Interval when = {};
@@ -42,7 +42,7 @@ struct Lane {
   std::vector<Work> work;  ///< sorted, without overlaps
 };
 
-/// `RunTimeline` holds the lanes of a part of a run.
+/// RunTimeline holds the lanes of a part of a run.
 struct RunTimeline {
   Interval shown;  ///< seconds since the start of the run
   std::vector<Lane> lanes;

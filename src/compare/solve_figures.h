@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-/// `SolveOutcome` is the result of searching for a solution of one state with one network.
+/// SolveOutcome is the result of searching for a solution of one state with one network.
 struct SolveOutcome {
   bool solved = false;
   std::int64_t length = 0;                             ///< moves of the solution, if solved
@@ -24,13 +24,13 @@ struct SolveOutcome {
   std::optional<double> estimate = std::nullopt;
 };
 
-/// `EstimateFigures` compares estimates with the costs of shortest solutions.
+/// EstimateFigures compares estimates with the costs of shortest solutions.
 struct EstimateFigures {
   double mean = 0;   ///< mean estimate
   double error = 0;  ///< root mean square of estimate minus cost
 };
 
-/// `LengthFigures` holds the figures of the states whose shortest solutions have one length.
+/// LengthFigures holds the figures of the states whose shortest solutions have one length.
 struct LengthFigures {
   std::int64_t length = 0;
   std::int64_t states = 0;
@@ -40,7 +40,7 @@ struct LengthFigures {
   double solve_rate() const;
 };
 
-/// `KnownLengthFigures` holds the figures of the states whose `optimal` is known.
+/// KnownLengthFigures holds the figures of the states whose `optimal` is known.
 struct KnownLengthFigures {
   std::int64_t states = 0;
   std::int64_t optimal = 0;                  ///< states that were solved by a shortest solution
@@ -51,14 +51,14 @@ struct KnownLengthFigures {
   double share_optimal() const;
 };
 
-/// `BestKnownFigures` compares solutions with the best ones that are known. Only solved states with
+/// BestKnownFigures compares solutions with the best ones that are known. Only solved states with
 /// `best_known` count.
 struct BestKnownFigures {
   std::int64_t states = 0;
   double mean_ratio = 0;  ///< mean of length divided by best known length
 };
 
-/// `SolveFigures` summarises how states were solved.
+/// SolveFigures summarises how states were solved.
 struct SolveFigures {
   std::int64_t states = 0;
   std::int64_t solved = 0;

@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-/// `Spread` holds the median and the range of some values.
+/// Spread holds the median and the range of some values.
 struct Spread {
   double median = 0;
   double least = 0;

@@ -22,7 +22,7 @@ enum class Anchor { kStart, kMiddle, kEnd };
 inline constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73",
                                         "#cc79a7", "#e69f00", "#56b4e9"};
 
-/// `Svg` collects shapes and writes them as an SVG file. Units are pixels; y grows downwards. A
+/// Svg collects shapes and writes them as an SVG file. Units are pixels; y grows downwards. A
 /// viewer that prefers dark colours shows the picture on a dark background, with the colours of
 /// this file made lighter.
 class Svg {
@@ -59,7 +59,7 @@ class Svg {
 /// colours gets those of Svg::Finish.
 std::string ChartStyle();
 
-/// `Axis` maps a range of values to a range of pixels, and chooses round values for ticks.
+/// Axis maps a range of values to a range of pixels, and chooses round values for ticks.
 class Axis {
  public:
   /// If `most` is not above `least`, the range is widened to a width of 1.
@@ -74,7 +74,7 @@ class Axis {
   double least_, most_, first_pixel_, last_pixel_;
 };
 
-/// `Range` is the least and the greatest of some values.
+/// Range is the least and the greatest of some values.
 struct Range {
   double least = std::numeric_limits<double>::infinity();
   double most = -std::numeric_limits<double>::infinity();
@@ -85,7 +85,7 @@ struct Range {
   }
 };
 
-/// `Panel` is a rectangle in which curves are drawn.
+/// Panel is a rectangle in which curves are drawn.
 struct Panel {
   double left = 0;
   double top = 0;

@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// `Variation` is one `--vary KEY=V1,V2`: runs are made with each value of the key.
+/// Variation is one `--vary KEY=V1,V2`: runs are made with each value of the key.
 struct Variation {
   std::string key;
   std::vector<std::string> values;  ///< at least two, all different
@@ -20,7 +20,7 @@ struct Variation {
 /// Parses "KEY=V1,V2". Throws InputError that says what was expected.
 Variation ParseVariation(std::string_view text);
 
-/// `Variant` is one row of a comparison: a mode and the values of varied keys. It runs once per
+/// Variant is one row of a comparison: a mode and the values of varied keys. It runs once per
 /// seed.
 struct Variant {
   std::string name;  ///< name of the row: "async", "async prefetch.depth=4"

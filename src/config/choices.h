@@ -18,7 +18,7 @@ constexpr KeyNames Reads(Names... names) {
   return {names...};
 }
 
-/// `Choice` is one value of a key: how the code calls it, how a config calls it, and its meaning
+/// Choice is one value of a key: how the code calls it, how a config calls it, and its meaning
 /// for the reference. A name that needs no explanation has an empty meaning. Neighbours with the
 /// same meaning are explained together. `reads` has keys that have no effect unless one of the
 /// choices whose rows name them is made.
@@ -131,7 +131,7 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
            "generate.dead_end_cost")},
 });
 
-/// `TargetTraits` says where the labels of a target come from and what the target works with. A
+/// TargetTraits says where the labels of a target come from and what the target works with. A
 /// config that asks for more is refused, so a new target begins with nothing but its name.
 struct TargetTraits {
   bool needs_network = false;   ///< a network labels rows
@@ -268,7 +268,7 @@ inline constexpr auto kHeads = std::to_array<Choice<Head>>({
      "output. A row labels one action. A state is evaluated once with each action"},
 });
 
-/// `HeadTraits` says what a network takes and what its outputs mean. Outputs that are costs come
+/// HeadTraits says what a network takes and what its outputs mean. Outputs that are costs come
 /// first, those of a policy last.
 struct HeadTraits {
   std::string_view network;     ///< what messages call a network with this head

@@ -262,7 +262,7 @@ struct ProfileConfig {
   bool stream_ledger = false;
 };
 
-/// `PhaseConfig` is an entry of `phases`: a later part of the run with other settings
+/// PhaseConfig is an entry of `phases`: a later part of the run with other settings
 /// (training_phases.h).
 struct PhaseConfig {
   double from = 0;  ///< share of the updates after which the phase begins, between 0 and 1
@@ -271,7 +271,7 @@ struct PhaseConfig {
   bool operator==(const PhaseConfig&) const = default;
 };
 
-/// `Config` holds every setting of a run. LoadConfig reads and checks one.
+/// Config holds every setting of a run. LoadConfig reads and checks one.
 struct Config {
   DomainConfig domain;
   PipelineConfig pipeline;

@@ -79,7 +79,7 @@ struct ChoiceField {
   std::vector<std::span<const std::string_view>> reads;  ///< Choice::reads of each name
 };
 
-/// `KeyTraits` says what depends on a key.
+/// KeyTraits says what depends on a key.
 struct KeyTraits {
   bool try_first = false;  ///< marked in the reference as one of the keys to try first
 
@@ -100,7 +100,7 @@ struct KeyTraits {
   bool is_in_streams = false;
 };
 
-/// `Field` describes one key of a config: its name, its documentation, the values that it accepts,
+/// Field describes one key of a config: its name, its documentation, the values that it accepts,
 /// where in a Config its value is stored, and what depends on it.
 struct Field {
   std::string key;      ///< with its section: "train.batch_size"

@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// `Override` is one `--set KEY=VALUE` of the command line, or an option that stands for one. If a
+/// Override is one `--set KEY=VALUE` of the command line, or an option that stands for one. If a
 /// key is overridden twice, the later value wins.
 struct Override {
   std::string key;

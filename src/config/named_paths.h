@@ -13,7 +13,7 @@ namespace tandem {
 /// resumed one, or `tandem generate`. PathField says which of them each needs.
 enum class PathsOf { kNothing, kNewRun, kResumedRun, kShards };
 
-/// `MissingPath` is a path that a config names and that does not exist.
+/// MissingPath is a path that a config names and that does not exist.
 struct MissingPath {
   std::string key;
   std::int64_t phase;   ///< the first phase of the run that needs the path

@@ -13,7 +13,7 @@
 namespace tandem {
 namespace {
 
-// `KeyRange` is a key that a phase may change or, with a dot at its end, a section. The keys in
+// KeyRange is a key that a phase may change or, with a dot at its end, a section. The keys in
 // `except` shape the work of the whole run, so a phase may not change them.
 struct KeyRange {
   std::string_view keys;

@@ -44,7 +44,7 @@ std::int64_t FirstUpdateOfPhase(const Config& run, std::int64_t phase, std::int6
 /// revision of the plan does not take a run back to an earlier phase; the caller sees to that.
 std::int64_t PhaseAt(const Config& run, std::int64_t update);
 
-/// `PhasePlan` holds the updates of a phase.
+/// PhasePlan holds the updates of a phase.
 struct PhasePlan {
   std::int64_t phase = 0;
   std::int64_t first_update = 0;

@@ -18,7 +18,7 @@
 namespace tandem {
 namespace {
 
-// `Use` says which configs use a key.
+// Use says which configs use a key.
 struct Use {
   std::string key;
   std::function<bool(const Config&)> is_used;

@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// `UpdatePlan` holds the number of updates of a run and every revision of it. A run with
+/// UpdatePlan holds the number of updates of a run and every revision of it. A run with
 /// `train.max_updates: auto` revises its plan as it learns how long updates take. The rest of the
 /// learning-rate schedule is then spread over the remaining updates. The learning rate of every
 /// iteration depends only on the plan, so a saved plan gives the same run again.
@@ -62,7 +62,7 @@ class UpdatePlan {
   std::vector<Revision> revisions_;  // sorted by update; the first one starts at update 0
 };
 
-/// `UpdatePacer` estimates how many updates fit into a time limit. It uses the times at which the
+/// UpdatePacer estimates how many updates fit into a time limit. It uses the times at which the
 /// updates so far began.
 class UpdatePacer {
  public:

@@ -17,7 +17,7 @@ namespace {
 // Most examples and iterations of a run, so that their numbers stay within 64 bits.
 constexpr double kMostCounted = 1e18;
 
-// `Reject` reports a contradiction if a condition is true, and formats its reason only then.
+// Reject reports a contradiction if a condition is true, and formats its reason only then.
 class Reject {
  public:
   explicit Reject(const Contradiction& contradiction) : contradiction_(contradiction) {}

@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-/// `DoubleBuffer` lets one writer fill a buffer while one reader drains the other.
+/// DoubleBuffer lets one writer fill a buffer while one reader drains the other.
 ///
 /// Buffers are read in the order in which they were written. The writer waits until a buffer is
 /// empty, and the reader until one is full. WriteSlot and ReadSlot hold the right to a buffer. If a
@@ -49,7 +49,7 @@ class DoubleBuffer {
   SlotRing ring_;
 };
 
-/// `WriteSlot` is the right to write one buffer. Move-only.
+/// WriteSlot is the right to write one buffer. Move-only.
 class DoubleBuffer::WriteSlot {
  public:
   WriteSlot(WriteSlot&& other) noexcept;
@@ -69,7 +69,7 @@ class DoubleBuffer::WriteSlot {
   DataBuffer* rows_;  // null once committed or moved from
 };
 
-/// `ReadSlot` is the right to read one buffer. Move-only; its destructor gives the buffer back.
+/// ReadSlot is the right to read one buffer. Move-only; its destructor gives the buffer back.
 class DoubleBuffer::ReadSlot {
  public:
   ReadSlot(ReadSlot&& other) noexcept;

@@ -20,7 +20,7 @@ inline constexpr std::string_view kBestFile = "best.pt";
 /// The file in which `tandem import` says where the network of a folder comes from.
 inline constexpr std::string_view kImportRecord = "import.json";
 
-/// `NumberedName` is a kind of file name that has a number: "replay-12.bin".
+/// NumberedName is a kind of file name that has a number: "replay-12.bin".
 struct NumberedName {
   std::string_view prefix, suffix;
 

@@ -75,7 +75,7 @@ struct ShardSetSpec {
 
 enum class SetLimit : std::uint8_t { kShards, kChunks, kShardBytes, kChunkBytes };
 
-/// `ExceededLimit` is a limit that follows from several numbers of a set, and that it exceeds.
+/// ExceededLimit is a limit that follows from several numbers of a set, and that it exceeds.
 struct ExceededLimit {
   SetLimit limit;
   std::string text;  ///< "1,000,001 shards, expected at most 1,000,000"

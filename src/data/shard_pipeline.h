@@ -17,7 +17,7 @@ namespace tandem {
 inline constexpr const char* kDiskThread = "disk";
 inline constexpr const char* kTransferThread = "transfer";
 
-/// `StageTotals` holds the total work of one stage.
+/// StageTotals holds the total work of one stage.
 struct StageTotals {
   std::int64_t bytes = 0;
   double seconds = 0;  ///< working time; excludes waiting
@@ -27,7 +27,7 @@ struct StageTotals {
   }
 };
 
-/// `ChunkStages` does the work of the stages on a slot of memory. Each method is called only from
+/// ChunkStages does the work of the stages on a slot of memory. Each method is called only from
 /// its stage's thread, and no two methods run on the same slot at the same time.
 class ChunkStages {
  public:
@@ -47,7 +47,7 @@ inline std::size_t NumChunkSlots(const DataConfig& config) {
   return static_cast<std::size_t>(config.cpu_prefetch + config.gpu_prefetch + 1);
 }
 
-/// `ShardPipeline` runs disk -> queue of `cpu_prefetch` chunks -> transfer -> queue of
+/// ShardPipeline runs disk -> queue of `cpu_prefetch` chunks -> transfer -> queue of
 /// `gpu_prefetch` chunks, for one thread that takes the chunks at the end.
 ///
 /// Chunks arrive in the order of their steps. A chunk counts towards a queue from the moment when

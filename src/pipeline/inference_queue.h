@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// `InferenceQueue` lets the generator thread query a network that only the main thread may use.
+/// InferenceQueue lets the generator thread query a network that only the main thread may use.
 /// The generator thread waits while the main thread serves its request in between other work, with
 /// the weights that the network has at that moment.
 ///

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-/// `AgreedStop` holds a stop of this rank back until all ranks know of it. In each iteration, every
+/// AgreedStop holds a stop of this rank back until all ranks know of it. In each iteration, every
 /// rank votes whether it wants to stop (wants_stop, time_is_up). GradientReducer reads the votes of
 /// all ranks in the next iteration, or at the end of the update if that comes first, and calls
 /// Decide. Only then `signal` is reached. A stop therefore takes effect one iteration after the

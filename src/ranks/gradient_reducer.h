@@ -14,7 +14,7 @@
 
 namespace tandem {
 
-/// `GradientReducer` makes the ranks take the same optimizer steps: it replaces the gradients and
+/// GradientReducer makes the ranks take the same optimizer steps: it replaces the gradients and
 /// the loss of a rank's batch by those of the rows of all ranks. One exchange for each step carries
 /// the gradients, the loss, the weight of the rows, and the votes of AgreedStop.
 ///

@@ -20,7 +20,7 @@ class Store;
 
 namespace tandem {
 
-/// `Membership` knows the ranks of a run. A thread of its own raises this rank's counter in the
+/// Membership knows the ranks of a run. A thread of its own raises this rank's counter in the
 /// store every half second, and watches the counters of the others. A rank whose counter stands
 /// still for 20 s, one that reports a failure, and a store that cannot be reached count as lost.
 class Membership {

@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-/// `RankEnvironment` says which rank of a group of processes this one is, and where the ranks meet.
+/// RankEnvironment says which rank of a group of processes this one is, and where the ranks meet.
 /// torchrun sets the variables that it comes from; with another launcher, a script sets them.
 struct RankEnvironment {
   int rank = 0;              ///< RANK: number of this process, from 0

@@ -21,7 +21,7 @@ namespace tandem {
 
 class Device;
 
-/// `Ranks` lets the processes of a run exchange tensors, by c10d: Gloo for memory of the CPU, and
+/// Ranks lets the processes of a run exchange tensors, by c10d: Gloo for memory of the CPU, and
 /// NCCL for that of GPUs where it was built. All ranks must call the same methods in the same
 /// order, from their main threads. Each method throws Error if a rank has ended or failed. Its
 /// message names that rank; the object can then only be destroyed.

@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-/// `Problem` is one state of the file. If the line cannot be read, `error` says why and `state` is
+/// Problem is one state of the file. If the line cannot be read, `error` says why and `state` is
 /// empty.
 struct Problem {
   nlohmann::json id;  ///< `id` of the line, or else the line number

@@ -14,7 +14,7 @@ namespace tandem {
 
 class Device;
 
-/// `ThreadRate` is the speed measured with a number of threads.
+/// ThreadRate is the speed measured with a number of threads.
 struct ThreadRate {
   std::int64_t threads = 1;
   std::optional<double> iterations_per_s;  ///< nothing if no iteration ended in time

@@ -30,7 +30,7 @@ namespace tandem {
 /// The layout of checkpoint.pt.
 inline constexpr std::int64_t kCheckpointSchema = 2;
 
-/// `RunState` holds everything that a run needs between two updates to continue as if it had never
+/// RunState holds everything that a run needs between two updates to continue as if it had never
 /// been interrupted.
 struct RunState {
   std::string config;  ///< YAML with every key, no `auto` left
@@ -51,7 +51,7 @@ std::string WriteCheckpoint(const std::filesystem::path& path, const std::string
                             const NetworkConfig& network, const RunCounters& counters,
                             const StateDict& model, const RunState* resume);
 
-/// `Checkpoint` is a checkpoint read from disk. If an entry is missing or wrong, a method throws
+/// Checkpoint is a checkpoint read from disk. If an entry is missing or wrong, a method throws
 /// InputError that names the file, the entry and what was expected.
 class Checkpoint {
  public:

@@ -32,13 +32,13 @@ namespace tandem {
 /// and drops them. Throws InputError that names the phase.
 void CheckLaterPhases(const Config& run, std::int64_t current, Device& device);
 
-/// `RankLinks` connects the components of a run to the other ranks that train the same network.
+/// RankLinks connects the components of a run to the other ranks that train the same network.
 struct RankLinks {
   Ranks& ranks;
   AgreedStop& stop;
 };
 
-/// `RunContext` is what the phases of a run have in common, besides its config.
+/// RunContext is what the phases of a run have in common, besides its config.
 struct RunContext {
   std::shared_ptr<Device> device;
   TrainingHooks hooks;
@@ -48,7 +48,7 @@ struct RunContext {
   std::filesystem::path folder;    ///< of the run, for a stream; "" if the run writes no files
 };
 
-/// `Origin` says what components continue from: nothing, or one of its members.
+/// Origin says what components continue from: nothing, or one of its members.
 struct Origin {
   const Checkpoint* checkpoint = nullptr;
   /// The state at the end of the previous phase. The networks keep its weights, and the optimizer,
@@ -56,7 +56,7 @@ struct Origin {
   const RunState* ended = nullptr;
 };
 
-/// `StartPoint` says where a run or a phase of it begins.
+/// StartPoint says where a run or a phase of it begins.
 struct StartPoint {
   std::int64_t update = 0;               ///< the next one to do
   std::optional<ShardPosition> shards;   ///< nothing: their beginning, or no rows from shards
@@ -64,7 +64,7 @@ struct StartPoint {
   PipelineState pipeline;
 };
 
-/// `Components` holds the objects of a run, or of a phase of it, in the order of construction. Each
+/// Components holds the objects of a run, or of a phase of it, in the order of construction. Each
 /// member uses only members above it.
 struct Components {
   /// Builds the objects of phase `phase` of `run`. Throws the same errors as TrainRun's

@@ -18,7 +18,7 @@
 
 namespace tandem {
 
-/// `LoadedModel` is the network of a checkpoint, or the mean of several networks, with its puzzle.
+/// LoadedModel is the network of a checkpoint, or the mean of several networks, with its puzzle.
 /// It makes searches that use both.
 class LoadedModel {
  public:

@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-/// `MemoryPlan` lists the memory of a run in bytes, by purpose and by kind of memory.
+/// MemoryPlan lists the memory of a run in bytes, by purpose and by kind of memory.
 struct MemoryPlan {
   std::int64_t parameters = 0;  ///< number of parameters of the network
 

@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// `MetricsLog` writes the lines of metrics.jsonl and, with report.tensorboard, the same figures as
+/// MetricsLog writes the lines of metrics.jsonl and, with report.tensorboard, the same figures as
 /// events. Iterations count those of the whole run.
 class MetricsLog {
  public:

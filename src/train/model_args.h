@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-/// `ModelArgs` names the networks of runs, and changes to the runs' configs. If there is more than
+/// ModelArgs names the networks of runs, and changes to the runs' configs. If there is more than
 /// one network, their mean is used.
 struct ModelArgs {
   std::vector<std::string> runs;                    ///< folders; at least one

@@ -20,13 +20,13 @@ class Device;
 class Ranks;
 class TrainRun;
 
-/// `Group` is the ranks with which this process trains one network, and its own device.
+/// Group is the ranks with which this process trains one network, and its own device.
 struct Group {
   Ranks& ranks;
   std::shared_ptr<Device> device;
 };
 
-/// `PreparedRun` has what TrainRun needs for a new run or for the rest of one.
+/// PreparedRun has what TrainRun needs for a new run or for the rest of one.
 struct PreparedRun {
   Config config;  ///< without `auto`
   std::shared_ptr<Device> device;
@@ -47,7 +47,7 @@ PreparedRun PrepareNew(const Config& asked, const Group* group, const Stopwatch&
 PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::path& file,
                         const std::vector<Override>& overrides, const Group* group);
 
-/// `RunSettings` is what a run does not take from its config or its folder.
+/// RunSettings is what a run does not take from its config or its folder.
 struct RunSettings {
   const StopSignal& stop;        ///< ends the run, and must outlive it
   Stopwatch began = {};          ///< the run counts its time from here

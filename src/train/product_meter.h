@@ -11,14 +11,14 @@ namespace tandem {
 class Device;
 struct NetworkSpec;
 
-/// `ProductReport` holds the matrix products that the network did after the cold start, and how
+/// ProductReport holds the matrix products that the network did after the cold start, and how
 /// fast the machine can do them.
 struct ProductReport {
   double flop = 0;                ///< floating-point operations, without validation
   double machine_flop_per_s = 0;  ///< of a product of large matrices at the end of the run
 };
 
-/// `ProductMeter` counts the products of a network that is trained and evaluated.
+/// ProductMeter counts the products of a network that is trained and evaluated.
 class ProductMeter {
  public:
   /// `device` must outlive this object. `config` must have no `auto` left.

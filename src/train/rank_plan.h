@@ -18,7 +18,7 @@ class Device;
 std::shared_ptr<Device> OpenDeviceOfRank(const std::string& name,
                                          const RankEnvironment& environment);
 
-/// `RankPlan` is what rank 0 tells the other ranks.
+/// RankPlan is what rank 0 tells the other ranks.
 struct RankPlan {
   Config config;                          ///< of the run, without `auto`, with absolute paths
   std::filesystem::path checkpoint = {};  ///< from which all ranks continue; empty: a new run

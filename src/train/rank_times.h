@@ -13,7 +13,7 @@ namespace tandem {
 
 class Ranks;
 
-/// `RankReport` says how the ranks of a run shared its time. Vectors have an entry for each rank,
+/// RankReport says how the ranks of a run shared its time. Vectors have an entry for each rank,
 /// in seconds.
 struct RankReport {
   std::vector<std::string> names;       ///< Ranks::NameOf
@@ -26,7 +26,7 @@ struct RankReport {
   void Add(const RankReport& more);
 };
 
-/// `RankTimes` compares the ranks of a run after each update, and adds up their times.
+/// RankTimes compares the ranks of a run after each update, and adds up their times.
 class RankTimes {
  public:
   /// `ranks` must outlive this object.

@@ -21,7 +21,7 @@ namespace tandem {
 
 enum class RunEnd { kAllUpdates, kTimeLimit, kStopped };
 
-/// `RunSummary` holds the contents of summary.json.
+/// RunSummary holds the contents of summary.json.
 struct RunSummary : RunCounters {
   RunEnd end = RunEnd::kAllUpdates;
   std::int64_t parameters = 0;

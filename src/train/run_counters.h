@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-/// `ValidationResult` says how good a network is on the validation states.
+/// ValidationResult says how good a network is on the validation states.
 struct ValidationResult {
   double solve_rate = 0;  ///< share of the states solved
   /// Root mean square of estimate minus length, in units of cost. A scramble's length is an upper
@@ -18,25 +18,25 @@ struct ValidationResult {
   std::optional<std::int64_t> states;
 };
 
-/// `LengthError` is the value error of the states of one length.
+/// LengthError is the value error of the states of one length.
 struct LengthError {
   std::int64_t length = 0;
   double value_error = 0;
 };
 
-/// `LengthSolveRate` is the solve rate of the states of one length.
+/// LengthSolveRate is the solve rate of the states of one length.
 struct LengthSolveRate {
   std::int64_t length = 0;
   double solve_rate = 0;
 };
 
-/// `ValidationReport` adds the value error and the solve rate by length.
+/// ValidationReport adds the value error and the solve rate by length.
 struct ValidationReport : ValidationResult {
   std::vector<LengthError> by_length;                 ///< sorted by length; empty with a policy
   std::vector<LengthSolveRate> solve_rate_by_length;  ///< sorted by length
 };
 
-/// `RunCounters` holds what a run has done so far.
+/// RunCounters holds what a run has done so far.
 struct RunCounters {
   std::int64_t updates = 0;     ///< complete updates
   std::int64_t iterations = 0;  ///< including those of an incomplete update

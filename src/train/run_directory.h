@@ -21,7 +21,7 @@ std::filesystem::path CheckpointIn(const std::filesystem::path& path);
 /// by another program.
 bool IsImported(const std::filesystem::path& checkpoint);
 
-/// `RunDirectory` is the folder of a run: config.yaml, metrics.jsonl, checkpoint.pt (with replay
+/// RunDirectory is the folder of a run: config.yaml, metrics.jsonl, checkpoint.pt (with replay
 /// also replay-N.bin), best.pt, summary.json and, with checkpoint.keep_every, checkpoint-N.pt, and
 /// with report.tensorboard, events.out.tfevents.*. A folder that `tandem import` made has
 /// config.yaml, checkpoint.pt and import.json.

@@ -24,7 +24,7 @@ inline constexpr const char* kWriterThread = "writer";
 /// The name of the thread that publishes the weights of a run with a stream.
 inline constexpr const char* kPublisherThread = "publisher";
 
-/// `ThreadTimes` holds the activity times of each thread, or group of threads, of a run.
+/// ThreadTimes holds the activity times of each thread, or group of threads, of a run.
 struct ThreadTimes {
   ActivityTimes main, generator, prefetch;
   ActivityTimes validation_prefetch;
@@ -49,7 +49,7 @@ std::vector<std::string> DescribeTimes(const ThreadTimes& times);
 /// `times` are those of an interval that is not empty.
 BusyShares BusySharesOf(const ThreadTimes& times);
 
-/// `GpuTimes` says how busy a GPU was in the traced updates.
+/// GpuTimes says how busy a GPU was in the traced updates.
 struct GpuTimes {
   struct Stream {
     double kernels_s = 0;
@@ -62,7 +62,7 @@ struct GpuTimes {
 
 nlohmann::ordered_json ToJson(const GpuTimes& times);
 
-/// `TimeReport` says how a run spent its time. All members except the first two leave out the cold
+/// TimeReport says how a run spent its time. All members except the first two leave out the cold
 /// start and the time after the last update.
 struct TimeReport {
   ThreadTimes threads;
@@ -77,7 +77,7 @@ struct TimeReport {
   double generating_thread_s = 0;  ///< work of the generator thread and the workers
 };
 
-/// `RunProfile` owns the timeline of a run. Only the main thread uses it. Its methods throw Error
+/// RunProfile owns the timeline of a run. Only the main thread uses it. Its methods throw Error
 /// if the timeline has a thread for which ThreadTimes has no member.
 class RunProfile {
  public:

@@ -20,7 +20,7 @@ namespace tandem {
 
 struct Components;
 
-/// `RunSaver` writes the checkpoints of a run, the replay rows that belong to them, the best
+/// RunSaver writes the checkpoints of a run, the replay rows that belong to them, the best
 /// network, and the networks that checkpoint.keep_every keeps. Another thread writes copies of
 /// checkpoints and of networks to keep while training goes on; at most two files wait to be
 /// written. RunSaver also keeps a copy of the state from before the current update, to be saved if

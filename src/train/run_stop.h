@@ -14,7 +14,7 @@
 
 namespace tandem {
 
-/// `RunStop` unites what can end a run early: stop requests, the time limit, the other ranks, and
+/// RunStop unites what can end a run early: stop requests, the time limit, the other ranks, and
 /// the watchdog. Use it from the main thread; other threads may call Request and read the signals.
 class RunStop {
  public:

@@ -13,7 +13,7 @@ namespace tandem {
 
 class ShardLoader;
 
-/// `ShardReport` says how much a run read from shards and how fast. The position counts from the
+/// ShardReport says how much a run read from shards and how fast. The position counts from the
 /// start of the run; everything else counts from the last --resume.
 struct ShardReport {
   ShardPosition position;
@@ -22,7 +22,7 @@ struct ShardReport {
   StageTotals training;  ///< bytes trained on, and seconds of the updates without their waits
 };
 
-/// `TrainingMark` records the progress of the main thread at one moment.
+/// TrainingMark records the progress of the main thread at one moment.
 struct TrainingMark {
   std::int64_t rows = 0;  ///< ShardPosition::rows
   double train_s = 0;     ///< seconds of training

@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// `StreamReport` says what a run used of its stream. The position counts from the start of the
+/// StreamReport says what a run used of its stream. The position counts from the start of the
 /// run; everything else counts from the last --resume.
 struct StreamReport {
   void Add(const StreamUse& use);

@@ -19,7 +19,7 @@
 namespace tandem {
 namespace {
 
-// `Tag` is the tag of a key of metrics.jsonl.
+// Tag is the tag of a key of metrics.jsonl.
 struct Tag {
   std::string_view key;
   std::string_view tag;

@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-/// `TensorBoardLog` writes the figures of metrics.jsonl as events for TensorBoard, and the config
+/// TensorBoardLog writes the figures of metrics.jsonl as events for TensorBoard, and the config
 /// as text and as hyperparameters. Steps count iterations, as in DeepXube. If the file cannot be
 /// written, warns once and writes no more, because the run does not need it.
 class TensorBoardLog {

@@ -16,7 +16,7 @@ class Device;
 /// so do the weights.
 Config WithoutOverlapIfTimed(Config config);
 
-/// `TimingBreakdown` makes the main thread wait for the device after each activity, for
+/// TimingBreakdown makes the main thread wait for the device after each activity, for
 /// profile.timing_breakdown. It logs the milliseconds of each activity after each of the first ten
 /// iterations, and then a mean every profile.timing_every iterations. The value 0, which a config
 /// file cannot have, logs nothing; calibration uses it to run at the same speed. Only the main

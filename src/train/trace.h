@@ -18,7 +18,7 @@ namespace tandem {
 class Device;
 class KernelTrace;
 
-/// `Tracer` records updates [trace_from, trace_from + trace_updates), for profile.trace, and writes
+/// Tracer records updates [trace_from, trace_from + trace_updates), for profile.trace, and writes
 /// the file when they are done. If the trace cannot be recorded or written, it logs a warning and
 /// training continues. Only the main thread uses this class.
 class Tracer {

@@ -38,7 +38,7 @@ struct Components;
 struct Origin;
 struct RunState;
 
-/// `TrainObserver` receives callbacks on the main thread. An exception thrown by a callback ends
+/// TrainObserver receives callbacks on the main thread. An exception thrown by a callback ends
 /// the run.
 class TrainObserver {
  public:
@@ -48,7 +48,7 @@ class TrainObserver {
   virtual void OnValidation(std::int64_t /*updates*/, const ValidationReport& /*report*/) {}
 };
 
-/// `TrainRun` trains a network, one update at a time. Call all methods except RequestStop from one
+/// TrainRun trains a network, one update at a time. Call all methods except RequestStop from one
 /// thread. The destructor joins all threads that the run started. Work that they finish after an
 /// exception has left the run does not change any saved state.
 class TrainRun final {

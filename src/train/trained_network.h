@@ -16,7 +16,7 @@
 
 namespace tandem {
 
-/// `TrainedNetwork` is a LoadedModel for a program that does not include LibTorch: it estimates
+/// TrainedNetwork is a LoadedModel for a program that does not include LibTorch: it estimates
 /// states and solves puzzles with the networks of runs. Only one call at a time; successive calls
 /// may come from different threads. Errors are those of `tandem solve`.
 class TrainedNetwork {

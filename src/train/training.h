@@ -16,7 +16,7 @@ namespace tandem {
 
 class StopSignal;
 
-/// `TrainingResult` says what a run has done.
+/// TrainingResult says what a run has done.
 struct TrainingResult {
   std::int64_t updates = 0;
   std::int64_t examples = 0;
@@ -26,7 +26,7 @@ struct TrainingResult {
   std::string weights_sha256;
 };
 
-/// `Training` is a run of `tandem train` inside another program. It writes the same folder and
+/// Training is a run of `tandem train` inside another program. It writes the same folder and
 /// gives the same weights. The header does not need LibTorch.
 ///
 ///     tandem::Config config = tandem::LoadConfig("cube.yaml");

@@ -6,13 +6,13 @@
 
 namespace tandem {
 
-/// `BusyShares` says which share of the time each side of a run worked, from 0 to 1.
+/// BusyShares says which share of the time each side of a run worked, from 0 to 1.
 struct BusyShares {
   double generating = 0;  ///< the generator thread, including its waits for its workers
   double training = 0;    ///< the main thread, including its waits for batches and the device
 };
 
-/// `TrainingProgress` says how far a run is.
+/// TrainingProgress says how far a run is.
 struct TrainingProgress {
   std::int64_t updates = 0;             ///< complete updates
   std::int64_t iterations = 0;          ///< including those of an incomplete update

@@ -20,7 +20,7 @@
 
 namespace tandem {
 
-/// `ValidationSet` holds states with an upper bound of their distance to the goal. Training uses
+/// ValidationSet holds states with an upper bound of their distance to the goal. Training uses
 /// other random numbers, so it meets these states only by chance.
 struct ValidationSet {
   std::vector<std::uint8_t> states;   ///< n x state_size
@@ -37,7 +37,7 @@ struct ValidationSet {
 /// line of a state that it cannot use.
 ValidationSet MakeValidationSet(const Domain& domain, const Config& config);
 
-/// `SquaredErrors` sums the squares of estimate minus cost, by groups of states with the same cost.
+/// SquaredErrors sums the squares of estimate minus cost, by groups of states with the same cost.
 /// Call Add and Sums on the stream of the estimates.
 class SquaredErrors {
  public:
@@ -62,7 +62,7 @@ std::unique_ptr<SquaredErrors> MakeSquaredErrors(MetricsPlace place,
 /// the other measure, if there is one.
 bool IsBetter(const ValidationResult& result, const ValidationResult& than, Measure measure);
 
-/// `Validator` owns the validation states and tests networks on them. Only the main thread uses it.
+/// Validator owns the validation states and tests networks on them. Only the main thread uses it.
 class Validator {
  public:
   /// `domain` and `device` must outlive this object. `config` must have no `auto` left. Throws the
