@@ -26,7 +26,7 @@ using Shape = std::vector<std::size_t>;
 /// Number of rows that are worked on as one task of ForRanges.
 inline constexpr std::size_t kGrain = 256;
 
-/// `StateBatch` views states that Python passed: an array of bytes of shape (n, row_size), or one
+/// StateBatch views states that Python passed: an array of bytes of shape (n, row_size), or one
 /// state of shape (row_size,). It copies them only if they are not contiguous.
 class StateBatch {
  public:
@@ -51,7 +51,7 @@ class StateBatch {
 std::vector<std::int64_t> WholeNumbers(nb::handle array, std::size_t count, std::int64_t least,
                                        std::int64_t most, const char* what);
 
-/// `WrongResult` says which array a puzzle in Python returned, and what was expected.
+/// WrongResult says which array a puzzle in Python returned, and what was expected.
 class WrongResult : public Error {
  public:
   using Error::Error;

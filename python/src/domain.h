@@ -15,14 +15,14 @@
 
 namespace tandem::python {
 
-/// `Puzzle` is tandem.Domain: a domain, and what owns it.
+/// Puzzle is tandem.Domain: a domain, and what owns it.
 struct Puzzle {
   std::shared_ptr<const Domain> domain;
 
   const DomainSpec& spec() const { return domain->spec(); }
 };
 
-/// `Interrupted` says that Ctrl-C ended a method of a puzzle in Python. It becomes
+/// Interrupted says that Ctrl-C ended a method of a puzzle in Python. It becomes
 /// KeyboardInterrupt.
 class Interrupted : public Error {
  public:

@@ -10,7 +10,7 @@
 
 namespace tandem::python {
 
-/// `ImageSize` is a size in pixels.
+/// ImageSize is a size in pixels.
 struct ImageSize {
   std::size_t height = 1;
   std::size_t width = 1;

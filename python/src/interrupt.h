@@ -10,7 +10,7 @@
 
 namespace tandem::python {
 
-/// `InterruptibleWork` releases the GIL while it lives. Python handles a signal only between two
+/// InterruptibleWork releases the GIL while it lives. Python handles a signal only between two
 /// steps of the interpreter, so in the main thread Ctrl-C requests `stop` meanwhile. In other
 /// threads it does nothing, as in Python.
 class InterruptibleWork {

@@ -27,14 +27,14 @@
 namespace tandem::python {
 namespace {
 
-/// `Solution` is the outcome of the search for one state.
+/// Solution is the outcome of the search for one state.
 struct Solution {
   SearchResult search;
   std::string moves;
   std::string failure;  // why there is no solution; empty if there is one
 };
 
-/// `PythonNetwork` is a TrainedNetwork that several threads may call.
+/// PythonNetwork is a TrainedNetwork that several threads may call.
 class PythonNetwork {
  public:
   PythonNetwork(const std::filesystem::path& run, const std::string& checkpoint,

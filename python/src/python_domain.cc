@@ -140,7 +140,7 @@ std::set<PythonDomain*>& Living() {
   return living;
 }
 
-/// `PythonDomain` calls a Python object, in whichever thread it is called itself. Only one thread
+/// PythonDomain calls a Python object, in whichever thread it is called itself. Only one thread
 /// at a time runs Python code. The object gets copies, which it may keep or change.
 class PythonDomain final : public Domain {
  public:

@@ -25,7 +25,7 @@ namespace {
 
 namespace nb = nanobind;
 
-/// `Idle` says at the end of its scope that no thread uses a run any more.
+/// Idle says at the end of its scope that no thread uses a run any more.
 class Idle {
  public:
   explicit Idle(std::atomic<bool>& working) : working_(working) {}
@@ -40,7 +40,7 @@ class Idle {
   std::atomic<bool>& working_;
 };
 
-/// `PythonTraining` is a Training that finishes by itself once it ends. Work is done without the
+/// PythonTraining is a Training that finishes by itself once it ends. Work is done without the
 /// GIL, also when threads are joined, because a puzzle in Python takes it in those threads.
 class PythonTraining {
  public:

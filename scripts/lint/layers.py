@@ -30,16 +30,21 @@ def layer_of(name):
     return folder if folder in LAYERS else None
 
 
+def layer_folder(path):
+    """Returns the folder of src/ in which a source of it lies, perhaps in a folder of that one."""
+    return path.relative_to(SOURCE / "src").parts[0]
+
+
 def wrong_layers():
     """Yields a sentence for each folder of src/ that is in no layer, and each layer without files."""
-    layers = {p.parent.name for p in sources("src")}
+    layers = {layer_folder(p) for p in sources("src")}
     for name in sorted(layers ^ set(LAYERS)):
         yield f"src/{name}: the folders of src/ and the list of layers in {__file__} differ"
 
 
 def wrong_includes_of_layers():
     for path in sources("src"):
-        layer = layer_of(f"{path.parent.name}/{path.name}")
+        layer = layer_of(layer_folder(path))
         if layer is None:
             continue  # wrong_layers reports it
         allowed = LAYERS[:LAYERS.index(layer) + 1]

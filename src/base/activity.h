@@ -10,7 +10,7 @@
 namespace tandem {
 
 /// Activity is what a thread spends its time on. The names (ActivityName) appear in files that
-/// other programs read, so add activities but do not rename them.
+/// other programs read, so add activities but do not rename them once they are released.
 enum class Activity : std::uint8_t {
   kUnnamed,  ///< time outside all spans; never reported, so that missing spans show as missing time
   kIdle,     ///< between two tasks

@@ -71,9 +71,9 @@ bool ReadsShards(const Config& c) { return c.data.source == DataSource::kShards;
 
 bool IsReplayed(const Config& c) { return c.replay.updates > 0; }
 
-// To a target network or, with a stream, to generators, whose lag is counted even if they label
-// without a network.
-bool PublishesWeights(const Config& c) { return c.labels_with_network() || c.streams(); }
+// Whether weights go to a target network or, with a stream, to generators. The lag of generators is
+// counted even if they label without a network.
+bool HandsOutWeights(const Config& c) { return c.labels_with_network() || c.streams(); }
 
 bool IsTraced(const Config& c) { return c.profile.trace; }
 
@@ -129,12 +129,12 @@ std::vector<Field> PipelineFields(Config& c) {
        "Refresh the target network only after an update whose mean loss is at most this. null: "
        "whatever the loss.",
        NullRealField{&c.pipeline.loss_thresh, 0, 1e9},
-       {.is_used = PublishesWeights, .why_unused = kNoTargetNetwork}},
+       {.is_used = HandsOutWeights, .why_unused = kNoTargetNetwork}},
       {"pipeline.refresh_every",
        "Number of updates between two refreshes of the target network or, with loss_thresh, "
        "between two comparisons of the loss with it.",
        IntField{&c.pipeline.refresh_every, 1, kMany},
-       {.is_used = PublishesWeights, .why_unused = kNoTargetNetwork}},
+       {.is_used = HandsOutWeights, .why_unused = kNoTargetNetwork}},
       {"pipeline.refresh_margin",
        "Increase in the solve rate after which `refresh: solve_rate` refreshes the target network "
        "again.",

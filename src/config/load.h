@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "config/config.h"
-#include "config/named_paths.h"
 
 namespace tandem {
 
@@ -24,6 +23,10 @@ bool IsOverridden(const std::vector<Override>& overrides, std::string_view key);
 
 /// Splits "KEY=VALUE" at the first '='. Throws InputError if there is none.
 Override ParseOverride(std::string_view text);
+
+/// Work before which files and folders of a config must exist: a new run of `tandem train`, a
+/// resumed one, or `tandem generate`. PathField says which of them each needs.
+enum class PathsOf { kNothing, kNewRun, kResumedRun, kShards };
 
 /// Reads `path`, applies `overrides`, and checks the result. Throws InputError that names the file
 /// and line (or the option), the key, the value found, the values expected and, for an unknown key,

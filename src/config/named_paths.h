@@ -6,12 +6,9 @@
 #include <string>
 
 #include "config/config.h"
+#include "config/load.h"
 
 namespace tandem {
-
-/// Work before which files and folders of a config must exist: a new run of `tandem train`, a
-/// resumed one, or `tandem generate`. PathField says which of them each needs.
-enum class PathsOf { kNothing, kNewRun, kResumedRun, kShards };
 
 /// MissingPath is a path that a config names and that does not exist.
 struct MissingPath {

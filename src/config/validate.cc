@@ -73,8 +73,8 @@ void CheckSyncMain(const Config& c, const Reject& reject) {
   reject(c.replay.updates == 0, "pipeline.mode", "replay.updates",
          "sync_main trains on rows from replay. Set replay.updates to at least 1.");
   reject(c.profile.timing_breakdown, "profile.timing_breakdown", "pipeline.mode",
-         "each phase is timed alone, but sync_main evaluates states for searches between "
-         "phases. Choose another mode, or record a trace with profile.trace.");
+         "each activity is timed alone, but sync_main evaluates states for searches between "
+         "them. Choose another mode, or record a trace with profile.trace.");
   reject(!c.pipeline.overlap, "pipeline.overlap", "pipeline.mode",
          "sync_main works only if searches overlap with training. Leave pipeline.overlap at "
          "true, or choose another mode.");
@@ -309,7 +309,7 @@ void CheckData(const Config& c, const Reject& reject) {
          "no row of a batch would come from the shards. Lower data.live_share, or set "
          "data.source to live.");
   reject(c.profile.timing_breakdown, "profile.timing_breakdown", "data.source",
-         "each phase is timed alone, but other threads read shards at the same time. Record "
+         "each activity is timed alone, but other threads read shards at the same time. Record "
          "a trace with profile.trace instead.");
   if (c.live_part_of(c.train.batch_size) > 0) return;
   reject(c.data.live_share > 0, "data.live_share", "train.batch_size",
@@ -461,10 +461,11 @@ void CheckWaysOfComputing(const Config& c, const Reject& reject) {
          "network.kind",
          "only the first layer of resnet_fc and mlp can be gathered. Set train.first_layer to "
          "product or auto.");
-  reject(c.profile.timing_breakdown && c.train.step == TrainStep::kCaptured,
-         "profile.timing_breakdown", "train.step",
-         "a recorded step has no phases that could be timed. Set train.step to tensors, or record "
-         "a trace with profile.trace instead.");
+  reject(
+      c.profile.timing_breakdown && c.train.step == TrainStep::kCaptured,
+      "profile.timing_breakdown", "train.step",
+      "a recorded step has no activities that could be timed. Set train.step to tensors, or record "
+      "a trace with profile.trace instead.");
   reject(
       !fully_connected && c.train.step != TrainStep::kAutograd && c.train.step != TrainStep::kAuto,
       "train.step", "network.kind",

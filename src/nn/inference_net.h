@@ -41,7 +41,7 @@ class InferenceNet final : public Evaluator {
   /// GPU, returns at once.
   void Load(const Network& net);
 
-  bool estimates_states() const override { return head_ != Head::kPolicy; }
+  bool estimates_states() const override { return EstimatesCosts(head_); }
   ActionValues action_values() const override;
 
   /// Writes the estimate of each row to `values`; with a Q net, the least of its action values.

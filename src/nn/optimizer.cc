@@ -273,8 +273,7 @@ std::vector<at::Tensor> Optimizer::TakeGradients() const {
 }
 
 void Optimizer::Step(double learning_rate) {
-  const Span span(
-      Activity::kOptimizer);  // declared first, so that it includes freeing the gradients
+  const Span span(Activity::kOptimizer);  // first, so that it includes freeing the gradients
   const c10::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = TakeGradients();
   if (uses_adam()) steps_.add_(1);

@@ -176,7 +176,7 @@ bool Gathers(FirstLayer first_layer, InputLayout layout, c10::Device device, int
 
 bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device) {
   if (config.step == TrainStep::kFused) return !MultipliesFirstLayer(config, layout);
-  if (config.step != TrainStep::kAutograd) return false;  // TensorStep always multiplies
+  if (config.step != TrainStep::kAutograd) return false;  // the tensor step always multiplies
   return Gathers(config.first_layer, layout, device, kManyValuesInTraining);
 }
 

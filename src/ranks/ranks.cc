@@ -63,6 +63,7 @@ Ranks::~Ranks() {
 }
 
 void Ranks::UseDevice(Device& device) {
+  CheckSameKind(device);
   const auto store = c10::make_intrusive<c10d::PrefixStore>("device", membership_.store());
   if (auto backend = device.MakeBackend(store, rank(), size())) {
     device_ = std::move(backend);
@@ -73,9 +74,20 @@ void Ranks::UseDevice(Device& device) {
       backend->abort();
     });
     // NCCL's ranks meet in their first exchange, and wait at most five minutes for each other.
-    Barrier();
     at::Tensor nothing = at::zeros({1}, device.torch());
     Sum(nothing);
+  }
+}
+
+// Throws if some ranks have a GPU and others have none. They would wait for each other for ever.
+void Ranks::CheckSameKind(const Device& device) {
+  const std::vector<std::vector<double>> on_gpu = Gather({device.torch().is_cpu() ? 0.0 : 1.0});
+  for (int i = 1; i < size(); ++i) {
+    if (on_gpu[static_cast<std::size_t>(i)] == on_gpu[0]) continue;
+    throw InputError(fmt::format(
+        "{} and {} would train on devices of different kinds, and only one of them on a GPU. Set "
+        "`device` to cpu, or leave out the ranks without a GPU.",
+        NameOf(0), NameOf(i)));
   }
 }
 

@@ -41,7 +41,8 @@ class Ranks {
   const std::string& NameOf(int rank) const { return membership_.NameOf(rank); }
 
   /// From now on, exchanges tensors in the memory of `device` by its own means
-  /// (Device::MakeBackend). All ranks must call it; it waits for them.
+  /// (Device::MakeBackend). All ranks must call it; it waits for them. Throws InputError in all
+  /// ranks if only some of their devices are GPUs.
   void UseDevice(Device& device);
 
   /// Throws Error that names the rank if one was lost. Call it after a wait for the device, because
@@ -71,6 +72,7 @@ class Ranks {
   // Waits for the exchange that begin() starts, which returns its c10d::Work.
   template <class Begin>
   void Exchange(const Begin& begin);
+  void CheckSameKind(const Device& device);
   [[noreturn]] void FailBecause(const std::string& why);
 
   Membership membership_;

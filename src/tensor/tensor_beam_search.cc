@@ -184,8 +184,7 @@ std::int64_t TensorBeamSearch::BytesOfNextDepth() const {
   // For each child: its hash, two costs, its place in a table, its rank, and copies of its hash,
   // its rank and its index while they are sorted.
   constexpr std::int64_t kBytesPerChild = 64;
-  constexpr std::int64_t kBytesPerSortedHash =
-      3 * sizeof(std::int64_t);  // of the hashes of kept states
+  constexpr std::int64_t kBytesPerSortedHash = 3 * sizeof(std::int64_t);  // of a kept state
   const std::int64_t children = frontier_.hashes.size(0) * puzzle_.num_actions();
   const std::int64_t next = std::min(children, config_.beam_width);
   return BytesStored() + children * kBytesPerChild + (kept_.size(0) + next) * kBytesPerSortedHash +

@@ -64,6 +64,8 @@ void RankReport::Add(const RankReport& more) {
   }
 }
 
+RankTimes::RankTimes(Ranks& ranks) : ranks_(ranks), waited_before_s_(ranks.wait_s()) {}
+
 RankReport RankTimes::AddUpdate(const UpdateRecord& record, const StateDict& weights) {
   const double waited_s = ranks_.wait_s() - waited_before_s_;
   std::vector<double> own = HashOf(weights);

@@ -30,7 +30,7 @@ struct RankReport {
 class RankTimes {
  public:
   /// `ranks` must outlive this object.
-  explicit RankTimes(Ranks& ranks) : ranks_(ranks) {}
+  explicit RankTimes(Ranks& ranks);
 
   /// Compares the weights of the ranks by their hash after an update, and exchanges the times of
   /// `record`. All ranks must call it. Throws Error that names the ranks whose weights differ from
@@ -43,7 +43,7 @@ class RankTimes {
  private:
   Ranks& ranks_;
   RankReport total_;
-  double waited_before_s_ = 0;  // Ranks::wait_s when the last update ended
+  double waited_before_s_;  // Ranks::wait_s when the last update ended
 };
 
 /// Returns the entries of an update's line in metrics.jsonl: world_size, and of each time the

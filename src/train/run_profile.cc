@@ -27,8 +27,8 @@ nlohmann::ordered_json ActivitiesOf(const ActivityTimes& times) {
   for (std::size_t i = 0; i < kNumActivities; ++i) {
     const auto activity = static_cast<Activity>(i);
     const double seconds = RoundedSeconds(times[activity]);
-    if (activity != Activity::kUnnamed && seconds > 0)
-      json[std::string(ActivityName(activity))] = seconds;
+    if (activity == Activity::kUnnamed || seconds <= 0) continue;
+    json[std::string(ActivityName(activity))] = seconds;
   }
   return json;
 }
@@ -101,7 +101,7 @@ double CoreSeconds(clockid_t clock) {
   return static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
 }
 
-// Phases below this share of the time are not reported.
+// Activities below this share of the time are not reported.
 constexpr double kNegligible = 0.02;
 
 std::string DescribeThread(std::string_view name, const ActivityTimes& times) {

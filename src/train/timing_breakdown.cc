@@ -62,8 +62,7 @@ TimingBreakdown::TimingBreakdown(Track& main, Device& device, const Config& conf
   if (every_ == 0) return;
   LogInfo(
       "timing: the run waits for the device after each activity, and nothing is prefetched, copied "
-      "or "
-      "generated during training, so the times are exact and the run is slower");
+      "or generated during training, so the times are exact and the run is slower");
 }
 
 void TimingBreakdown::AfterIteration(std::int64_t iteration) {

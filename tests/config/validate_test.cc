@@ -197,7 +197,7 @@ TEST(Validate, TimingBreakdownIsRejectedIfStepsAreRecorded) {
   const std::vector<std::string> timing = {"profile.timing_breakdown=true"};
   EXPECT_EQ(ErrorOf(With(timing, {"train.step=tensors"})), "");
   ExpectContradiction(With(timing, {"train.step=captured"}), "profile.timing_breakdown",
-                      "train.step", "no phases");
+                      "train.step", "no activities");
 }
 
 TEST(Validate, PolicyNeedsPolicyLabelsAndABeam) {

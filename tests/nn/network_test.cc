@@ -448,8 +448,8 @@ TEST(FirstLayer, AutoGathersIfPositionsHaveManyValues) {
   EXPECT_TRUE(inference(FirstLayer::kAuto, 4));
   EXPECT_FALSE(inference(FirstLayer::kAuto, 4, c10::Device(c10::kCUDA, 0)));
   const auto training = [](int depth) {
-    return GathersInTraining({.first_layer = FirstLayer::kAuto}, {.positions = 20, .depth = depth},
-                             c10::kCPU);
+    return GathersInTraining({.first_layer = FirstLayer::kAuto, .step = TrainStep::kAutograd},
+                             {.positions = 20, .depth = depth}, c10::kCPU);
   };
   EXPECT_FALSE(training(15));
   EXPECT_TRUE(training(16));
@@ -458,6 +458,12 @@ TEST(FirstLayer, AutoGathersIfPositionsHaveManyValues) {
       GathersInTraining({.first_layer = kProduct, .step = TrainStep::kFused}, kInput, c10::kCPU));
   EXPECT_TRUE(GathersInInference({.first_layer = kProduct, .forward = InferenceForward::kFused},
                                  kInput, c10::kCPU));
+  constexpr FirstLayer kGather = FirstLayer::kGather;  // which tensor programs do not have
+  for (const TrainStep step : {TrainStep::kTensors, TrainStep::kCaptured}) {
+    EXPECT_FALSE(GathersInTraining({.first_layer = kGather, .step = step}, kInput, c10::kCPU));
+  }
+  EXPECT_FALSE(GathersInInference({.first_layer = kGather, .forward = InferenceForward::kTensors},
+                                  kInput, c10::kCPU));
 }
 
 class GatheredFirstLayer : public testing::TestWithParam<Norm> {

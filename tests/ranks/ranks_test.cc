@@ -118,6 +118,22 @@ class DeviceWithGroup final : public RecordingDevice {
   std::promise<std::chrono::milliseconds> aborted;  // with the timeout that the group had then
 };
 
+class DeviceOnGpu final : public RecordingDevice {
+ public:
+  c10::Device torch() const override { return {c10::kCUDA, 0}; }
+};
+
+TEST(RanksTest, ThoseWithAndThoseWithoutAGpuAreRefusedInAllRanks) {
+  RecordingDevice cpu;
+  DeviceOnGpu gpu;
+  const auto ranks = JoinTwo<Ranks>();
+  auto other = std::async(std::launch::async, [&] { ranks[1]->UseDevice(gpu); });
+  const auto refused = ThrowsMessage<InputError>(
+      AllOf(HasSubstr("rank 0"), HasSubstr("rank 1"), HasSubstr("Set `device` to cpu")));
+  EXPECT_THAT([&] { ranks[0]->UseDevice(cpu); }, refused);
+  EXPECT_THAT([&] { other.get(); }, refused);
+}
+
 TEST(RanksTest, AnExchangeAfterTheGroupWasAbortedNamesTheRankThatFailed) {
   DeviceWithGroup device, of_other;
   const auto ranks = JoinTwo<Ranks>();

@@ -462,6 +462,14 @@ TEST_F(InFolder, LostMetricsAreReported) {
   EXPECT_EQ(warning_of("{\"update\": 0}\n{\"update\": 1}\n"), "");
 }
 
+TEST_F(InFolder, AModelIsEvaluatedInTheBatchesOfTheMachineThatSolves) {
+  RunToTheEnd({"inference.batch_size=64"}, RunDirectory::Create(folder_));
+  ModelArgs args{.runs = {folder_.string()}, .checkpoints = {"last"}, .overrides = {}};
+  EXPECT_EQ(*LoadedModel{args}.config().inference.batch_size, 4096);
+  args.overrides = {ParseOverride("inference.batch_size=128")};
+  EXPECT_EQ(*LoadedModel{args}.config().inference.batch_size, 128);
+}
+
 TEST_F(InFolder, BestNetworkCanBeUsedWithoutTheCheckpoint) {
   RunToTheEnd({}, RunDirectory::Create(folder_));
   WriteFileAtomically(folder_ / "checkpoint.pt", "damaged");

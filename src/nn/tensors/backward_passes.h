@@ -202,13 +202,12 @@ struct ColumnSums {
   template <int V>
   TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
     const std::int64_t column = (thread.block_x * kThreadLanes + thread.lane) * V;
-    if (stage == 1)
-      return WriteTotals<V, 3>(thread, shared, gradients.layer.width, column, partial);
+    const std::int64_t width = gradients.layer.width;
+    if (stage == 1) return WriteTotals<V, 3>(thread, shared, width, column, partial);
     float gradient_sums[V] = {};
     float product_sums[V] = {};
     float input_sums[V] = {};
-    if (column < gradients.layer.width)
-      AddRows<V>(thread, column, gradient_sums, product_sums, input_sums);
+    if (column < width) AddRows<V>(thread, column, gradient_sums, product_sums, input_sums);
     Share<V>(thread, 0, gradient_sums, shared);
     Share<V>(thread, 1, product_sums, shared);
     Share<V>(thread, 2, input_sums, shared);
