@@ -147,7 +147,7 @@ DoubleBuffer::ReadSlot Pipeline::WaitForRows(UpdateRecord& record) {
 }
 
 // Returns `rows`, the buffer of `update`, or with replay a sample of them and of earlier buffers.
-const DataBuffer& Pipeline::Replayed(std::int64_t update, const DataBuffer& rows) {
+const DataBuffer& Pipeline::Replayed(std::int64_t update, const DataBuffer& rows) const {
   if (parts_.replay == nullptr) return rows;
   parts_.replay->Add(update, rows);
   return parts_.replay->Sample();

@@ -99,7 +99,7 @@ class Pipeline {
   void StartFill(std::int64_t update);
   void StartFillOfStates(std::int64_t update);
   DoubleBuffer::ReadSlot WaitForRows(UpdateRecord& record);
-  const DataBuffer& Replayed(std::int64_t update, const DataBuffer& rows);
+  const DataBuffer& Replayed(std::int64_t update, const DataBuffer& rows) const;
   const DataBuffer& LabelledSample(UpdateRecord& record);
   void Train(
       const DataBuffer* rows, UpdateRecord& record,
