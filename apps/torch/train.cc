@@ -49,18 +49,18 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
 }
 
 // Tells the other ranks what to do.
-void Send(Group* group, const RankPlan& plan) {
+void Send(RankGroup* group, const RankPlan& plan) {
   if (group != nullptr) group->ranks.Broadcast(PlanText(plan));
 }
 
 // Says what a prepared run will do, and tells it to the other ranks.
-void Begin(const PreparedRun& prepared, const RunDirectory& directory, Group* group) {
+void Begin(const PreparedRun& prepared, const RunDirectory& directory, RankGroup* group) {
   Announce(prepared.config, prepared.device->description(), directory.path());
   Send(group, {.config = prepared.config,
                .checkpoint = prepared.from ? prepared.from->file() : std::string()});
 }
 
-int TrainNew(const TrainArgs& args, Group* group) {
+int TrainNew(const TrainArgs& args, RankGroup* group) {
   const Stopwatch began;
   const Config asked = LoadConfig(args.config, args.overrides, PathsOf::kNewRun);
   for (const std::string& sentence : DescribeUnusedKeys(asked)) LogWarning(sentence);
@@ -81,7 +81,7 @@ int TrainNew(const TrainArgs& args, Group* group) {
   }
 }
 
-int Resume(const TrainArgs& args, Group* group) {
+int Resume(const TrainArgs& args, RankGroup* group) {
   const Stopwatch began;
   CheckMayChange(args.overrides);
   const RunDirectory directory = RunDirectory::Reopen(args.resume);
@@ -107,7 +107,7 @@ bool IsRestart(const RankEnvironment& environment, const fs::path& folder) {
 }
 
 // Trains as rank 0, which decides what all ranks do, and writes all files.
-int Lead(const TrainArgs& args, const Config& asked, Group& group) {
+int Lead(const TrainArgs& args, const Config& asked, RankGroup& group) {
   const fs::path folder = args.resume.empty() ? args.out : args.resume;
   if (!IsRestart(group.ranks.environment(), folder)) {
     return args.resume.empty() ? TrainNew(args, &group) : Resume(args, &group);
@@ -137,7 +137,7 @@ int Lead(const TrainArgs& args, const Config& asked, Group& group) {
 }
 
 // Trains as another rank, which writes no files.
-int Follow(Group& group) {
+int Follow(RankGroup& group) {
   const Stopwatch began;
   const RankPlan plan = ParsePlan(group.ranks.Broadcast(""));
   if (plan.complete) return kDone;
@@ -183,7 +183,7 @@ int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {
   Ranks ranks(environment);
   try {
     ranks.UseDevice(*device);
-    Group group{.ranks = ranks, .device = device};
+    RankGroup group{.ranks = ranks, .device = device};
     return environment.rank == 0 ? Lead(args, asked, group) : Follow(group);
   } catch (const c10::Error& error) {
     ranks.ReportFailure(MessageFor(error));

@@ -24,12 +24,12 @@
 namespace tandem {
 namespace {
 
-std::shared_ptr<Device> DeviceFor(const Config& asked, const Group* group) {
+std::shared_ptr<Device> DeviceFor(const Config& asked, const RankGroup* group) {
   return group != nullptr ? group->device : OpenDevice(asked.device);
 }
 
 // The number of processes of the run on this machine, which share its cores.
-int ProcessesOnThisMachine(const Group* group) {
+int ProcessesOnThisMachine(const RankGroup* group) {
   return group != nullptr ? group->ranks.environment().local_world_size : 1;
 }
 
@@ -99,7 +99,7 @@ std::unique_ptr<TrainRun> Make(const PreparedRun& prepared, const RunDirectory& 
 
 }  // namespace
 
-PreparedRun PrepareNew(const Config& asked, const Group* group, const Stopwatch& began,
+PreparedRun PrepareNew(const Config& asked, const RankGroup* group, const Stopwatch& began,
                        const StopSignal& stop) {
   CheckPaths(asked, PathsOf::kNewRun);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
@@ -114,7 +114,7 @@ PreparedRun PrepareNew(const Config& asked, const Group* group, const Stopwatch&
 }
 
 PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::path& file,
-                        const std::vector<Override>& overrides, const Group* group) {
+                        const std::vector<Override>& overrides, const RankGroup* group) {
   auto from = std::make_unique<Checkpoint>(file);
   const Config asked = ConfigToResume(directory, *from, overrides);
   CheckPaths(asked, PathsOf::kResumedRun);

@@ -20,8 +20,8 @@ class Device;
 class Ranks;
 class TrainRun;
 
-/// Group is the ranks with which this process trains one network, and its own device.
-struct Group {
+/// RankGroup is the ranks with which this process trains one network, and its own device.
+struct RankGroup {
   Ranks& ranks;
   std::shared_ptr<Device> device;
 };
@@ -37,7 +37,7 @@ struct PreparedRun {
 /// config leaves open (ReplaceAutos), counting its time from `began`. Throws InputError if the
 /// device cannot be opened or the run would exceed a memory limit, Error if the puzzle is a
 /// plug-in's and breaks a promise, and Stopped once `stop` is reached.
-PreparedRun PrepareNew(const Config& asked, const Group* group, const Stopwatch& began,
+PreparedRun PrepareNew(const Config& asked, const RankGroup* group, const Stopwatch& began,
                        const StopSignal& stop);
 
 /// Prepares the rest of the run in `directory` from the checkpoint in `file`. A way of computing
@@ -45,13 +45,13 @@ PreparedRun PrepareNew(const Config& asked, const Group* group, const Stopwatch&
 /// `overrides` name it. Throws InputError if the run is complete, the errors of ConfigToResume, and
 /// those of PrepareNew.
 PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::path& file,
-                        const std::vector<Override>& overrides, const Group* group);
+                        const std::vector<Override>& overrides, const RankGroup* group);
 
 /// RunSettings is what a run does not take from its config or its folder.
 struct RunSettings {
-  const StopSignal& stop;        ///< ends the run, and must outlive it
-  Stopwatch began = {};          ///< the run counts its time from here
-  const Group* group = nullptr;  ///< null: this process trains alone
+  const StopSignal& stop;            ///< ends the run, and must outlive it
+  Stopwatch began = {};              ///< the run counts its time from here
+  const RankGroup* group = nullptr;  ///< null: this process trains alone
   /// Called when the run is prepared, just before it is made. With a group it must tell the other
   /// ranks to make theirs.
   std::function<void(const PreparedRun&)> on_prepared = [](const PreparedRun& /*run*/) {};

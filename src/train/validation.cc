@@ -236,7 +236,7 @@ void Validator::MeasureValueErrors(ValidationReport& report) {
   const ScopedThreads threads(threads_);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   std::vector<float> costs;
-  for (const Group& group : groups_) costs.push_back(group.cost);
+  for (const LengthGroup& group : groups_) costs.push_back(group.cost);
   const auto errors = MakeSquaredErrors(config_.metrics, costs, device_.torch());
   const std::unique_ptr<BatchIterator> batches = loader_.Open(rows_, 0);
   const auto rows = static_cast<std::int64_t>(rows_.rows());

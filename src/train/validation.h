@@ -78,7 +78,7 @@ class Validator {
 
  private:
   // The states of one length and cost.
-  struct Group {
+  struct LengthGroup {
     std::int64_t length = 0;
     float cost = 0;
     std::int64_t states = 0;
@@ -95,8 +95,8 @@ class Validator {
   const int threads_;
   const std::size_t evaluate_rows_;
   const ValidationSet validation_set_;
-  std::vector<Group> groups_;  // sorted by length
-  DataBuffer rows_;            // encoded states; the target of each is the number of its group
+  std::vector<LengthGroup> groups_;  // sorted by length
+  DataBuffer rows_;  // encoded states; the target of each is the number of its group
   InferenceNet net_;
   std::unique_ptr<Search> search_;  // null: greedy descent
   std::unique_ptr<Stream> stream_;
