@@ -15,6 +15,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "config/machine_keys.h"
 #include "data/run_files.h"
 #include "data/stream_manifest.h"
 #include "domain/plugin.h"
@@ -39,12 +40,8 @@ std::string DefaultName() {
 // Returns the config of the run that published `manifest`, for this machine.
 Config ConfigToFollow(const FollowArgs& args, const StreamManifest& manifest) {
   const std::string file = ManifestOf(args.run).string();
-  std::vector<Override> overrides;
-  for (const char* key : {"device", "train.threads", "inference.threads", "inference.precision",
-                          "inference.batch_size", "generate.workers", "inference.forward"}) {
-    overrides.push_back({key, "auto", "the default of --follow"});
-  }
-  overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
+  const std::vector<Override> overrides = ForThisMachine("the default of --follow", args.overrides,
+                                                         {"generate.workers", "inference.forward"});
   Config config = ParseConfig(manifest.config, file, overrides);
   const Config of_run = ParseConfig(manifest.config, file);
   const auto domain = MakeDomain(of_run.domain.full_name());

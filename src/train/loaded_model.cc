@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "config/machine_keys.h"
 #include "config/unused_keys.h"
 #include "nn/inference_net.h"
 #include "search/detours.h"
@@ -23,16 +24,10 @@
 namespace tandem {
 namespace {
 
-// Returns the run's config with the user's changes. Keys that depend on the machine are reset to
-// auto.
+// Returns the run's config with the user's changes, for this machine.
 Config ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
-  std::vector<Override> overrides;
-  for (const char* key : {"device", "train.threads", "inference.threads", "inference.precision",
-                          "inference.batch_size"}) {
-    overrides.push_back({key, "auto", "the default of solving"});
-  }
-  overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
-  Config config = LoadConfig(run.config(), overrides);
+  Config config =
+      LoadConfig(run.config(), ForThisMachine("the default of solving", args.overrides));
   // The machine of the run had what its inference copy needs, but this one may not.
   if (!IsOverridden(args.overrides, "inference.forward") &&
       config.inference.forward != InferenceForward::kOperators) {
