@@ -184,7 +184,7 @@ class Evaluation {
                   });
   }
 
-  // Returns the network's estimate for each problem, or nothing if the network has none.
+  // Returns the network's estimate of each problem's state; nothing if the network is a policy.
   std::vector<float> Estimates(const StopSignal& stop) {
     if (!model_.net().estimates_states()) return {};
     std::vector<std::uint8_t> states;

@@ -338,7 +338,7 @@ class CudaDevice final : public Device {
   c10::intrusive_ptr<c10d::Backend> MakeBackend(const c10::intrusive_ptr<c10d::Store>& store,
                                                 int rank, int size) override {
     const c10::cuda::CUDAGuard guard(device_);
-    // NCCL's stream then is none of those that evaluate or copy.
+    // Streams of high priority have a pool of their own, so NCCL shares none with evaluations.
     const auto options = c10d::ProcessGroupNCCL::Options::create(/*is_high_priority_stream=*/true);
     return c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, size, options);
   }

@@ -118,7 +118,7 @@ InferenceNet::Reduce InferenceNet::ToActionValues(Head head) {
 }
 
 ActionValues InferenceNet::action_values() const {
-  if (head_ == Head::kV) return ActionValues::kNone;
+  if (!RanksActions(head_)) return ActionValues::kNone;
   return IsQ(head_) ? ActionValues::kQValues : ActionValues::kSurprisals;
 }
 

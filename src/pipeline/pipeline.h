@@ -95,7 +95,7 @@ class Pipeline {
   void OneFill(UpdateRecord& record);
   void SyncMain(UpdateRecord& record);
 
-  // The steps of which the modes are made.
+  // Steps that the modes share.
   void StartFill(std::int64_t update);
   void StartFillOfStates(std::int64_t update);
   DoubleBuffer::ReadSlot WaitForRows(UpdateRecord& record);

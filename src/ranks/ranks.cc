@@ -84,10 +84,11 @@ void Ranks::CheckSameKind(const Device& device) {
   const std::vector<std::vector<double>> on_gpu = Gather({device.torch().is_cpu() ? 0.0 : 1.0});
   for (int i = 1; i < size(); ++i) {
     if (on_gpu[static_cast<std::size_t>(i)] == on_gpu[0]) continue;
+    const bool is_first = on_gpu[0][0] != 0;
     throw InputError(fmt::format(
-        "{} and {} would train on devices of different kinds, and only one of them on a GPU. Set "
-        "`device` to cpu, or leave out the ranks without a GPU.",
-        NameOf(0), NameOf(i)));
+        "{} would train on a GPU, and {} on a CPU. Set `device` to cpu, or leave out the ranks "
+        "without a GPU.",
+        NameOf(is_first ? 0 : i), NameOf(is_first ? i : 0)));
   }
 }
 

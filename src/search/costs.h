@@ -32,8 +32,8 @@ enum class Ranking {
   kByPolicy,   ///< the probabilities of the actions that lead to them
 };
 
-/// What a search with this network ranks by: Q values if there are any, else estimates of states,
-/// else a policy. Throws Error if the network has none of these.
+/// Returns what a search with this network ranks by: Q values if it has them, otherwise estimates
+/// of states, otherwise a policy. Throws Error if it has none of the three.
 Ranking RankingOf(const Evaluator& network);
 
 /// The action with the least value_of(action); ties go to the first. Nothing if `actions` is empty.
