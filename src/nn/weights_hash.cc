@@ -1,6 +1,8 @@
 #include "nn/weights_hash.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/stack.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -36,6 +38,18 @@ at::Tensor HostBytes::CopyOf(const at::Tensor& tensor) {
   if (!buffer_.defined() || buffer_.numel() < bytes) buffer_ = at::empty({bytes}, at::kByte);
   at::Tensor copy = buffer_.narrow(0, 0, bytes).view(tensor.scalar_type()).view(tensor.sizes());
   return copy.copy_(tensor);
+}
+
+at::Tensor SumsOfBits(const StateDict& state) {
+  std::vector<at::Tensor> sums;
+  sums.reserve(2 * state.size());
+  for (const auto& [name, tensor] : state) {
+    const at::Tensor bits = tensor.detach().reshape({-1}).view(at::kInt).to(at::kLong);
+    const at::Tensor places = at::arange(1, bits.numel() + 1, bits.options());
+    sums.push_back(bits.sum());
+    sums.push_back(bits.mul(places).sum());
+  }
+  return at::stack(sums);
 }
 
 TensorKey KeyOf(const at::Tensor& tensor) {

@@ -34,6 +34,12 @@ class HostBytes {
   at::Tensor buffer_;
 };
 
+/// Returns numbers that differ if two states of one network differ in an element: for each tensor,
+/// the sum of its elements' bits, and the sum of those times their places. (tensors * 2) int64, on
+/// the device of `state`, whose elements have at least 32 bits. For a GPU, which adds numbers
+/// faster than it copies them to the host.
+at::Tensor SumsOfBits(const StateDict& state);
+
 /// TensorKey is the elements that a tensor refers to. Tensors with equal keys have the same bytes.
 using TensorKey = std::tuple<c10::DeviceType, c10::DeviceIndex, const void*, at::ScalarType,
                              std::vector<std::int64_t>, std::vector<std::int64_t>>;

@@ -26,7 +26,11 @@ constexpr std::size_t kDigitsOfPart = kHashDigits / kHashParts;
 std::vector<double> HashOf(const StateDict& weights) {
   Hash hash;
   HostBytes host;
-  for (const auto& [name, tensor] : weights) hash.Add(host.Of(tensor));
+  if (weights.front().second.is_cpu()) {
+    for (const auto& [name, tensor] : weights) hash.Add(host.Of(tensor));
+  } else {
+    hash.Add(host.Of(SumsOfBits(weights)));
+  }
   const std::string hex = hash.Hex();
   std::vector<double> parts;
   for (std::size_t i = 0; i < kHashParts; ++i) {

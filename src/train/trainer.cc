@@ -69,9 +69,8 @@ class TorchTrainer::Pass final : public TrainPass {
         threads_(static_cast<int>(*trainer.config_.threads)),
         scope_(trainer.stream_->Enter()),
         batches_(trainer.loader_.Open(rows, update)),
-        loss_sum_(at::zeros({}, at::TensorOptions().device(trainer.device_.torch()))),
-        finite_iterations_(
-            at::zeros({}, at::TensorOptions().dtype(at::kLong).device(trainer.device_.torch()))) {
+        losses_(at::zeros({trainer.config_.iterations_per_update},
+                          at::TensorOptions().device(trainer.device_.torch()))) {
     stats_.copy_error = trainer.copy_error_;
     set_up_.reset();
   }
@@ -89,8 +88,7 @@ class TorchTrainer::Pass final : public TrainPass {
       trainer_.average_->Add(trainer_.net_, iteration);
     }
     const Span span(Activity::kReport);
-    if (loss.defined()) loss_sum_ += loss;
-    finite_iterations_ += loss_sum_.isfinite();
+    if (loss.defined()) losses_[stats_.iterations].copy_(loss);
     ++stats_.iterations;
     stats_.examples += batch.targets.size(0) * trainer_.num_ranks();
     return true;
@@ -114,18 +112,27 @@ class TorchTrainer::Pass final : public TrainPass {
     if (used == 0 && stats_.iterations == trainer_.config_.iterations_per_update) {
       Fail(iterations_of_run() - 1, "in all iterations of the update a loss or gradient");
     }
-    stats_.loss = ValueOf(loss_sum_) / static_cast<double>(std::max<std::int64_t>(used, 1));
-    if (!std::isfinite(stats_.loss)) {
-      Fail(update_ * trainer_.config_.iterations_per_update +
-               finite_iterations_.item<std::int64_t>(),
-           "the loss");
-    }
+    stats_.loss = SumOfLosses() / static_cast<double>(std::max<std::int64_t>(used, 1));
     // A gradient that is not finite spoils the weights, and after the next iteration also the loss.
     if (!AllFinite(trainer_.net_.State())) Fail(iterations_of_run() - 1, "a weight");
     return stats_;
   }
 
  private:
+  // Throws if a loss is not finite.
+  double SumOfLosses() const {
+    const at::Tensor losses = losses_.to(at::kCPU);
+    double sum = 0;
+    for (std::int64_t i = 0; i < stats_.iterations; ++i) {
+      const double loss = losses.const_data_ptr<float>()[i];
+      if (!std::isfinite(loss)) {
+        Fail(update_ * trainer_.config_.iterations_per_update + i, "the loss");
+      }
+      sum += loss;
+    }
+    return sum;
+  }
+
   [[noreturn]] void Fail(std::int64_t iteration, std::string_view what) const {
     throw Error(
         fmt::format("iteration {}: {} is not a finite number; lower optimizer.learning_rate, "
@@ -145,8 +152,7 @@ class TorchTrainer::Pass final : public TrainPass {
   const ScopedThreads threads_;
   const std::unique_ptr<StreamScope> scope_;
   std::unique_ptr<BatchIterator> batches_;
-  at::Tensor loss_sum_;           // on the device
-  at::Tensor finite_iterations_;  // on the device; iterations before the sum was not finite
+  at::Tensor losses_;  // (iterations) on the device; 0 if the step was skipped
   TrainStats stats_;
 };
 
