@@ -66,13 +66,17 @@ struct GenerateConfig {
   AutoInt rows_per_walk;
   Program program = Program::kDomain;
   AutoInt workers;
-  std::int64_t chunk_rows = 4096;
+  AutoInt chunk_rows;
 
   /// Number of consecutive rows that one walk fills, of targets that label walks.
   std::int64_t rows_of_walk() const {
     constexpr std::int64_t kLongestWhole = 50;  // rows_per_walk: auto takes all states up to here
     if (target == Target::kOwnSolutions) return max_scramble;
     return rows_per_walk.value_or(max_scramble <= kLongestWhole ? max_scramble : max_scramble / 10);
+  }
+  /// Number of rows that are generated together. Operations on tensors take time to start.
+  std::int64_t rows_of_chunk() const {
+    return chunk_rows.value_or(program == Program::kTensor ? 65'536 : 4096);
   }
   bool searches() const { return search != GenerateSearch::kNone; }
   /// Number of states that one step of a search expands.

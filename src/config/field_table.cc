@@ -286,8 +286,9 @@ std::vector<Field> GenerateFields(Config& c) {
       {"generate.workers", "Number of threads that generate examples. auto: one per core.",
        AutoIntField{&c.generate.workers, 1, 1024}},
       {"generate.chunk_rows",
-       "Number of rows that are generated together as one unit of work.",
-       IntField{&c.generate.chunk_rows, 1, 1 << 24},
+       "Number of rows that are generated together as one unit of work. auto: 4096, or 65536 if "
+       "generate.program is tensor.",
+       AutoIntField{&c.generate.chunk_rows, 1, 1 << 24},
        {.is_in_sets = IsLabelled}},
   };
 }

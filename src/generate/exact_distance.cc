@@ -13,7 +13,7 @@ ExactDistanceGenerator::ExactDistanceGenerator(const Domain& domain, const Confi
                                                std::shared_ptr<const ExactLabels> exact)
     : domain_(domain),
       head_(config.network.head),
-      range_rows_(config.generate.chunk_rows),
+      range_rows_(config.generate.rows_of_chunk()),
       seed_(static_cast<std::uint64_t>(config.seed)),
       schema_(ExampleSchema(domain.spec(), config)),
       exact_(std::move(exact)),

@@ -33,7 +33,7 @@ std::int64_t PathFileBytes(const GenerateConfig& generate) {
 
 // Returns how many of `states` states exist at a time: those of two chunks at most.
 std::int64_t StatesAtATime(const GenerateConfig& generate, std::int64_t states) {
-  return std::min(2 * generate.chunk_rows, states);
+  return std::min(2 * generate.rows_of_chunk(), states);
 }
 
 // Returns the bytes of `states` states, each with its children.

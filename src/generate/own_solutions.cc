@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kInstancesPerTask = 8;
 
 std::int64_t InstancesAtOnce(const GenerateConfig& config) {
-  return std::max<std::int64_t>(config.chunk_rows / config.max_scramble, 1);
+  return std::max<std::int64_t>(config.rows_of_chunk() / config.max_scramble, 1);
 }
 
 SearchMethod MethodOf(GenerateSearch search) {

@@ -15,7 +15,7 @@ StoredStateLabeller::StoredStateLabeller(const Domain& domain, Evaluator& target
     : domain_(domain),
       head_(config.network.head),
       seed_(static_cast<std::uint64_t>(config.seed)),
-      chunk_rows_(config.generate.chunk_rows),
+      chunk_rows_(config.generate.rows_of_chunk()),
       arena_(static_cast<int>(*config.generate.workers)),
       batches_{StateBatch(domain, target_network, BallOf(exact)),
                StateBatch(domain, target_network, BallOf(exact))},

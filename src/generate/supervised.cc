@@ -11,7 +11,7 @@ SupervisedGenerator::SupervisedGenerator(const Domain& domain, const Config& con
     : domain_(domain),
       head_(config.network.head),
       labels_(domain, head_),
-      range_rows_(config.generate.chunk_rows),
+      range_rows_(config.generate.rows_of_chunk()),
       seed_(static_cast<std::uint64_t>(config.seed)),
       schema_(ExampleSchema(domain.spec(), config)),
       paths_(ReadSolvedPaths(config.generate.paths, domain)),

@@ -79,7 +79,7 @@ void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
   solved_ = {};
   // At least two ranges, so that one can be expanded while the other is evaluated.
   const std::int64_t half = (fill.instances() + 1) / 2;
-  const std::int64_t most = std::max<std::int64_t>(config_.chunk_rows / fill.width, 1);
+  const std::int64_t most = std::max<std::int64_t>(config_.rows_of_chunk() / fill.width, 1);
   const RowRanges ranges(fill.instances(), std::clamp<std::int64_t>(half, 1, most));
   // Ranges are processed in pairs. If the last range has no partner, every second turn is empty.
   const std::int64_t pairs = (ranges.size() + 1) / 2;

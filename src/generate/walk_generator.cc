@@ -52,7 +52,7 @@ WalkGenerator::WalkGenerator(const Domain& domain, const Config& config, WalkKin
     : domain_(domain),
       rows_(config),
       kind_(kind),
-      range_rows_(config.generate.chunk_rows),
+      range_rows_(config.generate.rows_of_chunk()),
       seed_(static_cast<std::uint64_t>(config.seed)),
       schema_(ExampleSchema(domain.spec(), config)),
       exact_(std::move(exact)),

@@ -1,5 +1,7 @@
 #include "nn/module.h"
 
+#include <ATen/ops/_foreach_copy.h>
+#include <ATen/ops/empty_like.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,8 +25,16 @@ void Append(std::vector<at::Tensor>& all, const StateDict& own) {
 }  // namespace
 
 StateDict CloneOf(const StateDict& state) {
+  // One operation copies all tensors, because on a GPU each takes time to start.
   StateDict clone;
-  for (const auto& [name, tensor] : state) clone.emplace_back(name, tensor.detach().clone());
+  std::vector<at::Tensor> from;
+  std::vector<at::Tensor> to;
+  for (const auto& [name, tensor] : state) {
+    from.push_back(tensor.detach());
+    to.push_back(at::empty_like(tensor));
+    clone.emplace_back(name, to.back());
+  }
+  if (!to.empty()) at::_foreach_copy_(to, from);
   return clone;
 }
 

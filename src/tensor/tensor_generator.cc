@@ -29,7 +29,7 @@ namespace tandem {
 namespace {
 
 constexpr const char* kKey = "generate.program";
-constexpr std::size_t kGrain = 64;  // walks per TBB task
+constexpr std::size_t kGrain = 64;  // walks or rows per TBB task
 
 // The parts that both generators have.
 class TensorGenerator : public Generator {
@@ -39,7 +39,7 @@ class TensorGenerator : public Generator {
         puzzle_(domain, device, kKey),
         inverse_actions_(domain.spec().inverse_actions),
         max_scramble_(config.generate.max_scramble),
-        chunk_rows_(config.generate.chunk_rows),
+        chunk_rows_(config.generate.rows_of_chunk()),
         seed_(static_cast<std::uint64_t>(config.seed)),
         schema_(ExampleSchema(domain.spec(), config)),
         workers_(static_cast<int>(*config.generate.workers)),
@@ -63,6 +63,16 @@ class TensorGenerator : public Generator {
   }
 
  protected:
+  // Calls work(i) for all i below `count`, on the workers.
+  template <class Work>
+  void ForEachInArena(std::int64_t count, const Work& work) {
+    arena_.execute([&] {
+      ForRanges(static_cast<std::size_t>(count), kGrain, [&](std::size_t begin, std::size_t size) {
+        for (std::size_t i = begin; i < begin + size; ++i) work(static_cast<std::int64_t>(i));
+      });
+    });
+  }
+
   const TensorPuzzle& puzzle() const { return puzzle_; }
   std::int64_t max_scramble() const { return max_scramble_; }
   std::int64_t chunk_rows() const { return chunk_rows_; }
@@ -81,22 +91,18 @@ class TensorGenerator : public Generator {
     const Span span(Activity::kScramble);
     const at::Tensor actions = at::empty({longest, walks}, at::TensorOptions().dtype(at::kInt));
     auto* const data = actions.mutable_data_ptr<std::int32_t>();
-    arena_.execute([&] {
-      ForRanges(static_cast<std::size_t>(walks), kGrain, [&](std::size_t begin, std::size_t count) {
-        for (std::size_t w = begin; w < begin + count; ++w) {
-          Random random(seed_, Purpose::kScramble, update, first + w);
-          const std::int64_t length = length_of(random);
-          std::optional<Action> back;
-          for (std::int64_t step = 0; step < longest; ++step) {
-            std::int32_t& action = data[step * walks + static_cast<std::int64_t>(w)];
-            action = static_cast<std::int32_t>(puzzle_.no_action());
-            if (step >= length) continue;
-            const Action drawn = DrawStep(random, static_cast<int>(puzzle_.num_actions()), back);
-            action = drawn;
-            back = inverse_actions_[drawn];
-          }
-        }
-      });
+    ForEachInArena(walks, [&](std::int64_t w) {
+      Random random(seed_, Purpose::kScramble, update, first + w);
+      const std::int64_t length = length_of(random);
+      std::optional<Action> back;
+      for (std::int64_t step = 0; step < longest; ++step) {
+        std::int32_t& action = data[step * walks + w];
+        action = static_cast<std::int32_t>(puzzle_.no_action());
+        if (step >= length) continue;
+        const Action drawn = DrawStep(random, static_cast<int>(puzzle_.num_actions()), back);
+        action = drawn;
+        back = inverse_actions_[drawn];
+      }
     });
     return actions.to(puzzle_.device());
   }
@@ -171,13 +177,13 @@ class TensorWalkLength final : public TensorGenerator {
   // Where rows `begin`, begin + 1, ... are among all prefixes of walks first_walk, first_walk + 1,
   // ...
   at::Tensor PlacesOfRows(std::int64_t update, std::int64_t first_walk, std::int64_t begin,
-                          std::int64_t rows) const {
+                          std::int64_t rows) {
     at::Tensor places = at::empty({rows}, at::TensorOptions().dtype(at::kLong));
     auto* const data = places.mutable_data_ptr<std::int64_t>();
-    for (std::int64_t i = 0; i < rows; ++i) {
+    ForEachInArena(rows, [&](std::int64_t i) {
       const std::int64_t walk = (begin + i) / rows_.rows_per_walk() - first_walk;
       data[i] = walk * rows_.length() + rows_.Depth(update, begin + i) - 1;
-    }
+    });
     return places;
   }
 

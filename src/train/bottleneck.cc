@@ -42,6 +42,18 @@ bool HasIdleCore(const TimeReport& report, std::int64_t cores) {
   return CoresUsed(report) + 0.5 < static_cast<double>(cores);
 }
 
+// Each operation on tensors takes time to start, however few rows it is for.
+std::string AdviceForTensorPrograms(const Config& c) {
+  const std::int64_t chunk = c.generate.rows_of_chunk();
+  if (c.rows_of(0) <= chunk) {
+    return fmt::format(
+        "raise train.iterations_per_update (now {}), so that more rows are generated at once",
+        c.train.iterations_per_update);
+  }
+  return fmt::format("raise generate.chunk_rows (now {}), or lower generate.max_scramble (now {})",
+                     chunk, c.generate.max_scramble);
+}
+
 // Returns what would make generation faster: more threads, or a faster network if evaluation takes
 // most of the time.
 std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::int64_t cores) {
@@ -60,14 +72,15 @@ std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::
     return fmt::format(
         "evaluation takes most of it: raise inference.batch_size and generate.chunk_rows (now {} "
         "and {}), or lower network.width",
-        c.inference.rows_at_once(), c.generate.chunk_rows);
+        c.inference.rows_at_once(), c.generate.rows_of_chunk());
   }
+  if (c.generate.program == Program::kTensor) return AdviceForTensorPrograms(c);
   if (*c.generate.workers < cores) {
     return fmt::format("raise generate.workers (now {}, of {} cores)", *c.generate.workers, cores);
   }
-  if (c.rows_of(0) < c.generate.chunk_rows * *c.generate.workers) {
+  if (c.rows_of(0) < c.generate.rows_of_chunk() * *c.generate.workers) {
     return fmt::format("lower generate.chunk_rows (now {}), so that every worker gets chunks",
-                       c.generate.chunk_rows);
+                       c.generate.rows_of_chunk());
   }
   return fmt::format("all {} cores generate: lower generate.max_scramble (now {})", cores,
                      c.generate.max_scramble);
@@ -79,9 +92,11 @@ std::string SmallerNetwork(const NetworkConfig& network) {
   return fmt::format("lower network.width (now {})", network.width);
 }
 
-// Whether the GPU always had work: batches were copied, and then waited for those before them.
+// Whether the GPU always had work: batches were copied, and then waited for those before them, or
+// the main thread waited for the end of earlier steps.
 bool GpuWasFull(const TimeReport& report, const Config& c) {
-  const double waited = report.threads.prefetch[Activity::kWaitForDevice];
+  const double waited = std::max(report.threads.prefetch[Activity::kWaitForDevice],
+                                 report.threads.main[Activity::kWaitForDevice]);
   return c.device != "cpu" && waited > 0.5 * report.train_critical_s;
 }
 
@@ -116,7 +131,7 @@ std::string AdviceForTraining(const TimeReport& report, const Config& c, std::in
   if (c.device == "cpu" && *c.train.threads < cores && HasIdleCore(report, cores)) {
     return fmt::format("raise train.threads (now {}, of {} cores)", *c.train.threads, cores);
   }
-  if (main[Activity::kValidation] + main[Activity::kCheckpoint] > 0.2 * main.Work()) {
+  if (main[Activity::kValidation] + main[Activity::kCheckpoint] > 0.2 * main.wall_s) {
     return fmt::format(
         "validation and checkpoints take much of it: lower validation.states (now {}), or raise "
         "validation.every_updates (now {}) or checkpoint.every_updates (now {})",

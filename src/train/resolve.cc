@@ -138,6 +138,7 @@ Config ResolveAutos(Config config, const Device& device, std::int64_t processes)
   config.pipeline.policy_lag =
       config.pipeline.policy_lag.value_or(DefaultLag(config.pipeline.mode));
   config.generate.workers = config.generate.workers.value_or(cores);
+  config.generate.chunk_rows = config.generate.rows_of_chunk();
   ResolveRowsPerWalk(config,
                      [](const GenerateConfig& generate) { return generate.rows_of_walk(); });
   config.train.threads = config.train.threads.value_or(cores);

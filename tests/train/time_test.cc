@@ -294,6 +294,14 @@ TEST(Bottleneck, AdviceDependsOnTheLongestActivityOfTheSlowerSide) {
                   .ends_with("raise inference.threads (now 1, of 2 cores)"));
   EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({}), 2)
                   .ends_with("all 2 cores generate: lower generate.max_scramble (now 8)"));
+  const std::string tensor = "generate.program=tensor";
+  EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({tensor}), 2)
+                  .ends_with("raise generate.chunk_rows (now 500), or lower generate.max_scramble "
+                             "(now 8)"));
+  EXPECT_TRUE(
+      DescribeBottleneck(Report(30, 20, 11), Resolved({tensor, "generate.chunk_rows=5000"}), 2)
+          .ends_with("raise train.iterations_per_update (now 10), so that more rows are "
+                     "generated at once"));
   EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({"generate.chunk_rows=4000"}), 2)
                   .ends_with("lower generate.chunk_rows (now 4000), so that every worker gets "
                              "chunks"));
@@ -325,6 +333,14 @@ TEST(Bottleneck, IsAFullGpuIfBatchesWaitForIt) {
   EXPECT_TRUE(DescribeBottleneck(report, config, 2)
                   .ends_with("evaluation and training share a full GPU: try inference.precision: "
                              "fp8 with wide layers, or lower network.width (now 1000)"));
+  // Ranks wait for their exchanges, and checkpoints count as a share of the whole run.
+  report.threads.prefetch[Activity::kWaitForDevice] = 0;
+  report.threads.main.wall_s = 25;
+  report.threads.main[Activity::kWaitForDevice] = 17;
+  report.threads.main[Activity::kCheckpoint] = 1;
+  EXPECT_TRUE(
+      DescribeBottleneck(report, config, 2).find("evaluation and training share a full GPU") !=
+      std::string::npos);
   config.pipeline.mode = Mode::kSequential;
   EXPECT_TRUE(DescribeBottleneck(report, config, 2)
                   .ends_with(", but both sides need the GPU: set pipeline.mode to async"));
