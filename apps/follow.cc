@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "apps/output.h"
 #include "apps/torch_library.h"
@@ -57,6 +58,10 @@ Config ConfigToFollow(const FollowArgs& args, const StreamManifest& manifest) {
                                  DescribeDifference(expected, kind)));
   }
   config.network.init_from = PublishedWeights(args.run, manifest.version).string();
+  // Chunks of tensor programs are too large for many workers.
+  if (std::exchange(config.generate.program, Program::kDomain) == Program::kTensor) {
+    config.generate.chunk_rows.reset();
+  }
   return config;
 }
 

@@ -133,6 +133,7 @@ int RunGenerate(const GenerateArgs& args) {
                                  args.process.rank, args.process.world_size));
   }
   Config config = LoadConfig(args.config, args.overrides, PathsOf::kShards);
+  config.generate.program = Program::kDomain;
   if (config.generate.curriculum) {
     throw InputError(fmt::format(
         "{}: `generate.curriculum: true` makes scrambles longer from update to update, and a set "

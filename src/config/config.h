@@ -74,7 +74,8 @@ struct GenerateConfig {
     if (target == Target::kOwnSolutions) return max_scramble;
     return rows_per_walk.value_or(max_scramble <= kLongestWhole ? max_scramble : max_scramble / 10);
   }
-  /// Number of rows that are generated together. Operations on tensors take time to start.
+  /// Number of rows that are generated together. Chunks of tensor programs are larger, because each
+  /// operation on tensors takes time to start.
   std::int64_t rows_of_chunk() const {
     return chunk_rows.value_or(program == Program::kTensor ? 65'536 : 4096);
   }

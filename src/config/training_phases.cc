@@ -21,7 +21,7 @@ struct KeyRange {
 };
 
 constexpr auto kMayChange = std::to_array<KeyRange>({
-    {.keys = "generate.", .except = {"workers", "chunk_rows"}},
+    {.keys = "generate.", .except = {"workers"}},
     {.keys = "optimizer."},
     {.keys = "pipeline.refresh"},
     {.keys = "pipeline.refresh_every"},

@@ -25,7 +25,7 @@ void Append(std::vector<at::Tensor>& all, const StateDict& own) {
 }  // namespace
 
 StateDict CloneOf(const StateDict& state) {
-  // One operation copies all tensors, because on a GPU each takes time to start.
+  // One operation copies all tensors of one type, because on a GPU each takes time to start.
   StateDict clone;
   std::vector<at::Tensor> from;
   std::vector<at::Tensor> to;

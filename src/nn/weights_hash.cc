@@ -44,10 +44,10 @@ at::Tensor SumsOfBits(const StateDict& state) {
   std::vector<at::Tensor> sums;
   sums.reserve(2 * state.size());
   for (const auto& [name, tensor] : state) {
-    const at::Tensor bits = tensor.detach().reshape({-1}).view(at::kInt).to(at::kLong);
-    const at::Tensor places = at::arange(1, bits.numel() + 1, bits.options());
-    sums.push_back(bits.sum());
-    sums.push_back(bits.mul(places).sum());
+    const at::Tensor bits = tensor.detach().reshape({-1}).view(at::kInt);
+    at::Tensor places = at::arange(1, bits.numel() + 1, bits.options().dtype(at::kLong));
+    sums.push_back(bits.sum());  // int64
+    sums.push_back(places.mul_(bits).sum());
   }
   return at::stack(sums);
 }

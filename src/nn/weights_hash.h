@@ -34,10 +34,10 @@ class HostBytes {
   at::Tensor buffer_;
 };
 
-/// Returns numbers that differ if two states of one network differ in an element: for each tensor,
-/// the sum of its elements' bits, and the sum of those times their places. (tensors * 2) int64, on
-/// the device of `state`, whose elements have at least 32 bits. For a GPU, which adds numbers
-/// faster than it copies them to the host.
+/// Returns numbers that differ if two states of one network differ in one element of a tensor, and
+/// almost always if they differ in several: for each tensor, the sum of its elements' bits, and the
+/// sum of those times their places. (tensors * 2) int64, on the device of `state`, whose elements
+/// have at least 32 bits. A GPU adds numbers faster than it copies them to the host.
 at::Tensor SumsOfBits(const StateDict& state);
 
 /// TensorKey is the elements that a tensor refers to. Tensors with equal keys have the same bytes.

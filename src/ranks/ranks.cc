@@ -12,6 +12,8 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
@@ -45,18 +47,6 @@ c10::intrusive_ptr<c10d::Backend> MakeGloo(const Membership& membership) {
       c10d::ProcessGroupGloo::Options::create_default(kConnectTimeout));
 }
 
-// Ends the exchanges of a device. NCCL's destructor does the same, and warns that nobody did it
-// before.
-bool TryToEnd(c10d::Backend& backend) {
-  try {
-    backend.setTimeout(kAbortTimeout);
-    backend.abort();
-    return true;
-  } catch (const std::exception&) {
-    return false;
-  }
-}
-
 }  // namespace
 
 Ranks::Ranks(const RankEnvironment& environment) : membership_(environment) {
@@ -71,8 +61,18 @@ Ranks::Ranks(const RankEnvironment& environment) : membership_(environment) {
 Ranks::~Ranks() {
   // The process ends soon. Until then, Gloo's destructor would wait for a rank that does not
   // answer, and NCCL's for a thread that may end the process before its message was read.
-  if (device_ != host_ && (membership_.has_lost() || !TryToEnd(*device_))) device_.release();
+  if (device_ != host_ && (membership_.has_lost() || !TryToEndDevice())) device_.release();
   if (stuck_) host_.release();
+}
+
+// NCCL's destructor ends its exchanges too, and warns that nobody did it before.
+bool Ranks::TryToEndDevice() noexcept {
+  try {
+    end_device_();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 void Ranks::UseDevice(Device& device) {
@@ -81,8 +81,14 @@ void Ranks::UseDevice(Device& device) {
   if (auto backend = device.MakeBackend(store, rank(), size())) {
     device_ = std::move(backend);
     device_->setTimeout(kExchangeTimeout);  // NCCL ignores that of a call
+    end_device_ = [backend = device_, once = std::make_shared<std::once_flag>()] {
+      std::call_once(*once, [&] {
+        backend->setTimeout(kAbortTimeout);
+        backend->abort();
+      });
+    };
     // Otherwise the main thread would wait for the device for ever.
-    membership_.OnLost([backend = device_] { TryToEnd(*backend); });
+    membership_.OnLost(end_device_);
     // NCCL's ranks meet in their first exchange, and wait at most five minutes for each other.
     at::Tensor nothing = at::zeros({1}, device.torch());
     Sum(nothing);

@@ -5,6 +5,7 @@
 #include <c10/util/intrusive_ptr.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -74,10 +75,12 @@ class Ranks {
   void Exchange(const Begin& begin);
   void CheckSameKind(const Device& device);
   [[noreturn]] void FailBecause(const std::string& why);
+  bool TryToEndDevice() noexcept;
 
   Membership membership_;
   c10::intrusive_ptr<c10d::Backend> host_;    // for memory of the CPU
   c10::intrusive_ptr<c10d::Backend> device_;  // for that of the device; may be host_
+  std::function<void()> end_device_;          // ends its exchanges, once; empty if it is host_
   double wait_s_ = 0;
   bool stuck_ = false;  // work was given up, so its threads may never return
 };

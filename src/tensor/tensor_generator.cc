@@ -178,6 +178,7 @@ class TensorWalkLength final : public TensorGenerator {
   // ...
   at::Tensor PlacesOfRows(std::int64_t update, std::int64_t first_walk, std::int64_t begin,
                           std::int64_t rows) {
+    const Span span(Activity::kScramble);
     at::Tensor places = at::empty({rows}, at::TensorOptions().dtype(at::kLong));
     auto* const data = places.mutable_data_ptr<std::int64_t>();
     ForEachInArena(rows, [&](std::int64_t i) {

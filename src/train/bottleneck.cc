@@ -42,18 +42,6 @@ bool HasIdleCore(const TimeReport& report, std::int64_t cores) {
   return CoresUsed(report) + 0.5 < static_cast<double>(cores);
 }
 
-// Each operation on tensors takes time to start, however few rows it is for.
-std::string AdviceForTensorPrograms(const Config& c) {
-  const std::int64_t chunk = c.generate.rows_of_chunk();
-  if (c.rows_of(0) <= chunk) {
-    return fmt::format(
-        "raise train.iterations_per_update (now {}), so that more rows are generated at once",
-        c.train.iterations_per_update);
-  }
-  return fmt::format("raise generate.chunk_rows (now {}), or lower generate.max_scramble (now {})",
-                     chunk, c.generate.max_scramble);
-}
-
 // Returns what would make generation faster: more threads, or a faster network if evaluation takes
 // most of the time.
 std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::int64_t cores) {
@@ -74,9 +62,14 @@ std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::
         "and {}), or lower network.width",
         c.inference.rows_at_once(), c.generate.rows_of_chunk());
   }
-  if (c.generate.program == Program::kTensor) return AdviceForTensorPrograms(c);
   if (*c.generate.workers < cores) {
     return fmt::format("raise generate.workers (now {}, of {} cores)", *c.generate.workers, cores);
+  }
+  if (c.generate.program == Program::kTensor) {
+    return fmt::format(
+        "operations on few rows take as long as on many: raise train.iterations_per_update (now "
+        "{}) and generate.chunk_rows (now {})",
+        c.train.iterations_per_update, c.generate.rows_of_chunk());
   }
   if (c.rows_of(0) < c.generate.rows_of_chunk() * *c.generate.workers) {
     return fmt::format("lower generate.chunk_rows (now {}), so that every worker gets chunks",
@@ -92,11 +85,9 @@ std::string SmallerNetwork(const NetworkConfig& network) {
   return fmt::format("lower network.width (now {})", network.width);
 }
 
-// Whether the GPU always had work: batches were copied, and then waited for those before them, or
-// the main thread waited for the end of earlier steps.
+// Whether the GPU always had work: batches were copied, and then waited for those before them.
 bool GpuWasFull(const TimeReport& report, const Config& c) {
-  const double waited = std::max(report.threads.prefetch[Activity::kWaitForDevice],
-                                 report.threads.main[Activity::kWaitForDevice]);
+  const double waited = report.threads.prefetch[Activity::kWaitForDevice];
   return c.device != "cpu" && waited > 0.5 * report.train_critical_s;
 }
 

@@ -22,7 +22,8 @@ namespace {
 constexpr std::size_t kHashParts = 4;
 constexpr std::size_t kDigitsOfPart = kHashDigits / kHashParts;
 
-// The hash of all tensors as numbers of 32 bits, which doubles hold exactly.
+// The hash of all tensors, or on a GPU of the sums of their bits, as numbers of 32 bits, which
+// doubles hold exactly.
 std::vector<double> HashOf(const StateDict& weights) {
   Hash hash;
   HostBytes host;

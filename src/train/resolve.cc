@@ -86,28 +86,39 @@ InferenceForward ForwardFor(const Config& config, const Device& device) {
                                          : InferenceForward::kOperators;
 }
 
-// Replaces `generate.rows_per_walk: auto` by rows(config of the phase), in the run and in its later
-// phases, so that the run stays the same if another version chooses another number.
-template <class RowsOfWalk>
-void ResolveRowsPerWalk(Config& config, const RowsOfWalk& rows) {
+// Replaces `auto` in `number`, which is the key `key`, by number_for(generate of the phase), in the
+// run and in its later phases, so that the run stays the same if another version chooses another
+// number. number_for returns nothing if the phase does not use the key.
+template <class NumberFor>
+void ResolveByPhase(Config& config, const char* key, AutoInt GenerateConfig::*number,
+                    const NumberFor& number_for) {
   Config asked = config;
   const std::vector<Field> fields = FieldsOf(asked);
-  const auto resolved = [&](std::int64_t phase) -> std::optional<std::int64_t> {
+  const auto resolved = [&](std::int64_t phase) -> AutoInt {
     const GenerateConfig generate = ConfigOfPhase(asked, phase).generate;
-    if (generate.rows_per_walk || !UsesRowsPerWalk(generate.target)) return std::nullopt;
-    return rows(generate);
+    return generate.*number ? std::nullopt : number_for(generate);
   };
-  if (const auto of_run = resolved(0)) config.generate.rows_per_walk = of_run;
+  if (const AutoInt of_run = resolved(0)) config.generate.*number = of_run;
   for (std::size_t i = 0; i < config.phases.size(); ++i) {
-    const auto of_phase = resolved(static_cast<std::int64_t>(i) + 1);
+    const AutoInt of_phase = resolved(static_cast<std::int64_t>(i) + 1);
     const Config inherits = ConfigOfPhase(config, static_cast<std::int64_t>(i) + 1);
-    if (!of_phase || inherits.generate.rows_per_walk == of_phase) continue;
+    if (!of_phase || inherits.generate.*number == of_phase) continue;
     auto& settings = config.phases[i].settings;
-    settings.emplace_back("generate.rows_per_walk", std::to_string(*of_phase));
+    settings.emplace_back(key, std::to_string(*of_phase));
     std::ranges::sort(settings, {}, [&](const auto& setting) {
       return std::ranges::find(fields, setting.first, &Field::key) - fields.begin();
     });
   }
+}
+
+// Replaces `generate.rows_per_walk: auto` by rows(generate of the phase).
+template <class RowsOfWalk>
+void ResolveRowsPerWalk(Config& config, const RowsOfWalk& rows) {
+  ResolveByPhase(config, "generate.rows_per_walk", &GenerateConfig::rows_per_walk,
+                 [&](const GenerateConfig& generate) -> AutoInt {
+                   if (!UsesRowsPerWalk(generate.target)) return std::nullopt;
+                   return rows(generate);
+                 });
 }
 
 }  // namespace
@@ -138,7 +149,8 @@ Config ResolveAutos(Config config, const Device& device, std::int64_t processes)
   config.pipeline.policy_lag =
       config.pipeline.policy_lag.value_or(DefaultLag(config.pipeline.mode));
   config.generate.workers = config.generate.workers.value_or(cores);
-  config.generate.chunk_rows = config.generate.rows_of_chunk();
+  ResolveByPhase(config, "generate.chunk_rows", &GenerateConfig::chunk_rows,
+                 [](const GenerateConfig& generate) { return AutoInt(generate.rows_of_chunk()); });
   ResolveRowsPerWalk(config,
                      [](const GenerateConfig& generate) { return generate.rows_of_walk(); });
   config.train.threads = config.train.threads.value_or(cores);

@@ -146,9 +146,11 @@ class Generating(Shards):
         run = self.folder / "run"
         self.run_tandem("train", self.config, "--out", run, "--set", "train.max_updates=1")
         self.generate("--set", "generate.target=value_iteration", "--set",
-                      f"network.init_from={run}")
+                      f"network.init_from={run}", "--set", "generate.program=tensor")
         provenance = json.loads(self.run_tandem("shards", self.shards, "--json")[0])["provenance"]
         self.assertIn(provenance["instruction_set"], ["AVX512", "AVX2", "DEFAULT", "ZVECTOR", "VSX"])
+        # The puzzle's own code generates, whatever the key says.
+        self.assertEqual(provenance["generate.chunk_rows"], "4096")
 
     def test_a_file_size_limit_is_reported(self):
         program = subprocess.run(

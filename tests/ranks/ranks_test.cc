@@ -134,6 +134,20 @@ TEST(RanksTest, ThoseWithAndThoseWithoutAGpuAreRefusedInAllRanks) {
   EXPECT_THAT([&] { other.get(); }, refused);
 }
 
+TEST(RanksTest, TheGroupOfADeviceIsEndedOnceIfNoRankFails) {
+  DeviceWithGroup device, of_other;
+  {
+    const auto ranks = JoinTwo<Ranks>();
+    const auto other = std::async(std::launch::async, [&] { ranks[1]->UseDevice(of_other); });
+    ranks[0]->UseDevice(device);
+    other.wait();
+  }
+  for (DeviceWithGroup* each : {&device, &of_other}) {
+    const auto aborted = each->aborted.get_future();
+    ASSERT_EQ(aborted.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  }
+}
+
 TEST(RanksTest, AnExchangeAfterTheGroupWasAbortedNamesTheRankThatFailed) {
   DeviceWithGroup device, of_other;
   const auto ranks = JoinTwo<Ranks>();

@@ -37,6 +37,20 @@ TEST(MemoryPlan, CountsTheParametersOfAConvolutionalNetwork) {
             PlanFor(yaml + "\ninference: {precision: fp32}").network);
 }
 
+TEST(MemoryPlan, CountsNoHostMemoryForRowsThatAGpuGenerates) {
+  const auto plan_for = [](Program program) {
+    Config config = ResolveAutos(ParseConfig("generate: {target: value_iteration}", "my.yaml"),
+                                 *OpenDevice("cpu"));
+    config.device = "cuda:0";
+    config.generate.program = program;
+    return PlanMemory(config);
+  };
+  const MemoryPlan on_cpu = plan_for(Program::kDomain);
+  EXPECT_GT(on_cpu.generation, 0);
+  EXPECT_EQ(plan_for(Program::kTensor).allocated,
+            on_cpu.allocated - on_cpu.buffers - on_cpu.generation);
+}
+
 TEST(MemoryPlan, CountsTheOptimizersMeansAndTheAverageOfTheWeights) {
   const MemoryPlan adam = PlanFor("");
   // It exists, and is copied before an update and for a checkpoint.

@@ -4,6 +4,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -466,6 +467,37 @@ DataBuffer RowsWithInfinity(const Parts& parts, std::size_t first) {
     rows.floats(kTargetColumn)[i] = std::numeric_limits<float>::infinity();
   }
   return rows;
+}
+
+TEST(TorchTrainer, ErrorNamesTheIterationInTheMiddleOfAnUpdate) {
+  Parts parts;
+  const DataBuffer rows = RowsWithInfinity(parts, 19);
+  std::int64_t bad = 15;  // the first iteration of the update
+  {
+    const std::unique_ptr<BatchIterator> batches = parts.loader.Open(&rows, 3);
+    while (batches->Next().targets.isfinite().all().item<bool>()) ++bad;
+  }
+  ASSERT_GT(bad, 15);
+  try {
+    parts.Train(3, rows);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(fmt::format("iteration {}: the loss is ", bad)),
+              std::string::npos);
+  }
+}
+
+TEST(TorchTrainer, LossOfAnUpdateIsTheMeanOfItsIterations) {
+  const auto loss_in_batches_of = [](std::int64_t size) {
+    Config config = SmallConfig(
+        {.name = OptimizerKind::kSgd, .learning_rate = 1e-30, .momentum = 0});  // changes nothing
+    config.train.batch_size = size;
+    config.train.iterations_per_update = 20 / size;
+    Parts parts(config);
+    return parts.Train(0, RingRows(parts, 20, 3.0F)).loss;
+  };
+  EXPECT_NEAR(loss_in_batches_of(4), loss_in_batches_of(20), 1e-5);
+  EXPECT_NEAR(loss_in_batches_of(10), loss_in_batches_of(20), 1e-5);
 }
 
 TEST(TorchTrainer, SkippedStepsLeaveTheNetworkUnchangedAndAreCounted) {
