@@ -254,8 +254,8 @@ void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::s
   WriteFileAtomically(plan.folder / "compare.json", json);
   const fs::path figure = plan.folder / "compare.svg";
   WriteFileAtomically(
-      figure, Figure(runs, fmt::format("{}, {} seeds", fs::path(plan.config).filename().string(),
-                                       plan.seeds.size())));
+      figure, Figure(runs, fmt::format("{}, {}", fs::path(plan.config).filename().string(),
+                                       Counted(std::ssize(plan.seeds), "seed"))));
   fmt::print("{} and the figure {}\n", (plan.folder / "compare.json").string(), figure.string());
   if (!json_file.empty()) WriteFileAtomically(json_file, json);
 }
