@@ -253,9 +253,9 @@ void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::s
   const std::string json = JsonOf(plan, runs, rows);
   WriteFileAtomically(plan.folder / "compare.json", json);
   const fs::path figure = plan.folder / "compare.svg";
-  WriteFileAtomically(
-      figure, Figure(runs, fmt::format("{}, {}", fs::path(plan.config).filename().string(),
-                                       Counted(std::ssize(plan.seeds), "seed"))));
+  WriteFileAtomically(figure,
+                      Figure(runs, fmt::format("{}, {}", fs::path(plan.config).filename().string(),
+                                               Counted(std::ssize(plan.seeds), "seed"))));
   fmt::print("{} and the figure {}\n", (plan.folder / "compare.json").string(), figure.string());
   if (!json_file.empty()) WriteFileAtomically(json_file, json);
 }
