@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "apps/output.h"
 #include "apps/torch_library.h"
@@ -41,8 +40,9 @@ std::string DefaultName() {
 // Returns the config of the run that published `manifest`, for this machine.
 Config ConfigToFollow(const FollowArgs& args, const StreamManifest& manifest) {
   const std::string file = ManifestOf(args.run).string();
-  const std::vector<Override> overrides = ForThisMachine("the default of --follow", args.overrides,
-                                                         {"generate.workers", "inference.forward"});
+  const std::vector<Override> overrides =
+      ForThisMachine("the default of --follow", args.overrides,
+                     {"generate.workers", "generate.chunk_rows", "inference.forward"});
   Config config = ParseConfig(manifest.config, file, overrides);
   const Config of_run = ParseConfig(manifest.config, file);
   const auto domain = MakeDomain(of_run.domain.full_name());
@@ -58,10 +58,7 @@ Config ConfigToFollow(const FollowArgs& args, const StreamManifest& manifest) {
                                  DescribeDifference(expected, kind)));
   }
   config.network.init_from = PublishedWeights(args.run, manifest.version).string();
-  // Chunks of tensor programs are too large for many workers.
-  if (std::exchange(config.generate.program, Program::kDomain) == Program::kTensor) {
-    config.generate.chunk_rows.reset();
-  }
+  config.generate.program = Program::kDomain;
   return config;
 }
 

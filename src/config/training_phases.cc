@@ -1,7 +1,6 @@
 #include "config/training_phases.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,15 +12,15 @@
 namespace tandem {
 namespace {
 
-// KeyRange is a key that a phase may change or, with a dot at its end, a section. The keys in
-// `except` shape the work of the whole run, so a phase may not change them.
+// KeyRange is a key that a phase may change or, with a dot at its end, a section. The key `except`
+// shapes the work of the whole run, so a phase may not change it.
 struct KeyRange {
   std::string_view keys;
-  std::array<std::string_view, 2> except = {};
+  std::string_view except = {};
 };
 
 constexpr auto kMayChange = std::to_array<KeyRange>({
-    {.keys = "generate.", .except = {"workers"}},
+    {.keys = "generate.", .except = "workers"},
     {.keys = "optimizer."},
     {.keys = "pipeline.refresh"},
     {.keys = "pipeline.refresh_every"},
@@ -33,15 +32,14 @@ constexpr auto kMayChange = std::to_array<KeyRange>({
 
 bool Contains(const KeyRange& range, std::string_view key) {
   if (!range.keys.ends_with('.')) return key == range.keys;
-  return key.starts_with(range.keys) &&
-         std::ranges::count(range.except, key.substr(range.keys.size())) == 0;
+  return key.starts_with(range.keys) && key.substr(range.keys.size()) != range.except;
 }
 
 std::string Describe(const KeyRange& range) {
   if (!range.keys.ends_with('.')) return std::string(range.keys);
   const std::string_view section = range.keys.substr(0, range.keys.size() - 1);
-  if (range.except.front().empty()) return std::string(section);
-  return fmt::format("{} (except {})", section, fmt::join(range.except, " and "));
+  if (range.except.empty()) return std::string(section);
+  return fmt::format("{} (except {})", section, range.except);
 }
 
 }  // namespace

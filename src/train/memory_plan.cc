@@ -165,10 +165,11 @@ void Planner::PlanNetworks() {
 void Planner::PlanPlaces() {
   const bool on_gpu = config_.device != "cpu";
   const bool buffers_on_gpu = on_gpu && config_.generate.program == Program::kTensor;
+  if (buffers_on_gpu) plan_.generation = 0;
   const std::int64_t mapped_replay = config_.replay.map_to.empty() ? 0 : kept_;
   plan_.mapped += mapped_replay;
-  plan_.allocated = (buffers_on_gpu ? 0 : plan_.buffers + plan_.generation) + plan_.replay -
-                    mapped_replay + plan_.batches + plan_.shards + plan_.inference_inputs +
+  plan_.allocated = (buffers_on_gpu ? 0 : plan_.buffers) + plan_.replay - mapped_replay +
+                    plan_.generation + plan_.batches + plan_.shards + plan_.inference_inputs +
                     (on_gpu ? 0 : plan_.network + plan_.activations + plan_.inference_activations);
   if (!on_gpu) return;
   plan_.pinned = plan_.inference_inputs;

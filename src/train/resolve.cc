@@ -104,6 +104,7 @@ void ResolveByPhase(Config& config, const char* key, AutoInt GenerateConfig::*nu
     const Config inherits = ConfigOfPhase(config, static_cast<std::int64_t>(i) + 1);
     if (!of_phase || inherits.generate.*number == of_phase) continue;
     auto& settings = config.phases[i].settings;
+    std::erase_if(settings, [&](const auto& setting) { return setting.first == key; });
     settings.emplace_back(key, std::to_string(*of_phase));
     std::ranges::sort(settings, {}, [&](const auto& setting) {
       return std::ranges::find(fields, setting.first, &Field::key) - fields.begin();

@@ -73,7 +73,7 @@ class Bundle(CliTest):
         self.assertEqual([each["net"] for each in steps["pytorch"]["figures"]["results"]],
                          ["train 16H_0B_layer", "beam 16H_0B_layer"])
         self.assertEqual(sorted([*suite["kept"], "suite.json"]), sorted(os.listdir(kept)))
-        for name in ("deepcubea-async-seed1-trace.json.gz", "modes-async-seed1-trace.json.gz"):
+        for name in ("deepcubea-async-traced-trace.json.gz", "modes-async-seed1-trace.json.gz"):
             self.assertTrue(json.loads(gzip.decompress((kept / name).read_bytes()))["traceEvents"])
         log = gzip.decompress((kept / "suite.log.gz").read_bytes()).decode()
         self.assertEqual(re.findall("^=== (.*?): ", log, re.M), list(steps))
@@ -149,7 +149,7 @@ class Suite(CliTest):
     def test_runs_only_what_is_asked_for(self):
         self.program("tandem", "exit 0")
         self.assertEqual(list(self.run_suite("deepcubea", code=0)),
-                         ["load", "deepcubea"])
+                         ["load", "deepcubea", "deepcubea-sequential-traced", "deepcubea-async-traced"])
         self.assertEqual(list(self.run_suite("modes", "--device", "cpu", code=0)), ["modes"])
         self.run_suite("modes,nothing", code=2)
 
@@ -169,7 +169,8 @@ class Suite(CliTest):
         self.assertEqual(steps, ["tests device", "tests passes", "tests steps", "tests permute",
                                  "tests runs", "step benchmark", "evaluation benchmark",
                                  "kernel benchmark", "generation benchmark", "beam benchmark",
-                                 "deepcubea", "plain", "one-rank", "plain-again",
+                                 "deepcubea", "deepcubea-sequential-traced",
+                                 "deepcubea-async-traced", "plain", "one-rank", "plain-again",
                                  "one-rank-again", "modes", "overlap-1000", "overlap-2000", "wide",
                                  "deepcubea-tensors",
                                  "deepcubea-autograd", "generate", "shards", "shards-in-memory",

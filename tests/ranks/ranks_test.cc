@@ -94,10 +94,12 @@ TEST(Membership, ActionThatBlocksHoldsNeitherTheBeatsNorAWaitUp) {
 // A group of GPUs, which can exchange nothing after it was aborted, as NCCL.
 class AbortedGroup final : public c10d::Backend {
  public:
-  explicit AbortedGroup(std::promise<std::chrono::milliseconds>& aborted)
-      : Backend(0, 2), aborted_(aborted) {}
+  AbortedGroup(std::promise<std::chrono::milliseconds>& aborted, std::atomic<int>& aborts)
+      : Backend(0, 2), aborted_(aborted), aborts_(aborts) {}
   void setTimeout(std::chrono::milliseconds timeout) override { timeout_ = timeout; }
-  void abort() override { aborted_.set_value(timeout_); }
+  void abort() override {
+    if (++aborts_ == 1) aborted_.set_value(timeout_);
+  }
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& /*tensors*/,
                                            const c10d::AllreduceOptions& /*options*/) override {
     C10_THROW_ERROR(DistBackendError, "NCCL communicator was aborted");
@@ -105,6 +107,7 @@ class AbortedGroup final : public c10d::Backend {
 
  private:
   std::promise<std::chrono::milliseconds>& aborted_;
+  std::atomic<int>& aborts_;
   std::chrono::milliseconds timeout_ = {};
 };
 
@@ -112,10 +115,11 @@ class DeviceWithGroup final : public RecordingDevice {
  public:
   c10::intrusive_ptr<c10d::Backend> MakeBackend(const c10::intrusive_ptr<c10d::Store>& /*store*/,
                                                 int /*rank*/, int /*size*/) override {
-    return c10::make_intrusive<AbortedGroup>(aborted);
+    return c10::make_intrusive<AbortedGroup>(aborted, aborts);
   }
 
   std::promise<std::chrono::milliseconds> aborted;  // with the timeout that the group had then
+  std::atomic<int> aborts = 0;
 };
 
 class DeviceOnGpu final : public RecordingDevice {
@@ -138,14 +142,26 @@ TEST(RanksTest, TheGroupOfADeviceIsEndedOnceIfNoRankFails) {
   DeviceWithGroup device, of_other;
   {
     const auto ranks = JoinTwo<Ranks>();
-    const auto other = std::async(std::launch::async, [&] { ranks[1]->UseDevice(of_other); });
+    auto other = std::async(std::launch::async, [&] { ranks[1]->UseDevice(of_other); });
     ranks[0]->UseDevice(device);
-    other.wait();
+    other.get();
+    EXPECT_EQ(device.aborts + of_other.aborts, 0);
   }
-  for (DeviceWithGroup* each : {&device, &of_other}) {
-    const auto aborted = each->aborted.get_future();
-    ASSERT_EQ(aborted.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  EXPECT_EQ(device.aborts, 1);
+  EXPECT_EQ(of_other.aborts, 1);
+}
+
+TEST(RanksTest, TheGroupOfADeviceIsEndedOnceIfARankFails) {
+  DeviceWithGroup device, of_other;
+  {
+    const auto ranks = JoinTwo<Ranks>();
+    auto other = std::async(std::launch::async, [&] { ranks[1]->UseDevice(of_other); });
+    ranks[0]->UseDevice(device);
+    other.get();
+    ranks[1]->ReportFailure("its disk is full");
+    device.aborted.get_future().wait();
   }
+  EXPECT_EQ(device.aborts, 1);
 }
 
 TEST(RanksTest, AnExchangeAfterTheGroupWasAbortedNamesTheRankThatFailed) {

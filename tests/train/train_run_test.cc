@@ -934,6 +934,8 @@ TEST(ResolveAutos, ChunksOfTensorProgramsAreLarger) {
   EXPECT_EQ(chunks("generate: {program: tensor}\n" + then + "domain}}]"), Chunks(65'536, 4096));
   EXPECT_EQ(chunks("generate: {program: tensor, chunk_rows: 9}\n" + then + "domain}}]"),
             Chunks(9, 9));
+  EXPECT_EQ(chunks("generate: {chunk_rows: 9}\n" + then + "tensor, chunk_rows: auto}}]"),
+            Chunks(9, 65'536));
 }
 
 TEST(ResolveAutos, OnlyAFullyConnectedNetworkMayGatherItsFirstLayer) {
