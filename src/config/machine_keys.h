@@ -9,9 +9,9 @@
 
 namespace tandem {
 
-/// Returns overrides with which another machine chooses these keys for itself: they set the device,
-/// the numbers of threads, and the precision and batch size of inference to `auto`, and so the keys
-/// in `also`. `overrides` follow, so they win. Messages say that `origin` set a key to `auto`.
+/// Returns overrides with which this machine chooses for itself. They set the device, the numbers
+/// of threads, the precision and batch size of inference, and the keys in `also` to `auto`.
+/// `overrides` follow, so they win. Messages say that `origin` set a key to `auto`.
 std::vector<Override> ForThisMachine(std::string_view origin,
                                      const std::vector<Override>& overrides,
                                      const std::vector<std::string>& also = {});

@@ -250,13 +250,17 @@ TEST_F(Cuda, ARunThatWasStoppedEndsWithTheSameWeights) {
   EXPECT_EQ(ResumeRun(path, device_).weights_sha256, Run(sets).weights_sha256);
 }
 
-// NCCL reduces the gradients where they are, between a recorded gradient step and the optimizer.
+// NCCL reduces gradients of `captured` and `tensors` where they are, and a copy of those of
+// `autograd`.
 TEST_F(Cuda, OneRankEndsWithTheWeightsOfAPlainRun) {
   Ranks ranks({.host = "127.0.0.1", .port = 0});  // 0: any free port
   ranks.UseDevice(*device_);
   const StopSignal never;
-  TrainRun run(ConfigOf({}), device_, std::nullopt, never, {}, /*from=*/nullptr, &ranks);
-  EXPECT_EQ(ToTheEnd(run).weights_sha256, Run({}).weights_sha256);
+  for (const char* step : {"captured", "tensors", "autograd"}) {
+    const std::vector<std::string> sets = {std::string("train.step=") + step};
+    TrainRun run(ConfigOf(sets), device_, std::nullopt, never, {}, /*from=*/nullptr, &ranks);
+    EXPECT_EQ(ToTheEnd(run).weights_sha256, Run(sets).weights_sha256) << step;
+  }
 }
 
 TEST_F(Cuda, RejectsAGpuThatDoesNotExist) { EXPECT_THROW(OpenDevice("cuda:99"), InputError); }

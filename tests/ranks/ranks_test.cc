@@ -138,13 +138,19 @@ TEST(RanksTest, ThoseWithAndThoseWithoutAGpuAreRefusedInAllRanks) {
   EXPECT_THAT([&] { other.get(); }, refused);
 }
 
+// Two ranks, each of which uses its device.
+std::array<std::unique_ptr<Ranks>, 2> JoinTwoWith(Device& first, Device& second) {
+  auto ranks = JoinTwo<Ranks>();
+  auto other = std::async(std::launch::async, [&] { ranks[1]->UseDevice(second); });
+  ranks[0]->UseDevice(first);
+  other.get();
+  return ranks;
+}
+
 TEST(RanksTest, TheGroupOfADeviceIsEndedOnceIfNoRankFails) {
   DeviceWithGroup device, of_other;
   {
-    const auto ranks = JoinTwo<Ranks>();
-    auto other = std::async(std::launch::async, [&] { ranks[1]->UseDevice(of_other); });
-    ranks[0]->UseDevice(device);
-    other.get();
+    const auto ranks = JoinTwoWith(device, of_other);
     EXPECT_EQ(device.aborts + of_other.aborts, 0);
   }
   EXPECT_EQ(device.aborts, 1);
@@ -154,10 +160,7 @@ TEST(RanksTest, TheGroupOfADeviceIsEndedOnceIfNoRankFails) {
 TEST(RanksTest, TheGroupOfADeviceIsEndedOnceIfARankFails) {
   DeviceWithGroup device, of_other;
   {
-    const auto ranks = JoinTwo<Ranks>();
-    auto other = std::async(std::launch::async, [&] { ranks[1]->UseDevice(of_other); });
-    ranks[0]->UseDevice(device);
-    other.get();
+    const auto ranks = JoinTwoWith(device, of_other);
     ranks[1]->ReportFailure("its disk is full");
     device.aborted.get_future().wait();
   }
@@ -166,10 +169,7 @@ TEST(RanksTest, TheGroupOfADeviceIsEndedOnceIfARankFails) {
 
 TEST(RanksTest, AnExchangeAfterTheGroupWasAbortedNamesTheRankThatFailed) {
   DeviceWithGroup device, of_other;
-  const auto ranks = JoinTwo<Ranks>();
-  const auto other = std::async(std::launch::async, [&] { ranks[1]->UseDevice(of_other); });
-  ranks[0]->UseDevice(device);
-  other.wait();
+  const auto ranks = JoinTwoWith(device, of_other);
   ranks[1]->ReportFailure("its disk is full");
   EXPECT_LT(device.aborted.get_future().get(), std::chrono::minutes(5));
   EXPECT_THAT([&] { ranks[0]->CheckAlive(); },
