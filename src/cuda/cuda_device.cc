@@ -246,6 +246,13 @@ class CudaPermuter final : public RowPermuter {
     permutations_.Expand(RowsOf(rows), RowsOf(children), StreamOf(rows));
   }
 
+  void Walk(const at::Tensor& actions, const at::Tensor& places,
+            const at::Tensor& rows) const override {
+    permutations_.Walk(actions.const_data_ptr<std::int32_t>(),
+                       static_cast<std::size_t>(actions.size(1)),
+                       places.const_data_ptr<std::int64_t>(), RowsOf(rows), StreamOf(rows));
+  }
+
  private:
   static Rows RowsOf(const at::Tensor& tensor) {
     return {tensor.mutable_data_ptr<std::uint8_t>(), static_cast<std::size_t>(tensor.size(0)),

@@ -3,6 +3,7 @@
 
 #include "cuda/cuda_permute.h"
 #include "domain/permute_tile.h"
+#include "domain/walk_job.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -21,6 +22,11 @@ __global__ void __launch_bounds__(kThreads) PermuteRows(const __grid_constant__ 
   tile.Load(threadIdx.x, kThreads, shared);
   __syncthreads();
   tile.Store(threadIdx.x, kThreads, shared);
+}
+
+__global__ void __launch_bounds__(kThreads) WalkRows(const __grid_constant__ WalkJob job) {
+  const std::int64_t byte = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (byte < job.rows * job.positions) job.Write(byte);
 }
 
 void Launch(const PermuteJob& job, cudaStream_t stream) {
@@ -71,6 +77,21 @@ void CudaPermutations::Expand(ConstRows states, Rows children, cudaStream_t stre
           .rows = children.size(),
           .fan = num_actions_},
          stream);
+}
+
+void CudaPermutations::Walk(const std::int32_t* actions, std::size_t walks,
+                            const std::int64_t* places, Rows states, cudaStream_t stream) const {
+  const std::size_t bytes = states.size() * positions_;
+  if (bytes == 0) return;
+  const WalkJob job{.sources = sources_.get(),
+                    .positions = positions_,
+                    .actions = actions,
+                    .walks = static_cast<std::int64_t>(walks),
+                    .places = places,
+                    .rows = static_cast<std::int64_t>(states.size()),
+                    .to = states.data()};
+  WalkRows<<<static_cast<unsigned>((bytes + kThreads - 1) / kThreads), kThreads, 0, stream>>>(job);
+  Check(cudaGetLastError(), "starting the kernel that walks");
 }
 
 }  // namespace tandem

@@ -31,6 +31,12 @@ class CudaPermutations {
   /// `states` and `children` must not overlap.
   void Expand(ConstRows states, Rows children, cudaStream_t stream) const;
 
+  /// Sets row i of `states` to the origins (OriginEncoding) after the first places[i] / walks
+  /// actions of walk places[i] % walks. `actions` is (steps, walks), and each is less than
+  /// table.num_actions().
+  void Walk(const std::int32_t* actions, std::size_t walks, const std::int64_t* places, Rows states,
+            cudaStream_t stream) const;
+
  private:
   struct Free {
     void operator()(std::uint8_t* memory) const;

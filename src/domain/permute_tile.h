@@ -7,11 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#ifdef __CUDACC__
-#define TANDEM_HOST_DEVICE __host__ __device__
-#else
-#define TANDEM_HOST_DEVICE
-#endif
+#include "base/host_device.h"
 
 namespace tandem {
 
@@ -167,16 +163,6 @@ class PermuteTile {
 
   TANDEM_HOST_DEVICE static void WriteWord(std::uint8_t* at, std::uint32_t word) {
     std::memcpy(__builtin_assume_aligned(at, 4), &word, sizeof(word));
-  }
-
-  // Reads memory that nothing writes while the job runs. A GPU keeps it in its read-only cache.
-  template <class T>
-  TANDEM_HOST_DEVICE static T ReadOnly(const T* at) {
-#ifdef __CUDA_ARCH__
-    return __ldg(at);
-#else
-    return *at;
-#endif
   }
 
   const PermuteJob& job_;

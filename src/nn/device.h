@@ -132,6 +132,10 @@ class RowPermuter {
   /// Writes the children of `rows` (n, positions) to `children` (n * num_actions, positions), in
   /// the order of Domain::Expand.
   virtual void Expand(const at::Tensor& rows, const at::Tensor& children) const = 0;
+
+  /// Does what TensorPuzzle::Walk does, and writes the states to `rows` (n, positions).
+  virtual void Walk(const at::Tensor& actions, const at::Tensor& places,
+                    const at::Tensor& rows) const = 0;
 };
 
 /// Device is the CPU or a GPU. Methods may be called from any thread.

@@ -193,7 +193,7 @@ std::int64_t TensorBeamSearch::BytesOfNextDepth() const {
 
 TensorBeamSearch::Children TensorBeamSearch::Expand() const {
   const at::Tensor hashes = hasher_.HashChildren(puzzle_.Bytes(frontier_.states));
-  const at::Tensor action_costs = puzzle_.ActionCosts().narrow(0, 0, puzzle_.num_actions());
+  const at::Tensor action_costs = puzzle_.ActionCosts();
   Children children{.hashes = hashes.flatten(),
                     .costs = (frontier_.costs.unsqueeze(1) + action_costs).flatten(),
                     .useful = (hashes != frontier_.hashes.unsqueeze(1))

@@ -1,7 +1,6 @@
 #include "tensor/tensor_generator.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/index_select.h>
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
@@ -31,6 +30,14 @@ namespace {
 constexpr const char* kKey = "generate.program";
 constexpr std::size_t kGrain = 64;  // walks or rows per TBB task
 
+std::vector<float> UndoCosts(const DomainSpec& spec) {
+  std::vector<float> costs;
+  for (int action = 0; action < spec.num_actions(); ++action) {
+    costs.push_back(UndoCost(spec, static_cast<Action>(action)));
+  }
+  return costs;
+}
+
 // The parts that both generators have.
 class TensorGenerator : public Generator {
  public:
@@ -38,6 +45,7 @@ class TensorGenerator : public Generator {
       : device_(device),
         puzzle_(domain, device, kKey),
         inverse_actions_(domain.spec().inverse_actions),
+        undo_costs_(UndoCosts(domain.spec())),
         max_scramble_(config.generate.max_scramble),
         chunk_rows_(config.generate.rows_of_chunk()),
         seed_(static_cast<std::uint64_t>(config.seed)),
@@ -82,29 +90,49 @@ class TensorGenerator : public Generator {
     FaultPoint(Fault::kSimulator);
   }
 
-  // Draws the actions of walks first, first + 1, ... of an update. length_of(random) is the length
-  // of a walk, which may draw from `random` first, and at most `longest`. Returns (longest, walks)
-  // int32 on the device; after a walk's end there is no_action().
+  // Walks on the host. A place (TensorPuzzle::Walk) is a number of actions and a walk.
+  struct Walks {
+    at::Tensor actions;  // (longest, walks) int32; any after the walk's last
+    at::Tensor costs;    // (longest + 1, walks) float: the cost of the way back, by place
+    at::Tensor ends;     // (walks) int64: the last place of each walk
+  };
+
+  // Draws walks first, first + 1, ... of an update. length_of(random) is the length of a walk,
+  // which may draw from `random` first, and at most `longest`. Costs are added in the order in
+  // which a RandomWalk adds them, so that they are rounded in the same way.
   template <class LengthOf>
-  at::Tensor DrawWalks(std::int64_t update, std::int64_t first, std::int64_t walks,
-                       std::int64_t longest, const LengthOf& length_of) {
+  Walks DrawWalks(std::int64_t update, std::int64_t first, std::int64_t walks, std::int64_t longest,
+                  const LengthOf& length_of) {
     const Span span(Activity::kScramble);
-    const at::Tensor actions = at::empty({longest, walks}, at::TensorOptions().dtype(at::kInt));
-    auto* const data = actions.mutable_data_ptr<std::int32_t>();
-    ForEachInArena(walks, [&](std::int64_t w) {
-      Random random(seed_, Purpose::kScramble, update, first + w);
-      const std::int64_t length = length_of(random);
+    const Walks drawn{.actions = at::zeros({longest, walks}, at::kInt),
+                      .costs = at::zeros({longest + 1, walks}, at::kFloat),
+                      .ends = at::empty({walks}, at::kLong)};
+    auto* const actions = drawn.actions.mutable_data_ptr<std::int32_t>();
+    auto* const costs = drawn.costs.mutable_data_ptr<float>();
+    auto* const ends = drawn.ends.mutable_data_ptr<std::int64_t>();
+    ForEachInArena(walks, [&](std::int64_t walk) {
+      Random random(seed_, Purpose::kScramble, update, first + walk);
+      const std::int64_t end = length_of(random) * walks + walk;
       std::optional<Action> back;
-      for (std::int64_t step = 0; step < longest; ++step) {
-        std::int32_t& action = data[step * walks + w];
-        action = static_cast<std::int32_t>(puzzle_.no_action());
-        if (step >= length) continue;
-        const Action drawn = DrawStep(random, static_cast<int>(puzzle_.num_actions()), back);
-        action = drawn;
-        back = inverse_actions_[drawn];
+      for (std::int64_t place = walk; place < end; place += walks) {
+        const Action action = DrawStep(random, static_cast<int>(puzzle_.num_actions()), back);
+        back = inverse_actions_[action];
+        actions[place] = action;
+        costs[place + walks] = costs[place] + undo_costs_[action];
       }
+      ends[walk] = end;
     });
-    return actions.to(puzzle_.device());
+    return drawn;
+  }
+
+  at::Tensor StatesAt(const at::Tensor& places, const Walks& walks) const {
+    const Span span(Activity::kScramble);
+    return puzzle_.Walk(walks.actions.to(puzzle_.device()), places.to(puzzle_.device()));
+  }
+
+  // Returns what it costs to go back from each place, (n, 1).
+  static at::Tensor CostsAt(const at::Tensor& places, const Walks& walks) {
+    return walks.costs.flatten().index_select(0, places).unsqueeze(1);
   }
 
  private:
@@ -127,6 +155,7 @@ class TensorGenerator : public Generator {
   Device& device_;
   const TensorPuzzle puzzle_;
   const std::vector<Action> inverse_actions_;
+  const std::vector<float> undo_costs_;
   const std::int64_t max_scramble_;
   const std::int64_t chunk_rows_;
   const std::uint64_t seed_;
@@ -155,52 +184,32 @@ class TensorWalkLength final : public TensorGenerator {
     for (std::int64_t walk = request.first_row / of_walk; walk < end_walk; walk += at_once) {
       BeginChunk(stop);
       const std::int64_t walks = std::min(at_once, end_walk - walk);
-      const at::Tensor actions = DrawWalks(request.update, walk, walks, length,
-                                           [&](Random& /*random*/) { return length; });
-      const at::Tensor chunk_inputs = at::empty({walks, length, inputs.size(1)}, inputs.options());
-      const at::Tensor chunk_targets = at::empty({walks, length}, targets.options());
-      Walk(actions, chunk_inputs, chunk_targets);
+      const Walks drawn = DrawWalks(request.update, walk, walks, length,
+                                    [&](Random& /*random*/) { return length; });
       // The first and the last walk may lie partly outside the requested rows.
       const std::int64_t begin = std::max(walk * of_walk, request.first_row);
       const std::int64_t rows = std::min((walk + walks) * of_walk, end_row) - begin;
-      const at::Tensor places = PlacesOfRows(request.update, walk, begin, rows).to(inputs.device());
-      const auto copy = [&](const at::Tensor& from, const at::Tensor& to) {
-        at::Tensor part = to.narrow(0, begin - request.first_row, rows);
-        at::index_select_out(part, from.view({walks * length, to.size(1)}), 0, places);
-      };
+      const at::Tensor places = PlacesOfRows(request.update, walk, walks, begin, rows);
+      const at::Tensor states = StatesAt(places, drawn);
       const Span span(Activity::kWrite);
-      copy(chunk_inputs, inputs);
-      copy(chunk_targets, targets);
+      const std::int64_t first = begin - request.first_row;
+      inputs.narrow(0, first, rows).copy_(puzzle().Encode(states));
+      targets.narrow(0, first, rows).copy_(CostsAt(places, drawn));
     }
   }
 
-  // Where rows `begin`, begin + 1, ... are among all prefixes of walks first_walk, first_walk + 1,
-  // ...
-  at::Tensor PlacesOfRows(std::int64_t update, std::int64_t first_walk, std::int64_t begin,
-                          std::int64_t rows) {
+  // Returns the places of rows `begin`, begin + 1, ... among those of walks first_walk,
+  // first_walk + 1, ...
+  at::Tensor PlacesOfRows(std::int64_t update, std::int64_t first_walk, std::int64_t walks,
+                          std::int64_t begin, std::int64_t rows) {
     const Span span(Activity::kScramble);
-    at::Tensor places = at::empty({rows}, at::TensorOptions().dtype(at::kLong));
+    at::Tensor places = at::empty({rows}, at::kLong);
     auto* const data = places.mutable_data_ptr<std::int64_t>();
     ForEachInArena(rows, [&](std::int64_t i) {
       const std::int64_t walk = (begin + i) / rows_.rows_per_walk() - first_walk;
-      data[i] = walk * rows_.length() + rows_.Depth(update, begin + i) - 1;
+      data[i] = rows_.Depth(update, begin + i) * walks + walk;
     });
     return places;
-  }
-
-  // Writes every prefix of the walks. Costs are added in the order in which a RandomWalk adds them,
-  // so that they are rounded in the same way.
-  void Walk(const at::Tensor& actions, const at::Tensor& inputs, const at::Tensor& costs) const {
-    const Span span(Activity::kScramble);
-    at::Tensor states = puzzle().Goals(actions.size(1));
-    at::Tensor cost_back = at::zeros({actions.size(1)}, costs.options());
-    for (std::int64_t step = 0; step < actions.size(0); ++step) {
-      const at::Tensor now = actions[step];
-      states = puzzle().Apply(states, now);
-      cost_back = cost_back + puzzle().UndoCosts().index_select(0, now);
-      inputs.select(1, step).copy_(puzzle().Encode(states));
-      costs.select(1, step).copy_(cost_back);
-    }
   }
 
   const WalkRows rows_;
@@ -228,24 +237,17 @@ class TensorValueIteration final : public TensorGenerator {
     for (std::int64_t i = 0; i < ranges.size(); ++i) {
       BeginChunk(stop);
       const auto [first, rows] = ranges[i];
-      const at::Tensor actions =
+      const Walks drawn =
           DrawWalks(request.update, request.first_row + first, rows, longest,
                     [&](Random& random) { return DrawScrambleLength(random, longest); });
-      at::Tensor states = puzzle().Goals(rows);
-      at::Tensor bounds = at::zeros({rows}, targets.options());
-      {
-        const Span span(Activity::kScramble);
-        for (std::int64_t step = 0; step < longest; ++step) {
-          states = puzzle().Apply(states, actions[step]);
-          bounds = bounds + puzzle().UndoCosts().index_select(0, actions[step]);
-        }
-      }
+      const at::Tensor states = StatesAt(drawn.ends, drawn);
       inputs.narrow(0, first, rows).copy_(puzzle().Encode(states));
-      targets.narrow(0, first, rows).copy_(BackUp(states, bounds).unsqueeze(1));
+      const at::Tensor bounds = CostsAt(drawn.ends, drawn).to(targets.device());
+      targets.narrow(0, first, rows).copy_(BackUp(states, bounds));
     }
   }
 
-  // The targets that BellmanTargets writes. A NaN among the estimates stays one.
+  // Returns the targets that BellmanTargets writes, (n, 1). A NaN among the estimates stays one.
   at::Tensor BackUp(const at::Tensor& states, const at::Tensor& bounds) {
     at::Tensor children;
     {
@@ -260,10 +262,10 @@ class TensorValueIteration final : public TensorGenerator {
     const Span span(Activity::kBackUp);
     const std::int64_t actions = puzzle().num_actions();
     const at::Tensor rest = estimates.clamp_min(0).masked_fill(puzzle().IsGoal(children), 0);
-    const at::Tensor costs = puzzle().ActionCosts().narrow(0, 0, actions);
-    at::Tensor best = (rest.view({states.size(0), actions}) + costs).amin(1);
+    const at::Tensor backed_up = rest.view({states.size(0), actions}) + puzzle().ActionCosts();
+    at::Tensor best = backed_up.amin(1, /*keepdim=*/true);
     if (capped_) best = at::minimum(best, bounds);
-    return best.masked_fill(puzzle().IsGoal(states), 0);
+    return best.masked_fill(puzzle().IsGoal(states).unsqueeze(1), 0);
   }
 
   InferenceNet& network_;

@@ -6,11 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "domain/permute.h"
-#include "domain/random_walk.h"
 #include "tandem/error.h"
 #include "tandem/permutation.h"
 
@@ -41,26 +39,20 @@ at::Tensor ToTensor(const std::vector<Number>& numbers, at::ScalarType type, c10
 TensorPuzzle::TensorPuzzle(const Domain& domain, Device& device, const char* key)
     : device_(device.torch()),
       encoding_(PermutationsOf(domain, key)),
-      num_actions_(domain.spec().num_actions()) {
+      num_actions_(domain.spec().num_actions()),
+      permuter_(device.MakePermuter(PermutationsOf(domain, key).table())) {
   const DomainSpec& spec = domain.spec();
   const PermutationTable& table = PermutationsOf(domain, key).table();
   const auto positions = static_cast<std::int64_t>(spec.state_size);
   std::vector<std::int64_t> sources;
-  std::vector<float> action_costs = spec.action_costs;
-  std::vector<float> undo_costs;
   for (std::int64_t a = 0; a < num_actions_; ++a) {
     const auto of_action = table.sources(static_cast<Action>(a));
     sources.insert(sources.end(), of_action.begin(), of_action.end());
-    undo_costs.push_back(UndoCost(spec, static_cast<Action>(a)));
   }
   all_sources_ =
       ToTensor(std::vector<std::int32_t>(sources.begin(), sources.end()), at::kInt, device_);
-  for (std::int64_t i = 0; i < positions; ++i) sources.push_back(i);
-  action_costs.push_back(0);
-  undo_costs.push_back(0);
-  sources_ = ToTensor(sources, at::kLong, device_).view({num_actions_ + 1, positions});
-  action_costs_ = ToTensor(action_costs, at::kFloat, device_);
-  undo_costs_ = ToTensor(undo_costs, at::kFloat, device_);
+  sources_ = ToTensor(sources, at::kLong, device_).view({num_actions_, positions});
+  action_costs_ = ToTensor(spec.action_costs, at::kFloat, device_);
   bytes_ = ToTensor(encoding_.bytes(), at::kByte, device_);
   std::vector<std::int32_t> decisive;
   std::vector<std::int32_t> first_values;
@@ -73,19 +65,6 @@ TensorPuzzle::TensorPuzzle(const Domain& domain, Device& device, const char* key
   decisive_ = ToTensor(decisive, at::kInt, device_);
   first_values_ = ToTensor(first_values, at::kInt, device_);
   values_ = ToTensor(values, at::kByte, device_);
-  MakePermuters(table, device);
-}
-
-void TensorPuzzle::MakePermuters(const PermutationTable& table, Device& device) {
-  std::vector<Permutation> permutations;
-  for (std::int64_t a = 0; a < num_actions_; ++a) {
-    const auto sources = table.sources(static_cast<Action>(a));
-    permutations.emplace_back(sources.begin(), sources.end());
-  }
-  expand_ = device.MakePermuter(table);
-  permutations.emplace_back(table.positions());
-  std::iota(permutations.back().begin(), permutations.back().end(), std::uint8_t{0});
-  apply_ = device.MakePermuter(PermutationTable(permutations));
 }
 
 at::Tensor TensorPuzzle::Goals(std::int64_t count) const {
@@ -100,20 +79,37 @@ std::optional<at::Tensor> TensorPuzzle::State(std::span<const std::uint8_t> stat
   return ToTensor(*origins, at::kByte, device_).unsqueeze(0);
 }
 
+at::Tensor TensorPuzzle::Walk(const at::Tensor& actions, const at::Tensor& places) const {
+  const std::int64_t positions = bytes_.size(0);
+  if (permuter_ != nullptr) {
+    at::Tensor states = at::empty({places.size(0), positions}, bytes_.options());
+    permuter_->Walk(actions, places, states);
+    return states;
+  }
+  const std::int64_t steps = actions.size(0);
+  const std::int64_t walks = actions.size(1);
+  const at::Tensor states = at::empty({steps + 1, walks, positions}, bytes_.options());
+  states[0].copy_(Goals(walks));
+  for (std::int64_t step = 0; step < steps; ++step) {
+    states[step + 1].copy_(Apply(states[step], actions[step]));
+  }
+  return states.flatten(0, 1).index_select(0, places);
+}
+
 at::Tensor TensorPuzzle::Apply(const at::Tensor& states, const at::Tensor& actions) const {
-  if (apply_ != nullptr) {
+  if (permuter_ != nullptr) {
     at::Tensor after = states.clone();
-    apply_->Apply(after, actions.to(at::kShort));
+    permuter_->Apply(after, actions.to(at::kShort));
     return after;
   }
   return states.gather(1, sources_.index_select(0, actions));
 }
 
 at::Tensor TensorPuzzle::Expand(const at::Tensor& states) const {
-  if (expand_ != nullptr) {
+  if (permuter_ != nullptr) {
     at::Tensor children =
         at::empty({states.size(0) * num_actions_, states.size(1)}, states.options());
-    expand_->Expand(states.contiguous(), children);
+    permuter_->Expand(states.contiguous(), children);
     return children;
   }
   return states.index_select(1, all_sources_).view({states.size(0) * num_actions_, states.size(1)});

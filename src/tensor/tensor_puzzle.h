@@ -19,10 +19,7 @@ namespace tandem {
 /// origins (OriginEncoding), one byte for each position. All results are integers and equal those
 /// of the domain exactly. Rows are permuted by the device's own kernel if it has one (RowPermuter),
 /// else by tensor operations. Work is enqueued in the calling thread's current stream. Immutable;
-/// any number of threads may use it.
-///
-/// Actions are int32 or int64 tensors. no_action() stands for a step that changes nothing, so that
-/// walks of different lengths fit into one tensor.
+/// any number of threads may use it. Actions are int32 or int64 tensors.
 class TensorPuzzle {
  public:
   /// `domain` and `device` must outlive this. Throws InputError that names `key`, which asked for
@@ -31,13 +28,17 @@ class TensorPuzzle {
   TensorPuzzle(const Domain& domain, Device& device, const char* key);
 
   std::int64_t num_actions() const { return num_actions_; }
-  std::int64_t no_action() const { return num_actions_; }
 
   /// Returns `count` copies of the goal, (count, positions).
   at::Tensor Goals(std::int64_t count) const;
 
   /// Returns a state as a tensor (1, positions). Nothing if no moves lead from the goal to it.
   std::optional<at::Tensor> State(std::span<const std::uint8_t> state) const;
+
+  /// Returns states of walks from the goal, (n, positions). `actions` (steps, walks) is int32,
+  /// `places` (n) int64. State i is that of walk places[i] % walks after its first
+  /// places[i] / walks actions, of which there may be none.
+  at::Tensor Walk(const at::Tensor& actions, const at::Tensor& places) const;
 
   /// Returns the result of actions[i] on state i.
   at::Tensor Apply(const at::Tensor& states, const at::Tensor& actions) const;
@@ -54,29 +55,23 @@ class TensorPuzzle {
   /// Returns whether each state is a goal, (n) bool.
   at::Tensor IsGoal(const at::Tensor& states) const;
 
-  /// The cost of each action, and of undoing it: (num_actions() + 1). The last cost is that of
-  /// no_action(), 0.
+  /// The cost of each action, (num_actions()).
   at::Tensor ActionCosts() const { return action_costs_; }
-  at::Tensor UndoCosts() const { return undo_costs_; }
 
   c10::Device device() const { return device_; }
 
  private:
-  void MakePermuters(const PermutationTable& table, Device& device);
-
   const c10::Device device_;
   const OriginEncoding encoding_;
   const std::int64_t num_actions_;
-  std::unique_ptr<RowPermuter> apply_;   // also knows no_action(); null if tensor operations work
-  std::unique_ptr<RowPermuter> expand_;  // null if tensor operations do the work
-  at::Tensor bytes_;                     // (positions) uint8, by origin; the goal
-  at::Tensor sources_;                   // (num_actions + 1, positions) int64
-  at::Tensor all_sources_;               // (num_actions * positions) int32
-  at::Tensor decisive_;                  // (inputs) int32, the position that decides each input
-  at::Tensor values_;                    // (inputs * positions) uint8, by input and origin
-  at::Tensor first_values_;              // (inputs) int32, the index in values_ of each input
-  at::Tensor action_costs_;              // (num_actions + 1) float
-  at::Tensor undo_costs_;                // (num_actions + 1) float
+  const std::unique_ptr<RowPermuter> permuter_;  // null if tensor operations do the work
+  at::Tensor bytes_;                             // (positions) uint8, by origin; the goal
+  at::Tensor sources_;                           // (num_actions, positions) int64
+  at::Tensor all_sources_;                       // (num_actions * positions) int32
+  at::Tensor decisive_;      // (inputs) int32, the position that decides each input
+  at::Tensor values_;        // (inputs * positions) uint8, by input and origin
+  at::Tensor first_values_;  // (inputs) int32, the index in values_ of each input
+  at::Tensor action_costs_;  // (num_actions) float
 };
 
 }  // namespace tandem

@@ -1,6 +1,7 @@
 // Compares tensor operations on puzzles with the puzzles' own code.
 #include "tensor/tensor_puzzle.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include "base/random.h"
 #include "domain/permute.h"
 #include "domain/random_walk.h"
+#include "domain/walk_job.h"
 #include "support/run_tiles.h"
 #include "support/small_puzzles.h"
 #include "tandem/error.h"
@@ -67,6 +69,17 @@ class DeviceWithKernel final : public Device {
     }
     void Expand(const at::Tensor& rows, const at::Tensor& children) const override {
       Run(rows, children, nullptr, num_actions_);
+    }
+    void Walk(const at::Tensor& actions, const at::Tensor& places,
+              const at::Tensor& rows) const override {
+      const WalkJob job{.sources = sources_.data(),
+                        .positions = static_cast<std::uint32_t>(rows.size(1)),
+                        .actions = actions.const_data_ptr<std::int32_t>(),
+                        .walks = actions.size(1),
+                        .places = places.const_data_ptr<std::int64_t>(),
+                        .rows = rows.size(0),
+                        .to = rows.mutable_data_ptr<std::uint8_t>()};
+      for (std::int64_t byte = 0; byte < rows.numel(); ++byte) job.Write(byte);
     }
 
    private:
@@ -127,9 +140,28 @@ TEST_P(TensorPuzzleTest, AppliesTheActionsOfTheDomain) {
   EXPECT_EQ(BytesOf(puzzle_.Bytes(after)), states_);
 }
 
-TEST_P(TensorPuzzleTest, NoActionChangesNothing) {
-  const std::vector<int> none(kStates, static_cast<int>(puzzle_.no_action()));
-  EXPECT_EQ(BytesOf(puzzle_.Apply(tensor_, Actions(none))), BytesOf(tensor_));
+TEST_P(TensorPuzzleTest, WalksToTheStatesOfTheDomain) {
+  constexpr std::int64_t kSteps = 9;
+  constexpr std::int64_t kWalks = 7;
+  Random random(1, Purpose::kShuffle);
+  std::vector<int> actions(kSteps * kWalks);
+  for (int& action : actions) {
+    action = static_cast<int>(random.Below(static_cast<std::uint64_t>(puzzle_.num_actions())));
+  }
+  // Every place, in another order than that of the walks.
+  at::Tensor places = at::arange((kSteps + 1) * kWalks, at::kLong).flip(0);
+  State expected;
+  for (std::int64_t place = (kSteps + 1) * kWalks - 1; place >= 0; --place) {
+    State state(size_);
+    domain_->WriteGoals(Rows(state.data(), 1, size_));
+    for (std::int64_t i = place % kWalks; i < place - place % kWalks; i += kWalks) {
+      const auto action = static_cast<Action>(actions[static_cast<std::size_t>(i)]);
+      domain_->Apply(Rows(state.data(), 1, size_), {&action, 1});
+    }
+    expected.insert(expected.end(), state.begin(), state.end());
+  }
+  const at::Tensor states = puzzle_.Walk(Actions(actions).view({kSteps, kWalks}), places);
+  EXPECT_EQ(BytesOf(puzzle_.Bytes(states)), expected);
 }
 
 TEST_P(TensorPuzzleTest, MakesTheChildrenOfTheDomain) {
