@@ -1,6 +1,7 @@
 // Measures moves of permutation puzzles on a GPU, and a copy of as many bytes within its memory:
 // compare bytes_per_second, which counts bytes read and written. A benchmark that fails, as all do
 // without a GPU, is skipped with the reason.
+#include <ATen/ops/arange.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/zeros.h>
 #include <benchmark/benchmark.h>
@@ -90,11 +91,36 @@ void ExpandOnGpu(benchmark::State& state, const std::string& name) {
   });
 }
 
+// The states of walks of 22 steps, after each of them. Counts the bytes of actions, places and
+// states.
+void WalkOnGpu(benchmark::State& state, const std::string& name) {
+  OnGpu(state, [&](Device& device) {
+    constexpr std::int64_t kSteps = 22;
+    constexpr std::int64_t kWalks = 200'000;
+    const auto domain = MakeDomain(name);
+    const CudaPermutations puzzle(dynamic_cast<const PermutationDomain&>(*domain).table());
+    const auto row_size = static_cast<std::size_t>(domain->spec().state_size);
+    constexpr std::size_t kRows = kSteps * kWalks;
+    const at::Tensor actions = at::randint(0, domain->spec().num_actions(), {kSteps, kWalks},
+                                           BytesOf(device).dtype(at::kInt));
+    const at::Tensor places =
+        at::arange(kWalks, (kSteps + 1) * kWalks, BytesOf(device).dtype(at::kLong));
+    const at::Tensor states = Memory(device, kRows * row_size);
+    Measure(state, device, kRows, kRows * (row_size + sizeof(std::int32_t) + sizeof(std::int64_t)),
+            [&] {
+              puzzle.Walk(actions.const_data_ptr<std::int32_t>(), kWalks,
+                          places.const_data_ptr<std::int64_t>(),
+                          {states.data_ptr<std::uint8_t>(), kRows, row_size}, CurrentStream());
+            });
+  });
+}
+
 const bool kRegistered = [] {
   for (const char* name :
        {"cube3", "permutation:cube4", "permutation:lrx", "permutation:megaminx"}) {
-    for (const auto& [kind, bench] :
-         {std::pair{"ApplyOnGpu/", &ApplyOnGpu}, {"ExpandOnGpu/", &ExpandOnGpu}}) {
+    for (const auto& [kind, bench] : {std::pair{"ApplyOnGpu/", &ApplyOnGpu},
+                                      {"ExpandOnGpu/", &ExpandOnGpu},
+                                      {"WalkOnGpu/", &WalkOnGpu}}) {
       benchmark::RegisterBenchmark((std::string(kind) + name).c_str(), bench, name)
           ->Unit(benchmark::kMicrosecond)
           ->UseRealTime();

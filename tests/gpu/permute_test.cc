@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "cuda/cuda_permute.h"
+#include "domain/walk_job.h"
 #include "nn/device.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -80,6 +81,44 @@ class CudaPermute : public testing::Test {
     ASSERT_EQ(ToHost(parents), states);
   }
 
+  // Compares the states at every place of a few walks with those that the CPU's twin of the kernel
+  // computes.
+  void CheckWalks(const PermutationTable& table) const {
+    constexpr std::int64_t kSteps = 40;
+    constexpr std::int64_t kWalks = 301;
+    Random random(table.positions(), Purpose::kShuffle);
+    std::vector<std::int32_t> actions(kSteps * kWalks);
+    for (std::int32_t& action : actions) {
+      action = static_cast<std::int32_t>(random.Below(table.num_actions()));
+    }
+    std::vector<std::int64_t> places((kSteps + 1) * kWalks);
+    std::iota(places.rbegin(), places.rend(), std::int64_t{0});
+    std::vector<std::uint8_t> sources;
+    for (std::size_t action = 0; action < table.num_actions(); ++action) {
+      const auto of_action = table.sources(static_cast<Action>(action));
+      sources.insert(sources.end(), of_action.begin(), of_action.end());
+    }
+    std::vector<std::uint8_t> expected(places.size() * table.positions());
+    const WalkJob job{.sources = sources.data(),
+                      .positions = static_cast<std::uint32_t>(table.positions()),
+                      .actions = actions.data(),
+                      .walks = kWalks,
+                      .places = places.data(),
+                      .rows = std::ssize(places),
+                      .to = expected.data()};
+    for (std::int64_t byte = 0; byte < std::ssize(expected); ++byte) job.Write(byte);
+
+    const at::Tensor actions_there = ToGpu(actions.data(), actions.size() * sizeof(actions[0]));
+    const at::Tensor places_there = ToGpu(places.data(), places.size() * sizeof(places[0]));
+    const std::vector<std::uint8_t> blank(expected.size(), kMark);
+    const at::Tensor states = ToGpu(blank.data(), blank.size());
+    CudaPermutations(table).Walk(
+        static_cast<const std::int32_t*>(actions_there.const_data_ptr()), kWalks,
+        static_cast<const std::int64_t*>(places_there.const_data_ptr()),
+        {states.data_ptr<std::uint8_t>(), places.size(), table.positions()}, Stream());
+    ASSERT_EQ(ToHost(states), expected);
+  }
+
   std::shared_ptr<Device> device_;
   std::unique_ptr<StreamScope> stream_scope_;
 };
@@ -96,6 +135,8 @@ TEST_F(CudaPermute, EveryPermutationPuzzleMatchesTheCpu) {
         ASSERT_NO_FATAL_FAILURE(Check(puzzle.table(), rows, offset));
       }
     }
+    SCOPED_TRACE(name);
+    ASSERT_NO_FATAL_FAILURE(CheckWalks(puzzle.table()));
   }
 }
 
@@ -110,7 +151,9 @@ TEST_F(CudaPermute, RowsMayHaveAnyLength) {
       }
     }
     SCOPED_TRACE(testing::Message() << "rows of " << positions << " bytes");
-    ASSERT_NO_FATAL_FAILURE(Check(PermutationTable(permutations), 301, positions % 4));
+    const PermutationTable table(permutations);
+    ASSERT_NO_FATAL_FAILURE(Check(table, 301, positions % 4));
+    ASSERT_NO_FATAL_FAILURE(CheckWalks(table));
   }
 }
 
