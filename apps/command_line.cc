@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <limits>
+#include <string>
 #include <utility>
 
 #include "base/random.h"
 #include "base/split_list.h"
+#include "base/text.h"
 #include "config/choices.h"
 #include "domain/random_walk.h"
 #include "search/search.h"
@@ -133,9 +137,18 @@ void AddStartOptions(CLI::App& command, StartArgs& args) {
   command.add_option("--random", args.random, "Start STEPS random steps from a goal")
       ->type_name("STEPS")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}));
-  command.add_option("--seed", args.seed, "Seed of the random steps")
+  AddSeedOption(command, args.seed);
+}
+
+void AddSeedOption(CLI::App& command, std::uint64_t& seed) {
+  command.add_option("--seed", seed, "Seed of the random steps")
       ->type_name("N")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check([](const std::string& text) {
+        if (ParseNumber<std::uint64_t>(text)) return std::string();
+        return fmt::format("expected a whole number from 0 to {}, found '{}'",
+                           std::numeric_limits<std::uint64_t>::max(), text);
+      });
 }
 
 std::vector<std::uint8_t> ReadState(const Domain& domain, const std::string& text) {

@@ -103,6 +103,9 @@ struct StartArgs {
 /// Adds the puzzle and the options of its start state.
 void AddStartOptions(CLI::App& command, StartArgs& args);
 
+/// Adds --seed, the seed of random steps.
+void AddSeedOption(CLI::App& command, std::uint64_t& seed);
+
 /// Returns the start state that the options describe. Throws InputError if they contradict each
 /// other or are not valid for the puzzle.
 std::vector<std::uint8_t> StartState(const Domain& domain, const StartArgs& args);

@@ -278,7 +278,7 @@ void AddCheckDomain(CommandLine& line) {
   check.add_flag("--json", args->json, "Print JSON");
   check.footer(
       "A broken promise is reported with a state and an action that show it.\n"
-      "Exit codes: 0 every promise kept; 1 some broken.\n\n"
+      "Exit codes: 0 every promise kept; 1 some broken; 2 wrong usage or input.\n\n"
       "  tandem check-domain cube3\n"
       "  tandem check-domain pancake --plugin build/libpancake.so");
 }

@@ -282,9 +282,7 @@ void AddReport(CommandLine& line) {
                   "Random steps of the puzzle to solve (default: generate.max_scramble)")
       ->type_name("STEPS")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
-  report.add_option("--seed", args->seed, "Seed of the random steps")
-      ->type_name("N")
-      ->capture_default_str();
+  AddSeedOption(report, args->seed);
   report.add_flag("--no-puzzle", args->no_puzzle,
                   "Solve no puzzle, so that LibTorch is not needed");
   AddSearchOptions(report, args->evaluate.overrides);
@@ -296,7 +294,8 @@ void AddReport(CommandLine& line) {
       "With --states, the run's last network is evaluated as `tandem evaluate` does, and the\n"
       "results are kept in RUN_DIR/evaluation.json. Later reports of the run show that file.\n\n"
       "  tandem report runs/my-run\n"
-      "  tandem report runs/my-run --states data/cube3_ten.jsonl --out cube.html");
+      "  tandem report runs/my-run --states data/cube3_ten.jsonl --out cube.html\n\n" +
+      std::string(kExitCodes));
 }
 
 }  // namespace tandem

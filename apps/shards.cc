@@ -176,7 +176,9 @@ void AddShards(CommandLine& line) {
       ->type_name("DIR");
   shards.add_flag("--list", args->list, "List the shards without reading their chunks");
   shards.add_flag("--json", args->json, "Print JSON");
-  shards.footer("Exit codes: 0 the set is complete; 1 some of it is missing or damaged.");
+  shards.footer(
+      "Exit codes: 0 the set is complete; 1 some of it is missing or damaged;\n"
+      "2 wrong usage or input.");
 }
 
 }  // namespace tandem

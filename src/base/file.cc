@@ -174,16 +174,17 @@ std::string WithoutByteOrderMark(std::string text) {
   return text;
 }
 
-void MakeEmptyFolder(const fs::path& folder) {
+bool MakeEmptyFolder(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder, error) &&
       (!fs::is_directory(folder, error) || !fs::is_empty(folder, error))) {
     FailForTakenFolder(folder);
   }
-  fs::create_directories(folder, error);
+  const bool created = fs::create_directories(folder, error);
   if (error) {
     throw InputError(fmt::format("cannot create {}: {}", folder.string(), error.message()));
   }
+  return created;
 }
 
 void FailForTakenFolder(const fs::path& folder) {

@@ -88,10 +88,10 @@ std::string WithoutByteOrderMark(std::string text);
 /// read it can block forever. Accepts files, folders and paths that do not exist.
 void RequireNoPipe(const std::filesystem::path& path);
 
-/// Creates the folder, or accepts one that exists and is empty. Throws InputError that asks for
-/// another `--out` if `folder` is a file or a folder that is not empty. Throws InputError with the
-/// system's reason if it cannot be created.
-void MakeEmptyFolder(const std::filesystem::path& folder);
+/// Creates the folder, or accepts one that exists and is empty. Returns whether it was created.
+/// Throws InputError that asks for another `--out` if `folder` is a file or a folder that is not
+/// empty. Throws InputError with the system's reason if it cannot be created.
+bool MakeEmptyFolder(const std::filesystem::path& folder);
 
 /// Throws the InputError that asks for another `--out`.
 [[noreturn]] void FailForTakenFolder(const std::filesystem::path& folder);

@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 Json JsonOf(const std::string& text, const std::string& where) {
   Json json = ParseJsonOrDiscard(text);
   if (json.is_discarded()) {
-    throw InputError(where + ": not JSON. Expected the file of a finished run; run it again.");
+    throw InputError(where + ": not JSON. Expected what `tandem train` writes; run it again.");
   }
   return json;
 }

@@ -27,7 +27,8 @@ std::vector<std::pair<std::string, std::string>> KeysOfNetworkName(std::string_v
   const auto fail = [&](const std::string& why) {
     throw InputError(
         fmt::format("{}: `network.name` is '{}', {}; expected a name such as 1000H_4B_bn or "
-                    "resnet_fc.1000H_4B_bn: the width, the number of blocks, and bn or ln",
+                    "resnet_fc.1000H_4B_bn: the width, the number of blocks, and bn or ln for the "
+                    "normalisation, if any",
                     origin, name, why));
   };
   constexpr std::string_view kArchitecture = "resnet_fc.";

@@ -38,6 +38,11 @@ void CheckInterface(const std::filesystem::path& file) {
   const std::string content = ReadFile(file);
   const Interface found = InterfaceIn(content);
   const Interface own = InterfaceIn(kInterfaceMark.data());
+  if (!content.starts_with("\x7f"
+                           "ELF")) {
+    throw InputError(
+        fmt::format("{} is not a plug-in: expected a shared library (.so)", file.string()));
+  }
   if (found.version.empty()) {
     throw InputError(fmt::format(
         "{} is not a plug-in: it registers no domain with tandem/registry.h", file.string()));

@@ -170,17 +170,10 @@ class ChunkWriter {
   Worker thread_{"writer"};          // last, because its tasks use the members above
 };
 
-}  // namespace
-
-void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::path& folder,
-                    ProcessRank process, const StopSignal& stop,
-                    const std::function<void(const GenerateProgress&)>& progress) {
-  CheckSizes(set);
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw InputError(fmt::format("cannot create {}: {}", folder.string(), error.message()));
-  }
+// Writes the shards into an existing folder.
+void WriteShards(Generator& generator, const ShardSetSpec& set, const fs::path& folder,
+                 ProcessRank process, const StopSignal& stop,
+                 const std::function<void(const GenerateProgress&)>& progress) {
   RequireNoOtherSet(folder, set);
   GenerateProgress done;
   const std::vector<std::int64_t> shards = ShardsToMake(folder, set, process, done);
@@ -206,6 +199,25 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
   }
   if (writer.Wait()) progress(done);
   RequireNoOtherSet(folder, set);  // another process may have begun one meanwhile
+}
+
+}  // namespace
+
+void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::path& folder,
+                    ProcessRank process, const StopSignal& stop,
+                    const std::function<void(const GenerateProgress&)>& progress) {
+  CheckSizes(set);
+  std::error_code error;
+  const bool created = fs::create_directories(folder, error);
+  if (error) {
+    throw InputError(fmt::format("cannot create {}: {}", folder.string(), error.message()));
+  }
+  try {
+    WriteShards(generator, set, folder, process, stop, progress);
+  } catch (...) {
+    if (created) fs::remove(folder, error);  // removes only an empty folder
+    throw;
+  }
 }
 
 }  // namespace tandem

@@ -127,7 +127,15 @@ class TensorGenerator : public Generator {
 
   at::Tensor StatesAt(const at::Tensor& places, const Walks& walks) const {
     const Span span(Activity::kScramble);
-    return puzzle_.Walk(walks.actions.to(puzzle_.device()), places.to(puzzle_.device()));
+    return puzzle_.Walk(ToDevice(walks.actions), ToDevice(places));
+  }
+
+  // Copies from pinned memory, because a copy from other memory would first wait for the chunk
+  // before.
+  at::Tensor ToDevice(const at::Tensor& on_host) const {
+    const c10::Device device = puzzle_.device();
+    if (device.is_cpu()) return on_host;
+    return on_host.pin_memory().to(at::TensorOptions().device(device), /*non_blocking=*/true);
   }
 
   // Returns what it costs to go back from each place, (n, 1).
@@ -194,7 +202,7 @@ class TensorWalkLength final : public TensorGenerator {
       const Span span(Activity::kWrite);
       const std::int64_t first = begin - request.first_row;
       inputs.narrow(0, first, rows).copy_(puzzle().Encode(states));
-      targets.narrow(0, first, rows).copy_(CostsAt(places, drawn));
+      targets.narrow(0, first, rows).copy_(ToDevice(CostsAt(places, drawn)));
     }
   }
 
@@ -242,7 +250,7 @@ class TensorValueIteration final : public TensorGenerator {
                     [&](Random& random) { return DrawScrambleLength(random, longest); });
       const at::Tensor states = StatesAt(drawn.ends, drawn);
       inputs.narrow(0, first, rows).copy_(puzzle().Encode(states));
-      const at::Tensor bounds = CostsAt(drawn.ends, drawn).to(targets.device());
+      const at::Tensor bounds = ToDevice(CostsAt(drawn.ends, drawn));
       targets.narrow(0, first, rows).copy_(BackUp(states, bounds));
     }
   }

@@ -26,9 +26,12 @@ std::string AdviceForSharedCores(const TimeReport& report, const Config& c, std:
   const bool measured = c.device == "cpu" && report.main_core_s > 0 && work > 0;
   if (!measured || report.main_core_s > kFewCores * work) return "";
   const double used = CoresUsed(report);
-  const std::string lower =
-      *c.train.threads > 1 ? fmt::format("lower train.threads (now {})", *c.train.threads)
-                           : fmt::format("lower generate.workers (now {})", *c.generate.workers);
+  std::string lower = "give the run more cores";
+  if (*c.train.threads > 1) {
+    lower = fmt::format("lower train.threads (now {})", *c.train.threads);
+  } else if (*c.generate.workers > 1) {
+    lower = fmt::format("lower generate.workers (now {})", *c.generate.workers);
+  }
   if (used > kAllCores * static_cast<double>(cores)) {
     return fmt::format("the run's own threads compete for {}: {}", Counted(cores, "core"), lower);
   }
@@ -75,8 +78,9 @@ std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::
     return fmt::format("lower generate.chunk_rows (now {}), so that every worker gets chunks",
                        c.generate.rows_of_chunk());
   }
-  return fmt::format("all {} cores generate: lower generate.max_scramble (now {})", cores,
-                     c.generate.max_scramble);
+  const std::string all =
+      cores == 1 ? "the only core generates" : fmt::format("all {} cores generate", cores);
+  return fmt::format("{}: lower generate.max_scramble (now {})", all, c.generate.max_scramble);
 }
 
 std::string SmallerNetwork(const NetworkConfig& network) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -37,6 +38,14 @@ constexpr auto kMayChange = std::to_array<std::string_view>(
      "profile.",
      // What it does when something fails.
      "train.on_invalid", "train.on_stall", "train.watchdog_seconds"});
+
+std::vector<std::string> NamesOfKeysThatMayChange() {
+  std::vector<std::string> names;
+  for (const std::string_view may : kMayChange) {
+    names.push_back(may.ends_with('.') ? fmt::format("{}*", may) : std::string(may));
+  }
+  return names;
+}
 
 bool MayChange(std::string_view key) {
   return std::ranges::any_of(kMayChange, [&](std::string_view may) {
@@ -125,7 +134,7 @@ void CheckMayChange(const std::vector<Override>& overrides) {
     if (!MayChange(override.key)) {
       throw InputError(fmt::format(
           "{}: --resume continues a run with its own config. Only these keys may change: {}",
-          override.origin, fmt::join(kMayChange, ", ")));
+          override.origin, fmt::join(NamesOfKeysThatMayChange(), ", ")));
     }
   }
 }
@@ -133,6 +142,10 @@ void CheckMayChange(const std::vector<Override>& overrides) {
 Config SavedConfig(const RunDirectory& directory, const Checkpoint& checkpoint,
                    const std::vector<Override>& overrides) {
   const bool written = !std::filesystem::is_empty(directory.config());
+  if (!written) {
+    LogWarning(fmt::format("{} is empty; the run goes on with the config of its checkpoint",
+                           directory.config().string()));
+  }
   return WithAllRowsOfWalks(
       written ? LoadConfig(directory.config(), overrides)
               : ParseConfig(checkpoint.ConfigYaml(), checkpoint.file(), overrides));

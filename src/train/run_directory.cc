@@ -86,8 +86,9 @@ RunDirectory RunDirectory::Create(const fs::path& path) {
       return left;
     }
   }
-  MakeEmptyFolder(path);
+  const bool made_folder = MakeEmptyFolder(path);
   RunDirectory run(path);
+  run.made_folder_ = made_folder;
   const int claim = ::open(run.config().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
   if (claim < 0 && errno == EEXIST) FailForTakenFolder(path);  // another run was faster
   if (claim < 0) {
@@ -104,7 +105,7 @@ void RunDirectory::Abandon() const {
     RemoveStream();
     fs::remove(config(), ignored);
   }
-  fs::remove(path_, ignored);  // removes only an empty folder
+  if (made_folder_) fs::remove(path_, ignored);  // removes only an empty folder
 }
 
 void RunDirectory::RemoveStream() const {

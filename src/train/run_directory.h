@@ -39,8 +39,8 @@ class RunDirectory {
   /// if the path exists and is not an empty folder.
   static RunDirectory Create(const std::filesystem::path& path);
 
-  /// Gives up a claim. Removes the folder if it has nothing but the empty config.yaml and the
-  /// folders of a stream.
+  /// Gives up a claim. Removes the empty config.yaml and the folders of a stream, and then the
+  /// folder, if Create made it and nothing else is in it.
   void Abandon() const;
 
   /// Opens the folder of an existing run for reading. Throws InputError that names a missing file:
@@ -136,6 +136,7 @@ class RunDirectory {
   void RemovePartialFiles() const;
 
   std::filesystem::path path_;
+  bool made_folder_ = false;  // by Create
   FolderLock lock_;
 };
 

@@ -515,8 +515,13 @@ TEST_F(InFolder, RejectsAFolderThatIsNotEmpty) {
   EXPECT_THROW(RunDirectory::Open(folder_), InputError);
 }
 
-TEST_F(InFolder, ClaimedFolderIsTakenUntilAbandoned) {
+TEST_F(InFolder, AbandonedRunLeavesTheFolderThatItFound) {
   fs::create_directories(folder_);
+  RunDirectory::Create(folder_).Abandon();
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(InFolder, ClaimedFolderIsTakenUntilAbandoned) {
   const RunDirectory first = RunDirectory::Create(folder_);
   EXPECT_THROW(RunDirectory::Create(folder_), InputError);
   first.Abandon();
