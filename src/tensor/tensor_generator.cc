@@ -31,9 +31,9 @@ constexpr const char* kKey = "generate.program";
 constexpr std::size_t kGrain = 64;  // walks or rows per TBB task
 
 std::vector<float> UndoCosts(const DomainSpec& spec) {
-  std::vector<float> costs;
-  for (int action = 0; action < spec.num_actions(); ++action) {
-    costs.push_back(UndoCost(spec, static_cast<Action>(action)));
+  std::vector<float> costs(static_cast<std::size_t>(spec.num_actions()));
+  for (std::size_t action = 0; action < costs.size(); ++action) {
+    costs[action] = UndoCost(spec, static_cast<Action>(action));
   }
   return costs;
 }
@@ -104,9 +104,9 @@ class TensorGenerator : public Generator {
   Walks DrawWalks(std::int64_t update, std::int64_t first, std::int64_t walks, std::int64_t longest,
                   const LengthOf& length_of) {
     const Span span(Activity::kScramble);
-    const Walks drawn{.actions = at::zeros({longest, walks}, at::kInt),
-                      .costs = at::zeros({longest + 1, walks}, at::kFloat),
-                      .ends = at::empty({walks}, at::kLong)};
+    Walks drawn{.actions = at::zeros({longest, walks}, at::kInt),
+                .costs = at::zeros({longest + 1, walks}, at::kFloat),
+                .ends = at::empty({walks}, at::kLong)};
     auto* const actions = drawn.actions.mutable_data_ptr<std::int32_t>();
     auto* const costs = drawn.costs.mutable_data_ptr<float>();
     auto* const ends = drawn.ends.mutable_data_ptr<std::int64_t>();

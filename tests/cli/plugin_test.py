@@ -275,9 +275,9 @@ train: {batch_size: 1000, iterations_per_update: 2, max_updates: 4}
 
     def rejects_a_file_that_is_not_a_plugin(self, version):
         text = self.write("text.so", "no library")
-        self.assertIn("text.so is not a plug-in", self.run_installed("domains", "--plugin", text,
-                                                                  code=2)[1])
-        fake = self.write("fake.so", f"tandem plug-in interface {version};")
+        self.assertIn("text.so is not a plug-in: expected a shared library",
+                      self.run_installed("domains", "--plugin", text, code=2)[1])
+        fake = self.write("fake.so", f"\x7fELF tandem plug-in interface {version};")
         self.assertIn("the plug-in cannot be loaded: ",
                       self.run_installed("domains", "--plugin", fake, code=2)[1])
         self.assertIn("missing.so", self.run_installed("domains", "--plugin", "missing.so",

@@ -46,6 +46,8 @@ class Show(CliTest):
     def test_errors_name_the_mistake(self):
         for args, message in [
                 (["show", "cube3", "--scramble", "R X"], "move 2 is 'X', expected one of U U' "),
+                (["show", "cube3", "--random", "3", "--seed", "-1"],
+                 "--seed: expected a whole number from 0 to 18446744073709551615, found '-1'"),
                 (["show", "cube3", "UUU"], "a cube has 54 facelets, found 3"),
                 (["show", "cube3", SOLVED, "--random", "3"], "expected no STATE with it"),
         ]:

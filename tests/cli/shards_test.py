@@ -229,6 +229,7 @@ class Listing(Shards):
             _, error = self.run_tandem("generate", self.config, "--examples", examples, *args,
                                        "--out", self.folder / "large", code=code)
             self.assertIn(message, error)
+            self.assertFalse((self.folder / "large").exists())
 
     def test_rejects_a_set_too_small_for_one_walk(self):
         _, error = self.run_tandem("generate", self.config, "--examples", 19, "--out",
