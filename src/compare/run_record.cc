@@ -23,7 +23,9 @@ using Json = nlohmann::json;
 Json JsonOf(const std::string& text, const std::string& where) {
   Json json = ParseJsonOrDiscard(text);
   if (json.is_discarded()) {
-    throw InputError(where + ": not JSON. Expected what `tandem train` writes; run it again.");
+    throw InputError(
+        where +
+        ": not valid JSON. Expected a file that `tandem train` wrote; train the run again.");
   }
   return json;
 }

@@ -13,14 +13,14 @@ namespace tandem {
 
 /// CudaPermutations holds a puzzle's permutations on the GPU that was current at construction.
 ///
-/// Apply and Expand only enqueue work in `stream` and return at once. `stream` must belong to that
-/// GPU. Any thread may call them if that GPU is its current one. Rows and actions must be in that
-/// GPU's memory, packed, at any address. They and this object must stay valid until the work is
-/// done.
+/// Apply, Expand and Walk only enqueue work in `stream` and return at once. `stream` must belong to
+/// that GPU. Any thread may call them if that GPU is its current one. Rows and actions must be in
+/// that GPU's memory, packed, at any address. They and this object must stay valid until the work
+/// is done.
 class CudaPermutations {
  public:
   /// Copies the table to the GPU and waits until it is there. `table` is not needed afterwards.
-  /// Throws Error with CUDA's reason on failure; so do Apply and Expand if the kernel cannot start.
+  /// Throws Error with CUDA's reason on failure; so do the others if the kernel cannot start.
   explicit CudaPermutations(const PermutationTable& table);
 
   /// Applies actions[i] to row i of `states` (n rows of table.positions() bytes), in place.
@@ -33,7 +33,7 @@ class CudaPermutations {
 
   /// Sets row i of `states` to the origins (OriginEncoding) after the first places[i] / walks
   /// actions of walk places[i] % walks. `actions` is (steps, walks), and each is less than
-  /// table.num_actions().
+  /// table.num_actions(). Requires places[i] < (steps + 1) * walks.
   void Walk(const std::int32_t* actions, std::size_t walks, const std::int64_t* places, Rows states,
             cudaStream_t stream) const;
 

@@ -1,5 +1,5 @@
-// States of walks from the goal, each byte computed without the others, in the way of a GPU.
-// cuda/cuda_permute.cu runs this code on a GPU. It is plain C++, so a test can run it on a CPU.
+// Computes states of walks from the goal in the way of a GPU: no byte needs another.
+// cuda/cuda_permute.cu runs this code there. It is plain C++, so a test can run it on a CPU.
 #pragma once
 
 #include <cstddef>

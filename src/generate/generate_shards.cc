@@ -170,17 +170,35 @@ class ChunkWriter {
   Worker thread_{"writer"};          // last, because its tasks use the members above
 };
 
-// Writes the shards into an existing folder.
-void WriteShards(Generator& generator, const ShardSetSpec& set, const fs::path& folder,
-                 ProcessRank process, const StopSignal& stop,
-                 const std::function<void(const GenerateProgress&)>& progress) {
-  RequireNoOtherSet(folder, set);
-  GenerateProgress done;
-  const std::vector<std::int64_t> shards = ShardsToMake(folder, set, process, done);
-  RemoveLeftovers(folder, shards);
-  WarnOfStrays(folder, set.num_shards());
-  CheckRoom(folder, set, shards);
+// Makes the folder, and returns which shards to write there. Adds those that exist to `done`.
+std::vector<std::int64_t> PrepareFolder(const fs::path& folder, const ShardSetSpec& set,
+                                        ProcessRank process, GenerateProgress& done) {
+  std::error_code error;
+  const bool created = fs::create_directories(folder, error);
+  if (error) {
+    throw InputError(fmt::format("cannot create {}: {}", folder.string(), error.message()));
+  }
+  try {
+    RequireNoOtherSet(folder, set);
+    std::vector<std::int64_t> shards = ShardsToMake(folder, set, process, done);
+    RemoveLeftovers(folder, shards);
+    WarnOfStrays(folder, set.num_shards());
+    CheckRoom(folder, set, shards);
+    return shards;
+  } catch (...) {
+    if (created) fs::remove(folder, error);  // removes only an empty folder
+    throw;
+  }
+}
 
+}  // namespace
+
+void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::path& folder,
+                    ProcessRank process, const StopSignal& stop,
+                    const std::function<void(const GenerateProgress&)>& progress) {
+  CheckSizes(set);
+  GenerateProgress done;
+  const std::vector<std::int64_t> shards = PrepareFolder(folder, set, process, done);
   std::unique_ptr<DataBuffer> filling;
   std::unique_ptr<DataBuffer> writing;
   ChunkWriter writer(folder, set, done);
@@ -199,25 +217,6 @@ void WriteShards(Generator& generator, const ShardSetSpec& set, const fs::path& 
   }
   if (writer.Wait()) progress(done);
   RequireNoOtherSet(folder, set);  // another process may have begun one meanwhile
-}
-
-}  // namespace
-
-void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::path& folder,
-                    ProcessRank process, const StopSignal& stop,
-                    const std::function<void(const GenerateProgress&)>& progress) {
-  CheckSizes(set);
-  std::error_code error;
-  const bool created = fs::create_directories(folder, error);
-  if (error) {
-    throw InputError(fmt::format("cannot create {}: {}", folder.string(), error.message()));
-  }
-  try {
-    WriteShards(generator, set, folder, process, stop, progress);
-  } catch (...) {
-    if (created) fs::remove(folder, error);  // removes only an empty folder
-    throw;
-  }
 }
 
 }  // namespace tandem

@@ -119,8 +119,9 @@ class Stream {
   virtual std::unique_ptr<StreamScope> Enter() = 0;
 };
 
-/// RowPermuter permutes rows in a device's memory with a kernel written for it. Work is enqueued in
-/// the calling thread's current stream. Tensors are contiguous and on the device.
+/// RowPermuter permutes rows, and walks from the goal, in a device's memory with a kernel written
+/// for it. Work is enqueued in the calling thread's current stream. Tensors are contiguous and on
+/// the device.
 class RowPermuter {
  public:
   virtual ~RowPermuter() = default;
@@ -133,7 +134,9 @@ class RowPermuter {
   /// the order of Domain::Expand.
   virtual void Expand(const at::Tensor& rows, const at::Tensor& children) const = 0;
 
-  /// Does what TensorPuzzle::Walk does, and writes the states to `rows` (n, positions).
+  /// Writes states of walks from the goal, as origins (OriginEncoding), to `rows` (n, positions).
+  /// Row i is the state of walk places[i] % walks after its first places[i] / walks actions.
+  /// `actions` (steps, walks) is int32, `places` (n) is int64.
   virtual void Walk(const at::Tensor& actions, const at::Tensor& places,
                     const at::Tensor& rows) const = 0;
 };

@@ -127,15 +127,7 @@ class TensorGenerator : public Generator {
 
   at::Tensor StatesAt(const at::Tensor& places, const Walks& walks) const {
     const Span span(Activity::kScramble);
-    return puzzle_.Walk(ToDevice(walks.actions), ToDevice(places));
-  }
-
-  // Copies from pinned memory, because a copy from other memory would first wait for the chunk
-  // before.
-  at::Tensor ToDevice(const at::Tensor& on_host) const {
-    const c10::Device device = puzzle_.device();
-    if (device.is_cpu()) return on_host;
-    return on_host.pin_memory().to(at::TensorOptions().device(device), /*non_blocking=*/true);
+    return puzzle_.Walk(walks.actions.to(puzzle_.device()), places.to(puzzle_.device()));
   }
 
   // Returns what it costs to go back from each place, (n, 1).
@@ -202,7 +194,7 @@ class TensorWalkLength final : public TensorGenerator {
       const Span span(Activity::kWrite);
       const std::int64_t first = begin - request.first_row;
       inputs.narrow(0, first, rows).copy_(puzzle().Encode(states));
-      targets.narrow(0, first, rows).copy_(ToDevice(CostsAt(places, drawn)));
+      targets.narrow(0, first, rows).copy_(CostsAt(places, drawn));
     }
   }
 
@@ -250,13 +242,17 @@ class TensorValueIteration final : public TensorGenerator {
                     [&](Random& random) { return DrawScrambleLength(random, longest); });
       const at::Tensor states = StatesAt(drawn.ends, drawn);
       inputs.narrow(0, first, rows).copy_(puzzle().Encode(states));
-      const at::Tensor bounds = ToDevice(CostsAt(drawn.ends, drawn));
-      targets.narrow(0, first, rows).copy_(BackUp(states, bounds));
+      at::Tensor labels = BackUp(states);
+      if (capped_) {
+        labels = at::minimum(labels, CostsAt(drawn.ends, drawn).to(targets.device()));
+      }
+      targets.narrow(0, first, rows).copy_(labels);
     }
   }
 
-  // Returns the targets that BellmanTargets writes, (n, 1). A NaN among the estimates stays one.
-  at::Tensor BackUp(const at::Tensor& states, const at::Tensor& bounds) {
+  // Returns the targets that BellmanTargets writes without a cap, (n, 1). A NaN among the estimates
+  // stays one.
+  at::Tensor BackUp(const at::Tensor& states) {
     at::Tensor children;
     {
       const Span span(Activity::kExpand);
@@ -271,9 +267,7 @@ class TensorValueIteration final : public TensorGenerator {
     const std::int64_t actions = puzzle().num_actions();
     const at::Tensor rest = estimates.clamp_min(0).masked_fill(puzzle().IsGoal(children), 0);
     const at::Tensor backed_up = rest.view({states.size(0), actions}) + puzzle().ActionCosts();
-    at::Tensor best = backed_up.amin(1, /*keepdim=*/true);
-    if (capped_) best = at::minimum(best, bounds);
-    return best.masked_fill(puzzle().IsGoal(states).unsqueeze(1), 0);
+    return backed_up.amin(1, /*keepdim=*/true).masked_fill(puzzle().IsGoal(states).unsqueeze(1), 0);
   }
 
   InferenceNet& network_;

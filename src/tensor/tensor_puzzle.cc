@@ -80,20 +80,21 @@ std::optional<at::Tensor> TensorPuzzle::State(std::span<const std::uint8_t> stat
 }
 
 at::Tensor TensorPuzzle::Walk(const at::Tensor& actions, const at::Tensor& places) const {
-  const std::int64_t positions = bytes_.size(0);
+  at::Tensor states = at::empty({places.size(0), bytes_.size(0)}, bytes_.options());
   if (permuter_ != nullptr) {
-    at::Tensor states = at::empty({places.size(0), positions}, bytes_.options());
-    permuter_->Walk(actions, places, states);
+    permuter_->Walk(actions.contiguous(), places.contiguous(), states);
     return states;
   }
-  const std::int64_t steps = actions.size(0);
   const std::int64_t walks = actions.size(1);
-  const at::Tensor states = at::empty({steps + 1, walks, positions}, bytes_.options());
-  states[0].copy_(Goals(walks));
-  for (std::int64_t step = 0; step < steps; ++step) {
-    states[step + 1].copy_(Apply(states[step], actions[step]));
+  const at::Tensor lengths = places.floor_divide(walks);
+  const at::Tensor of_walks = places.remainder(walks);
+  at::Tensor reached = Goals(walks);
+  for (std::int64_t length = 0; length <= actions.size(0); ++length) {
+    if (length > 0) reached = Apply(reached, actions[length - 1]);
+    const at::Tensor rows = lengths.eq(length).nonzero().squeeze(1);
+    states.index_copy_(0, rows, reached.index_select(0, of_walks.index_select(0, rows)));
   }
-  return states.flatten(0, 1).index_select(0, places);
+  return states;
 }
 
 at::Tensor TensorPuzzle::Apply(const at::Tensor& states, const at::Tensor& actions) const {

@@ -29,7 +29,7 @@ std::string AdviceForSharedCores(const TimeReport& report, const Config& c, std:
   std::string lower = "give the run more cores";
   if (*c.train.threads > 1) {
     lower = fmt::format("lower train.threads (now {})", *c.train.threads);
-  } else if (*c.generate.workers > 1) {
+  } else if (c.live_rows_of(0) > 0 && *c.generate.workers > 1) {
     lower = fmt::format("lower generate.workers (now {})", *c.generate.workers);
   }
   if (used > kAllCores * static_cast<double>(cores)) {
@@ -137,7 +137,7 @@ std::string AdviceForTraining(const TimeReport& report, const Config& c, std::in
                        c.train.batch_size, SmallerNetwork(c.network));
   }
   std::string smaller = SmallerNetwork(c.network);
-  if (c.live_rows_of(0) == 0) return smaller;
+  if (c.live_rows_of(0) == 0 || *c.generate.workers == 1) return smaller;
   return fmt::format("{}, or, because both sides share the cores, lower generate.workers (now {})",
                      smaller, *c.generate.workers);
 }

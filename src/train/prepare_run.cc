@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -116,6 +117,10 @@ PreparedRun PrepareNew(const Config& asked, const RankGroup* group, const Stopwa
 PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::path& file,
                         const std::vector<Override>& overrides, const RankGroup* group) {
   auto from = std::make_unique<Checkpoint>(file);
+  if (std::filesystem::is_empty(directory.config())) {
+    LogWarning(fmt::format("{} is empty; continuing with the config saved in {}",
+                           directory.config().string(), file.filename().string()));
+  }
   const Config asked = ConfigToResume(directory, *from, overrides);
   CheckPaths(asked, PathsOf::kResumedRun);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));

@@ -40,9 +40,9 @@ constexpr auto kMayChange = std::to_array<std::string_view>(
      "train.on_invalid", "train.on_stall", "train.watchdog_seconds"});
 
 std::vector<std::string> NamesOfKeysThatMayChange() {
-  std::vector<std::string> names;
-  for (const std::string_view may : kMayChange) {
-    names.push_back(may.ends_with('.') ? fmt::format("{}*", may) : std::string(may));
+  std::vector<std::string> names(kMayChange.begin(), kMayChange.end());
+  for (std::string& name : names) {
+    if (name.ends_with('.')) name += '*';
   }
   return names;
 }
@@ -142,10 +142,6 @@ void CheckMayChange(const std::vector<Override>& overrides) {
 Config SavedConfig(const RunDirectory& directory, const Checkpoint& checkpoint,
                    const std::vector<Override>& overrides) {
   const bool written = !std::filesystem::is_empty(directory.config());
-  if (!written) {
-    LogWarning(fmt::format("{} is empty; the run goes on with the config of its checkpoint",
-                           directory.config().string()));
-  }
   return WithAllRowsOfWalks(
       written ? LoadConfig(directory.config(), overrides)
               : ParseConfig(checkpoint.ConfigYaml(), checkpoint.file(), overrides));

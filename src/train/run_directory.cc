@@ -92,7 +92,9 @@ RunDirectory RunDirectory::Create(const fs::path& path) {
   const int claim = ::open(run.config().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
   if (claim < 0 && errno == EEXIST) FailForTakenFolder(path);  // another run was faster
   if (claim < 0) {
-    throw InputError(fmt::format("cannot write to {}: {}", path.string(), std::strerror(errno)));
+    const std::string reason = std::strerror(errno);
+    if (made_folder) fs::remove(path);
+    throw InputError(fmt::format("cannot write to {}: {}", path.string(), reason));
   }
   ::close(claim);
   run.Lock();

@@ -40,7 +40,7 @@ class RunDirectory {
   static RunDirectory Create(const std::filesystem::path& path);
 
   /// Gives up a claim. Removes the empty config.yaml and the folders of a stream, and then the
-  /// folder, if Create made it and nothing else is in it.
+  /// folder, if Create made it and nothing else is in it. A folder that a killed run left is kept.
   void Abandon() const;
 
   /// Opens the folder of an existing run for reading. Throws InputError that names a missing file:

@@ -35,7 +35,7 @@ class Solve(CliTest):
         self.assertEqual((short["id"], short["solved"], short["moves"]), (8, False, None))
         self.assertIn("states.jsonl:2: a cube has 54 facelets, found 53", short["error"])
         self.assertEqual((solved["solved"], solved["moves"], solved["length"]), (True, "", 0))
-        self.assertIn("states.jsonl:4: not valid JSON", broken["error"])
+        self.assertIn("states.jsonl:4: expected a JSON object", broken["error"])
 
     def test_tensor_program_finds_the_solutions_of_the_puzzles_code(self):
         run = self.train_small()

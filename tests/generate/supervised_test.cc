@@ -165,7 +165,7 @@ TEST_F(Supervised, ErrorNamesFileLineAndWhatIsWrong) {
     EXPECT_THAT([&] { ReadSolvedPaths(file, map_); },
                 ThrowsMessage<InputError>(AllOf(HasSubstr(file + ":2: "), HasSubstr(message))));
   };
-  expect("4 a a", "not a JSON object");
+  expect("4 a a", "expected a JSON object");
   expect(R"({"state": "4"})", "expected `moves`");
   expect(R"({"state": "4", "moves": 7})", "as one text or as a list of texts");
   expect(R"({"state": "4", "moves": ["a", 1]})", "as one text or as a list of texts");

@@ -4,12 +4,12 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "base/random.h"
 #include "cuda/cuda_permute.h"
-#include "domain/walk_job.h"
 #include "nn/device.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -81,42 +81,40 @@ class CudaPermute : public testing::Test {
     ASSERT_EQ(ToHost(parents), states);
   }
 
-  // Compares the states at every place of a few walks with those that the CPU's twin of the kernel
-  // computes.
+  // The states at every place of a few walks, between margins.
   void CheckWalks(const PermutationTable& table) const {
-    constexpr std::int64_t kSteps = 40;
-    constexpr std::int64_t kWalks = 301;
-    Random random(table.positions(), Purpose::kShuffle);
+    constexpr std::size_t kSteps = 20;
+    constexpr std::size_t kWalks = 301;
+    const std::size_t positions = table.positions();
+    Random random(positions, Purpose::kShuffle);
     std::vector<std::int32_t> actions(kSteps * kWalks);
     for (std::int32_t& action : actions) {
       action = static_cast<std::int32_t>(random.Below(table.num_actions()));
     }
     std::vector<std::int64_t> places((kSteps + 1) * kWalks);
-    std::iota(places.rbegin(), places.rend(), std::int64_t{0});
-    std::vector<std::uint8_t> sources;
-    for (std::size_t action = 0; action < table.num_actions(); ++action) {
-      const auto of_action = table.sources(static_cast<Action>(action));
-      sources.insert(sources.end(), of_action.begin(), of_action.end());
-    }
-    std::vector<std::uint8_t> expected(places.size() * table.positions());
-    const WalkJob job{.sources = sources.data(),
-                      .positions = static_cast<std::uint32_t>(table.positions()),
-                      .actions = actions.data(),
-                      .walks = kWalks,
-                      .places = places.data(),
-                      .rows = std::ssize(places),
-                      .to = expected.data()};
-    for (std::int64_t byte = 0; byte < std::ssize(expected); ++byte) job.Write(byte);
+    std::iota(places.begin(), places.end(), std::int64_t{0});
 
-    const at::Tensor actions_there = ToGpu(actions.data(), actions.size() * sizeof(actions[0]));
-    const at::Tensor places_there = ToGpu(places.data(), places.size() * sizeof(places[0]));
-    const std::vector<std::uint8_t> blank(expected.size(), kMark);
-    const at::Tensor states = ToGpu(blank.data(), blank.size());
-    CudaPermutations(table).Walk(
-        static_cast<const std::int32_t*>(actions_there.const_data_ptr()), kWalks,
-        static_cast<const std::int64_t*>(places_there.const_data_ptr()),
-        {states.data_ptr<std::uint8_t>(), places.size(), table.positions()}, Stream());
-    ASSERT_EQ(ToHost(states), expected);
+    std::vector<std::uint8_t> states(kMargin + places.size() * positions + kMargin, kMark);
+    const at::Tensor walked = ToGpu(states.data(), states.size());
+    const auto after = [&](std::size_t steps) {
+      return Rows(states.data() + kMargin + steps * kWalks * positions, kWalks, positions);
+    };
+    for (std::size_t walk = 0; walk < kWalks; ++walk) {
+      std::iota(after(0)[walk].begin(), after(0)[walk].end(), std::uint8_t{0});
+    }
+    for (std::size_t step = 0; step < kSteps; ++step) {
+      std::ranges::copy(after(step).bytes(), after(step + 1).bytes().begin());
+      const auto first = actions.begin() + static_cast<std::ptrdiff_t>(step * kWalks);
+      table.Apply(after(step + 1), std::vector<Action>(first, first + kWalks));
+    }
+
+    const at::Tensor chosen = ToGpu(actions.data(), actions.size() * sizeof(actions[0]));
+    const at::Tensor wanted = ToGpu(places.data(), places.size() * sizeof(places[0]));
+    const CudaPermutations on_gpu(table);
+    on_gpu.Walk(static_cast<const std::int32_t*>(chosen.const_data_ptr()), kWalks,
+                static_cast<const std::int64_t*>(wanted.const_data_ptr()),
+                {walked.data_ptr<std::uint8_t>() + kMargin, places.size(), positions}, Stream());
+    ASSERT_EQ(ToHost(walked), states);
   }
 
   std::shared_ptr<Device> device_;

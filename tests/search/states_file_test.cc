@@ -60,7 +60,8 @@ TEST(StatesFile, DeeplyNestedJsonIsAnErrorOfItsLine) {
                              std::string(200'000, ']') + R"(, "state": "1"})";
   const auto lines = Read("npuzzle:3", nested.c_str());
   ASSERT_EQ(lines.size(), 1);
-  EXPECT_NE(lines[0].error.find("states.txt:1: not valid JSON"), std::string::npos);
+  EXPECT_NE(lines[0].error.find("states.txt:1: expected a JSON object, found invalid or"),
+            std::string::npos);
 }
 
 TEST(StatesFile, PuzzlesWithOneLineStatesHaveOneStatePerLine) {

@@ -93,6 +93,7 @@ TEST_F(TensorGeneratorTest, ValueIterationLabelsAgreeUpToRounding) {
   for (const Target target : {Target::kValueIteration, Target::kCappedValueIteration}) {
     Compare(*cube, ConfigFor(target), {.update = 2, .rows = 250});
     Compare(*cube, ConfigFor(target), {.update = 2, .first_row = 40, .rows = 77});
+    Compare(*cube, ConfigFor(target), {.update = 2, .rows = 77, .longest_scramble = 3});
   }
 }
 

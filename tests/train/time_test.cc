@@ -277,6 +277,8 @@ TEST(Bottleneck, AdvisesFewerThreadsIfCoresAreShared) {
   EXPECT_TRUE(DescribeBottleneck(report, two, 2)
                   .ends_with("threads waited for each other or for cores that other programs use "
                              "(the run got 1.3 of 2): lower train.threads (now 2)"));
+  const Config single = Resolved({"train.threads=1", "generate.workers=1"});
+  EXPECT_TRUE(DescribeBottleneck(report, single, 2).ends_with("give the run more cores"));
   EXPECT_EQ(DescribeCores(report, 2),
             "cores      1.3 of 2 used: 26.0 s of CPU time in 20.0 s; the main thread 60 %");
 }
@@ -294,6 +296,8 @@ TEST(Bottleneck, AdviceDependsOnTheLongestActivityOfTheSlowerSide) {
                   .ends_with("raise inference.threads (now 1, of 2 cores)"));
   EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({}), 2)
                   .ends_with("all 2 cores generate: lower generate.max_scramble (now 8)"));
+  EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({"generate.workers=1"}), 1)
+                  .ends_with("the only core generates: lower generate.max_scramble (now 8)"));
   const std::string tensor = "generate.program=tensor";
   EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({tensor}), 2)
                   .ends_with("raise train.iterations_per_update (now 10) and generate.chunk_rows "
