@@ -156,7 +156,7 @@ TEST_F(RunRecordTest, ErrorNamesTheFileAndTheMissingEntry) {
         try {
           ReadRun(temp_.path());
         } catch (const InputError& error) {
-          EXPECT_THAT(error.what(), HasSubstr("metrics.jsonl:2: not JSON."));
+          EXPECT_THAT(error.what(), HasSubstr("metrics.jsonl:2: not valid JSON."));
           throw;
         }
       },
