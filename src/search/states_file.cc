@@ -41,8 +41,9 @@ std::optional<int> ReadLength(const json& object, const char* key) {
 // of the known solution, or "".
 std::string ReadJson(std::string_view text, Problem& line) {
   const json object = ParseJsonOrDiscard(text);
-  if (!object.is_object())
+  if (!object.is_object()) {
     throw InputError("expected a JSON object, found invalid or too deeply nested JSON");
+  }
   if (object.contains("id")) {
     if (!object["id"].is_string() && !object["id"].is_number()) {
       throw InputError("expected `id` to be a number or a string");
