@@ -91,8 +91,7 @@ void ExpandOnGpu(benchmark::State& state, const std::string& name) {
   });
 }
 
-// The states of walks of 22 steps, after each of them. Counts the bytes of actions, places and
-// states.
+// Walks of 22 steps, with a state after each step. Counts the bytes of actions, places and states.
 void WalkOnGpu(benchmark::State& state, const std::string& name) {
   OnGpu(state, [&](Device& device) {
     constexpr std::int64_t kSteps = 22;

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads) PermuteRows(const __grid_constant__ 
   tile.Store(threadIdx.x, kThreads, shared);
 }
 
-__global__ void __launch_bounds__(kThreads) WalkRows(const __grid_constant__ WalkJob job) {
+__global__ void __launch_bounds__(kThreads) TakeWalks(const __grid_constant__ WalkJob job) {
   const std::int64_t byte = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (byte < job.rows * job.positions) job.Write(byte);
 }
@@ -90,7 +90,7 @@ void CudaPermutations::Walk(const std::int32_t* actions, std::size_t walks,
                     .places = places,
                     .rows = static_cast<std::int64_t>(states.size()),
                     .to = states.data()};
-  WalkRows<<<static_cast<unsigned>((bytes + kThreads - 1) / kThreads), kThreads, 0, stream>>>(job);
+  TakeWalks<<<static_cast<unsigned>((bytes + kThreads - 1) / kThreads), kThreads, 0, stream>>>(job);
   Check(cudaGetLastError(), "starting the kernel that walks");
 }
 

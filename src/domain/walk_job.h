@@ -1,4 +1,4 @@
-// Computes states of walks from the goal in the way of a GPU: no byte needs another.
+// Computes states of walks from the goal as a GPU does, each byte without the others.
 // cuda/cuda_permute.cu runs this code there. It is plain C++, so a test can run it on a CPU.
 #pragma once
 

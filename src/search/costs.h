@@ -32,8 +32,8 @@ enum class Ranking {
   kByPolicy,   ///< the probabilities of the actions that lead to them
 };
 
-/// Returns what a search ranks by: the network's Q values, or, if it has none, its estimates of
-/// states, or else its policy. Throws Error if the network has none of the three.
+/// Returns what a search ranks by: the network's Q values if it has them, else its estimates of
+/// states, else its policy. Throws Error if the network has none of the three.
 Ranking RankingOf(const Evaluator& network);
 
 /// The action with the least value_of(action); ties go to the first. Nothing if `actions` is empty.

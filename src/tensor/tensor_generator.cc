@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <vector>
 
 #include "base/fault_point.h"
 #include "base/parallel.h"
@@ -30,22 +29,13 @@ namespace {
 constexpr const char* kKey = "generate.program";
 constexpr std::size_t kGrain = 64;  // walks or rows per TBB task
 
-std::vector<float> UndoCosts(const DomainSpec& spec) {
-  std::vector<float> costs(static_cast<std::size_t>(spec.num_actions()));
-  for (std::size_t action = 0; action < costs.size(); ++action) {
-    costs[action] = UndoCost(spec, static_cast<Action>(action));
-  }
-  return costs;
-}
-
 // The parts that both generators have.
 class TensorGenerator : public Generator {
  public:
   TensorGenerator(const Domain& domain, const Config& config, Device& device)
       : device_(device),
         puzzle_(domain, device, kKey),
-        inverse_actions_(domain.spec().inverse_actions),
-        undo_costs_(UndoCosts(domain.spec())),
+        spec_(domain.spec()),
         max_scramble_(config.generate.max_scramble),
         chunk_rows_(config.generate.rows_of_chunk()),
         seed_(static_cast<std::uint64_t>(config.seed)),
@@ -115,10 +105,10 @@ class TensorGenerator : public Generator {
       const std::int64_t end = length_of(random) * walks + walk;
       std::optional<Action> back;
       for (std::int64_t place = walk; place < end; place += walks) {
-        const Action action = DrawStep(random, static_cast<int>(puzzle_.num_actions()), back);
-        back = inverse_actions_[action];
+        const Action action = DrawStep(random, spec_.num_actions(), back);
+        back = spec_.inverse_actions[action];
         actions[place] = action;
-        costs[place + walks] = costs[place] + undo_costs_[action];
+        costs[place + walks] = costs[place] + UndoCost(spec_, action);
       }
       ends[walk] = end;
     });
@@ -154,8 +144,7 @@ class TensorGenerator : public Generator {
 
   Device& device_;
   const TensorPuzzle puzzle_;
-  const std::vector<Action> inverse_actions_;
-  const std::vector<float> undo_costs_;
+  const DomainSpec& spec_;
   const std::int64_t max_scramble_;
   const std::int64_t chunk_rows_;
   const std::uint64_t seed_;

@@ -37,7 +37,7 @@ class TensorPuzzle {
 
   /// Returns states of walks from the goal, (n, positions). `actions` (steps, walks) is int32,
   /// `places` (n) int64. State i is that of walk places[i] % walks after its first
-  /// places[i] / walks actions, of which there may be none.
+  /// places[i] / walks actions; after none, it is the goal.
   at::Tensor Walk(const at::Tensor& actions, const at::Tensor& places) const;
 
   /// Returns the result of actions[i] on state i.
@@ -64,10 +64,11 @@ class TensorPuzzle {
   const c10::Device device_;
   const OriginEncoding encoding_;
   const std::int64_t num_actions_;
-  const std::unique_ptr<RowPermuter> permuter_;  // null if tensor operations do the work
-  at::Tensor bytes_;                             // (positions) uint8, by origin; the goal
-  at::Tensor sources_;                           // (num_actions, positions) int64
-  at::Tensor all_sources_;                       // (num_actions * positions) int32
+  // Null if tensor operations do the work.
+  const std::unique_ptr<RowPermuter> permuter_;
+  at::Tensor bytes_;         // (positions) uint8, by origin; the goal
+  at::Tensor sources_;       // (num_actions, positions) int64
+  at::Tensor all_sources_;   // (num_actions * positions) int32
   at::Tensor decisive_;      // (inputs) int32, the position that decides each input
   at::Tensor values_;        // (inputs * positions) uint8, by input and origin
   at::Tensor first_values_;  // (inputs) int32, the index in values_ of each input

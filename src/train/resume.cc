@@ -25,31 +25,25 @@
 namespace tandem {
 namespace {
 
-// Keys, or prefixes of keys, that may change when a run is resumed. Threads, the device and the
+// Keys, or sections of keys, that may change when a run is resumed. Threads, the device and the
 // ways of computing change the last bits of the weights.
 constexpr auto kMayChange = std::to_array<std::string_view>(
     {// How long, how fast and where the run works.
      "train.max_updates", "train.max_seconds", "train.threads", "generate.workers",
-     "inference.threads", "prefetch.", "device", "memory.", "replay.map_to", "train.step",
+     "inference.threads", "prefetch.*", "device", "memory.*", "replay.map_to", "train.step",
      "train.first_layer", "inference.forward", "inference.first_layer",
      // What it reads, writes and reports.
      "data.path", "data.on_damage", "data.reading", "data.cpu_prefetch", "data.gpu_prefetch",
-     "data.max_lag", "data.stream_rows", "data.stream_shards", "checkpoint.", "search.", "report.",
-     "profile.",
+     "data.max_lag", "data.stream_rows", "data.stream_shards", "checkpoint.*", "search.*",
+     "report.*", "profile.*",
      // What it does when something fails.
      "train.on_invalid", "train.on_stall", "train.watchdog_seconds"});
 
-std::vector<std::string> NamesOfKeysThatMayChange() {
-  std::vector<std::string> names(kMayChange.begin(), kMayChange.end());
-  for (std::string& name : names) {
-    if (name.ends_with('.')) name += '*';
-  }
-  return names;
-}
-
 bool MayChange(std::string_view key) {
   return std::ranges::any_of(kMayChange, [&](std::string_view may) {
-    return may.ends_with('.') ? key.starts_with(may) : key == may;
+    if (!may.ends_with('*')) return key == may;
+    may.remove_suffix(1);
+    return key.starts_with(may);
   });
 }
 
@@ -134,7 +128,7 @@ void CheckMayChange(const std::vector<Override>& overrides) {
     if (!MayChange(override.key)) {
       throw InputError(fmt::format(
           "{}: --resume continues a run with its own config. Only these keys may change: {}",
-          override.origin, fmt::join(NamesOfKeysThatMayChange(), ", ")));
+          override.origin, fmt::join(kMayChange, ", ")));
     }
   }
 }

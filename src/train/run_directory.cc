@@ -86,14 +86,14 @@ RunDirectory RunDirectory::Create(const fs::path& path) {
       return left;
     }
   }
-  const bool made_folder = MakeEmptyFolder(path);
   RunDirectory run(path);
-  run.made_folder_ = made_folder;
+  run.made_folder_ = MakeEmptyFolder(path);
   const int claim = ::open(run.config().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
   if (claim < 0 && errno == EEXIST) FailForTakenFolder(path);  // another run was faster
   if (claim < 0) {
     const std::string reason = std::strerror(errno);
-    if (made_folder) fs::remove(path);
+    std::error_code ignored;
+    if (run.made_folder_) fs::remove(path, ignored);
     throw InputError(fmt::format("cannot write to {}: {}", path.string(), reason));
   }
   ::close(claim);

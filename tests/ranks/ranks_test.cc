@@ -138,7 +138,7 @@ TEST(RanksTest, ThoseWithAndThoseWithoutAGpuAreRefusedInAllRanks) {
   EXPECT_THAT([&] { other.get(); }, refused);
 }
 
-// Two ranks, each of which uses its device.
+// Joins two ranks, one with each device.
 std::array<std::unique_ptr<Ranks>, 2> JoinTwoWith(Device& first, Device& second) {
   auto ranks = JoinTwo<Ranks>();
   auto other = std::async(std::launch::async, [&] { ranks[1]->UseDevice(second); });
