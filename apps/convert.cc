@@ -42,7 +42,7 @@ Notation ParseNotation(const std::string& name) {
 // Returns the `state` of a JSON object as text. It may be a string, or an array of numbers as
 // Python writes it.
 std::string StateOf(const ordered_json& object) {
-  if (object.is_object() && object.contains("state")) {
+  if (object.contains("state")) {
     const ordered_json& state = object["state"];
     if (state.is_string()) return state;
     if (state.is_array()) {
@@ -57,7 +57,7 @@ std::string StateOf(const ordered_json& object) {
 // Converts the state of a line. Other entries of a JSON object stay as they are.
 std::string ConvertLine(std::string_view line, const Conversion& convert) {
   if (line.front() != '{') return convert(line);
-  auto object = ParseJsonOrDiscard<ordered_json>(line);
+  auto object = ParseJsonObject<ordered_json>(line);
   object["state"] = convert(StateOf(object));
   return DumpJson(object);
 }

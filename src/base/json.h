@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "tandem/error.h"
 
@@ -24,15 +25,23 @@ inline constexpr std::size_t kMaxJsonName = 1000;
 inline constexpr std::size_t kMaxOrderedJsonNames = 20'000;
 
 /// Parses a JSON value. Throws Json::exception if the text is not valid JSON, and Error if values
-/// nest deeper than kMaxJsonNesting, a name is longer than kMaxJsonName, or an ordered_json has
-/// more names than kMaxOrderedJsonNames.
+/// nest deeper than kMaxJsonNesting, a name is longer than kMaxJsonName or there twice in an object,
+/// or an ordered_json has more names than kMaxOrderedJsonNames.
 template <class Json = nlohmann::json>
 Json ParseJson(std::string_view text) {
   constexpr bool kIsOrdered = std::is_same_v<Json, nlohmann::ordered_json>;
+  using Event = typename Json::parse_event_t;
   std::size_t names = 0;
-  return Json::parse(text, [&](int depth, typename Json::parse_event_t event, Json& value) {
+  std::vector<std::size_t> open;  // how many names each object has so far, from the outermost
+  return Json::parse(text, [&](int depth, Event event, Json& value) {
     if (depth > kMaxJsonNesting) throw Error("its JSON values nest too deeply");
-    if (event != Json::parse_event_t::key) return true;
+    if (event == Event::object_start) open.push_back(0);
+    if (event == Event::object_end) {
+      if (value.size() != open.back()) throw Error("an object in its JSON has a name twice");
+      open.pop_back();
+    }
+    if (event != Event::key) return true;
+    ++open.back();
     if (value.template get_ref<const std::string&>().size() > kMaxJsonName) {
       throw Error("a name in its JSON is longer than 1,000 bytes");
     }
@@ -41,6 +50,21 @@ Json ParseJson(std::string_view text) {
     }
     return true;
   });
+}
+
+/// Parses a line that must be a JSON object. Throws InputError, which says why, if it is not, or if
+/// it exceeds the limits of ParseJson.
+template <class Json = nlohmann::json>
+Json ParseJsonObject(std::string_view line) {
+  try {
+    Json object = ParseJson<Json>(line);
+    if (object.is_object()) return object;
+  } catch (const typename Json::exception&) {
+    throw InputError("expected a JSON object, found invalid JSON");
+  } catch (const Error& error) {
+    throw InputError(std::string("cannot read the JSON object: ") + error.what());
+  }
+  throw InputError("expected a JSON object, found another JSON value");
 }
 
 /// Parses a JSON value. Returns a discarded value if the text is not valid JSON or exceeds the

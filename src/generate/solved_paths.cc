@@ -71,10 +71,7 @@ void CheckPath(const SolvedPath& path, const Domain& domain) {
 
 // Returns nothing if the line is a state without a solution.
 std::optional<SolvedPath> ReadPath(std::string_view text, const Domain& domain) {
-  const json object = ParseJsonOrDiscard(text);
-  if (!object.is_object()) {
-    throw InputError("expected a JSON object, found invalid or too deeply nested JSON");
-  }
+  const json object = ParseJsonObject(text);
   if (!object.contains("moves")) {
     throw InputError("expected `moves`, as `tandem solve --out` writes them");
   }

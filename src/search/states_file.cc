@@ -40,10 +40,7 @@ std::optional<int> ReadLength(const json& object, const char* key) {
 // Reads the line's fields into `line`, except for the state, which is text still. Returns the text
 // of the known solution, or "".
 std::string ReadJson(std::string_view text, Problem& line) {
-  const json object = ParseJsonOrDiscard(text);
-  if (!object.is_object()) {
-    throw InputError("expected a JSON object, found invalid or too deeply nested JSON");
-  }
+  const json object = ParseJsonObject(text);
   if (object.contains("id")) {
     if (!object["id"].is_string() && !object["id"].is_number()) {
       throw InputError("expected `id` to be a number or a string");

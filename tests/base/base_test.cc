@@ -443,6 +443,29 @@ TEST(Json, RejectsLongNames) {
   EXPECT_THROW(ParseJson(named(kMaxJsonName + 1)), Error);
 }
 
+TEST(Json, RejectsANameThatIsTwiceInAnObject) {
+  EXPECT_NO_THROW(ParseJson(R"([{"a": {"a": 1}}, {"a": 2, "b": {"a": []}}])"));
+  EXPECT_THROW(ParseJson(R"({"a": 1, "b": 2, "a": 1})"), Error);
+  EXPECT_THROW(ParseJson(R"({"b": [{"a": {}, "a": {}}]})"), Error);
+  EXPECT_THROW(ParseJson<nlohmann::ordered_json>(R"({"a": 1, "a": 2})"), Error);
+}
+
+TEST(Json, SaysWhyALineIsNoObject) {
+  const auto message = [](std::string_view line) {
+    try {
+      ParseJsonObject(line);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(ParseJsonObject(R"({"a": 1})")["a"], 1);
+  EXPECT_EQ(message("{"), "expected a JSON object, found invalid JSON");
+  EXPECT_EQ(message("[1]"), "expected a JSON object, found another JSON value");
+  EXPECT_EQ(message(R"({"a": 1, "a": 2})"),
+            "cannot read the JSON object: an object in its JSON has a name twice");
+}
+
 // An ordered object compares each name with all others.
 TEST(Json, RejectsManyNamesIfTheirOrderIsKept) {
   const auto object = [](std::size_t names) {

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "domain/random_walk.h"
 #include "search/beam_search.h"
+#include "support/device_with_kernel.h"
 #include "support/small_puzzles.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -32,7 +33,7 @@ class CostlyPancakes final : public PermutationDomain {
 };
 
 // Networks with random weights guide both searches, on the same CPU.
-class TensorBeamSearchTest : public testing::Test {
+class TensorBeamSearchTest : public testing::TestWithParam<bool> {
  protected:
   static Config ConfigFor(std::int64_t width) {
     Config config;
@@ -86,7 +87,7 @@ class TensorBeamSearchTest : public testing::Test {
     return result;
   }
 
-  const std::unique_ptr<Device> device_ = OpenDevice("cpu");
+  const std::unique_ptr<Device> device_ = OpenCpu(GetParam());
 };
 
 // Far from the goal.
@@ -98,7 +99,7 @@ State ScrambleOf(const Domain& domain, std::int64_t steps, std::uint64_t number)
   return state;
 }
 
-TEST_F(TensorBeamSearchTest, KeepsTheStatesOfBeamSearchWithAnyWidth) {
+TEST_P(TensorBeamSearchTest, KeepsTheStatesOfBeamSearchWithAnyWidth) {
   const PancakeDomain pancakes(6);
   for (const std::int64_t width : {1, 7, 50, 1000}) {
     for (std::uint64_t number = 0; number < 10; ++number) {
@@ -107,7 +108,7 @@ TEST_F(TensorBeamSearchTest, KeepsTheStatesOfBeamSearchWithAnyWidth) {
   }
 }
 
-TEST_F(TensorBeamSearchTest, SolvesCubesAsBeamSearchDoes) {
+TEST_P(TensorBeamSearchTest, SolvesCubesAsBeamSearchDoes) {
   for (const char* name : {"cube3", "cube3:pieces", "cube2"}) {
     const auto cube = MakeDomain(name);
     int solved = 0;
@@ -121,7 +122,7 @@ TEST_F(TensorBeamSearchTest, SolvesCubesAsBeamSearchDoes) {
   }
 }
 
-TEST_F(TensorBeamSearchTest, StartsFromThePositionAndItsInverseAsBeamSearchDoes) {
+TEST_P(TensorBeamSearchTest, StartsFromThePositionAndItsInverseAsBeamSearchDoes) {
   const auto cube = MakeDomain("cube3");
   int other = 0;
   for (std::uint64_t number = 0; number < 10; ++number) {
@@ -136,7 +137,7 @@ TEST_F(TensorBeamSearchTest, StartsFromThePositionAndItsInverseAsBeamSearchDoes)
   EXPECT_GT(other, 0);
 }
 
-TEST_F(TensorBeamSearchTest, TiesGoToTheFirstChild) {
+TEST_P(TensorBeamSearchTest, TiesGoToTheFirstChild) {
   const PancakeDomain pancakes(6);
   const Config config = ConfigFor(5);
   const auto net = NetFor(pancakes, config);
@@ -146,7 +147,7 @@ TEST_F(TensorBeamSearchTest, TiesGoToTheFirstChild) {
   }
 }
 
-TEST_F(TensorBeamSearchTest, TheCheapestOfEqualChildrenCounts) {
+TEST_P(TensorBeamSearchTest, TheCheapestOfEqualChildrenCounts) {
   const CostlyPancakes pancakes;
   for (const std::int64_t width : {1, 4, 1000}) {
     for (std::uint64_t number = 0; number < 10; ++number) {
@@ -155,7 +156,7 @@ TEST_F(TensorBeamSearchTest, TheCheapestOfEqualChildrenCounts) {
   }
 }
 
-TEST_F(TensorBeamSearchTest, AllowedCostEndsItAsItEndsBeamSearch) {
+TEST_P(TensorBeamSearchTest, AllowedCostEndsItAsItEndsBeamSearch) {
   const CostlyPancakes pancakes;
   int excluded = 0;
   for (const double at_most : {0.5, 1.5, 3.0, 6.0}) {
@@ -170,7 +171,7 @@ TEST_F(TensorBeamSearchTest, AllowedCostEndsItAsItEndsBeamSearch) {
   EXPECT_GT(excluded, 0);
 }
 
-TEST_F(TensorBeamSearchTest, ABallCompletesSolutionsAsInBeamSearch) {
+TEST_P(TensorBeamSearchTest, ABallCompletesSolutionsAsInBeamSearch) {
   const PancakeDomain equal(6);
   const CostlyPancakes costly;
   for (const Domain* domain :
@@ -186,7 +187,7 @@ TEST_F(TensorBeamSearchTest, ABallCompletesSolutionsAsInBeamSearch) {
   }
 }
 
-TEST_F(TensorBeamSearchTest, EveryLimitEndsIt) {
+TEST_P(TensorBeamSearchTest, EveryLimitEndsIt) {
   const auto cube = MakeDomain("cube3");
   const State start = ScrambleOf(*cube, 20, 0);
   Config config = ConfigFor(20);
@@ -211,7 +212,7 @@ TEST_F(TensorBeamSearchTest, EveryLimitEndsIt) {
 }
 
 // The last depth has more than 90,000 new states, each of which is a batch of its own.
-TEST_F(TensorBeamSearchTest, TheTimeLimitEndsADepthBetweenItsBatches) {
+TEST_P(TensorBeamSearchTest, TheTimeLimitEndsADepthBetweenItsBatches) {
   const auto cube = MakeDomain("cube3");
   Config config = ConfigFor(20'000);
   config.inference.batch_size = 1;
@@ -222,7 +223,7 @@ TEST_F(TensorBeamSearchTest, TheTimeLimitEndsADepthBetweenItsBatches) {
   EXPECT_EQ(search.Solve(ScrambleOf(*cube, 20, 0), StopSignal()).ended, Ended::kTimeLimit);
 }
 
-TEST_F(TensorBeamSearchTest, AStateWithoutASolutionExhaustsTheBeam) {
+TEST_P(TensorBeamSearchTest, AStateWithoutASolutionExhaustsTheBeam) {
   const CycleDomain cycles(5);  // reaches only even permutations
   EXPECT_EQ(Compare(cycles, ConfigFor(1000), {1, 0, 2, 3, 4}).ended, Ended::kExhausted);
   const Config config = ConfigFor(5);
@@ -234,14 +235,14 @@ TEST_F(TensorBeamSearchTest, AStateWithoutASolutionExhaustsTheBeam) {
             "the puzzle has no solution: no state that can be reached is a goal");
 }
 
-TEST_F(TensorBeamSearchTest, AGoalNeedsNoActions) {
+TEST_P(TensorBeamSearchTest, AGoalNeedsNoActions) {
   const PancakeDomain pancakes(5);
   const SearchResult result = Compare(pancakes, ConfigFor(5), {0, 1, 2, 3, 4});
   EXPECT_TRUE(result.solved);
   EXPECT_EQ(result.nodes, 0);
 }
 
-TEST_F(TensorBeamSearchTest, AStopEndsIt) {
+TEST_P(TensorBeamSearchTest, AStopEndsIt) {
   const PancakeDomain pancakes(6);
   const Config config = ConfigFor(5);
   const auto net = NetFor(pancakes, config);
@@ -251,7 +252,7 @@ TEST_F(TensorBeamSearchTest, AStopEndsIt) {
   EXPECT_THROW(search.Solve(kPancakes, stop), Stopped);
 }
 
-TEST_F(TensorBeamSearchTest, AnEstimateThatIsNotANumberIsAnError) {
+TEST_P(TensorBeamSearchTest, AnEstimateThatIsNotANumberIsAnError) {
   const PancakeDomain pancakes(6);
   const Config config = ConfigFor(2);
   const auto net = NetFor(pancakes, config);
@@ -259,6 +260,8 @@ TEST_F(TensorBeamSearchTest, AnEstimateThatIsNotANumberIsAnError) {
   TensorBeamSearch search(pancakes, *net, config, *device_);
   EXPECT_THROW(search.Solve(kPancakes, StopSignal()), Error);
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, TensorBeamSearchTest, testing::Bool(), NameOfDevice);
 
 }  // namespace
 }  // namespace tandem

@@ -8,6 +8,7 @@
 #include "data/examples.h"
 #include "nn/device.h"
 #include "nn/network.h"
+#include "support/device_with_kernel.h"
 #include "support/generator_config.h"
 #include "support/small_puzzles.h"
 #include "tandem/error.h"
@@ -18,7 +19,7 @@ namespace {
 
 State BytesOf(ConstRows rows) { return {rows.bytes().begin(), rows.bytes().end()}; }
 
-class TensorGeneratorTest : public testing::Test {
+class TensorGeneratorTest : public testing::TestWithParam<bool> {
  protected:
   static Config ConfigFor(Target target, std::int64_t chunk_rows = 100) {
     Config config = GeneratorConfig(
@@ -58,10 +59,10 @@ class TensorGeneratorTest : public testing::Test {
     }
   }
 
-  const std::unique_ptr<Device> device_ = OpenDevice("cpu");
+  const std::unique_ptr<Device> device_ = OpenCpu(GetParam());
 };
 
-TEST_F(TensorGeneratorTest, WalksAndTheirCostsEqualThoseOfTheDomain) {
+TEST_P(TensorGeneratorTest, WalksAndTheirCostsEqualThoseOfTheDomain) {
   const Config config = ConfigFor(Target::kWalkLength);
   for (const char* name : {"cube3", "cube3:pieces", "cube2"}) {
     const auto domain = MakeDomain(name);
@@ -69,7 +70,7 @@ TEST_F(TensorGeneratorTest, WalksAndTheirCostsEqualThoseOfTheDomain) {
   }
 }
 
-TEST_F(TensorGeneratorTest, AnyRangeOfRowsIsTheSameAsOfTheDomain) {
+TEST_P(TensorGeneratorTest, AnyRangeOfRowsIsTheSameAsOfTheDomain) {
   const PancakeDomain pancakes(6, /*action_cost=*/0.3F);  // whose sums are rounded
   for (const std::int64_t chunk_rows : {1, 100, 4096}) {
     const Config config = ConfigFor(Target::kWalkLength, chunk_rows);
@@ -78,7 +79,7 @@ TEST_F(TensorGeneratorTest, AnyRangeOfRowsIsTheSameAsOfTheDomain) {
   }
 }
 
-TEST_F(TensorGeneratorTest, FewRowsOfAWalkAreThoseOfTheDomain) {
+TEST_P(TensorGeneratorTest, FewRowsOfAWalkAreThoseOfTheDomain) {
   const PancakeDomain pancakes(6, /*action_cost=*/0.3F);
   for (const std::int64_t chunk_rows : {1, 100, 4096}) {
     Config config = ConfigFor(Target::kWalkLength, chunk_rows);
@@ -88,7 +89,7 @@ TEST_F(TensorGeneratorTest, FewRowsOfAWalkAreThoseOfTheDomain) {
   }
 }
 
-TEST_F(TensorGeneratorTest, ValueIterationLabelsAgreeUpToRounding) {
+TEST_P(TensorGeneratorTest, ValueIterationLabelsAgreeUpToRounding) {
   const auto cube = MakeDomain("cube3");
   for (const Target target : {Target::kValueIteration, Target::kCappedValueIteration}) {
     Compare(*cube, ConfigFor(target), {.update = 2, .rows = 250});
@@ -97,7 +98,7 @@ TEST_F(TensorGeneratorTest, ValueIterationLabelsAgreeUpToRounding) {
   }
 }
 
-TEST_F(TensorGeneratorTest, FillsHostMemoryToo) {
+TEST_P(TensorGeneratorTest, FillsHostMemoryToo) {
   const PancakeDomain pancakes(5);
   const Config config = ConfigFor(Target::kWalkLength);
   const auto generator = MakeTensorGenerator(pancakes, config, nullptr, *device_);
@@ -108,7 +109,7 @@ TEST_F(TensorGeneratorTest, FillsHostMemoryToo) {
   EXPECT_EQ(BytesOf(on_host.column(kInputColumn)), BytesOf(on_device.column(kInputColumn)));
 }
 
-TEST_F(TensorGeneratorTest, StopsBetweenChunks) {
+TEST_P(TensorGeneratorTest, StopsBetweenChunks) {
   const PancakeDomain pancakes(5);
   const auto generator =
       MakeTensorGenerator(pancakes, ConfigFor(Target::kWalkLength), nullptr, *device_);
@@ -118,7 +119,7 @@ TEST_F(TensorGeneratorTest, StopsBetweenChunks) {
   EXPECT_THROW(generator->Fill({.rows = 1000}, rows, stop), Stopped);
 }
 
-TEST_F(TensorGeneratorTest, ReportsEstimatesThatAreNotNumbers) {
+TEST_P(TensorGeneratorTest, ReportsEstimatesThatAreNotNumbers) {
   const PancakeDomain pancakes(5);
   const Config config = ConfigFor(Target::kValueIteration);
   const NetworkSpec spec = NetworkFor(config.network, pancakes.spec());
@@ -134,6 +135,8 @@ TEST_F(TensorGeneratorTest, ReportsEstimatesThatAreNotNumbers) {
     EXPECT_NE(std::string(error.what()).find("the rows of update 7"), std::string::npos);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, TensorGeneratorTest, testing::Bool(), NameOfDevice);
 
 }  // namespace
 }  // namespace tandem

@@ -9,10 +9,8 @@
 #include <tuple>
 
 #include "base/random.h"
-#include "domain/permute.h"
 #include "domain/random_walk.h"
-#include "domain/walk_job.h"
-#include "support/run_tiles.h"
+#include "support/device_with_kernel.h"
 #include "support/small_puzzles.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -35,72 +33,6 @@ at::Tensor Actions(const std::vector<int>& actions) {
   return tensor;
 }
 
-// The CPU, with the kernel of a GPU as plain C++.
-class DeviceWithKernel final : public Device {
- public:
-  c10::Device torch() const override { return cpu_->torch(); }
-  std::string description() const override { return "with kernel"; }
-  bool has_fast_bf16() const override { return false; }
-  std::unique_ptr<Stream> MainStream() override { return cpu_->MainStream(); }
-  std::unique_ptr<Stream> MakeStream() override { return cpu_->MakeStream(); }
-  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
-                                                       const std::vector<TensorSpec>& tensors,
-                                                       const PrefetchConfig& config) override {
-    return cpu_->MakeSlots(count, tensors, config);
-  }
-  void Synchronize() override {}
-
-  std::unique_ptr<RowPermuter> MakePermuter(const PermutationTable& table) override {
-    return std::make_unique<Tiles>(table);
-  }
-
- private:
-  class Tiles final : public RowPermuter {
-   public:
-    explicit Tiles(const PermutationTable& table)
-        : num_actions_(static_cast<std::uint32_t>(table.num_actions())) {
-      for (std::size_t a = 0; a < table.num_actions(); ++a) {
-        const auto of_action = table.sources(static_cast<Action>(a));
-        sources_.insert(sources_.end(), of_action.begin(), of_action.end());
-      }
-    }
-    void Apply(const at::Tensor& rows, const at::Tensor& actions) const override {
-      Run(rows, rows, static_cast<const Action*>(actions.const_data_ptr()), 1);
-    }
-    void Expand(const at::Tensor& rows, const at::Tensor& children) const override {
-      Run(rows, children, nullptr, num_actions_);
-    }
-    void Walk(const at::Tensor& actions, const at::Tensor& places,
-              const at::Tensor& rows) const override {
-      const WalkJob job{.sources = sources_.data(),
-                        .positions = static_cast<std::uint32_t>(rows.size(1)),
-                        .actions = actions.const_data_ptr<std::int32_t>(),
-                        .walks = actions.size(1),
-                        .places = places.const_data_ptr<std::int64_t>(),
-                        .rows = rows.size(0),
-                        .to = rows.mutable_data_ptr<std::uint8_t>()};
-      for (std::int64_t byte = 0; byte < rows.numel(); ++byte) job.Write(byte);
-    }
-
-   private:
-    void Run(const at::Tensor& from, const at::Tensor& to, const Action* actions,
-             std::uint32_t fan) const {
-      RunTiles({.sources = sources_.data(),
-                .positions = static_cast<std::uint32_t>(from.size(1)),
-                .from = from.const_data_ptr<std::uint8_t>(),
-                .to = to.mutable_data_ptr<std::uint8_t>(),
-                .actions = actions,
-                .rows = static_cast<std::uint64_t>(to.size(0)),
-                .fan = fan});
-    }
-
-    const std::uint32_t num_actions_;
-    std::vector<std::uint8_t> sources_;
-  };
-
-  const std::unique_ptr<Device> cpu_ = OpenDevice("cpu");
-};
-
 using Parameter = std::tuple<const char*, bool>;  // a puzzle, and whether the device has a kernel
 
 class TensorPuzzleTest : public testing::TestWithParam<Parameter> {
@@ -119,9 +51,7 @@ class TensorPuzzleTest : public testing::TestWithParam<Parameter> {
   }
 
   const std::unique_ptr<const Domain> domain_ = MakeDomain(std::get<0>(GetParam()));
-  const std::unique_ptr<Device> device_ =
-      std::get<1>(GetParam()) ? std::unique_ptr<Device>(std::make_unique<DeviceWithKernel>())
-                              : OpenDevice("cpu");
+  const std::unique_ptr<Device> device_ = OpenCpu(std::get<1>(GetParam()));
   const TensorPuzzle puzzle_{*domain_, *device_, "search.program"};
   std::size_t size_ = 0;
   State states_;  // walks of 0, 1, 2, ... steps
