@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string_view>
 #include <system_error>
@@ -167,6 +168,15 @@ int Main(int argc, char** argv) {
     return kBadInput;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "tandem: out of memory; %s\n", kToSpareMemory);
+    return kFailed;
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::fprintf(stderr, "tandem: %s: %s\n", Printable(error.path1().string()).c_str(),
+                 error.code().message().c_str());
+    return kFailed;
+  } catch (const std::system_error& error) {
+    const bool is_thread = error.code() == std::errc::resource_unavailable_try_again;
+    std::fprintf(stderr, "tandem: %s%s\n", is_thread ? "cannot start a thread: " : "",
+                 Printable(error.what()).c_str());
     return kFailed;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tandem: %s\n", Printable(error.what()).c_str());
