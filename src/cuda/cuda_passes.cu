@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "cuda/cuda_passes.h"
@@ -6,12 +8,15 @@
 namespace tandem {
 namespace {
 
+// The most blocks that a launch may have in its second dimension. A pass with more takes several.
+constexpr std::int64_t kMostBlocksInY = 65'535;
+
 template <int V, class Pass>
-__device__ void RunStages(const Pass& pass) {
+__device__ void RunStages(const Pass& pass, std::int64_t first_y) {
   // A pass without stages that share memory needs none.
   __shared__ float shared[Pass::kStages > 1 ? kPassSharedFloats : 1];
   const PassThread thread{.block_x = blockIdx.x,
-                          .block_y = blockIdx.y,
+                          .block_y = first_y + blockIdx.y,
                           .row = static_cast<int>(threadIdx.y),
                           .lane = static_cast<int>(threadIdx.x)};
 #pragma unroll
@@ -23,21 +28,21 @@ __device__ void RunStages(const Pass& pass) {
 
 template <int V, class Pass>
 __global__ void __launch_bounds__(kThreadLanes* kThreadRows)
-    AnyPass(const __grid_constant__ Pass pass) {
-  RunStages<V>(pass);
+    AnyPass(const __grid_constant__ Pass pass, std::int64_t first_y) {
+  RunStages<V>(pass, first_y);
 }
 
 // The compiler knows what a layer with ReLU has, which halves the instructions of a pass.
 template <int V, class Pass, Norm kNorm, bool kSkip>
 __global__ void __launch_bounds__(kThreadLanes* kThreadRows, 3)
-    ReluLayer(const __grid_constant__ Pass pass) {
+    ReluLayer(const __grid_constant__ Pass pass, std::int64_t first_y) {
   Pass known = pass;
   auto& layer = known.rows_of_layer();
   layer.norm = kNorm;
   layer.activation = Activation::kRelu;
   layer.linear = false;
   if (!kSkip) layer.skip = nullptr;
-  RunStages<V>(known);
+  RunStages<V>(known, first_y);
 }
 
 template <class Pass>
@@ -46,7 +51,7 @@ concept ReadsLayer = requires(Pass pass) {
 };
 
 template <class Pass>
-using Kernel = void (*)(Pass);
+using Kernel = void (*)(Pass, std::int64_t first_y);
 
 template <int V, class Pass, Norm kNorm>
 Kernel<Pass> ReluKernel(bool skip) {
@@ -70,13 +75,18 @@ Kernel<Pass> KernelFor(const Pass& pass) {
 template <int V, class Pass>
 void Launch(const Pass& pass, cudaStream_t stream) {
   const PassGrid grid = pass.grid();
-  if (grid.x == 0 || grid.y == 0) return;
-  const dim3 blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y));
-  KernelFor<V>(pass)<<<blocks, dim3(kThreadLanes, kThreadRows), 0, stream>>>(pass);
-  const cudaError_t error = cudaGetLastError();
-  if (error == cudaSuccess) return;
-  throw Error(std::string("CUDA: starting a kernel of a training step: ") +
-              cudaGetErrorString(error));
+  if (grid.x == 0) return;
+  const Kernel<Pass> kernel = KernelFor<V>(pass);
+  for (std::int64_t first_y = 0; first_y < grid.y; first_y += kMostBlocksInY) {
+    const dim3 blocks(static_cast<unsigned>(grid.x),
+                      static_cast<unsigned>(std::min(kMostBlocksInY, grid.y - first_y)));
+    kernel<<<blocks, dim3(kThreadLanes, kThreadRows), 0, stream>>>(pass, first_y);
+    const cudaError_t error = cudaGetLastError();
+    if (error != cudaSuccess) {
+      throw Error(std::string("CUDA: starting a kernel of a network: ") +
+                  cudaGetErrorString(error));
+    }
+  }
 }
 
 }  // namespace

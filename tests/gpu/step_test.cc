@@ -1,5 +1,6 @@
 // Compares training steps and inference by tensor programs on a real GPU with the CPU, and recorded
 // steps with others. Skipped, with the reason, without a GPU.
+#include <ATen/ops/cat.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
@@ -84,6 +85,16 @@ TEST_F(CudaStep, OneHotIsThatOfTheCpu) {
   }
 }
 
+// A launch of a kernel takes at most 65,535 blocks of 128 rows.
+TEST_F(CudaStep, APassMayHaveMoreRowsThanALaunch) {
+  const at::Tensor values =
+      at::randint(0, 2, {65'535 * kRowsOfColumnBlock + 1, 1}, generator_, at::kByte);
+  const at::Tensor features =
+      RunOneHot(*device_->passes(), values.to(device_->torch()), 2, /*padding=*/0, at::kFloat);
+  const at::Tensor is_one = values.cpu().eq(1);
+  EXPECT_TRUE(features.cpu().eq(1).equal(at::cat({is_one.logical_not(), is_one}, 1)));
+}
+
 TEST_F(CudaStep, TheOutputLayerMatchesTheCpu) {
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
     for (const std::int64_t width : {33, 1000}) {
@@ -154,7 +165,7 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
     net.To(device_->torch());
     const auto step = MakeTensorStep(net, ConfigOf(kind), *device_);
     Optimizer optimizer(net.parameters(), {.name = OptimizerKind::kAdamW, .weight_decay = 0.1});
-    step->Join(optimizer);
+    step->UseOptimizer(optimizer);
     std::vector<at::Tensor> results;
     for (const std::int64_t rows : {kRows, kRows / 2}) {
       for (int i = 0; i < 8; ++i) {  // the first ones are not recorded
