@@ -76,6 +76,11 @@ at::Tensor InferenceNet::Forward(const at::Tensor& bytes) {
   return copy_->Forward(PairWithActions(bytes)).view({bytes.size(0), actions_.size(0)});
 }
 
+void InferenceNet::CountRows(std::int64_t states) {
+  const std::int64_t rows_of_state = actions_.defined() ? actions_.size(0) : 1;
+  num_network_rows_.fetch_add(states * rows_of_state, std::memory_order_relaxed);
+}
+
 // Maps n states to n * actions rows: the first state with each action, then the second, and so on.
 at::Tensor InferenceNet::PairWithActions(const at::Tensor& bytes) const {
   const std::int64_t states = bytes.size(0);
@@ -140,7 +145,7 @@ at::Tensor InferenceNet::EstimateBatches(const at::Tensor& bytes) {
   FaultPoint(Fault::kEvaluator);
   const c10::InferenceMode inference;
   const ScopedThreads threads(threads_);
-  num_rows_.fetch_add(bytes.size(0), std::memory_order_relaxed);
+  CountRows(bytes.size(0));
   std::vector<at::Tensor> estimates;
   for (std::int64_t first = 0; first < bytes.size(0); first += batch_size_) {
     const std::int64_t count = std::min(batch_size_, bytes.size(0) - first);
@@ -154,7 +159,7 @@ at::Tensor InferenceNet::EstimateBatches(const at::Tensor& bytes) {
 
 void InferenceNet::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce) {
   if (inputs.empty()) return;
-  num_rows_.fetch_add(static_cast<std::int64_t>(inputs.size()), std::memory_order_relaxed);
+  CountRows(static_cast<std::int64_t>(inputs.size()));
   const std::size_t width = values.size() / inputs.size();
   const ScopedThreads threads(threads_);
   const std::unique_ptr<StreamScope> scope = own_stream_->Enter();

@@ -249,8 +249,8 @@ void Components::UsePlan(const PhasePlan& changed) {
 }
 
 std::int64_t Components::NumEvaluated() const {
-  return (target != nullptr ? target->num_rows() : 0) +
-         (online != nullptr ? online->num_rows() : 0);
+  return (target != nullptr ? target->num_network_rows() : 0) +
+         (online != nullptr ? online->num_network_rows() : 0);
 }
 
 RunState Components::State(const RunCounters& counters) const {
