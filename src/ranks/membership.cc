@@ -21,14 +21,13 @@ namespace tandem {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
-constexpr seconds kJoinTimeout{300};
 constexpr milliseconds kBeat{500};
 constexpr double kLostAfter = 20;              // seconds
 constexpr double kProofTime = 5;               // seconds
 constexpr double kLastReads = kProofTime + 2;  // seconds, until others noticed a report and read it
 constexpr milliseconds kLookAgain{100};
+constexpr milliseconds kQuietWait{5000};  // for a rank, before a message names it
 
 std::string AliveKey(int rank) { return fmt::format("alive/{}", rank); }
 std::string NameKey(int rank) { return fmt::format("name/{}", rank); }
@@ -45,19 +44,24 @@ std::string OwnName(int rank) {
   return fmt::format("rank {} (process {} on {})", rank, ::getpid(), host.data());
 }
 
-c10::intrusive_ptr<c10d::Store> Connect(const RankEnvironment& environment) {
+Error StoreError(const RankEnvironment& environment, const char* what,
+                 const std::exception& reason) {
+  return Error(fmt::format(
+      "rank {}: cannot {} the store at {}:{} (MASTER_ADDR:MASTER_PORT), where the ranks meet: {}",
+      environment.rank, what, environment.host, environment.port,
+      MessageFor(std::string_view(reason.what()))));
+}
+
+c10::intrusive_ptr<c10d::Store> Connect(const RankEnvironment& environment, milliseconds timeout) {
   c10d::TCPStoreOptions options;
   options.port = environment.port;
   options.isServer = environment.rank == 0 && !environment.launcher_holds_store;
   options.waitWorkers = false;  // Membership names those that do not come
-  options.timeout = kJoinTimeout;
+  options.timeout = timeout;
   try {
     return c10::make_intrusive<c10d::TCPStore>(environment.host, options);
   } catch (const std::exception& error) {
-    throw Error(fmt::format(
-        "rank {}: cannot {} the store at {}:{} (MASTER_ADDR:MASTER_PORT), where the ranks meet: {}",
-        environment.rank, options.isServer ? "open" : "reach", environment.host, environment.port,
-        MessageFor(std::string_view(error.what()))));
+    throw StoreError(environment, options.isServer ? "open" : "reach", error);
   }
 }
 
@@ -85,12 +89,20 @@ void TryToAbort(const std::function<void()>& action) {
 
 }  // namespace
 
-Membership::Membership(const RankEnvironment& environment) : environment_(environment) {
-  const auto tcp = Connect(environment);
+Membership::Membership(const RankEnvironment& environment, milliseconds join_timeout)
+    : environment_(environment) {
+  const auto began = Clock::now();
+  const auto tcp = Connect(environment, join_timeout);
   const std::string prefix = fmt::format("tandem/{}/{}", environment.run_id, environment.restart);
   store_ = c10::make_intrusive<c10d::PrefixStore>(prefix, tcp);
   beats_ = c10::make_intrusive<c10d::PrefixStore>(prefix, tcp->clone());
-  AwaitAll();
+  try {
+    AwaitAll(began + join_timeout);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw StoreError(environment, "reach", error);
+  }
   thread_ = std::thread([this] { Beat(); });
   pthread_setname_np(thread_.native_handle(), "ranks");
 }
@@ -123,23 +135,41 @@ void Membership::Leave() noexcept {
   }
 }
 
-void Membership::AwaitAll() {
+void Membership::AwaitAll(Clock::time_point deadline) {
   store_->add(AliveKey(environment_.rank), 1);
   store_->set(NameKey(environment_.rank), BytesOf(OwnName(environment_.rank)));
-  try {
-    for (int rank = 0; rank < environment_.world_size; ++rank) {
-      store_->wait({NameKey(rank)}, kJoinTimeout);
-      names_.push_back(TextOf(store_->get(NameKey(rank))));
-    }
-    return;
-  } catch (const std::exception&) {  // the time is up
-  }
   std::vector<int> missing;
   for (int rank = 0; rank < environment_.world_size; ++rank) {
-    if (!store_->check({NameKey(rank)})) missing.push_back(rank);
+    if (HasJoined(rank, deadline)) {
+      names_.push_back(TextOf(store_->get(NameKey(rank))));
+    } else {
+      missing.push_back(rank);
+    }
   }
-  throw Error(fmt::format("expected {} ranks, but these did not come within {} s: {}",
-                          environment_.world_size, kJoinTimeout.count(), fmt::join(missing, ", ")));
+  if (missing.empty()) return;
+  throw Error(fmt::format("expected {} ranks, but these did not join in time: {}",
+                          environment_.world_size, fmt::join(missing, ", ")));
+}
+
+// Waits for a rank until the deadline, and says so if that takes long.
+bool Membership::HasJoined(int rank, Clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
+  if (AwaitName(rank, std::min(left, kQuietWait))) return true;
+  if (left <= kQuietWait) return false;
+  LogInfo(fmt::format("waiting for rank {} of {}, up to {:.0f} s", rank, environment_.world_size,
+                      std::chrono::duration<double>(left).count()));
+  return AwaitName(rank, left - kQuietWait);
+}
+
+// A wait fails in the same way if the time is up and if the store is lost; in the second case, the
+// check fails too.
+bool Membership::AwaitName(int rank, milliseconds time) {
+  try {
+    store_->wait({NameKey(rank)}, std::max(time, milliseconds(1)));
+    return true;
+  } catch (const std::exception&) {
+    return store_->check({NameKey(rank)});
+  }
 }
 
 std::vector<int> Membership::Others() const {

@@ -3,6 +3,7 @@
 
 #include <c10/util/intrusive_ptr.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -26,8 +27,9 @@ namespace tandem {
 class Membership {
  public:
   /// Joins the group and waits for all ranks. Throws Error that names the missing ranks if they do
-  /// not come within 5 minutes, or the store if it cannot be reached.
-  explicit Membership(const RankEnvironment& environment);
+  /// not join within `join_timeout`, or the store if it cannot be reached.
+  explicit Membership(const RankEnvironment& environment,
+                      std::chrono::milliseconds join_timeout = std::chrono::minutes(5));
   /// After a failure, the rank that holds the store waits up to 7 s until the others have read why.
   ~Membership();
   Membership(const Membership&) = delete;
@@ -62,6 +64,8 @@ class Membership {
   std::string DescribeLost() noexcept;
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   struct Alarm {
     std::mutex mutex;
     std::condition_variable changed;
@@ -69,7 +73,9 @@ class Membership {
     bool ends = false;
   };
 
-  void AwaitAll();
+  void AwaitAll(Clock::time_point deadline);
+  bool HasJoined(int rank, Clock::time_point deadline);
+  bool AwaitName(int rank, std::chrono::milliseconds time);
   void Beat();
   void Leave() noexcept;
   std::vector<int> Others() const;

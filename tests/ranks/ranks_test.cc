@@ -64,6 +64,22 @@ void ExpectThatRank0Beats(const Membership& membership) {
   WaitUntil([&, before = beats()] { return beats() > before; });
 }
 
+TEST(Membership, NamesTheRanksThatDoNotJoinInTimeAndAStoreThatIsLost) {
+  const std::uint16_t port = FreePort();
+  const auto join = [port](int rank, std::chrono::milliseconds timeout) {
+    const Membership membership(
+        RankEnvironment{.rank = rank, .world_size = 3, .host = "127.0.0.1", .port = port}, timeout);
+  };
+  // Rank 0, which holds the store, gives up first.
+  const std::future<void> other = std::async(std::launch::async, [&] {
+    EXPECT_THAT([&] { join(1, std::chrono::minutes(1)); },
+                ThrowsMessage<Error>(HasSubstr("rank 1: cannot reach the store at 127.0.0.1")));
+  });
+  EXPECT_THAT([&] { join(0, std::chrono::seconds(1)); },
+              ThrowsMessage<Error>(
+                  AllOf(HasSubstr("expected 3 ranks"), HasSubstr("in time: "), HasSubstr("2"))));
+}
+
 TEST(Membership, ActionThatThrowsIsReportedAndTheRankGoesOn) {
   testing::internal::CaptureStderr();
   {
