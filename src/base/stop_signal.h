@@ -17,6 +17,9 @@ class Stopped : public std::exception {
 
 /// StopSignal asks work to stop early. Any thread may set it; workers poll it between steps.
 /// Request() may be called in a signal handler.
+///
+/// An Interrupter ends the waits of threads, which poll nothing. An AgreedStop is a stop that all
+/// ranks of a run make after the same iteration. RunStop unites them for a run.
 class StopSignal {
  public:
   using Clock = std::chrono::steady_clock;
@@ -45,12 +48,14 @@ class StopSignal {
   /// The same, this many seconds from now.
   void SetDeadlineIn(double seconds) { SetDeadline(Clock::now(), seconds); }
 
-  /// Whether the work should stop: a stop was requested, or the deadline has passed.
-  bool Reached() const noexcept {
-    return requested_.load(std::memory_order_relaxed) ||
-           (deadline_.has_value() && Clock::now() >= *deadline_) ||
-           (outer_ != nullptr && outer_->Reached());
+  /// Whether the deadline, here or of the outer signal, has passed.
+  bool deadline_passed() const noexcept {
+    return (deadline_.has_value() && Clock::now() >= *deadline_) ||
+           (outer_ != nullptr && outer_->deadline_passed());
   }
+
+  /// Whether the work should stop: a stop was requested, or the deadline has passed.
+  bool Reached() const noexcept { return requested() || deadline_passed(); }
 
  private:
   static_assert(std::atomic<bool>::is_always_lock_free, "Request() must be async-signal-safe");

@@ -6,18 +6,18 @@
 namespace tandem {
 
 /// AgreedStop holds a stop of this rank back until all ranks know of it. In each iteration, every
-/// rank votes whether it wants to stop (wants_stop, time_is_up). GradientReducer reads the votes of
-/// all ranks in the next iteration, or at the end of the update if that comes first, and calls
-/// Decide. Only then `signal` is reached. A stop therefore takes effect one iteration after the
-/// vote, but never later than the end of the vote's update. Use it from the main thread; other
-/// threads may read the signal.
+/// rank votes for a stop because it was requested (wants_stop) or because its time is up.
+/// GradientReducer reads the votes of all ranks in the next iteration, or at the end of the update
+/// if that comes first, and calls Decide. Only then `signal` is reached. A stop therefore takes
+/// effect one iteration after the vote, but never later than the end of the vote's update. Use it
+/// from the main thread; other threads may read the signal.
 class AgreedStop {
  public:
   /// `local` has this rank's stop requests and its time limit. It must outlive this object.
   explicit AgreedStop(const StopSignal& local) : local_(local) {}
 
   bool wants_stop() const { return local_.requested(); }
-  bool time_is_up() const { return local_.Reached(); }
+  bool time_is_up() const { return local_.deadline_passed(); }
 
   /// What the ranks agreed on: whether any of them was requested to stop, or has no time left.
   void Decide(bool requested, bool time_is_up) {

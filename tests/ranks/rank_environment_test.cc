@@ -103,6 +103,7 @@ TEST(AgreedStop, WaitsUntilTheRanksHaveDecided) {
   AgreedStop stop(local);
   requests.Request();
   EXPECT_TRUE(stop.wants_stop());
+  EXPECT_FALSE(stop.time_is_up());
   EXPECT_FALSE(stop.signal().Reached());
   stop.Decide(/*requested=*/true, /*time_is_up=*/true);
   EXPECT_TRUE(stop.signal().Reached());
