@@ -172,17 +172,17 @@ class CudaEvent final : public DeviceEvent {
   at::cuda::CUDAEvent event_{kBlocking};
 };
 
-// Other threads allocate and wait for events while this one records, so only the calls of this
-// thread may break the recording (cudaStreamCaptureModeThreadLocal).
-class RecordedWork final : public RepeatedWork {
+// Other threads allocate and wait for events while this one captures, so only the calls of this
+// thread may break the capture (cudaStreamCaptureModeThreadLocal).
+class CudaGraphWork final : public CapturedWork {
  public:
-  explicit RecordedWork(std::function<void()> work) : work_(std::move(work)) {}
+  explicit CudaGraphWork(std::function<void()> work) : work_(std::move(work)) {}
 
   void Run() override {
-    if (recorded_) return graph_.replay();
+    if (is_captured_) return graph_.replay();
     if (runs_++ < kWarmUps) return work_();
     try {
-      Record();
+      Capture();
     } catch (const c10::OutOfMemoryError&) {
       throw;  // its message names keys to lower
     } catch (const c10::Error& error) {
@@ -191,12 +191,12 @@ class RecordedWork final : public RepeatedWork {
                       "train.step to tensors, which does the same without a graph",
                       error.what_without_backtrace()));
     }
-    recorded_ = true;
+    is_captured_ = true;
     graph_.replay();
   }
 
  private:
-  void Record() {
+  void Capture() {
     graph_.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
     try {
       work_();
@@ -217,7 +217,7 @@ class RecordedWork final : public RepeatedWork {
   std::function<void()> work_;
   at::cuda::CUDAGraph graph_;
   int runs_ = 0;
-  bool recorded_ = false;
+  bool is_captured_ = false;
 };
 
 #ifdef TANDEM_CUDA_KERNELS
@@ -327,8 +327,8 @@ class CudaDevice final : public Device {
     return std::make_unique<CudaEvent>(device_);
   }
 
-  std::unique_ptr<RepeatedWork> MakeRepeatedWork(std::function<void()> work) override {
-    return std::make_unique<RecordedWork>(std::move(work));
+  std::unique_ptr<CapturedWork> CaptureWork(std::function<void()> work) override {
+    return std::make_unique<CudaGraphWork>(std::move(work));
   }
 
 #ifdef TANDEM_CUDA_KERNELS

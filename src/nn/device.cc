@@ -38,7 +38,7 @@ class CpuSlot final : public TransferSlot {
   std::vector<at::Tensor> tensors_;
 };
 
-// Keeps the tensor, which nothing else writes to.
+// Keeps the tensor, which is not written before Await has returned.
 class HostResultSlot final : public ResultSlot {
  public:
   void EnqueueCopy(const at::Tensor& from) override { result_ = from; }
@@ -50,7 +50,7 @@ class HostResultSlot final : public ResultSlot {
   at::Tensor result_;
 };
 
-class CalledWork final : public RepeatedWork {
+class CalledWork final : public CapturedWork {
  public:
   explicit CalledWork(std::function<void()> work) : work_(std::move(work)) {}
   void Run() override { work_(); }
@@ -144,7 +144,7 @@ std::unique_ptr<ResultSlot> Device::MakeResultSlot(std::size_t /*bytes*/) {
   return std::make_unique<HostResultSlot>();
 }
 
-std::unique_ptr<RepeatedWork> Device::MakeRepeatedWork(std::function<void()> work) {
+std::unique_ptr<CapturedWork> Device::CaptureWork(std::function<void()> work) {
   return std::make_unique<CalledWork>(std::move(work));
 }
 

@@ -80,7 +80,8 @@ class ResultSlot {
   virtual ~ResultSlot() = default;
 
   /// Enqueues the copy of `from`, which is contiguous and not larger than the slot, on the calling
-  /// thread's current stream. Returns at once. `from` may then be released.
+  /// thread's current stream. Returns at once. `from` may then be released, but must
+  /// not be written before Await has returned.
   virtual void EnqueueCopy(const at::Tensor& from) = 0;
 
   /// Blocks until the copy is done. The bytes are valid until the next EnqueueCopy.
@@ -96,10 +97,11 @@ class DeviceEvent {
   virtual void Await() {}
 };
 
-/// RepeatedWork is work on the device that is repeated on the same tensors.
-class RepeatedWork {
+/// CapturedWork is work on the device that is done repeatedly on the same tensors, so that a GPU
+/// can capture it as a CUDA graph and replay it.
+class CapturedWork {
  public:
-  virtual ~RepeatedWork() = default;
+  virtual ~CapturedWork() = default;
 
   /// Enqueues the work on the calling thread's current stream. Throws Error if a GPU cannot record
   /// it.
@@ -189,12 +191,12 @@ class Device {
   /// default is for a device that works at once.
   virtual std::unique_ptr<DeviceEvent> RecordEvent() { return std::make_unique<DeviceEvent>(); }
 
-  /// Makes repeated work of `work`. A GPU calls `work` in the first runs, then records what it
-  /// enqueues on the current stream as a CUDA graph, and from then on repeats the recording. `work`
+  /// Makes captured work of `work`. A GPU calls `work` in the first runs, then captures what it
+  /// enqueues on the current stream as a CUDA graph, and from then on replays the graph. `work`
   /// must therefore enqueue the same operations on the same addresses each time, must not wait for
   /// the device, and must not decide by values that it reads. All runs must be on one stream that
   /// is not the default stream. The default calls `work` each time.
-  virtual std::unique_ptr<RepeatedWork> MakeRepeatedWork(std::function<void()> work);
+  virtual std::unique_ptr<CapturedWork> CaptureWork(std::function<void()> work);
 
   /// Runs the passes of a training step; null on a GPU below compute capability 8.0, and in a build
   /// without nvcc.
@@ -203,8 +205,8 @@ class Device {
   /// The listener that shows the run's spans in the vendor's profiler, or null if there is none.
   virtual RangeListener* Ranges() { return nullptr; }
 
-  /// Blocks until all work on the device is done. This breaks the recording of a CUDA graph
-  /// (MakeRepeatedWork), also one of another thread. A thread that runs beside training therefore
+  /// Blocks until all work on the device is done. This breaks the capture of a CUDA graph
+  /// (CaptureWork), also one of another thread. A thread that runs beside training therefore
   /// waits for a DeviceEvent.
   virtual void Synchronize() = 0;
 };

@@ -65,7 +65,7 @@ at::Tensor FlatParameters::FirstWeights(const at::Tensor& block) const {
                           block.storage_offset() - padding_ * units);
 }
 
-void FlatParameters::LendGradients() const {
+void FlatParameters::AttachGradients() const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     parameters_[i].mutable_grad() = gradient_views_[i];
   }

@@ -42,8 +42,8 @@ class FlatParameters {
   /// A view of the weights of the first layer in a block, by feature: (padding + features, units).
   at::Tensor FirstWeights(const at::Tensor& block) const;
 
-  /// Makes the gradients those of the network's parameters.
-  void LendGradients() const;
+  /// Makes the views of the gradients those of the network's parameters (Tensor::grad).
+  void AttachGradients() const;
 
   /// Rounds the parameters to the copies, if there are copies. An optimizer calls it after each
   /// step (Optimizer::UseFlat), unless it has written the copies together with the parameters.

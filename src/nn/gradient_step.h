@@ -32,7 +32,7 @@ class GradientStep {
 
   /// Lets the step and its optimizer share memory if the step needs that. Call once, before the
   /// first step. `optimizer` must have the parameters of the network.
-  virtual void Join(Optimizer& /*optimizer*/) {}
+  virtual void UseOptimizer(Optimizer& /*optimizer*/) {}
 
   /// Sets the gradients of the parameters to those of the mean loss of a batch (TrainingLoss), and
   /// returns the loss, on the device. `inputs` (n, positions) are bytes, `targets` (n, outputs) and

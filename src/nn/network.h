@@ -111,8 +111,9 @@ class NetworkCopy {
   /// Copies the weights of `net`, which has the kind and the spec of this copy.
   virtual void Load(const Network& net) = 0;
 
-  /// Maps bytes (n, positions) on the device to (n, outputs) in fp32, without gradients. Not const,
-  /// because a copy may keep its working memory, and what it made from the weights, between calls.
+  /// Maps bytes (n, positions) on the device to (n, outputs) in fp32, without gradients. The
+  /// outputs have memory of their own, to which later calls do not write. Not const, because a copy
+  /// may keep its working memory, and what it made from the weights, between calls.
   /// One call at a time, and none while another thread writes the weights. Checks `bytes`
   /// (CheckInputs).
   virtual at::Tensor Forward(const at::Tensor& bytes) = 0;

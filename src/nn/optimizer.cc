@@ -207,7 +207,7 @@ void Optimizer::UseFlat(FlatParameters& flat, const PassRunner& passes) {
   rate_ = at::zeros({}, steps_.options());
 }
 
-bool Optimizer::repeats_steps() const {
+bool Optimizer::is_capturable() const {
   return flat_ != nullptr &&
          std::ranges::all_of(groups_, [](const Group& group) { return IsAdam(group.method); });
 }
@@ -216,9 +216,9 @@ bool Optimizer::uses_adam() const {
   return std::ranges::any_of(groups_, [](const Group& group) { return IsAdam(group.method); });
 }
 
-void Optimizer::SetRate(double learning_rate) { rate_.fill_(learning_rate); }
+void Optimizer::SetDeviceRate(double learning_rate) { rate_.fill_(learning_rate); }
 
-void Optimizer::RepeatStep() {
+void Optimizer::StepAtDeviceRate() {
   const Span span(Activity::kOptimizer);
   const c10::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = TakeGradients();

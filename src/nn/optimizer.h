@@ -54,15 +54,15 @@ class Optimizer {
   /// the parameters of this optimizer. `flat` and `passes`, of their device, must outlive it.
   void UseFlat(FlatParameters& flat, const PassRunner& passes);
 
-  /// Whether there is a RepeatStep. After UseFlat, Adam and AdamW can take steps whose learning
-  /// rate is in the device's memory, so that a GPU can repeat them (Device::MakeRepeatedWork).
-  bool repeats_steps() const;
+  /// Whether a GPU can capture steps (Device::CaptureWork): after UseFlat, Adam and AdamW can read
+  /// the learning rate from the device's memory.
+  bool is_capturable() const;
 
-  /// Enqueues setting the learning rate of RepeatStep. Not a part of the work that is repeated.
-  void SetRate(double learning_rate);
+  /// Enqueues setting the learning rate of StepAtDeviceRate. Not a part of the captured work.
+  void SetDeviceRate(double learning_rate);
 
-  /// Step at the rate of SetRate. Requires repeats_steps.
-  void RepeatStep();
+  /// Step at the learning rate of SetDeviceRate. Requires is_capturable.
+  void StepAtDeviceRate();
 
   /// Drops the parameters' gradients without a step.
   void ClearGradients();
@@ -116,7 +116,7 @@ class Optimizer {
   std::vector<at::Tensor> parameters_;
   std::vector<Group> groups_;
   at::Tensor steps_;                    // () float, on the device; of Adam and AdamW
-  at::Tensor rate_;                     // () float, on the device; set by SetRate
+  at::Tensor rate_;                     // () float, on the device; set by SetDeviceRate
   FlatParameters* flat_ = nullptr;      // null until UseFlat
   const PassRunner* passes_ = nullptr;  // null until UseFlat
 };

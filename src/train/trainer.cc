@@ -172,7 +172,7 @@ TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loade
       measures_copies_(MeasuresCopies(config, device)) {
   CheckProducts(device, static_cast<int>(*config.train.threads));
   FlatParameters* const flat = step_->flat();
-  step_->Join(optimizer_);
+  step_->UseOptimizer(optimizer_);
   if (reducer_ != nullptr && flat != nullptr) reducer_->ReduceInPlace(flat->gradients());
   if (config_.averages()) average_.emplace(net_, config_.ema_decay);
 }

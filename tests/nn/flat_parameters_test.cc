@@ -66,7 +66,7 @@ TEST_F(FlatParametersTest, FirstWeightsAreStoredByFeatureBehindZeros) {
 
 TEST_F(FlatParametersTest, LentGradientsAreThoseOfTheBlock) {
   ASSERT_EQ(flat_.gradients().numel(), net_.NumParameters() + FlatParameters::kRoomBehindGradients);
-  flat_.LendGradients();
+  flat_.AttachGradients();
   flat_.gradients().fill_(2);
   for (const at::Tensor& parameter : net_.parameters()) {
     EXPECT_EQ(parameter.grad().sizes(), parameter.sizes());
@@ -96,7 +96,7 @@ TEST_F(FlatParametersTest, EveryOptimizerWritesTheCopiesInItsStep) {
     optimizer.UseFlat(flat_, *cpu->passes());
     for (int i = 0; i < 2; ++i) {
       flat_.gradients().fill_(i + 1);
-      flat_.LendGradients();
+      flat_.AttachGradients();
       const at::Tensor before = flat_.values().clone();
       optimizer.Step(0.1);
       EXPECT_FALSE(flat_.values().equal(before)) << kind.name;

@@ -138,7 +138,7 @@ class TensorSteps : public TensorGradients,
  protected:
   // Steps at different rates.
   void Train(GradientStep& step, Optimizer& optimizer, int steps) const {
-    step.Join(optimizer);
+    step.UseOptimizer(optimizer);
     for (int i = 0; i < steps; ++i) {
       step.Step(inputs_, targets_, {}, {.optimizer = optimizer, .learning_rate = 0.01 / (i + 1)});
     }
@@ -166,7 +166,7 @@ TEST_P(TensorSteps, WithAReductionAreThoseWithout) {
     ResNetFC net(spec_, /*seed=*/1);
     const auto step = MakeTensorStep(net, {.step = step_kind}, *cpu_);
     Optimizer optimizer(net.parameters(), config);
-    step->Join(optimizer);
+    step->UseOptimizer(optimizer);
     int reductions = 0;
     for (int i = 0; i < 3; ++i) {
       GradientStep::Update update{.optimizer = optimizer, .learning_rate = 0.01};
@@ -204,7 +204,7 @@ TEST_F(TensorGradients, EveryOptimizerWritesTheCopiesInBf16) {
     const auto step = MakeTensorStep(net, {.precision = Precision::kBf16}, *cpu_);
     Optimizer optimizer(net.parameters(), {.name = kind});
     const FlatParameters& parameters = *step->flat();
-    step->Join(optimizer);
+    step->UseOptimizer(optimizer);
     step->SetGradients(inputs_, targets_, {});
     const at::Tensor before = parameters.copies().clone();
     optimizer.Step(/*learning_rate=*/0.1);

@@ -52,7 +52,7 @@ class FusedStep final : public GradientStep {
       part.add = i > 0;
       loss += Run(part);
     }
-    parameters_.LendGradients();
+    parameters_.AttachGradients();
     *mean_loss_.mutable_data_ptr<float>() = static_cast<float>(loss);
     return mean_loss_;
   }

@@ -78,7 +78,7 @@ class ResNetTensorStep final : public GradientStep {
 
   FlatParameters* flat() override { return &parameters_; }
 
-  void Join(Optimizer& optimizer) override { optimizer.UseFlat(parameters_, passes_); }
+  void UseOptimizer(Optimizer& optimizer) override { optimizer.UseFlat(parameters_, passes_); }
 
   at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                           const at::Tensor& weights) override {
@@ -87,18 +87,18 @@ class ResNetTensorStep final : public GradientStep {
     Take(inputs, targets, weights);
     parameters_.SetCopiesIfOld();
     Run(gradients_work_, [this] { RunGradients(); });
-    parameters_.LendGradients();
+    parameters_.AttachGradients();
     return loss_;
   }
 
   at::Tensor Step(const at::Tensor& inputs, const at::Tensor& targets, const at::Tensor& weights,
                   const Update& update) override {
     Optimizer& optimizer = update.optimizer;
-    if (!optimizer.repeats_steps()) return GradientStep::Step(inputs, targets, weights, update);
-    optimizer.SetRate(update.learning_rate);
+    if (!optimizer.is_capturable()) return GradientStep::Step(inputs, targets, weights, update);
+    optimizer.SetDeviceRate(update.learning_rate);
     if (update.reduce) {
       at::Tensor loss = update.reduce(SetGradients(inputs, targets, weights));
-      optimizer.RepeatStep();
+      optimizer.StepAtDeviceRate();
       return loss;
     }
     const Span span(Activity::kBackward);
@@ -107,8 +107,8 @@ class ResNetTensorStep final : public GradientStep {
     parameters_.SetCopiesIfOld();
     Run(step_work_, [this, &optimizer] {
       RunGradients();
-      parameters_.LendGradients();
-      optimizer.RepeatStep();
+      parameters_.AttachGradients();
+      optimizer.StepAtDeviceRate();
     });
     return loss_;
   }
@@ -129,7 +129,7 @@ class ResNetTensorStep final : public GradientStep {
   void Take(const at::Tensor& inputs, const at::Tensor& targets, const at::Tensor& weights);
   void Reserve(const at::Tensor& inputs, const at::Tensor& targets, const at::Tensor& weights);
   template <class Work>
-  void Run(std::unique_ptr<RepeatedWork>& repeated, Work work);
+  void Run(std::unique_ptr<CapturedWork>& captured, Work work);
   void RunGradients();
   void Forward(const at::Tensor& bytes);
   void ForwardLayer(std::size_t i);
@@ -158,7 +158,7 @@ class ResNetTensorStep final : public GradientStep {
   at::Tensor *gradient_ = nullptr, *skip_gradient_ = nullptr;
   at::Tensor partial_, mean_gradient_, mean_product_, scratch_;
   at::Tensor outputs_, output_gradient_;
-  std::unique_ptr<RepeatedWork> gradients_work_, step_work_;
+  std::unique_ptr<CapturedWork> gradients_work_, step_work_;
 };
 
 // Copies a batch to memory that stays at the same address.
@@ -198,10 +198,10 @@ void ResNetTensorStep<T>::Reserve(const at::Tensor& inputs, const at::Tensor& ta
 
 template <class T>
 template <class Work>
-void ResNetTensorStep<T>::Run(std::unique_ptr<RepeatedWork>& repeated, Work work) {
+void ResNetTensorStep<T>::Run(std::unique_ptr<CapturedWork>& captured, Work work) {
   if (!captured_) return work();
-  if (repeated == nullptr) repeated = device_.MakeRepeatedWork(work);
-  repeated->Run();
+  if (captured == nullptr) captured = device_.CaptureWork(work);
+  captured->Run();
 }
 
 template <class T>

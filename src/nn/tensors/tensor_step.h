@@ -25,7 +25,7 @@ std::string WhyNoTensorStep(const NetworkConfig& network, const Device& device);
 /// Its optimizer also writes the copies of the weights, so it must join the step, also if only
 /// SetGradients is called.
 ///
-/// `train.step: captured` also makes a CUDA graph of the step on a GPU (Device::MakeRepeatedWork).
+/// `train.step: captured` also makes a CUDA graph of the step on a GPU (Device::CaptureWork).
 /// If the optimizer can repeat its steps and there is no reduction, they are a part of the graph.
 ///
 /// `net` and `device` must outlive the step, and WhyNoTensorStep must be empty. Moves the
