@@ -35,13 +35,13 @@ PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config, Wal
       kind_(kind),
       has_value_(EstimatesCosts(config.network.head)) {}
 
-Action PolicyGenerator::WriteLabel(RandomWalk& walk, Random /*random*/, std::span<float> label,
-                                   std::span<float> /*weight*/) const {
+std::optional<Action> PolicyGenerator::WriteLabel(RandomWalk& walk, Random /*random*/,
+                                                  std::span<float> label,
+                                                  std::span<float> /*weight*/) const {
   if (has_value_) {
     label[0] = walk.cost_back();
     label = label.subspan(1);
   }
-  std::ranges::fill(label, 0.0F);
   if (kind_ == WalkKind::kDistinctActions) {
     for (const Action action : walk.taken()) {
       label[action] = 1 / static_cast<float>(walk.taken().size());
@@ -49,7 +49,7 @@ Action PolicyGenerator::WriteLabel(RandomWalk& walk, Random /*random*/, std::spa
   } else if (walk.back() && UndoHasEffect(walk)) {
     label[*walk.back()] = 1;
   }
-  return 0;
+  return std::nullopt;
 }
 
 // Whether the action that undoes the walk's last step changes the state.

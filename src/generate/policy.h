@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "config/config.h"
@@ -43,8 +44,8 @@ class PolicyGenerator final : public WalkGenerator {
  private:
   PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind,
                   std::shared_ptr<const ExactLabels> exact);
-  Action WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
-                    std::span<float> weight) const override;
+  std::optional<Action> WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
+                                   std::span<float> weight) const override;
   bool UndoHasEffect(const RandomWalk& walk) const;
 
   const WalkKind kind_;

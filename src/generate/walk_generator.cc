@@ -96,8 +96,11 @@ void WalkGenerator::Walk(Prefixes& prefixes, const FillRequest& request, Rows st
     std::ranges::copy(prefixes.state(), states[i].begin());
     const std::size_t row = first + i;
     const Random random(seed_, Purpose::kRollout, request.update, request.first_row + row);
-    actions[i] = WriteLabel(prefixes.walk(), random, out.floats(kTargetColumn, row),
-                            weighted ? out.floats(kWeightColumn, row) : std::span<float>());
+    const std::span<float> label = out.floats(kTargetColumn, row);
+    const auto weight = weighted ? out.floats(kWeightColumn, row) : std::span<float>();
+    std::ranges::fill(label, 0.0F);
+    std::ranges::fill(weight, 0.0F);
+    actions[i] = WriteLabel(prefixes.walk(), random, label, weight).value_or(0);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/random.h"
@@ -41,12 +42,11 @@ class WalkGenerator : public Generator {
   class Prefixes;
 
   /// Writes the label of the state that `walk` has reached, one number per output, and the weights
-  /// of the outputs. `weight` is empty if the schema has none. Both are as the last use of the
-  /// buffer left them. `random` belongs to the row. Returns the action that the row is about if the
-  /// head takes an action as input; otherwise the result is ignored. Called by several threads at
-  /// once.
-  virtual Action WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
-                            std::span<float> weight) const = 0;
+  /// of the outputs. `weight` is empty if the schema has none. Both are all zeros before. `random`
+  /// belongs to the row. Returns the action that the row is about if the head takes an action as
+  /// input, else nothing. Called by several threads at once.
+  virtual std::optional<Action> WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
+                                           std::span<float> weight) const = 0;
 
   void FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const;
   void Walk(Prefixes& prefixes, const FillRequest& request, Rows states, std::span<Action> actions,

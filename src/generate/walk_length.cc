@@ -29,15 +29,14 @@ float WalkLengthGenerator::CostOfNext(const RandomWalk& walk, Action next) const
   return spec.action_costs[next] + UndoCost(spec, next) + walk.cost_back();
 }
 
-Action WalkLengthGenerator::WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
-                                       std::span<float> weight) const {
+std::optional<Action> WalkLengthGenerator::WriteLabel(RandomWalk& walk, Random random,
+                                                      std::span<float> label,
+                                                      std::span<float> weight) const {
   if (ValuesStates(head_)) {
     label[0] = walk.cost_back();
-    return 0;
+    return std::nullopt;
   }
   if (TakesAction(head_)) return LabelOneAction(walk, random, label[0]);
-  std::ranges::fill(label, 0.0F);
-  std::ranges::fill(weight, 0.0F);
   const auto set = [&](Action action, float value) {
     label[action] = value;
     weight[action] = 1;
@@ -45,7 +44,7 @@ Action WalkLengthGenerator::WriteLabel(RandomWalk& walk, Random random, std::spa
   if (const std::optional<Action> next = walk.NextAction()) set(*next, CostOfNext(walk, *next));
   // In a dead end the next step is the step back, and the shorter way counts.
   if (walk.back()) set(*walk.back(), walk.cost_back());
-  return 0;
+  return std::nullopt;
 }
 
 // Labels the walk's last step undone or its next step.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "config/config.h"
@@ -32,8 +33,8 @@ class WalkLengthGenerator final : public WalkGenerator {
                       std::shared_ptr<const ExactLabels> exact = nullptr);
 
  private:
-  Action WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
-                    std::span<float> weight) const override;
+  std::optional<Action> WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
+                                   std::span<float> weight) const override;
   Action LabelOneAction(RandomWalk& walk, Random random, float& label) const;
   float CostOfNext(const RandomWalk& walk, Action next) const;
 

@@ -96,7 +96,7 @@ Batch Concatenate(const std::vector<Batch>& parts) {
           .weights = weighted ? at::cat(weights) : at::Tensor()};
 }
 
-Batch StoredExamples::Next(std::int64_t update) {
+std::optional<Batch> StoredExamples::Next(std::int64_t update) {
   std::vector<Batch> parts;
   for (std::int64_t left = batch_size_; left > 0;) {
     std::optional<Batch> part = TakeRows(left, update);
@@ -104,7 +104,7 @@ Batch StoredExamples::Next(std::int64_t update) {
     left -= part->targets.size(0);
     parts.push_back(std::move(*part));
   }
-  if (parts.empty()) return {};
+  if (parts.empty()) return std::nullopt;
   return parts.size() == 1 ? parts.front() : Concatenate(parts);
 }
 
@@ -245,10 +245,11 @@ class DataLoader::Iterator final : public BatchIterator {
 
   // Concatenate copies, so the result does not refer to the memory of the two batches.
   Batch Next() override {
-    if (live_ == nullptr) return stored_.Next(update_);
-    const Batch live = live_->Next();
-    const Batch stored = stored_.Next(update_);
-    return stored.inputs.defined() ? Concatenate({live, stored}) : live;
+    // Without generated rows, the stored examples wait until there are rows.
+    if (live_ == nullptr) return stored_.Next(update_).value();
+    Batch live = live_->Next();
+    const std::optional<Batch> stored = stored_.Next(update_);
+    return stored ? Concatenate({std::move(live), *stored}) : live;
   }
 
  private:

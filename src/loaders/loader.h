@@ -48,8 +48,8 @@ class StoredExamples {
   void UseBatchSize(std::int64_t rows) { batch_size_ = rows; }
 
   /// Returns the next batch, which update `update` trains on. The batch has its own memory. If
-  /// TakeRows finds no more rows, the batch has fewer rows, or no tensors.
-  Batch Next(std::int64_t update);
+  /// TakeRows finds no more rows, the batch has fewer rows; without any, returns nothing.
+  std::optional<Batch> Next(std::int64_t update);
 
  private:
   /// Takes the next rows of the sequence, at least 1 and at most `most`, into their own memory.

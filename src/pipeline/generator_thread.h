@@ -32,7 +32,7 @@ struct FillStats {
 };
 
 /// GeneratorThread runs fills on its own thread, one at a time, into the two buffers of a
-/// DoubleBuffer. Call Start and Wait from one thread.
+/// DoubleBuffer. Call Start and Wait from one thread, in turn.
 class GeneratorThread {
  public:
   struct Filled {
@@ -58,8 +58,7 @@ class GeneratorThread {
   /// FillRequest.
   void Start(std::int64_t update, std::optional<std::int64_t> longest_scramble);
 
-  /// Waits for the oldest fill that was started and has not been waited for. Throws what the fill
-  /// threw.
+  /// Waits for the fill that was started. Throws what the fill threw.
   Filled Wait();
 
  private:

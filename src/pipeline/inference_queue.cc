@@ -13,7 +13,7 @@ void InferenceQueue::Evaluate(ConstRows inputs, std::span<float> values) {
 
 void InferenceQueue::FillEnds() noexcept {
   try {
-    messages_.Push(std::nullopt);
+    messages_.Push(FillEnded());
   } catch (...) {
     // The queue is closed, or there is no memory. The main thread must not wait for this message.
     Close(std::current_exception());
@@ -30,15 +30,19 @@ void InferenceQueue::ServeUntilFillEnds() {
 }
 
 void InferenceQueue::Handle(const Message& message) {
-  if (!message) {
+  if (const Request* request = std::get_if<Request>(&message)) {
+    Answer(*request);
+  } else {
     ++fills_ended_;
-    return;
   }
+}
+
+void InferenceQueue::Answer(const Request& request) {
   std::exception_ptr error;
   try {
     const ScopedTimer timer(seconds_);
     const Span span(Activity::kServe);
-    network_.Evaluate(message->inputs, message->values);
+    network_.Evaluate(request.inputs, request.values);
   } catch (...) {
     error = std::current_exception();
   }

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <exception>
-#include <optional>
 #include <span>
+#include <variant>
 
 #include "base/channel.h"
 #include "tandem/evaluator.h"
@@ -55,9 +55,11 @@ class InferenceQueue final : public Evaluator {
     ConstRows inputs;
     std::span<float> values;
   };
-  using Message = std::optional<Request>;  // nullopt: a fill has ended
+  struct FillEnded {};
+  using Message = std::variant<Request, FillEnded>;
 
   void Handle(const Message& message);
+  void Answer(const Request& request);
 
   Evaluator& network_;
   Channel<Message> messages_{2};
