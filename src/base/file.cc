@@ -20,8 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kPartial = ".partial";
+
 [[noreturn]] void FailToWrite(const fs::path& path, int error) {
   throw Error(fmt::format("cannot write {}: {}", path.string(), std::strerror(error)));
+}
+
+void ThrowIfFailed(const std::error_code& error, const char* action, const fs::path& path) {
+  if (!error) return;
+  throw Error(fmt::format("cannot {} {}: {}", action, path.string(), error.message()));
 }
 
 }  // namespace
@@ -36,7 +43,7 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   }
   const bool is_special = fs::exists(path_, ignored) && !fs::is_regular_file(path_, ignored);
   aside_ = path_;
-  if (!is_special) aside_ += fmt::format(".{}.partial", ::getpid());
+  if (!is_special) aside_ += fmt::format(".{}{}", ::getpid(), kPartial);
   // A link in place of the temporary file, whose name can be guessed, is not followed.
   const int no_link = is_special ? 0 : O_NOFOLLOW;
   descriptor_ = ::open(aside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | no_link, 0666);
@@ -94,6 +101,39 @@ void AtomicFile::Commit() {
     SyncFolder(path_.has_parent_path() ? path_.parent_path() : fs::path("."));
   }
   committed_ = true;
+}
+
+std::optional<PartialName> ParsePartialName(std::string_view file) {
+  if (!file.ends_with(kPartial)) return std::nullopt;
+  file.remove_suffix(kPartial.size());
+  const std::size_t dot = file.rfind('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const auto process = ParseNumber<int>(file.substr(dot + 1));
+  if (!process || *process <= 0) return std::nullopt;
+  return PartialName{.name = file.substr(0, dot), .process = *process};
+}
+
+std::vector<std::string> EntryNames(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    names.push_back(at->path().filename().string());
+  }
+  ThrowIfFailed(error, "read", folder);
+  std::ranges::sort(names);
+  return names;
+}
+
+void RenameFile(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  ThrowIfFailed(error, "move", from);
+}
+
+void RemoveFile(const fs::path& path) {
+  std::error_code error;
+  fs::remove(path, error);
+  ThrowIfFailed(error, "remove", path);
 }
 
 void SyncFolder(const fs::path& folder) {

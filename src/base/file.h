@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tandem/error.h"
 
@@ -56,6 +58,26 @@ class AtomicFile {
   std::int64_t size_ = 0;
   bool committed_ = false;
 };
+
+/// PartialName is what the name of an AtomicFile's temporary file says.
+struct PartialName {
+  std::string_view name;  ///< of the complete file
+  int process;            ///< that writes it, or has left it
+};
+
+/// Parses the name of a temporary file: "checkpoint.pt.1234.partial". Returns nothing for other
+/// names. The result refers to `file`.
+std::optional<PartialName> ParsePartialName(std::string_view file);
+
+/// Returns the names of all entries of a folder, sorted. Entries may appear and disappear
+/// meanwhile. Throws Error that names the folder.
+std::vector<std::string> EntryNames(const std::filesystem::path& folder);
+
+/// Renames a file, and replaces `to` if it exists. Throws Error that names `from`.
+void RenameFile(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// Removes a file or an empty folder, if it exists. Throws Error that names the path.
+void RemoveFile(const std::filesystem::path& path);
 
 /// Makes the names in a folder durable (fsync): files that were created, renamed or removed there.
 /// Throws Error that names the folder.

@@ -21,36 +21,10 @@ namespace fs = std::filesystem;
 constexpr const char* kUsed = "used";
 constexpr const char* kRejected = "rejected";
 constexpr const char* kGenerators = "generators";
-constexpr std::string_view kPartial = ".partial";
 constexpr auto kAbandonedAfter = std::chrono::minutes(10);
 
 [[noreturn]] void Fail(const char* what, const fs::path& path, const std::error_code& error) {
   throw Error(fmt::format("cannot {} {}: {}", what, path.string(), error.message()));
-}
-
-void Rename(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::rename(from, to, error);
-  if (error) Fail("move", from, error);
-}
-
-// Calls `visit` for each entry. Entries may disappear meanwhile.
-template <class Visit>
-void ForFiles(const fs::path& folder, const Visit& visit) {
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    visit(*at);
-  }
-  if (error) Fail("read", folder, error);
-}
-
-std::vector<std::string> NamesIn(const fs::path& folder) {
-  std::vector<std::string> names;
-  ForFiles(folder, [&](const fs::directory_entry& entry) {
-    names.push_back(entry.path().filename().string());
-  });
-  std::ranges::sort(names);
-  return names;
 }
 
 }  // namespace
@@ -73,22 +47,20 @@ FolderLock StreamFolder::Lock() const {
 
 StreamFolder::Listing StreamFolder::List() const {
   Listing listing;
-  ForFiles(path_, [&](const fs::directory_entry& entry) {
-    std::string file = entry.path().filename().string();
+  for (const std::string& file : EntryNames(path_)) {
     if (auto name = ParseStreamShardName(file)) {
       listing.waiting.push_back(std::move(*name));
     } else if (file.ends_with(".tandem")) {
-      listing.strays.push_back(std::move(file));
+      listing.strays.push_back(file);
     }
-  });
+  }
   std::ranges::sort(listing.waiting, ComesBefore);
-  std::ranges::sort(listing.strays);
   return listing;
 }
 
-std::vector<std::string> StreamFolder::Used() const { return NamesIn(path_ / kUsed); }
+std::vector<std::string> StreamFolder::Used() const { return EntryNames(path_ / kUsed); }
 
-std::int64_t StreamFolder::NumRejected() const { return std::ssize(NamesIn(path_ / kRejected)); }
+std::int64_t StreamFolder::NumRejected() const { return std::ssize(EntryNames(path_ / kRejected)); }
 
 bool StreamFolder::Waits(const StreamShardName& name) const {
   std::error_code error;
@@ -97,39 +69,35 @@ bool StreamFolder::Waits(const StreamShardName& name) const {
 
 void StreamFolder::MarkUsed(const StreamShardName& name) const {
   const std::string file = FormatStreamShardName(name);
-  Rename(path_ / file, path_ / kUsed / file);
+  RenameFile(path_ / file, path_ / kUsed / file);
 }
 
 void StreamFolder::MarkUnused(const std::vector<std::string>& files) const {
-  for (const std::string& file : files) Rename(path_ / kUsed / file, path_ / file);
+  for (const std::string& file : files) RenameFile(path_ / kUsed / file, path_ / file);
 }
 
 void StreamFolder::RemoveUsed(const std::vector<std::string>& files) const {
-  for (const std::string& file : files) {
-    std::error_code error;
-    fs::remove(path_ / kUsed / file, error);
-    if (error) Fail("remove", path_ / kUsed / file, error);
-  }
+  for (const std::string& file : files) RemoveFile(path_ / kUsed / file);
 }
 
 void StreamFolder::Reject(const std::string& file) const {
-  Rename(path_ / file, path_ / kRejected / file);
+  RenameFile(path_ / file, path_ / kRejected / file);
 }
 
 void StreamFolder::RemoveLeftovers() const {
   const auto now = fs::file_time_type::clock::now();
-  ForFiles(path_, [&](const fs::directory_entry& entry) {
-    if (!entry.path().filename().string().ends_with(kPartial)) return;
+  for (const std::string& file : EntryNames(path_)) {
+    if (!ParsePartialName(file)) continue;
     std::error_code error;
-    const fs::file_time_type written = fs::last_write_time(entry.path(), error);
-    if (!error && now - written > kAbandonedAfter) fs::remove(entry.path(), error);
-  });
+    const fs::file_time_type written = fs::last_write_time(path_ / file, error);
+    if (!error && now - written > kAbandonedAfter) fs::remove(path_ / file, error);
+  }
 }
 
 std::int64_t StreamFolder::ClaimStart(std::string_view generator) const {
   const fs::path folder = path_ / kGenerators;
   std::int64_t number = 0;
-  for (const std::string& name : NamesIn(folder)) {
+  for (const std::string& name : EntryNames(folder)) {
     const auto taken = ParseNumber<std::int64_t>(name);
     if (taken && *taken < kMaxStarts) number = std::max(number, *taken + 1);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/disjoint_sets.h"
 #include "base/random.h"
 #include "domain/goal.h"
 #include "domain/permute.h"
@@ -108,20 +109,13 @@ std::vector<OriginEncoding::InputTable> OriginEncoding::inputs() const {
 
 // Two positions are in one orbit if some action moves a byte from one to the other.
 void OriginEncoding::FindOrbits() {
-  orbits_.resize(bytes_.size());
-  std::iota(orbits_.begin(), orbits_.end(), std::size_t{0});
+  DisjointSets orbits(bytes_.size());
   const PermutationTable& table = domain_.table();
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t a = 0; a < table.num_actions(); ++a) {
-      const auto sources = table.sources(static_cast<Action>(a));
-      for (std::size_t to = 0; to < sources.size(); ++to) {
-        const std::size_t least = std::min(orbits_[to], orbits_[sources[to]]);
-        changed = changed || orbits_[to] != least || orbits_[sources[to]] != least;
-        orbits_[to] = orbits_[sources[to]] = least;
-      }
-    }
+  for (std::size_t a = 0; a < table.num_actions(); ++a) {
+    const auto sources = table.sources(static_cast<Action>(a));
+    for (std::size_t to = 0; to < sources.size(); ++to) orbits.Join(to, sources[to]);
   }
+  for (std::size_t i = 0; i < bytes_.size(); ++i) orbits_.push_back(orbits.Find(i));
 }
 
 void OriginEncoding::LearnTables() {

@@ -8,7 +8,7 @@
 #include <future>
 #include <memory>
 #include <optional>
-#include <regex>
+#include <string>
 #include <system_error>
 #include <unordered_set>
 #include <utility>
@@ -69,13 +69,11 @@ void RemoveLeftovers(const fs::path& folder, const std::vector<std::int64_t>& sh
   for (const std::int64_t shard : shards) {
     names.insert(ShardPath(folder, shard).filename().string());
   }
-  // AtomicFile names an unfinished file after the file and the process that writes it.
-  const std::regex partial(R"((.+)\.([1-9]\d{0,8})\.partial)");
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    std::smatch match;
-    if (!std::regex_match(name, match, partial) || !names.contains(match[1].str())) continue;
-    if (::kill(std::stoi(match[2].str()), 0) != 0 && errno == ESRCH) fs::remove(entry.path());
+  for (const std::string& name : EntryNames(folder)) {
+    const std::optional<PartialName> partial = ParsePartialName(name);
+    if (!partial || !names.contains(std::string(partial->name))) continue;
+    const bool is_dead = ::kill(partial->process, 0) != 0 && errno == ESRCH;
+    if (is_dead) RemoveFile(folder / name);
   }
 }
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
+#include "base/disjoint_sets.h"
 #include "domain/goal.h"
 #include "domain/permute.h"
 #include "tandem/error.h"
@@ -12,31 +12,6 @@
 
 namespace tandem {
 namespace {
-
-// Disjoint sets of the numbers below `size`.
-class DisjointSets {
- public:
-  explicit DisjointSets(std::size_t size) : parent_(size) {
-    std::iota(parent_.begin(), parent_.end(), 0U);
-  }
-
-  std::uint32_t Find(std::size_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return static_cast<std::uint32_t>(i);
-  }
-
-  void Join(std::size_t a, std::size_t b) { parent_[Find(a)] = Find(b); }
-
-  // The number of elements of each set, at the index that Find returns.
-  std::vector<std::size_t> Sizes() {
-    std::vector<std::size_t> sizes(parent_.size());
-    for (std::size_t i = 0; i < parent_.size(); ++i) ++sizes[Find(i)];
-    return sizes;
-  }
-
- private:
-  std::vector<std::uint32_t> parent_;
-};
 
 [[noreturn]] void Refuse(const DomainSpec& spec, const std::string& why) {
   throw InputError(fmt::format("{}: {}", spec.name, why));

@@ -425,6 +425,29 @@ TEST_F(Files, ReadInputReadsPipesAndDevices) {
   EXPECT_EQ(ReadInput("/dev/null"), "");
 }
 
+TEST_F(Files, ListsRenamesAndRemovesEntries) {
+  WriteFileAtomically(folder_.path() / "b", "");
+  WriteFileAtomically(folder_.path() / "a", "");
+  EXPECT_EQ(EntryNames(folder_.path()), (std::vector<std::string>{"a", "b"}));
+  RenameFile(folder_.path() / "b", folder_.path() / "c");
+  RemoveFile(folder_.path() / "a");
+  RemoveFile(folder_.path() / "a");
+  EXPECT_EQ(EntryNames(folder_.path()), std::vector<std::string>{"c"});
+  EXPECT_THROW(RenameFile(folder_.path() / "b", folder_.path() / "c"), Error);
+  EXPECT_THROW(EntryNames(folder_.path() / "missing"), Error);
+}
+
+TEST(File, ParsesNamesOfPartialFiles) {
+  const auto partial = ParsePartialName("checkpoint.pt.1234.partial");
+  ASSERT_TRUE(partial);
+  EXPECT_EQ(partial->name, "checkpoint.pt");
+  EXPECT_EQ(partial->process, 1234);
+  for (const char* other : {"checkpoint.pt", "a.partial", "a..partial", "a.0.partial",
+                            "a.-1.partial", "a.12x.partial", "a.99999999999.partial"}) {
+    EXPECT_FALSE(ParsePartialName(other)) << other;
+  }
+}
+
 TEST(Json, RejectsDeepNesting) {
   const auto nested = [](std::size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
