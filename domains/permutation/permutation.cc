@@ -43,7 +43,7 @@ DomainSpec Spec(const std::string& name, const PuzzleFile& puzzle) {
   return {
       .name = "permutation:" + name,
       .summary = puzzle.summary.empty() ? "a puzzle of permutations, from " + name : puzzle.summary,
-      .rules = HashOfRules(puzzle),
+      .version = HashOfRules(puzzle),
       .action_names = puzzle.names,
       .action_costs = puzzle.costs};
 }

@@ -25,9 +25,6 @@ namespace {
 constexpr std::size_t kMaxPositions = 256;
 constexpr std::size_t kMaxGenerators = 4096;  // compared in pairs
 constexpr float kMaxCoordinate = 1000;        // greatest coordinate of a layout, in cells
-// Far beyond these limits, squares of costs overflow a float, and training ends in NaN.
-constexpr float kLeastCost = 1e-6F;
-constexpr float kMaxCost = 1e6F;
 
 // Formats a number without an exponent: 0.000001 and not 1e-06.
 std::string Plain(float number) {
@@ -253,7 +250,7 @@ Generator ReadGenerator(const YamlReader& yaml, const YAML::Node& key, const YAM
   if (!value["moves"]) yaml.Fail(value, of + ": expected `moves`, cycles or an array");
   generator.permutation = ReadPermutation(yaml, of, key, value["moves"], positions);
   if (value["cost"]) {
-    generator.cost = yaml.Number(value["cost"], of + ": cost", kLeastCost, kMaxCost);
+    generator.cost = yaml.Number(value["cost"], of + ": cost", kLeastActionCost, kMostActionCost);
   }
   if (value["inverse"]) {
     generator.named_inverse = value["inverse"];

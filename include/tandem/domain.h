@@ -32,12 +32,17 @@ struct BoardShape {
   int columns = 0;
 };
 
+/// The least and the greatest cost of an action. Far beyond them, squares of costs overflow a
+/// float, and training ends in NaN.
+inline constexpr float kLeastActionCost = 1e-6F;
+inline constexpr float kMostActionCost = 1e6F;
+
 /// DomainSpec holds the constant properties of a puzzle.
 struct DomainSpec {
   std::string name;     ///< letters, digits and '_'; NAME:ARGUMENT if the puzzle has a parameter
   std::string summary;  ///< one line for people
-  std::string rules;    ///< distinguishes versions of a puzzle that have the same name: a version,
-                        ///< or a hash of the file that defines the puzzle; may be empty
+  std::string version;  ///< changes if the states or moves behind the name change: for example a
+                        ///< number, or a hash of the file that defines the puzzle; may be empty
   int state_size = 0;   ///< bytes per state
   InputLayout input;
   std::optional<BoardShape> board;  ///< if the input is a board, which some networks need
@@ -46,8 +51,10 @@ struct DomainSpec {
   std::vector<Action> inverse_actions;    ///< one per action: if action a applies,
                                           ///< inverse_actions[a] applies after it and undoes it;
                                           ///< empty if some action has no inverse: see StepBack
-  std::vector<float> action_costs;        ///< one per action: the transition cost, above 0; if
-                                          ///< empty, every action costs 1
+  std::vector<float> action_costs;        ///< one per action: the transition cost,
+                                          ///< kLeastActionCost to kMostActionCost; an
+                                          ///< author may leave it empty if every action costs 1,
+                                          ///< and Domain::spec() then has the ones
   bool masks_actions = false;             ///< some action does not apply in some state: see Mask
   bool per_problem_goals = false;         ///< each problem has its own goal: see DrawGoals
   bool moves_goals = false;               ///< a problem's goal can be moved: see MoveGoals
@@ -57,7 +64,7 @@ struct DomainSpec {
 
   /// The label of examples and weights. Two puzzles with equal identities have the same states and
   /// moves.
-  std::string identity() const { return rules.empty() ? name : name + "@" + rules; }
+  std::string identity() const { return version.empty() ? name : name + "@" + version; }
 };
 
 /// Domain is the behaviour of a puzzle. Implementations are immutable: every method is const and

@@ -217,7 +217,7 @@ class PuzzleDomain final : public Domain {
     spec.masks_actions = kMasks;
     spec.per_problem_goals = kPerProblemGoals;
     if constexpr (requires { P::kSummary; }) spec.summary = P::kSummary;
-    if constexpr (requires { P::kVersion; }) spec.rules = P::kVersion;
+    if constexpr (requires { P::kVersion; }) spec.version = P::kVersion;
     if constexpr (requires { P::kBoard; }) spec.board = P::kBoard;
     for (int a = 0; a < P::kActions; ++a) {
       if constexpr (requires { kPuzzle.ActionName(a); }) {

@@ -93,7 +93,7 @@ DomainSpec SpecOf(nb::handle puzzle) {
   DomainSpec spec;
   spec.name = NameOfPuzzle(puzzle);
   spec.summary = Attribute<std::string>(puzzle, "summary", "a puzzle in Python", "a text");
-  spec.rules = Attribute<std::string>(puzzle, "version", "", "a text");
+  spec.version = Attribute<std::string>(puzzle, "version", "", "a text");
   spec.state_size = Required<int>(puzzle, "state_size", "the number of bytes of a state");
   spec.input.positions =
       Attribute<int>(puzzle, "positions", spec.state_size, "the length of an encoded state");

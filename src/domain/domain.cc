@@ -49,9 +49,10 @@ void Check(const DomainSpec& spec) {
     }
   }
   for (std::size_t a = 0; a < spec.action_costs.size(); ++a) {
-    if (spec.action_costs[a] > 0 && std::isfinite(spec.action_costs[a])) continue;
-    fail(fmt::format("action {} costs {}, expected more than 0", spec.action_names[a],
-                     spec.action_costs[a]));
+    const float cost = spec.action_costs[a];
+    if (cost >= kLeastActionCost && cost <= kMostActionCost) continue;
+    fail(fmt::format("action {} costs {}, expected {:.6f} to {:.0f}", spec.action_names[a], cost,
+                     kLeastActionCost, kMostActionCost));
   }
 }
 

@@ -55,7 +55,7 @@ TEST(PuzzleFile, CyclesAndArraysGiveTheSamePuzzle) {
 // Networks and examples depend on the rules, so puzzles with other rules have another identity.
 TEST(PuzzleFile, IdentityDependsOnTheRules) {
   const std::string goal = "goal: [a, b, c]\n";
-  const auto rules = [](const std::string& yaml) { return Make(yaml)->spec().rules; };
+  const auto rules = [](const std::string& yaml) { return Make(yaml)->spec().version; };
   const std::string ring = rules(goal + "generators: {R: \"(0 1 2)\"}\n");
   EXPECT_EQ(ring.size(), 16U);
   EXPECT_EQ(rules("summary: drawn\nlayout: [[0, 0], [1, 0], [2, 0]]\n" + goal +
