@@ -14,6 +14,7 @@
 
 #include "config/fields.h"
 #include "data/run_files.h"
+#include "domain/plugin.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -57,6 +58,12 @@ void CheckReplacesNoInput(const NamedFile& output, const std::vector<NamedFile>&
     throw InputError(fmt::format("{} {}: this is {}; choose another file", output.name,
                                  output.path.string(), input.name));
   }
+}
+
+void CheckReplacesNoPlugin(const NamedFile& output) {
+  std::vector<NamedFile> plugins;
+  for (const fs::path& file : LoadedPlugins()) plugins.push_back({"a plug-in", file});
+  CheckReplacesNoInput(output, plugins);
 }
 
 void CheckReplacesNoFileOfRun(const NamedFile& output) {
@@ -118,6 +125,7 @@ void CheckOutputs(const std::vector<NamedFile>& outputs, const std::vector<Named
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
     if (output->path.empty() || IsDeviceOrPipe(output->path)) continue;
     CheckReplacesNoInput(*output, inputs);
+    CheckReplacesNoPlugin(*output);
     CheckReplacesNoFileOfRun(*output);
     const auto same = std::find_if(outputs.begin(), output, [&](const NamedFile& earlier) {
       return !earlier.path.empty() && AreSame(earlier.path, output->path);

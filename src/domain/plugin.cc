@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <string_view>
+#include <system_error>
 
 #include "base/file.h"
 #include "tandem/check_domain.h"
@@ -45,7 +46,8 @@ void CheckInterface(const std::filesystem::path& file) {
   }
   if (found.version.empty()) {
     throw InputError(fmt::format(
-        "{} is not a plug-in: it registers no domain with tandem/registry.h", file.string()));
+        "{} is not a plug-in, or is damaged: it registers no puzzle with tandem/registry.h",
+        file.string()));
   }
   if (found.version != own.version) {
     throw InputError(fmt::format(
@@ -67,28 +69,56 @@ std::map<std::string, std::filesystem::path, std::less<>>& PluginFiles() {
   return files;
 }
 
+// Loads the library and returns why that failed, or "". The absolute path keeps dlopen from
+// searching the system's folders. The library is never closed, because the registry refers to its
+// code.
+std::string TryToOpen(const std::filesystem::path& file) {
+  try {
+    if (::dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) {
+      return "";
+    }
+    return ::dlerror();
+  } catch (const std::exception& error) {  // thrown when its global variables were initialised
+    return fmt::format("{}: {}", file.string(), error.what());
+  }
+}
+
+// Returns the names of the domains that came from the file.
+std::vector<std::string> DomainsOf(const std::filesystem::path& file) {
+  std::vector<std::string> names;
+  for (const auto& [name, from] : PluginFiles()) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(from, file, ignored)) names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 std::vector<std::string> LoadPlugin(const std::filesystem::path& file) {
   CheckInterface(file);
+  if (std::vector<std::string> loaded = DomainsOf(file); !loaded.empty()) return loaded;
   const std::vector<std::string> before = DomainNames();
   std::string error;
-  // The absolute path keeps dlopen from searching the system's folders. The library is never
-  // closed, because the registry refers to its code.
-  const std::vector<std::string> refused = RefusedRegistrations([&] {
-    if (::dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return;
-    error = ::dlerror();
-  });
+  const std::vector<std::string> refused = RefusedRegistrations([&] { error = TryToOpen(file); });
   if (!error.empty()) throw InputError(fmt::format("the plug-in cannot be loaded: {}", error));
   if (!refused.empty()) throw InputError(fmt::format("{}: {}", file.string(), refused.front()));
   std::vector<std::string> added;
   std::ranges::set_difference(DomainNames(), before, std::back_inserter(added));
   if (added.empty()) {
-    throw InputError(fmt::format("{} registers no domain; register one with TANDEM_REGISTER_DOMAIN",
-                                 file.string()));
+    throw InputError(fmt::format(
+        "{} registers no puzzle; register a struct with TANDEM_REGISTER_PUZZLE, or a Domain with "
+        "TANDEM_REGISTER_DOMAIN",
+        file.string()));
   }
   for (const std::string& name : added) PluginFiles()[name] = file;
   return added;
+}
+
+std::vector<std::filesystem::path> LoadedPlugins() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& [name, file] : PluginFiles()) files.push_back(file);
+  return files;
 }
 
 void CheckPluginDomain(const Domain& domain) {

@@ -11,11 +11,15 @@
 namespace tandem {
 
 /// Loads a shared library and adds its domains to the registry. It stays loaded until the program
-/// ends. Returns the names of its domains. Throws InputError that names the file if it cannot be
-/// loaded, if it was built for another TANDEM_INTERFACE_VERSION or TANDEM_STANDARD_LIBRARY (none of
-/// its code has run in this case), if it registers no domain, or if a name is already registered.
-/// Call it from one thread, before domains are made.
+/// ends. Returns the names of its domains. Does nothing else if the file is loaded already. Throws
+/// InputError that names the file if it cannot be loaded, if it was built for another
+/// TANDEM_INTERFACE_VERSION or TANDEM_STANDARD_LIBRARY (none of its code has run in this case), if
+/// it registers no domain, or if a name is already registered. Call it from one thread, before
+/// domains are made.
 std::vector<std::string> LoadPlugin(const std::filesystem::path& file);
+
+/// Returns the files of all plug-ins that are loaded.
+std::vector<std::filesystem::path> LoadedPlugins();
 
 /// Runs a short CheckDomain if the domain comes from a plug-in, so that no run learns from the
 /// examples of a faulty puzzle. Throws Error that names the first broken promise.
