@@ -118,15 +118,11 @@ Table ReadMetrics(const fs::path& path) {
   std::istringstream text(ReadFile(path));
   int number = 1;
   for (std::string line; std::getline(text, line); ++number) {
-    auto json = ParseJsonOrDiscard<Json>(line);
     const std::string where = fmt::format("{}:{}", path.string(), number);
     if (WarnIfDamaged(line, where, "the line is left out")) continue;
-    if (!json.is_object()) {
-      LogWarning(where + ": expected a JSON object; the line is left out");
-      continue;
-    }
-    json.erase(kLineHash);
     try {
+      auto json = ParseJsonObject<Json>(line);
+      json.erase(kLineHash);
       table.AddRow(json);
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}: {}", where, error.what()));

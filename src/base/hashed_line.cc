@@ -45,9 +45,17 @@ bool IsDamaged(std::string_view line) {
 }
 
 bool WarnIfDamaged(std::string_view line, const std::string& where, std::string_view consequence) {
-  if (!IsDamaged(line)) return false;
-  LogWarning(fmt::format("{}: expected the line's hash to match; {}", where, consequence));
-  return true;
+  if (IsDamaged(line)) {
+    LogWarning(fmt::format("{}: expected the line's hash to match; {}", where, consequence));
+    return true;
+  }
+  try {
+    ParseJsonObject(line);
+    return false;
+  } catch (const InputError& error) {
+    LogWarning(fmt::format("{}: {}; {}", where, error.what(), consequence));
+    return true;
+  }
 }
 
 }  // namespace tandem

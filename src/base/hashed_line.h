@@ -18,8 +18,9 @@ std::string WithHash(nlohmann::ordered_json line);
 /// versions of Tandem wrote such lines. One changed bit is always found.
 bool IsDamaged(std::string_view line);
 
-/// Returns IsDamaged(line). If so, logs a warning that begins with `where`, such as "FILE:7", and
-/// ends with `consequence`, such as "the line is left out".
+/// Returns whether the line is damaged, or is no JSON object, as a line that is half written. If
+/// so, logs a warning that begins with `where`, such as "FILE:7", and ends with `consequence`, such
+/// as "the line is left out".
 bool WarnIfDamaged(std::string_view line, const std::string& where, std::string_view consequence);
 
 }  // namespace tandem

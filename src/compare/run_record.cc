@@ -23,9 +23,7 @@ using Json = nlohmann::json;
 Json JsonOf(const std::string& text, const std::string& where) {
   Json json = ParseJsonOrDiscard(text);
   if (json.is_discarded()) {
-    throw InputError(
-        where +
-        ": not valid JSON. Expected a file that `tandem train` wrote; train the run again.");
+    throw InputError(where + ": not valid JSON. Expected the file that `tandem train` wrote.");
   }
   return json;
 }
@@ -132,7 +130,7 @@ void ReadLines(const std::filesystem::path& metrics, bool finished, const Read& 
   for (std::string line; std::getline(lines, line) && (finished || !lines.eof()); ++number) {
     const std::string where = fmt::format("{}:{}", metrics.string(), number);
     if (WarnIfDamaged(line, where, "the line is left out")) continue;
-    ReadFrom(JsonOf(line, where), where, read);
+    ReadFrom(ParseJson(line), where, read);
   }
 }
 
