@@ -48,8 +48,8 @@ class ResultWriter {
   }
 
   // Writes one result. If the file cannot be written, for example because the disk is full, throws
-  // Error once. The file then keeps the earlier results, and later ones go only to standard
-  // output.
+  // Error once. The file then keeps the earlier results, and this one and later ones go to standard
+  // output as JSON lines.
   void Write(const SolveResult& result, const Domain& domain) {
     const std::string line = DumpJson(ToJson(result, domain)) + "\n";
     Print(for_people_ ? DescribeResult(result, domain) + "\n" : line);
@@ -71,10 +71,12 @@ class ResultWriter {
       file_->Write(line);
     } catch (const Error& error) {
       failed_ = true;
+      for_people_ = false;
       file_->Truncate(whole_lines);
-      throw Error(
-          fmt::format("{}; the file keeps the first {}, and later ones go to standard output",
-                      error.what(), Counted(written_, "result")));
+      Print(line);
+      throw Error(fmt::format(
+          "{}; the file keeps the first {}, and later ones go to standard output as JSON lines",
+          error.what(), Counted(written_, "result")));
     }
   }
 
@@ -172,8 +174,10 @@ std::exception_ptr SolveUntilFailure(const std::vector<Problem>& lines, const Lo
     failure = std::current_exception();
   }
   results.WriteRest();
-  LogWarning(fmt::format("{} after {} of {} states; the remaining states have no result", ended,
-                         results.written().size(), lines.size()));
+  if (results.written().size() < lines.size()) {
+    LogWarning(fmt::format("{} after {} of {} states; the remaining states have no result", ended,
+                           results.written().size(), lines.size()));
+  }
   return failure;
 }
 
