@@ -94,7 +94,7 @@ void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std:
       ->type_name("FILE");
   command.add_option("--limit", limit, "Solve only the first N states")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""));
+      ->check(WholeNumber(1, std::int64_t{1} << 40));
 }
 
 std::string ListSearches() {
@@ -136,8 +136,18 @@ void AddStartOptions(CLI::App& command, StartArgs& args) {
       ->type_name("MOVES");
   command.add_option("--random", args.random, "Start STEPS random steps from a goal")
       ->type_name("STEPS")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}));
+      ->check(WholeNumber(0, 1'000'000));
   AddSeedOption(command, args.seed);
+}
+
+CLI::Validator WholeNumber(std::int64_t least, std::int64_t most) {
+  return {[least, most](const std::string& text) {
+            const auto number = ParseNumber<std::int64_t>(text);
+            if (number && *number >= least && *number <= most) return std::string();
+            return fmt::format("expected a whole number from {} to {}, found '{}'", least, most,
+                               text);
+          },
+          ""};
 }
 
 void AddSeedOption(CLI::App& command, std::uint64_t& seed) {

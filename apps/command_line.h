@@ -103,6 +103,9 @@ struct StartArgs {
 /// Adds the puzzle and the options of its start state.
 void AddStartOptions(CLI::App& command, StartArgs& args);
 
+/// Accepts whole numbers from `least` to `most`.
+CLI::Validator WholeNumber(std::int64_t least, std::int64_t most);
+
 /// Adds --seed, the seed of random steps.
 void AddSeedOption(CLI::App& command, std::uint64_t& seed);
 

@@ -76,11 +76,12 @@ class FollowReporter {
   static std::string Describe(const FollowProgress& progress) {
     const double rate =
         progress.generate_s > 0 ? static_cast<double>(progress.rows) / progress.generate_s : 0.0;
-    return fmt::format("{} in {} ({} examples/s while generating), paused {}; weights of update {}",
-                       WithThousands(progress.rows) + " examples",
-                       Counted(progress.shards, "shard"),
+    const std::string version =
+        progress.shards > 0 ? fmt::format("; weights of update {}", progress.version) : "";
+    return fmt::format("{} examples in {} ({} examples/s while generating), paused {}{}",
+                       WithThousands(progress.rows), Counted(progress.shards, "shard"),
                        WithThousands(static_cast<long long>(rate)), HumanSeconds(progress.paused_s),
-                       progress.version);
+                       version);
   }
 
  private:

@@ -23,6 +23,8 @@
 namespace tandem {
 namespace {
 
+constexpr std::int64_t kMostProcesses = std::int64_t{1} << 20;
+
 struct GenerateArgs {
   std::string config;
   std::string out;
@@ -79,10 +81,8 @@ class Reporter {
   }
 
   void Finish() const {
-    if (last_.rows_made == 0) {
-      LogInfo("all shards already exist");
-      return;
-    }
+    if (last_.rows == 0) return LogInfo("no shard of the set belongs to this process");
+    if (last_.rows_made == 0) return LogInfo("all shards already exist");
     LogInfo(fmt::format("{} examples in {} ({} examples/s), {} on disk, peak memory {}{}",
                         WithThousands(last_.rows_made), HumanSeconds(watch_.Seconds()),
                         WithThousands(Rate()), HumanBytes(static_cast<double>(last_.bytes)),
@@ -166,7 +166,7 @@ CLI::Option* AddSourceOptions(CLI::App& generate, GenerateArgs& args) {
           .add_option("--examples", args.sharding.examples, "Number of examples in the whole set")
           ->required()
           ->type_name("N")
-          ->check(CLI::Range(std::int64_t{1}, kMaxExamples).description(""));
+          ->check(WholeNumber(1, kMaxExamples));
   CLI::Option* out =
       generate
           .add_option("--out", args.out, "Folder for the shards; complete shards in it are kept")
@@ -203,7 +203,7 @@ void AddFollowerOptions(CLI::App& generate, GenerateArgs& args, CLI::Option* fol
           },
           "Number of threads of this generator (default: one per core)")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}))
+      ->check(WholeNumber(1, 1024))
       ->needs(follow);
 }
 
@@ -213,12 +213,12 @@ void AddProcessOptions(CLI::App& generate, ProcessRank& process) {
                                 .add_option("--world-size", process.world_size,
                                             "Number of processes that write the set together")
                                 ->type_name("N")
-                                ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+                                ->check(WholeNumber(1, kMostProcesses))
                                 ->capture_default_str();
   generate
       .add_option("--rank", process.rank, "Write only the shards of this process; counted from 0")
       ->type_name("R")
-      ->check(CLI::NonNegativeNumber)
+      ->check(WholeNumber(0, kMostProcesses - 1))
       ->needs(world_size)
       ->capture_default_str();
 }
@@ -233,11 +233,11 @@ void AddShardingOptions(CLI::App& generate, ShardingOptions& sharding) {
       ->type_name("HOW");
   generate.add_option("--chunk-rows", sharding.chunk_rows, "Rows per chunk, the unit of reading")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, kMaxChunkRows).description(""))
+      ->check(WholeNumber(1, kMaxChunkRows))
       ->capture_default_str();
   generate.add_option("--shard-chunks", sharding.chunks_per_shard, "Chunks per file")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, kMaxShardChunks))
+      ->check(WholeNumber(1, kMaxShardChunks))
       ->capture_default_str();
 }
 

@@ -281,7 +281,7 @@ void AddReport(CommandLine& line) {
       .add_option("--random", args->random,
                   "Random steps of the puzzle to solve (default: generate.max_scramble)")
       ->type_name("STEPS")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+      ->check(WholeNumber(1, 1'000'000));
   AddSeedOption(report, args->seed);
   report.add_flag("--no-puzzle", args->no_puzzle,
                   "Solve no puzzle, so that LibTorch is not needed");

@@ -37,7 +37,7 @@ enum class Activity : std::uint8_t {
   kDiskLoad,      ///< reading a chunk from disk and verifying it
   kWaitForChunk,  ///< transfer thread: waiting until the next chunk has been read
   kGpuTransfer,   ///< transferring a chunk to the device, until it has arrived
-  kGpuQueueWait,  ///< training thread: waiting until a chunk is on the device
+  kGpuQueueWait,  ///< training thread: waiting for a chunk on the device, or for rows of a stream
 
   // Training.
   kWaitForRows,   ///< waiting until a buffer is full

@@ -36,6 +36,15 @@ std::string Line(const std::string& file, const YAML::Node& node) {
   return fmt::format("{}:{}", file, node.Mark().line + 1);
 }
 
+// Returns the text of a key of a map.
+std::string KeyText(const std::string& file, const YAML::Node& key) {
+  if (key.IsScalar()) return key.Scalar();
+  throw InputError(fmt::format("{}: expected the name of a key, found {}", Line(file, key),
+                               key.IsMap()        ? "a map"
+                               : key.IsSequence() ? "a list"
+                                                  : "nothing"));
+}
+
 // Returns the `domain.name` that wins: the last override, or else the document's, which is in the
 // section `domain` or has its whole name. Values that are not scalars are skipped here; the reader
 // reports them.
@@ -94,7 +103,7 @@ class Reader {
           fmt::format("{}: not a config. Expected `key: value` lines, such as `seed: 1`.", name));
     }
     for (const auto& entry : document) {
-      const std::string key = entry.first.Scalar();
+      const std::string key = KeyText(name, entry.first);
       const std::string at = Line(name, entry.first);
       const auto in_section = std::ranges::find(fields_, key, &Field::section);
       const bool is_section = !key.empty() && in_section != fields_.end();
@@ -190,7 +199,7 @@ class Reader {
 
   void ReadSection(const std::string& section, const YAML::Node& node, const std::string& name) {
     for (const auto& entry : node) {
-      Read(fmt::format("{}.{}", section, entry.first.Scalar()), entry.second,
+      Read(fmt::format("{}.{}", section, KeyText(name, entry.first)), entry.second,
            Line(name, entry.first));
     }
   }
@@ -229,14 +238,14 @@ class Reader {
     Config values = config_;  // parses the values
     PhaseReader reader{.fields = FieldsOf(values), .set = {}, .phase = {}};
     for (const auto& item : entry) {
-      const std::string key = item.first.Scalar();
+      const std::string key = KeyText(name, item.first);
       const std::string line = Line(name, item.first);
       if (key == "from") {
         SetOnce(reader.set, key, line);
         ReadFrom(item.second, line, reader.phase);
       } else if (item.second.IsMap()) {
         for (const auto& inner : item.second) {
-          ReadPhaseKey(fmt::format("{}.{}", key, inner.first.Scalar()), inner.second,
+          ReadPhaseKey(fmt::format("{}.{}", key, KeyText(name, inner.first)), inner.second,
                        Line(name, inner.first), reader);
         }
       } else {

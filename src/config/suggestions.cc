@@ -43,12 +43,16 @@ std::vector<std::string> DomainsWith(std::string_view key) {
   return owners;
 }
 
-// Returns the key that is most like `key`, or "" if none is.
+// Returns the key that is most like `key`, or "" if none is: one of the same name in another
+// section, one with a similar text, or one that begins with `key`.
 std::string_view MostLike(const std::string& key, const std::vector<std::string>& keys) {
-  if (std::string_view nearest = Nearest(key, keys); !nearest.empty()) return nearest;
   const std::string name = key.substr(key.find('.') + 1);
   for (const std::string& known : keys) {
-    if (known.starts_with(key) || known.ends_with("." + name)) return known;
+    if (known == name || known.ends_with("." + name)) return known;
+  }
+  if (std::string_view nearest = Nearest(key, keys); !nearest.empty()) return nearest;
+  for (const std::string& known : keys) {
+    if (known.starts_with(key)) return known;
   }
   return "";
 }

@@ -77,7 +77,10 @@ std::string DescribeYamlError(const std::string& yaml, const YAML::Exception& er
   std::string line;
   for (int i = 0; i <= error.mark.line; ++i) std::getline(lines, line);
   const std::string indentation = line.substr(0, line.find_first_not_of(" \t"));
-  return fmt::format("{}: not valid YAML: {}{}", error.mark.line + 1, error.msg,
+  // yaml-cpp calls a file bad that nests too deeply.
+  const std::string why =
+      error.msg == YAML::ErrorMsg::BAD_FILE ? "values nest too deeply" : error.msg;
+  return fmt::format("{}: not valid YAML: {}{}", error.mark.line + 1, why,
                      indentation.find('\t') == std::string::npos
                          ? ""
                          : "; the line is indented with a tab. Indent YAML with spaces, not tabs.");

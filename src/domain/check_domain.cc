@@ -223,7 +223,7 @@ std::string CheckScrambles(const SampledStates& samples) {
     std::ranges::reverse(back);
     for (const Action action : back) state = samples.After(state, action);
     if (!samples.IsGoal(state)) {
-      return fmt::format("{}: {} should undo the {} that led there, but do not lead to a goal",
+      return fmt::format("{}: {} should undo the {} that led there, but the result is no goal",
                          name, FormatActions(samples.spec(), back),
                          Counted(static_cast<long long>(steps), "step"));
     }
