@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -35,6 +36,13 @@ constexpr std::uint64_t kInverseSalt = 0x9E3779B97F4A7C15U;
 bool FollowsPolicy(const Evaluator& network, const SearchConfig& config) {
   return network.action_values() == ActionValues::kSurprisals &&
          (config.policy_weight > 0 || config.policy_actions > 0);
+}
+
+// The rank of a child by its cost and estimate and by the weighted surprisal of its path. An
+// impossible path ranks last even if its estimate is minus infinity: their sum would be NaN, which
+// cannot be sorted.
+float WithSurprisal(float rank, float surprisal) {
+  return std::isinf(surprisal) ? surprisal : rank + surprisal;
 }
 
 }  // namespace
@@ -276,9 +284,9 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop,
     const Step step = StepTo(children[i]);
     const float more = domain_.spec().action_costs[step.action] - least_cost;
     float rank = values[i] + Excess(step.parent) + more;
-    if (follows_policy_) {
+    if (config_.policy_weight > 0 && follows_policy_) {
       const float surprisal = frontier_.surprisals[step.parent] + step_surprisals_[children[i]];
-      rank += static_cast<float>(config_.policy_weight) * surprisal;
+      rank = WithSurprisal(rank, static_cast<float>(config_.policy_weight) * surprisal);
     }
     ranked[i] = {rank, i};
   }
@@ -366,6 +374,11 @@ void BeamSearch::SetSurprisals(const std::vector<std::uint32_t>& children, Front
     next.surprisals.push_back(step_surprisals_[child] + frontier_.surprisals[StepTo(child).parent]);
   }
   const float least = children.empty() ? 0 : *std::ranges::min_element(next.surprisals);
+  // Paths that are all impossible are equally improbable. Infinity minus infinity would be NaN.
+  if (std::isinf(least)) {
+    std::ranges::fill(next.surprisals, 0.0F);
+    return;
+  }
   for (float& surprisal : next.surprisals) surprisal -= least;
 }
 

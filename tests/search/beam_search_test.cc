@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <limits>
 
 #include "base/random.h"
 #include "domain/random_walk.h"
@@ -423,6 +425,60 @@ TEST(BeamSearch, PolicyActionsLimitsTheActionsOfAState) {
     ASSERT_TRUE(both.solved);
     EXPECT_EQ(FormatActions(map.spec(), both.actions), "a b a");
   }
+}
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// The actions of city 1 have the surprisals `first`. In the other cities, action b is the more
+// probable one. The estimate of city 4 is minus infinity, and that of the others is 5.
+class InfiniteValues final : public HeadEvaluator {
+ public:
+  InfiniteValues(Head head, std::array<float, 2> first) : HeadEvaluator(head), first_(first) {}
+  void Evaluate(ConstRows inputs, std::span<float> values) override {
+    for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = inputs[i][0] == 4 ? -kInfinity : 5;
+  }
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const bool is_first = inputs[i][0] == 1;
+      values[2 * i] = is_first ? first_[0] : 3;
+      values[2 * i + 1] = is_first ? first_[1] : 0.1F;
+    }
+  }
+
+ private:
+  const std::array<float, 2> first_;
+};
+
+// A beam of one state keeps city 2. From there, action b leads on to the goal. Action a, which
+// comes first, leads to city 4, from which no road leads on.
+TEST(BeamSearch, PolicyRanksPathsAgainAfterAllKeptPathsWereImpossible) {
+  const RoadsDomain map = Cities();
+  const std::uint8_t start[] = {1};
+  InfiniteValues network(Head::kPolicy, {kInfinity, kInfinity});
+  const Config config{.search = {.beam_width = 1, .max_length = 5}};
+  const SearchResult result = MakeSearch(map, network, config)->Solve(start, StopSignal());
+  ASSERT_TRUE(result.solved);
+  EXPECT_EQ(FormatActions(map.spec(), result.actions), "a b a");
+}
+
+// Without search.policy_weight, surprisals do not count, so the cheaper action b ranks first.
+TEST(BeamSearch, PolicyActionsAloneRanksImpossiblePathsByCostAndEstimate) {
+  const RoadsDomain map({{0, 0}, {2, 3}, {2, 2}, {3, 3}}, {9, 1});
+  const std::uint8_t start[] = {1};
+  InfiniteValues network(Head::kVp, {kInfinity, 0.1F});
+  const Config config{.search = {.beam_width = 1, .max_length = 1, .policy_actions = 2}};
+  const SearchResult result = MakeSearch(map, network, config)->Solve(start, StopSignal());
+  EXPECT_EQ(FormatActions(map.spec(), result.best->actions), "b");
+}
+
+// Action a is impossible, and the city that it leads to has the least estimate.
+TEST(BeamSearch, ImpossiblePathsRankLastWhateverTheirEstimate) {
+  const RoadsDomain map({{0, 0}, {4, 3}, {2, 2}, {3, 3}, {4, 4}}, {1, 1});
+  const std::uint8_t start[] = {1};
+  InfiniteValues network(Head::kVp, {kInfinity, 0.1F});
+  const Config config{.search = {.beam_width = 1, .max_length = 1, .policy_weight = 1}};
+  const SearchResult result = MakeSearch(map, network, config)->Solve(start, StopSignal());
+  EXPECT_EQ(FormatActions(map.spec(), result.best->actions), "b");
 }
 
 TEST(MakeSearch, SearchesDescribeThemselvesAndTheirMainKey) {
