@@ -21,6 +21,14 @@ class BeamPaths {
     Action action;
   };
 
+  /// The last step of the path to child `child`, as Expander numbers the children of the states
+  /// kept last. Divides 32-bit numbers, which takes half the time of dividing 64-bit ones.
+  static Step StepTo(std::size_t child, int num_actions) {
+    const auto index = static_cast<std::uint32_t>(child);
+    const auto actions = static_cast<std::uint32_t>(num_actions);
+    return {.parent = index / actions, .action = static_cast<Action>(index % actions)};
+  }
+
   void Clear() { steps_.clear(); }
 
   /// Adds the states that were kept at the next depth.

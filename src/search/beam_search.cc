@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -31,34 +30,18 @@ constexpr std::size_t kBytesPerEntry = 2 * (sizeof(std::uint64_t) + 1);
 // Distinguishes the states of the inverse position's beam among the kept ones.
 constexpr std::uint64_t kInverseSalt = 0x9E3779B97F4A7C15U;
 
-// Whether a policy is evaluated before children are chosen: to leave some out, or as a part of
-// their rank beside their estimates.
-bool FollowsPolicy(const Evaluator& network, const SearchConfig& config) {
-  return network.action_values() == ActionValues::kSurprisals &&
-         (config.policy_weight > 0 || config.policy_actions > 0);
-}
-
-// The rank of a child by its cost and estimate and by the weighted surprisal of its path. An
-// impossible path ranks last even if its estimate is minus infinity: their sum would be NaN, which
-// cannot be sorted.
-float WithSurprisal(float rank, float surprisal) {
-  return std::isinf(surprisal) ? surprisal : rank + surprisal;
-}
-
 }  // namespace
 
 BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
                        std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
-      ranking_(RankingOf(network)),
-      follows_policy_(FollowsPolicy(network, config.search)),
       ball_(std::move(ball)),
       inverse_(MakeInverseFrame(domain, config.search)),
       costs_differ_(CostsDiffer(domain.spec())),
       bound_(0),
       expander_(domain, ball_),
-      evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {
+      ranking_(domain, network, config) {
   if (config_.method == SearchMethod::kBidirectionalBeam) meeting_.emplace(domain, *inverse_);
   if (config_.beam_width <= MostStates(domain.spec())) return;
   throw InputError(fmt::format("search.beam_width: {}, expected at most {} with {} actions",
@@ -84,6 +67,7 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
   limits_.width = std::min(limits.width, MostStates(domain_.spec()));
   bound_ = CostBound(limits.at_most);
   Begin(start);
+  ranking_.Begin(states().size());
   SearchResult result;
   SolveDepthByDepth(KnownSolution(domain_, ball_.get(), bound_, limits_.max_length, start),
                     /*limit=*/std::nullopt, limits_.max_seconds, stop, result,
@@ -101,7 +85,7 @@ std::optional<Ended> BeamSearch::GoDeeper(const StopSignal& within, SearchResult
                                           std::optional<std::vector<Action>>& solution) {
   if (const std::optional<Ended> limit = LimitReached(result.nodes)) return limit;
   expander_.ExpandHashes(states(), UndoingActions());
-  FollowPolicy(within);
+  ranking_.FollowPolicy(states(), expander_, within);
   if (limits_.work.ExceededBy(result.nodes + expander_.num_generated(), 0)) {
     return Ended::kNodeLimit;
   }
@@ -110,8 +94,8 @@ std::optional<Ended> BeamSearch::GoDeeper(const StopSignal& within, SearchResult
   result.expanded += static_cast<std::int64_t>(states().size());
   solution = CheapestSolution();
   if (solution) return std::nullopt;
-  Keep(ranking_ == Ranking::kByStates ? ChooseByStates(within, next_.states)
-                                      : ChooseByActions(within, next_.states));
+  Keep(ranking_.ranks_states() ? ChooseByStates(within, next_.states)
+                               : ChooseByActions(within, next_.states));
   if (meeting_) solution = meeting_->CheapestSolution(paths_, bound_);
   return std::nullopt;
 }
@@ -129,7 +113,6 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   frontier_.costs = {0};
   frontier_.least_cost = 0;
   frontier_.of_inverse.clear();
-  frontier_.surprisals = {0};
   kept_.Insert(HashState(start));
   if (!inverse_) return;
   const std::optional<std::vector<std::uint8_t>> inverse = inverse_->Invert(start);
@@ -137,7 +120,6 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   frontier_.states.insert(frontier_.states.end(), inverse->begin(), inverse->end());
   frontier_.costs.push_back(0);
   frontier_.of_inverse = {0, 1};
-  frontier_.surprisals.push_back(0);
   if (meeting_) meeting_->Begin(start, limits_.max_length);
 }
 
@@ -174,14 +156,14 @@ std::int64_t BeamSearch::BytesOfChildren(const DomainSpec& spec, std::int64_t pa
   // For each child: its estimate, its surprisal, its rank, its place in the order and among the new
   // ones, and its hash in seen_.
   constexpr std::int64_t kBytesPerChild =
-      2 * sizeof(float) + sizeof(Ranked) + 2 * sizeof(std::uint32_t) + kBytesPerEntry;
+      2 * sizeof(float) + sizeof(BeamRanking::Ranked) + 2 * sizeof(std::uint32_t) + kBytesPerEntry;
   return Expander::BytesFor(spec, parents) +
          children * (kBytesPerChild + (copies ? spec.state_size : 0)) + kept * spec.state_size;
 }
 
 // About the greatest memory while the children of the frontier are made and chosen from.
 std::int64_t BeamSearch::BytesOfNextDepth() const {
-  const bool copies = ranking_ == Ranking::kByStates && expander_.keeps_children();
+  const bool copies = ranking_.ranks_states() && expander_.keeps_children();
   const auto parents = static_cast<std::int64_t>(states().size());
   const std::int64_t kept = std::min(parents * domain_.spec().num_actions(), limits_.width);
   return BytesStored(static_cast<std::size_t>(kept)) +
@@ -224,19 +206,6 @@ bool BeamSearch::IsExcluded(std::size_t child) {
   return true;
 }
 
-void BeamSearch::EvaluatePolicy(const StopSignal& stop) {
-  const std::span<const float> values = evaluator_.EvaluateActions(states(), stop);
-  step_surprisals_.assign(values.begin(), values.end());
-}
-
-// Leaves out the children of improbable actions.
-void BeamSearch::FollowPolicy(const StopSignal& stop) {
-  if (!follows_policy_) return;
-  EvaluatePolicy(stop);
-  if (config_.policy_actions == 0) return;
-  expander_.KeepBest(step_surprisals_, static_cast<std::size_t>(config_.policy_actions));
-}
-
 // The children whose states were not kept before, in ascending order. Of equal children only the
 // cheapest is included, on ties the first.
 std::vector<std::uint32_t> BeamSearch::NewChildren() {
@@ -265,8 +234,8 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
   return fresh;
 }
 
-// The new children with the least sum of path cost and estimate and, with head vp, of the weighted
-// surprisal of the path. Writes their states to `into`.
+// The best new children by the estimates of their states. Writes the states to `into`. If all new
+// children fit into the beam, none is evaluated.
 std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop,
                                                       std::vector<std::uint8_t>& into) {
   const auto width = static_cast<std::size_t>(limits_.width);
@@ -277,85 +246,52 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop,
   }
   kept_all_ = false;
   const ConstRows built = expander_.Build(children, built_);
-  const std::span<const float> values = evaluator_.Estimate(built, stop);
-  std::vector<Ranked> ranked(children.size());
-  const float least_cost = LeastCost(domain_.spec());
-  for (std::uint32_t i = 0; i < ranked.size(); ++i) {
-    const Step step = StepTo(children[i]);
-    const float more = domain_.spec().action_costs[step.action] - least_cost;
-    float rank = values[i] + Excess(step.parent) + more;
-    if (config_.policy_weight > 0 && follows_policy_) {
-      const float surprisal = frontier_.surprisals[step.parent] + step_surprisals_[children[i]];
-      rank = WithSurprisal(rank, static_cast<float>(config_.policy_weight) * surprisal);
-    }
-    ranked[i] = {rank, i};
-  }
-  std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(width));
-  ranked.resize(width);
-  std::ranges::sort(ranked, {}, &Ranked::second);
   std::vector<std::uint32_t> chosen;
   chosen.reserve(width);
   into.clear();
-  for (const auto& [rank, i] : ranked) {
-    NoteEstimate(children[i], values[i]);
+  for (const auto& [rank, i] : ranking_.RankStates(frontier_, children, built, width, stop)) {
+    NoteEstimate(children[i], ranking_.EstimateOf(i));
     chosen.push_back(children[i]);
     into.insert(into.end(), built[i].begin(), built[i].end());
   }
   return chosen;
 }
 
-// The children that are not left out, by the sum of path cost and Q value or, with a policy, by how
-// improbable their paths are.
-std::vector<BeamSearch::Ranked> BeamSearch::RankedByActions(std::span<const float> values) const {
-  std::vector<Ranked> ranked;
-  ranked.reserve(values.size());
-  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
-  for (std::uint32_t i = 0, parent = 0; i < values.size(); ++parent) {
-    const float excess = Excess(parent);
-    for (std::size_t a = 0; a < num_actions; ++a, ++i) {
-      if (expander_.is_left_out()[i] == 0) ranked.emplace_back(values[i] + excess, i);
-    }
-  }
-  return ranked;
-}
-
-// The best new children (RankedByActions). Writes their states to `into`.
+// The best new children by the values of the actions that lead to them. Writes their states to
+// `into`. Since some of the best children are duplicates, it takes as many as are still needed, and
+// repeats.
 std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop,
                                                        std::vector<std::uint8_t>& into) {
   const auto width = static_cast<std::size_t>(limits_.width);
-  const bool by_policy = ranking_ == Ranking::kByPolicy;
-  if (by_policy && !follows_policy_) EvaluatePolicy(stop);
-  const std::span<const float> values =
-      by_policy ? step_surprisals_ : evaluator_.EvaluateActions(states(), stop);
-  std::vector<Ranked> ranked = RankedByActions(values);
-  // Sort as many of the best children as are still needed, and repeat, since some of them are
-  // duplicates. Each round sorts a fixed share of the rest, so that rounds are few even if nearly
-  // all children are duplicates.
-  constexpr std::ptrdiff_t kShareOfRound = 8;
+  ranking_.RankActions(frontier_, states(), expander_, stop);
   std::vector<std::uint32_t> chosen;
-  auto best = ranked.begin();
-  while (chosen.size() < width && best != ranked.end()) {
+  bool took_all = true;
+  while (chosen.size() < width && ranking_.num_remaining() > 0) {
     if (stop.Reached()) throw Stopped();
-    const auto wanted = static_cast<std::ptrdiff_t>(width - chosen.size());
-    const std::ptrdiff_t remaining = ranked.end() - best;
-    const auto end = best + std::min(std::max(wanted, remaining / kShareOfRound), remaining);
-    std::nth_element(best, end, ranked.end());
-    std::sort(best, end);  // decides which of several equal children is kept
-    for (; best != end && chosen.size() < width; ++best) {
-      if (end - best > kPrefetchDistance) {
-        kept_.Prefetch(expander_.hashes()[best[kPrefetchDistance].second]);
-      }
-      const std::uint32_t child = best->second;
-      if (IsExcluded(child) || !kept_.Insert(KeyOf(child))) continue;
-      chosen.push_back(child);
-      if (by_policy) continue;
-      NoteEstimate(child, values[child] - domain_.spec().action_costs[StepTo(child).action]);
-    }
+    took_all = TakeNew(ranking_.NextBest(width - chosen.size()), chosen);
   }
-  if (best != ranked.end()) kept_all_ = false;
+  if (!took_all || ranking_.num_remaining() > 0) kept_all_ = false;
   std::ranges::sort(chosen);
   expander_.Build(chosen, into);
   return chosen;
+}
+
+// Appends those of the `best` children that are new to `chosen`, until the beam is full. Returns
+// false if it was full before the last child.
+bool BeamSearch::TakeNew(std::span<const BeamRanking::Ranked> best,
+                         std::vector<std::uint32_t>& chosen) {
+  const auto width = static_cast<std::size_t>(limits_.width);
+  auto at = best.begin();
+  for (; at != best.end() && chosen.size() < width; ++at) {
+    if (best.end() - at > kPrefetchDistance) {
+      kept_.Prefetch(expander_.hashes()[at[kPrefetchDistance].second]);
+    }
+    const std::uint32_t child = at->second;
+    if (IsExcluded(child) || !kept_.Insert(KeyOf(child))) continue;
+    chosen.push_back(child);
+    if (ranking_.has_estimates()) NoteEstimate(child, ranking_.EstimateOf(child));
+  }
+  return at == best.end();
 }
 
 // The moves of a partial path of the inverse position do nothing useful in the position itself.
@@ -363,23 +299,6 @@ void BeamSearch::NoteEstimate(std::uint32_t child, float estimate) {
   if (OfInverse(StepTo(child).parent)) return;
   if (nearest_ && estimate >= nearest_->estimate) return;
   nearest_ = {.estimate = estimate, .depth = paths_.depth(), .step = StepTo(child)};
-}
-
-// Sets the surprisals of the paths to `children`. Differences suffice for ranking, and stay exact
-// in a float however long the path is.
-void BeamSearch::SetSurprisals(const std::vector<std::uint32_t>& children, Frontier& next) const {
-  next.surprisals.clear();
-  next.surprisals.reserve(children.size());
-  for (const std::uint32_t child : children) {
-    next.surprisals.push_back(step_surprisals_[child] + frontier_.surprisals[StepTo(child).parent]);
-  }
-  const float least = children.empty() ? 0 : *std::ranges::min_element(next.surprisals);
-  // Paths that are all impossible are equally improbable. Infinity minus infinity would be NaN.
-  if (std::isinf(least)) {
-    std::ranges::fill(next.surprisals, 0.0F);
-    return;
-  }
-  for (float& surprisal : next.surprisals) surprisal -= least;
 }
 
 // Makes the children, whose states are those of next_, the frontier.
@@ -398,7 +317,7 @@ void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
     kept_.Insert(KeyOf(child));
   }
   next_.least_cost = children.empty() ? 0 : *std::ranges::min_element(next_.costs);
-  if (ranking_ == Ranking::kByPolicy || follows_policy_) SetSurprisals(children, next_);
+  ranking_.Advance(children);
   paths_.Add(std::move(steps));
   std::swap(frontier_, next_);
   if (meeting_ && !frontier_.of_inverse.empty()) {
@@ -410,13 +329,6 @@ void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
 std::uint64_t BeamSearch::KeyOf(std::size_t child) const {
   const std::uint64_t hash = expander_.hashes()[child];
   return meeting_ && OfInverse(StepTo(child).parent) ? hash ^ kInverseSalt : hash;
-}
-
-// Divides 32-bit numbers, which takes half the time of dividing 64-bit ones.
-BeamSearch::Step BeamSearch::StepTo(std::size_t child) const {
-  const auto index = static_cast<std::uint32_t>(child);
-  const auto num_actions = static_cast<std::uint32_t>(domain_.spec().num_actions());
-  return {.parent = index / num_actions, .action = static_cast<Action>(index % num_actions)};
 }
 
 // Fills in the fields of `result` that follow from how the search ended.

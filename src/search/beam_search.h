@@ -8,15 +8,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "config/config.h"
-#include "search/batch_evaluator.h"
 #include "search/beam_meeting.h"
 #include "search/beam_paths.h"
+#include "search/beam_ranking.h"
 #include "search/cost_bound.h"
-#include "search/costs.h"
 #include "search/expander.h"
 #include "search/goal_ball.h"
 #include "search/hash_set.h"
@@ -120,22 +118,6 @@ class BeamSearch final : public Search {
     Step step;
   };
 
-  // The states kept at one depth, and the paths to them.
-  struct Frontier {
-    std::vector<std::uint8_t> states;
-    std::vector<float> costs;
-    float least_cost = 0;  // minimum of costs
-    // 1 where the path begins at the inverse position; empty: nowhere.
-    std::vector<std::uint8_t> of_inverse;
-    // With a policy, also one beside estimates: minus the log probability of each path, relative to
-    // the most probable one.
-    std::vector<float> surprisals;
-  };
-
-  // A child of the frontier and the value that it is ranked by. Ties go to the lower index, so that
-  // the result does not depend on the library's algorithm.
-  using Ranked = std::pair<float, std::uint32_t>;
-
   void Begin(std::span<const std::uint8_t> start);
   std::optional<Ended> GoDeeper(const StopSignal& within, SearchResult& result,
                                 std::optional<std::vector<Action>>& solution);
@@ -146,37 +128,29 @@ class BeamSearch final : public Search {
                                       std::int64_t kept, bool copies);
   std::int64_t BytesOfNextDepth() const;
   std::optional<std::vector<Action>> CheapestSolution() const;
-  void EvaluatePolicy(const StopSignal& stop);
-  void FollowPolicy(const StopSignal& stop);
   std::vector<std::uint32_t> NewChildren();
   std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop,
                                             std::vector<std::uint8_t>& into);
-  std::vector<Ranked> RankedByActions(std::span<const float> values) const;
   std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop,
                                              std::vector<std::uint8_t>& into);
+  bool TakeNew(std::span<const BeamRanking::Ranked> best, std::vector<std::uint32_t>& chosen);
   void Keep(const std::vector<std::uint32_t>& children);
-  void SetSurprisals(const std::vector<std::uint32_t>& children, Frontier& next) const;
   void NoteEstimate(std::uint32_t child, float estimate);
   void FinishResult(SearchResult& result) const;
 
   ConstRows states() const;
-  Step StepTo(std::size_t child) const;
+  Step StepTo(std::size_t child) const {
+    return BeamPaths::StepTo(child, domain_.spec().num_actions());
+  }
   float CostTo(std::size_t child) const;
   bool IsExcluded(std::size_t child);
   std::uint64_t KeyOf(std::size_t child) const;
   bool OfInverse(std::size_t parent) const {
     return !frontier_.of_inverse.empty() && frontier_.of_inverse[parent] != 0;
   }
-  float Excess(std::size_t parent) const {
-    const bool by_policy = ranking_ == Ranking::kByPolicy;
-    return by_policy ? frontier_.surprisals[parent]
-                     : frontier_.costs[parent] - frontier_.least_cost;
-  }
 
   const Domain& domain_;
   const SearchConfig config_;
-  const Ranking ranking_;
-  const bool follows_policy_;                   // evaluates it before children are chosen
   const std::shared_ptr<const GoalBall> ball_;  // may be null
   const std::optional<InverseFrame> inverse_;   // only if the search begins at both positions
   const bool costs_differ_;
@@ -184,21 +158,20 @@ class BeamSearch final : public Search {
   // Of the current search.
   Limits limits_{};
   CostBound bound_;
-  bool excluded_ = false;               // a child was dropped because of bound_
-  bool kept_all_ = true;                // no child was dropped because of the width
-  std::int64_t generated_ = 0;          // states, by the last search
-  Frontier frontier_;                   // of the current depth
-  std::vector<float> step_surprisals_;  // of the step to each child, by EvaluatePolicy
+  bool excluded_ = false;       // a child was dropped because of bound_
+  bool kept_all_ = true;        // no child was dropped because of the width
+  std::int64_t generated_ = 0;  // states, by the last search
+  BeamFrontier frontier_;       // of the current depth
   BeamPaths paths_;
   HashSet kept_;
   std::optional<Nearest> nearest_;
   std::optional<BeamMeeting> meeting_;  // only if the search is bidirectional
 
   Expander expander_;
-  BatchEvaluator evaluator_;
+  BeamRanking ranking_;
   HashSet seen_;                     // hashes seen among the current children
   std::vector<std::uint8_t> built_;  // states of new children
-  Frontier next_;                    // its memory takes turns with that of frontier_
+  BeamFrontier next_;                // its memory takes turns with that of frontier_
 };
 
 }  // namespace tandem
