@@ -9,7 +9,7 @@
 #include "domain/random_walk.h"
 #include "generate/policy.h"
 #include "generate/row_ranges.h"
-#include "search/beam_search.h"
+#include "search/beam_memory.h"
 #include "search/expander.h"
 #include "tandem/error.h"
 
@@ -65,7 +65,7 @@ std::int64_t OwnSolutionsGenerator::BytesFor(const DomainSpec& spec, const Gener
   const std::int64_t path = config.search_iterations * (spec.state_size + 1);
   if (config.search == GenerateSearch::kBeam) {  // one after another
     return instances * (walk + path) +
-           BeamSearch::BytesFor(spec, config.search_beam_width, config.search_iterations);
+           BeamMemory::BytesFor(spec, config.search_beam_width, config.search_iterations);
   }
   return instances * (walk + path) + Expander::BytesFor(spec, instances);
 }

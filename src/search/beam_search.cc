@@ -24,9 +24,6 @@ std::int64_t MostStates(const DomainSpec& spec) {
   return std::numeric_limits<std::uint32_t>::max() / spec.num_actions();
 }
 
-// The bytes that a hash takes in a table. Up to half of a table's places are empty.
-constexpr std::size_t kBytesPerEntry = 2 * (sizeof(std::uint64_t) + 1);
-
 // Distinguishes the states of the inverse position's beam among the kept ones.
 constexpr std::uint64_t kInverseSalt = 0x9E3779B97F4A7C15U;
 
@@ -41,7 +38,9 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
       costs_differ_(CostsDiffer(domain.spec())),
       bound_(0),
       expander_(domain, ball_),
-      ranking_(domain, network, config) {
+      ranking_(domain, network, config),
+      memory_(domain.spec(), kept_, frontier_, meeting_,
+              ranking_.ranks_states() && expander_.keeps_children()) {
   if (config_.method == SearchMethod::kBidirectionalBeam) meeting_.emplace(domain, *inverse_);
   if (config_.beam_width <= MostStates(domain.spec())) return;
   throw InputError(fmt::format("search.beam_width: {}, expected at most {} with {} actions",
@@ -126,7 +125,7 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
 std::optional<Ended> BeamSearch::LimitReached(std::int64_t nodes) const {
   if (frontier_.states.empty()) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
   if (std::cmp_greater_equal(paths_.depth(), limits_.max_length)) return Ended::kLengthLimit;
-  return limits_.work.ExceededBy(nodes, BytesOfNextDepth());
+  return limits_.work.ExceededBy(nodes, memory_.BytesOfNextDepth(limits_.width));
 }
 
 // For each state of the frontier, the action that undoes the last one of its path. Empty if there
@@ -138,41 +137,6 @@ std::vector<Action> BeamSearch::UndoingActions() const {
   undoing.reserve(paths_.last_steps().size());
   for (const Step step : paths_.last_steps()) undoing.push_back(inverses[step.action]);
   return undoing;
-}
-
-// The memory of the states kept so far, once `more` others are kept.
-std::int64_t BeamSearch::BytesStored(std::size_t more) const {
-  std::size_t bytes =
-      kept_.BytesWith(more) + (kept_.size() + more) * sizeof(Step) + frontier_.states.size();
-  if (meeting_) bytes += meeting_->BytesWith(more);
-  return static_cast<std::int64_t>(bytes);
-}
-
-// The memory of expanding `parents` states and of copying the `kept` children that are kept. A V
-// net reads copies of children that the expander keeps.
-std::int64_t BeamSearch::BytesOfChildren(const DomainSpec& spec, std::int64_t parents,
-                                         std::int64_t kept, bool copies) {
-  const std::int64_t children = parents * spec.num_actions();
-  // For each child: its estimate, its surprisal, its rank, its place in the order and among the new
-  // ones, and its hash in seen_.
-  constexpr std::int64_t kBytesPerChild =
-      2 * sizeof(float) + sizeof(BeamRanking::Ranked) + 2 * sizeof(std::uint32_t) + kBytesPerEntry;
-  return Expander::BytesFor(spec, parents) +
-         children * (kBytesPerChild + (copies ? spec.state_size : 0)) + kept * spec.state_size;
-}
-
-// About the greatest memory while the children of the frontier are made and chosen from.
-std::int64_t BeamSearch::BytesOfNextDepth() const {
-  const bool copies = ranking_.ranks_states() && expander_.keeps_children();
-  const auto parents = static_cast<std::int64_t>(states().size());
-  const std::int64_t kept = std::min(parents * domain_.spec().num_actions(), limits_.width);
-  return BytesStored(static_cast<std::size_t>(kept)) +
-         BytesOfChildren(domain_.spec(), parents, kept, copies);
-}
-
-std::int64_t BeamSearch::BytesFor(const DomainSpec& spec, std::int64_t width, std::int64_t depths) {
-  return (depths + 1) * width * std::int64_t{sizeof(Step) + kBytesPerEntry} +
-         BytesOfChildren(spec, width, width, /*copies=*/true);
 }
 
 ConstRows BeamSearch::states() const {
@@ -334,7 +298,7 @@ std::uint64_t BeamSearch::KeyOf(std::size_t child) const {
 // Fills in the fields of `result` that follow from how the search ended.
 void BeamSearch::FinishResult(SearchResult& result) const {
   result.stored = static_cast<std::int64_t>(kept_.size());
-  result.bytes = BytesStored(0);
+  result.bytes = memory_.BytesStored();
   result.dropped_states = !kept_all_;
   result.cost = CostOf(domain_.spec(), result.actions);
   if (result.solved) {

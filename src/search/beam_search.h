@@ -12,6 +12,7 @@
 
 #include "config/config.h"
 #include "search/beam_meeting.h"
+#include "search/beam_memory.h"
 #include "search/beam_paths.h"
 #include "search/beam_ranking.h"
 #include "search/cost_bound.h"
@@ -83,9 +84,6 @@ class BeamSearch final : public Search {
   BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
              std::shared_ptr<const GoalBall> ball = nullptr);
 
-  /// About the greatest memory, in bytes, of a search of `depths` depths with beams of `width`.
-  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t width, std::int64_t depths);
-
   void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
 
   /// Searches for a solution of `start` within other limits than those of the config.
@@ -123,10 +121,6 @@ class BeamSearch final : public Search {
                                 std::optional<std::vector<Action>>& solution);
   std::optional<Ended> LimitReached(std::int64_t nodes) const;
   std::vector<Action> UndoingActions() const;
-  std::int64_t BytesStored(std::size_t more) const;
-  static std::int64_t BytesOfChildren(const DomainSpec& spec, std::int64_t parents,
-                                      std::int64_t kept, bool copies);
-  std::int64_t BytesOfNextDepth() const;
   std::optional<std::vector<Action>> CheapestSolution() const;
   std::vector<std::uint32_t> NewChildren();
   std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop,
@@ -169,6 +163,7 @@ class BeamSearch final : public Search {
 
   Expander expander_;
   BeamRanking ranking_;
+  const BeamMemory memory_;
   HashSet seen_;                     // hashes seen among the current children
   std::vector<std::uint8_t> built_;  // states of new children
   BeamFrontier next_;                // its memory takes turns with that of frontier_

@@ -19,7 +19,7 @@
 #include "loaders/stream_loader.h"
 #include "nn/inference_net.h"
 #include "nn/network.h"
-#include "search/beam_search.h"
+#include "search/beam_memory.h"
 #include "search/expander.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -112,7 +112,7 @@ void Planner::PlanBatches() {
 std::int64_t Planner::BytesOfSolving() const {
   const ValidationConfig& validation = config_.validation;
   if (validation.beam_width == 0) return Expander::BytesFor(spec_, validation.states);
-  return BeamSearch::BytesFor(spec_, validation.beam_width, 2 * config_.generate.max_scramble);
+  return BeamMemory::BytesFor(spec_, validation.beam_width, 2 * config_.generate.max_scramble);
 }
 
 void Planner::PlanShards() {
