@@ -102,37 +102,43 @@ void SolutionImprover::Shorten(std::span<const std::uint8_t> start, std::vector<
 // be a cheapest solution.
 bool SolutionImprover::ImproveWindows(std::span<const std::uint8_t> start,
                                       std::vector<Action>& actions, const StopSignal& stop) {
-  bool exact = true;
-  for (std::size_t length = MovesFor(domain_.spec(), 2 * ball_->radius()); exact; ++length) {
+  for (std::size_t length = MovesFor(domain_.spec(), 2 * ball_->radius());; ++length) {
+    if (actions.empty()) return true;
     const bool is_whole = length >= actions.size();
-    length = std::min(length, actions.size());
-    State from(start.begin(), start.end());  // the state before action i
-    for (std::size_t i = 0; i + length <= actions.size() && !Ends(stop);) {
-      const std::span<const Action> window = std::span(actions).subspan(i, length);
-      State to = from;
-      ApplyAll(domain_, window, to);
-      Found found = CheaperUnlessSettled(from, to, window, stop);
-      exact = exact && found.exact;
-      if (!found.cheaper) {
-        ApplyAll(domain_, window.first(std::min<std::size_t>(1, length)), from);
-        ++i;
-        if (length == 0) break;
-        continue;
-      }
-      const auto at = actions.begin() + static_cast<std::ptrdiff_t>(i);
-      actions.erase(at, at + static_cast<std::ptrdiff_t>(length));
-      actions.insert(actions.begin() + static_cast<std::ptrdiff_t>(i), found.cheaper->begin(),
-                     found.cheaper->end());
-      // The windows that overlap with the new actions are new too.
-      i = i + 1 > length ? i + 1 - length : 0;
-      from.assign(start.begin(), start.end());
-      ApplyAll(domain_, std::span(actions).first(i), from);
-      length = std::min(length, actions.size());
-    }
+    const bool exact = ImproveWindowsOf(length, start, actions, stop);
     if (Ends(stop)) return false;
-    if (is_whole) return exact;
+    if (is_whole || !exact) return exact;
   }
-  return false;
+}
+
+// Replaces windows of `length` actions, or of all actions if there are fewer. Returns whether all
+// searches were exact.
+bool SolutionImprover::ImproveWindowsOf(std::size_t length, std::span<const std::uint8_t> start,
+                                        std::vector<Action>& actions, const StopSignal& stop) {
+  bool exact = true;
+  State from(start.begin(), start.end());  // the state before action i
+  for (std::size_t i = 0; i < actions.size() && !Ends(stop);) {
+    const std::size_t size = std::min(length, actions.size());
+    if (i + size > actions.size()) break;
+    const std::span<const Action> window = std::span(actions).subspan(i, size);
+    State to = from;
+    ApplyAll(domain_, window, to);
+    const Found found = CheaperUnlessSettled(from, to, window, stop);
+    exact = exact && found.exact;
+    if (!found.cheaper) {
+      ApplyAll(domain_, window.first(1), from);
+      ++i;
+      continue;
+    }
+    const auto at = actions.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto after = actions.erase(at, at + static_cast<std::ptrdiff_t>(size));
+    actions.insert(after, found.cheaper->begin(), found.cheaper->end());
+    // The windows that overlap with the new actions are new too.
+    i = i + 1 > size ? i + 1 - size : 0;
+    from.assign(start.begin(), start.end());
+    ApplyAll(domain_, std::span(actions).first(i), from);
+  }
+  return exact;
 }
 
 SolutionImprover::Found SolutionImprover::CheaperUnlessSettled(const State& from, const State& to,

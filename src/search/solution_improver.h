@@ -76,6 +76,8 @@ class SolutionImprover {
                const StopSignal& stop);
   bool ImproveWindows(std::span<const std::uint8_t> start, std::vector<Action>& actions,
                       const StopSignal& stop);
+  bool ImproveWindowsOf(std::size_t length, std::span<const std::uint8_t> start,
+                        std::vector<Action>& actions, const StopSignal& stop);
   Found CheaperUnlessSettled(const State& from, const State& to, std::span<const Action> window,
                              const StopSignal& stop);
   Found CheaperWindow(const State& from, const State& to, std::span<const Action> window,
