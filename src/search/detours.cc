@@ -21,8 +21,9 @@ absl::string_view Key(std::span<const std::uint8_t> state) {
   return {reinterpret_cast<const char*>(state.data()), state.size()};
 }
 
-// The actions of a path that remain to be looked at, and the states that they lead to.
-class Rest {
+// RemainingPath holds the actions of a path that remain to be followed, and the states that they
+// lead to.
+class RemainingPath {
  public:
   bool empty() const { return steps_.empty(); }
   std::size_t size() const { return steps_.size(); }
@@ -69,6 +70,70 @@ class Rest {
   absl::flat_hash_map<std::string, std::size_t> after_;  // by state: the result of NumAfter
 };
 
+// A way around a part of the path: without action `skipped` of those followed, the path meets the
+// remaining one where `remaining` actions follow.
+struct Detour {
+  std::size_t skipped;
+  std::size_t remaining;
+};
+
+// FollowedPath holds the actions that were followed so far. Beside this path, it follows the paths
+// that leave out one of the last kFarthest actions.
+class FollowedPath {
+ public:
+  FollowedPath(const Domain& domain, std::span<const std::uint8_t> start)
+      : domain_(domain), state_size_(start.size()), states_(start.begin(), start.end()) {}
+
+  const std::vector<Action>& actions() const { return actions_; }
+  std::span<const std::uint8_t> end() const { return std::span(states_).last(state_size_); }
+
+  // Takes the next action, which leads to `state`.
+  void Follow(Action action, std::string_view state) {
+    repeated_.assign(others_.size() / state_size_, action);
+    domain_.Apply({others_.data(), repeated_.size(), state_size_}, repeated_);
+    const std::span<const std::uint8_t> without_action = end();
+    others_.insert(others_.end(), without_action.begin(), without_action.end());
+    if (others_.size() > kFarthest * state_size_) {
+      others_.erase(others_.begin(), others_.begin() + static_cast<std::ptrdiff_t>(state_size_));
+    }
+    actions_.push_back(action);
+    states_.insert(states_.end(), state.begin(), state.end());
+  }
+
+  // Finds the first action without which the path meets the remaining one. `remaining` must still
+  // have the action that was followed last.
+  std::optional<Detour> FindDetour(const RemainingPath& remaining) const {
+    const ConstRows ends(others_.data(), others_.size() / state_size_, state_size_);
+    for (std::size_t row = 0; row < ends.size(); ++row) {
+      const std::optional<std::size_t> after = remaining.NumAfter(ends[row]);
+      if (!after) continue;
+      return Detour{.skipped = actions_.size() - ends.size() + row, .remaining = *after};
+    }
+    return std::nullopt;
+  }
+
+  // Leaves out the detour, and gives the last actions back to `remaining`. Paths without an earlier
+  // action were not followed as far as the place where the paths meet, so they are followed again.
+  void ApplyDetour(const Detour& detour, RemainingPath& remaining) {
+    const std::size_t first = detour.skipped - std::min(detour.skipped, kFarthest);
+    remaining.KeepLast(detour.remaining);
+    actions_.erase(actions_.begin() + static_cast<std::ptrdiff_t>(detour.skipped));
+    states_.resize((first + 1) * state_size_);
+    remaining.Prepend(domain_, end(), std::span(actions_).subspan(first));
+    actions_.resize(first);
+    others_.clear();
+  }
+
+ private:
+  const Domain& domain_;
+  const std::size_t state_size_;
+  std::vector<Action> actions_;
+  std::vector<std::uint8_t> states_;  // from the start to the end
+  // The ends of the other paths: row i belongs to the path without the i-th of the last actions.
+  std::vector<std::uint8_t> others_;
+  std::vector<Action> repeated_;  // scratch: the next action, once for each other path
+};
+
 class DirectSearch final : public Search {
  public:
   DirectSearch(const Domain& domain, std::unique_ptr<Search> search)
@@ -101,48 +166,21 @@ class DirectSearch final : public Search {
 
 }  // namespace
 
-// Follows the path, and beside it the paths that leave out one of its last kFarthest actions. If
-// one of them meets the rest of the path, it takes the place of the part before.
 std::vector<Action> WithoutDetours(const Domain& domain, std::span<const std::uint8_t> start,
                                    const std::vector<Action>& actions) {
-  const std::size_t size = start.size();
-  Rest rest;
-  rest.Prepend(domain, start, actions);
-  std::vector<Action> taken;
-  std::vector<std::uint8_t> states(start.begin(),
-                                   start.end());  // from the start to the current one
-  std::vector<std::uint8_t> others;               // the ends of the other paths
-  std::vector<Action> same;
+  RemainingPath remaining;
+  remaining.Prepend(domain, start, actions);
+  FollowedPath followed(domain, start);
   for (;;) {
-    const std::span<const std::uint8_t> current = std::span(states).last(size);
-    if (const auto after = rest.NumAfter(current)) rest.KeepLast(*after);
-    if (rest.empty()) return taken;
-
-    same.assign(others.size() / size, rest.action());
-    domain.Apply({others.data(), same.size(), size}, same);
-    others.insert(others.end(), current.begin(), current.end());
-    if (others.size() > kFarthest * size) {
-      others.erase(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(size));
+    if (const auto after = remaining.NumAfter(followed.end())) remaining.KeepLast(*after);
+    if (remaining.empty()) return followed.actions();
+    followed.Follow(remaining.action(), remaining.state());
+    const std::optional<Detour> detour = followed.FindDetour(remaining);
+    if (detour) {
+      followed.ApplyDetour(*detour, remaining);
+    } else {
+      remaining.KeepLast(remaining.size() - 1);
     }
-    taken.push_back(rest.action());
-    const ConstRows ends(others.data(), others.size() / size, size);
-    std::size_t row = 0;
-    while (row < ends.size() && !rest.NumAfter(ends[row])) ++row;
-    if (row == ends.size()) {
-      states.insert(states.end(), rest.state().begin(), rest.state().end());
-      rest.KeepLast(rest.size() - 1);
-      continue;
-    }
-
-    // Paths without an action before `first` are not followed as far as the detour.
-    const std::size_t skipped = taken.size() - ends.size() + row;
-    const std::size_t first = skipped - std::min(skipped, kFarthest);
-    rest.KeepLast(*rest.NumAfter(ends[row]));
-    taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(skipped));
-    states.resize((first + 1) * size);
-    rest.Prepend(domain, std::span(states).last(size), std::span(taken).subspan(first));
-    taken.resize(first);
-    others.clear();
   }
 }
 
