@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/log.h"
@@ -50,7 +51,9 @@ std::optional<Ended> WorkLimits::ExceededBy(std::int64_t nodes, std::int64_t byt
 }
 
 float Starts::AtMost(std::size_t i, double limit) const {
-  const auto all = static_cast<float>(limit);
+  // A limit that is too small for a float must not become 0, which means that there is no limit.
+  const float all =
+      limit > 0 ? std::max(static_cast<float>(limit), std::numeric_limits<float>::min()) : 0;
   if (at_most.empty() || at_most[i] <= 0) return all;
   return all > 0 ? std::min(all, at_most[i]) : at_most[i];
 }

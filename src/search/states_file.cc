@@ -55,11 +55,13 @@ std::string ReadJson(std::string_view text, Problem& line) {
   line.best_known = ReadLength(object, "best_known");
   if (object.contains("at_most") && !object["at_most"].is_null()) {
     const json& at_most = object["at_most"];
-    if (!at_most.is_number() || at_most <= 0 || at_most > kLongest) {
+    const bool fits = at_most.is_number() && at_most > 0 && at_most <= kLongest;
+    line.at_most = fits ? at_most.get<float>() : 0;
+    // A float rounds 1e-50 to 0, which would mean that there is no limit.
+    if (line.at_most <= 0) {
       throw InputError(
           fmt::format("expected `at_most` to be a number above 0, up to {}", kLongest));
     }
-    line.at_most = at_most.get<float>();
   }
   if (!object.contains("solution") || object["solution"].is_null()) return "";
   if (!object["solution"].is_string()) {

@@ -108,6 +108,7 @@ TEST(BeamSearch, AllowedCostBoundsTheSolution) {
     EXPECT_EQ(result.ended, Ended::kCostLimit);
     EXPECT_EQ(result.expanded, 1 + 2 * 35);  // states at cost 36 are not kept
   }
+  EXPECT_FALSE(solve(1e-50, {}).solved);  // rounded to a float, it is 0, but not unlimited
 }
 
 TEST(BeamSearch, AllowedCostHoldsForTheWayHomeFromTheBall) {

@@ -74,11 +74,16 @@ TEST(StatesFile, PuzzlesWithOneLineStatesHaveOneStatePerLine) {
 TEST(StatesFile, LinesMayCarryAnAllowedCost) {
   const auto lines = Read("hanoi:3",
                           "{\"state\": \"111\", \"at_most\": 7.5}\n{\"state\": \"111\"}\n"
-                          "{\"state\": \"111\", \"at_most\": 0}\n");
-  ASSERT_EQ(lines.size(), 3);
+                          "{\"state\": \"111\", \"at_most\": 0}\n"
+                          "{\"state\": \"111\", \"at_most\": 1e-50}\n"
+                          "{\"state\": \"111\", \"at_most\": 1e300}\n");
+  ASSERT_EQ(lines.size(), 5);
   EXPECT_EQ(lines[0].at_most, 7.5F);
   EXPECT_EQ(lines[1].at_most, 0.0F);
-  EXPECT_NE(lines[2].error.find("expected `at_most` to be a number above 0"), std::string::npos);
+  for (std::size_t i = 2; i < lines.size(); ++i) {
+    EXPECT_NE(lines[i].error.find("expected `at_most` to be a number above 0"), std::string::npos)
+        << i;
+  }
 }
 
 TEST(StatesFile, LinesMayCarryASolutionThatMustSolveTheState) {
