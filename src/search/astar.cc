@@ -31,8 +31,8 @@ void AStarTree::Pop() {
   if (ended()) return;
   while (popped_.size() < batch && !open().empty() && CanImprove(open().least())) {
     const std::uint32_t node = open().Pop();
-    if (nodes()[node].closed != 0) continue;
-    nodes()[node].closed = 1;
+    if (IsClosed(node)) continue;
+    SetClosed(node, true);
     popped_.push_back(node);
   }
   CountExpanded(popped_.size());
@@ -62,7 +62,7 @@ void AStarTree::Receive(const Expander& step, std::size_t first) {
     if (reached->is_new) {
       AddFresh(first + i);
     } else if (reached->node < first_fresh_ && uses_costs()) {
-      nodes()[reached->node].closed = 0;
+      SetClosed(reached->node, false);
       Open(reached->node);
     }
   }

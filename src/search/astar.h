@@ -55,6 +55,9 @@ class AStarTree final : public BestFirstTree {
  private:
   float ValueOf(const NodeTable::Node& node) const { return weight() * node.cost + node.estimate; }
   void Open(std::uint32_t node);
+  // A node is closed if it was expanded since its cost last changed.
+  bool IsClosed(std::uint32_t node) const { return nodes()[node].flag != 0; }
+  void SetClosed(std::uint32_t node, bool closed) { nodes()[node].flag = closed ? 1 : 0; }
 
   std::vector<std::uint32_t> popped_;  // nodes of the current step
   std::uint32_t first_fresh_ = 0;      // node of fresh()[0]; fresh()[i] is node first_fresh_ + i

@@ -30,7 +30,7 @@ BestFirstTree::BestFirstTree(const DomainSpec& spec, const SearchConfig& config,
       nodes_(start.size()),
       max_nodes_(MostStored(config) > 0 ? std::min(MostStored(config), most_nodes) : most_nodes),
       bound_(at_most) {
-  nodes_.Add(start, HashState(start), {.cost = 0, .estimate = 0, .parent = 0, .closed = 0}, 0);
+  nodes_.Add(start, HashState(start), {.cost = 0, .estimate = 0, .parent = 0, .flag = 0}, 0);
 }
 
 void BestFirstTree::SetSolution(std::vector<Action> actions) {
@@ -104,7 +104,7 @@ std::optional<BestFirstTree::Reached> BestFirstTree::Reach(const Expander& step,
       return std::nullopt;
     }
     const auto node = static_cast<std::uint32_t>(nodes_.size());
-    nodes_.Add(state, hash, {.cost = cost, .estimate = 0, .parent = parent, .closed = 0}, action);
+    nodes_.Add(state, hash, {.cost = cost, .estimate = 0, .parent = parent, .flag = 0}, action);
     return Reached{.node = node, .is_new = true};
   }
   if (cost >= nodes_[known].cost) return std::nullopt;

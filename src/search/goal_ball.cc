@@ -66,7 +66,7 @@ class GoalBall::Builder {
   // Returns true if the ball is complete. If it does not fit into memory, returns false, and
   // completed() is the largest radius that fits. Also returns false after a stop.
   bool Run(std::span<const std::uint8_t> center) {
-    Add(center, HashState(center), {.cost = 0, .estimate = 0, .parent = 0, .closed = 0}, 0);
+    Add(center, HashState(center), {.cost = 0, .estimate = 0, .parent = 0, .flag = 0}, 0);
     while (!open_.empty()) {
       const std::vector<std::uint32_t> nodes = std::move(open_.begin()->second);
       completed_ = open_.begin()->first;
@@ -130,7 +130,7 @@ class GoalBall::Builder {
     }
     if (ball_.has_all_goals_ && expander_.is_goal()[child] != 0) RefuseSecondGoal(domain_, state);
     if (NodeTable::BytesFor(ball_.size() + 1, state.size()) > most_bytes_) return false;
-    Add(state, hash, {.cost = cost, .estimate = 0, .parent = parent, .closed = 0}, back);
+    Add(state, hash, {.cost = cost, .estimate = 0, .parent = parent, .flag = 0}, back);
     return true;
   }
 

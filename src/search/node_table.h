@@ -26,8 +26,7 @@ class NodeTable {
     float cost;                 ///< cost of the cheapest path found so far
     float estimate;             ///< estimated cost-to-go
     std::uint32_t parent : 31;  ///< previous node on that path
-    /// A*: expanded since `cost` last changed. Q*: waits for values.
-    std::uint32_t closed : 1;
+    std::uint32_t flag : 1;     ///< for the search: AStarTree::IsClosed, QStarTree::AwaitsValues
   };
 
   static constexpr std::uint32_t kNone = UINT32_MAX;

@@ -51,8 +51,8 @@ void QStarTree::Receive(const Expander& step, std::size_t first) {
     const auto reached = Reach(step, child, popped_[i] / num_actions_,
                                static_cast<Action>(popped_[i] % num_actions_));
     if (!reached || (!reached->is_new && !uses_costs())) continue;
-    if (nodes()[reached->node].closed != 0) continue;  // waits for its values already
-    nodes()[reached->node].closed = 1;
+    if (AwaitsValues(reached->node)) continue;
+    SetAwaitsValues(reached->node, true);
     AddFresh(child);
     fresh_nodes_.push_back(reached->node);
   }
@@ -66,7 +66,7 @@ void QStarTree::SetValues(std::span<const float> values) {
 
 // Adds the actions in a node to the open entries, and sets the node's estimate.
 void QStarTree::Open(std::uint32_t node, std::span<const float> values) {
-  nodes()[node].closed = 0;
+  SetAwaitsValues(node, false);
   SetEstimate(node, std::ranges::min(values));
   const float cost = nodes()[node].cost;
   for (std::uint32_t action = 0; action < num_actions_; ++action) {

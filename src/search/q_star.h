@@ -50,6 +50,9 @@ class QStarTree final : public BestFirstTree {
 
  private:
   void Open(std::uint32_t node, std::span<const float> values);
+  // Whether a node is one of fresh(), whose Q values are not set yet.
+  bool AwaitsValues(std::uint32_t node) const { return nodes()[node].flag != 0; }
+  void SetAwaitsValues(std::uint32_t node, bool awaits) { nodes()[node].flag = awaits ? 1 : 0; }
 
   const std::uint32_t num_actions_;
   std::vector<std::uint32_t> popped_;       // entries of the current step: node * num_actions + a

@@ -25,7 +25,7 @@ TEST(NodeTable, FindsExactlyTheAddedStates) {
     const Bytes state = Numbered(i);
     ASSERT_EQ(table.Find(state, HashState(state)), NodeTable::kNone);
     table.Add(state, HashState(state),
-              {.cost = float(i), .estimate = 1, .parent = i / 2, .closed = i % 2},
+              {.cost = float(i), .estimate = 1, .parent = i / 2, .flag = i % 2},
               static_cast<Action>(i % 12));
   }
   ASSERT_EQ(table.size(), kNodes);
@@ -35,7 +35,7 @@ TEST(NodeTable, FindsExactlyTheAddedStates) {
     ASSERT_TRUE(std::ranges::equal(table.state(i), state));
     ASSERT_EQ(table[i].cost, float(i));
     ASSERT_EQ(table[i].parent, i / 2);
-    ASSERT_EQ(table[i].closed, i % 2);
+    ASSERT_EQ(table[i].flag, i % 2);
     ASSERT_EQ(table.action(i), i % 12);
   }
   const Bytes other = Numbered(kNodes);
