@@ -45,15 +45,16 @@ std::string Memory(const std::vector<SolveResult>& results) {
 std::string NotSolved(const std::vector<SolveResult>& results) {
   std::string reasons;
   std::size_t unsolved = 0;
-  for (const Ended why : {Ended::kNodeLimit, Ended::kMemoryLimit, Ended::kTimeLimit,
-                          Ended::kLengthLimit, Ended::kCostLimit, Ended::kExhausted}) {
+  for (const StopReason why :
+       {StopReason::kNodeLimit, StopReason::kMemoryLimit, StopReason::kTimeLimit,
+        StopReason::kLengthLimit, StopReason::kCostLimit, StopReason::kExhausted}) {
     const auto count = std::ranges::count_if(results, [&](const SolveResult& result) {
-      return result.line.error.empty() && !result.search.solved && result.search.ended == why;
+      return result.line.error.empty() && !result.search.solved && result.search.stop_reason == why;
     });
     if (count == 0) continue;
     unsolved += static_cast<std::size_t>(count);
     reasons += fmt::format("{}{} {}{}", reasons.empty() ? "" : ", ", count,
-                           why == Ended::kExhausted ? "" : "at the ", NameOf(why));
+                           why == StopReason::kExhausted ? "" : "at the ", NameOf(why));
   }
   return reasons.empty() ? "" : fmt::format("not solved    {}: {}\n", unsolved, reasons);
 }
@@ -111,7 +112,8 @@ nlohmann::ordered_json ToJson(const SolveResult& result, const Domain& domain) {
   if (search.found_length) json["found_length"] = *search.found_length;
   if (result.line.optimal) json["optimal"] = *result.line.optimal;
   json["cost"] = search.solved ? ordered_json(search.cost) : ordered_json();
-  json["ended"] = result.line.error.empty() ? ordered_json(NameOf(search.ended)) : ordered_json();
+  json["ended"] =
+      result.line.error.empty() ? ordered_json(NameOf(search.stop_reason)) : ordered_json();
   json["best"] = search.best ? PartialToJson(*search.best, domain) : ordered_json();
   json["nodes"] = search.nodes;
   json["expanded"] = search.expanded;

@@ -130,7 +130,7 @@ void BindSolution(nb::module_& module) {
       .def_prop_ro(
           "cost", [](const Solution& s) { return s.search.cost; }, "The cost of the actions.")
       .def_prop_ro(
-          "ended", [](const Solution& s) { return std::string(NameOf(s.search.ended)); },
+          "ended", [](const Solution& s) { return std::string(NameOf(s.search.stop_reason)); },
           R"(Why the search ended: "solved", or a limit such as "node limit".)")
       .def_ro("failure", &Solution::failure,
               "Why there is no solution and which settings to change; empty if it was solved.")

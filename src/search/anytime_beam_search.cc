@@ -33,7 +33,7 @@ void Merge(SearchResult next, SearchResult& all) {
   all.expanded += next.expanded;
   all.stored = std::max(all.stored, next.stored);
   all.bytes = std::max(all.bytes, next.bytes);
-  all.ended = next.ended;
+  all.stop_reason = next.stop_reason;
   all.dropped_states = next.dropped_states;
   if (next.solved && (!all.solved || next.cost < all.cost)) {
     all.solved = true;
@@ -91,13 +91,14 @@ SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start, fl
     const double seconds = next.seconds;
     const std::int64_t nodes = next.nodes;
     const bool solved = next.solved;
-    const bool out_of_work = next.ended == Ended::kTimeLimit || next.ended == Ended::kNodeLimit ||
-                             next.ended == Ended::kMemoryLimit;
+    const bool out_of_work = next.stop_reason == StopReason::kTimeLimit ||
+                             next.stop_reason == StopReason::kNodeLimit ||
+                             next.stop_reason == StopReason::kMemoryLimit;
     Merge(std::move(next), all);
     if (out_of_work) return all;
 
     if (all.solved) {
-      all.ended = Ended::kSolved;
+      all.stop_reason = StopReason::kSolved;
       limits.max_length = std::min(config_.max_length, LengthBelow(all.cost, spec));
       if (limits.max_length <= 0) return all;
       limits.at_most = CostBelow(spec, all.cost);
@@ -108,7 +109,7 @@ SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start, fl
     const double remaining = config_.max_seconds - watch.Seconds();
     std::optional<std::int64_t> wider = NextWidth(limits.width, seconds, remaining, widest);
     if (!wider) {
-      all.ended = Ended::kTimeLimit;
+      all.stop_reason = StopReason::kTimeLimit;
       return all;
     }
     if (limits.work.max_nodes > 0) {
@@ -116,7 +117,7 @@ SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start, fl
       wider = NextWidth(limits.width, static_cast<double>(nodes),
                         static_cast<double>(limits.work.max_nodes), *wider);
       if (!wider) {
-        all.ended = Ended::kNodeLimit;
+        all.stop_reason = StopReason::kNodeLimit;
         return all;
       }
     }
@@ -130,8 +131,9 @@ std::string AnytimeBeamSearch::Describe() const {
 }
 
 std::string AnytimeBeamSearch::Failure(const SearchResult& result) const {
-  const bool out_of_work = result.ended == Ended::kTimeLimit || result.ended == Ended::kNodeLimit;
-  return out_of_work ? AtLimit(config_, result.ended) : beam_.Failure(result);
+  const bool out_of_work =
+      result.stop_reason == StopReason::kTimeLimit || result.stop_reason == StopReason::kNodeLimit;
+  return out_of_work ? AtLimit(config_, result.stop_reason) : beam_.Failure(result);
 }
 
 }  // namespace tandem

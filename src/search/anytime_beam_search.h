@@ -33,10 +33,10 @@ std::optional<std::int64_t> NextWidth(std::int64_t width, double spent, double r
 ///
 /// The search ends when the beam of search.beam_width is done, when no cheaper solution is
 /// possible, when a wider beam would keep the same states, or when the time or the remaining nodes
-/// of search.max_nodes do not suffice for a wider beam. In the last case, `ended` is kTimeLimit or
-/// kNodeLimit, with or without a solution; kMemoryLimit says that a beam reached search.max_gib.
-/// How wide the last beam is depends on the speed of the machine, so results do not repeat unless
-/// the nodes run out first.
+/// of search.max_nodes do not suffice for a wider beam. In the last case, `stop_reason` is
+/// kTimeLimit or kNodeLimit, with or without a solution; kMemoryLimit says that a beam reached
+/// search.max_gib. How wide the last beam is depends on the speed of the machine, so results do not
+/// repeat unless the nodes run out first.
 ///
 /// Puzzles are solved one after another.
 class AnytimeBeamSearch final : public Search {

@@ -80,13 +80,13 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
 
 // Expands the frontier, and makes the best children the next one unless one of them completes a
 // `solution`. Returns the limit that it met, if any.
-std::optional<Ended> BeamSearch::GoDeeper(const StopSignal& within, SearchResult& result,
-                                          std::optional<std::vector<Action>>& solution) {
-  if (const std::optional<Ended> limit = LimitReached(result.nodes)) return limit;
+std::optional<StopReason> BeamSearch::GoDeeper(const StopSignal& within, SearchResult& result,
+                                               std::optional<std::vector<Action>>& solution) {
+  if (const std::optional<StopReason> limit = LimitReached(result.nodes)) return limit;
   expander_.ExpandHashes(states(), UndoingActions());
   ranking_.FollowPolicy(states(), expander_, within);
   if (limits_.work.ExceededBy(result.nodes + expander_.num_generated(), 0)) {
-    return Ended::kNodeLimit;
+    return StopReason::kNodeLimit;
   }
   result.nodes += expander_.num_generated();
   generated_ = result.nodes;
@@ -122,9 +122,9 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   if (meeting_) meeting_->Begin(start, limits_.max_length);
 }
 
-std::optional<Ended> BeamSearch::LimitReached(std::int64_t nodes) const {
-  if (frontier_.states.empty()) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
-  if (std::cmp_greater_equal(paths_.depth(), limits_.max_length)) return Ended::kLengthLimit;
+std::optional<StopReason> BeamSearch::LimitReached(std::int64_t nodes) const {
+  if (frontier_.states.empty()) return excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
+  if (std::cmp_greater_equal(paths_.depth(), limits_.max_length)) return StopReason::kLengthLimit;
   return limits_.work.ExceededBy(nodes, memory_.BytesOfNextDepth(limits_.width));
 }
 
@@ -302,7 +302,7 @@ void BeamSearch::FinishResult(SearchResult& result) const {
   result.dropped_states = !kept_all_;
   result.cost = CostOf(domain_.spec(), result.actions);
   if (result.solved) {
-    result.ended = Ended::kSolved;
+    result.stop_reason = StopReason::kSolved;
   } else if (nearest_) {
     result.best = {.actions = paths_.PathBy(nearest_->step, nearest_->depth),
                    .estimate = nearest_->estimate};
@@ -317,18 +317,18 @@ std::string BeamSearch::Describe() const {
 }
 
 std::string BeamSearch::FailureWith(const SearchConfig& config, const SearchResult& result) {
-  std::string at_limit = AtLimit(config, result.ended, "lower search.beam_width, or ");
+  std::string at_limit = AtLimit(config, result.stop_reason, "lower search.beam_width, or ");
   if (!at_limit.empty()) return at_limit;
   const bool full = result.dropped_states;
   const std::string found = full ? fmt::format("found with beam width {}", config.beam_width)
                                  : "found, and wider beams would find none";
   const std::string or_beam = full ? " or search.beam_width" : "";
   const std::string or_policy = config.policy_actions > 0 ? " or search.policy_actions" : "";
-  if (result.ended == Ended::kCostLimit) {
+  if (result.stop_reason == StopReason::kCostLimit) {
     return fmt::format("no solution that costs at most {} {}; raise the limit{}{}", AllowedCost(),
                        found, or_beam, or_policy);
   }
-  if (result.ended == Ended::kLengthLimit) {
+  if (result.stop_reason == StopReason::kLengthLimit) {
     return fmt::format("no solution of at most {} moves {}; raise search.max_length{}{}",
                        config.max_length, found, or_beam, or_policy);
   }

@@ -117,9 +117,9 @@ class BeamSearch final : public Search {
   };
 
   void Begin(std::span<const std::uint8_t> start);
-  std::optional<Ended> GoDeeper(const StopSignal& within, SearchResult& result,
-                                std::optional<std::vector<Action>>& solution);
-  std::optional<Ended> LimitReached(std::int64_t nodes) const;
+  std::optional<StopReason> GoDeeper(const StopSignal& within, SearchResult& result,
+                                     std::optional<std::vector<Action>>& solution);
+  std::optional<StopReason> LimitReached(std::int64_t nodes) const;
   std::vector<Action> UndoingActions() const;
   std::optional<std::vector<Action>> CheapestSolution() const;
   std::vector<std::uint32_t> NewChildren();

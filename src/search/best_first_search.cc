@@ -56,15 +56,15 @@ BestFirstSearch::BestFirstSearch(const char* name, const SearchConfig& config,
 }
 
 std::string BestFirstSearch::Failure(const SearchResult& result) const {
-  if (result.ended == Ended::kTimeLimit && config_.batch < kSmallBatch) {
+  if (result.stop_reason == StopReason::kTimeLimit && config_.batch < kSmallBatch) {
     return fmt::format(
         "{}; raise search.batch ({}): the search generated only {} nodes per second",
         NotInTime(config_), config_.batch,
         WithThousands(static_cast<long long>(static_cast<double>(result.nodes) / result.seconds)));
   }
-  std::string at_limit = AtLimit(config_, result.ended, LowerWeight(config_), result.stored);
+  std::string at_limit = AtLimit(config_, result.stop_reason, LowerWeight(config_), result.stored);
   if (!at_limit.empty()) return at_limit;
-  if (result.ended == Ended::kCostLimit) {
+  if (result.stop_reason == StopReason::kCostLimit) {
     if (config_.policy_actions == 0) {
       return fmt::format("no solution costs at most {}; raise the limit", AllowedCost());
     }

@@ -35,7 +35,7 @@ BestFirstTree::BestFirstTree(const DomainSpec& spec, const SearchConfig& config,
 
 void BestFirstTree::SetSolution(std::vector<Action> actions) {
   SetUpperBound(std::move(actions));
-  ended_ = Ended::kSolved;
+  stop_reason_ = StopReason::kSolved;
 }
 
 void BestFirstTree::SetUpperBound(std::vector<Action> actions) {
@@ -45,11 +45,11 @@ void BestFirstTree::SetUpperBound(std::vector<Action> actions) {
 
 void BestFirstTree::CheckLimits(std::size_t parents, std::size_t children, std::size_t entries) {
   if (full_) {
-    ended_ = Ended::kNodeLimit;
+    stop_reason_ = StopReason::kNodeLimit;
     return;
   }
   if (config_.max_seconds > 0 && seconds_ >= config_.max_seconds) {
-    ended_ = Ended::kTimeLimit;
+    stop_reason_ = StopReason::kTimeLimit;
     return;
   }
   const std::size_t nodes =
@@ -60,14 +60,14 @@ void BestFirstTree::CheckLimits(std::size_t parents, std::size_t children, std::
       std::max(OpenList::BytesFor(entries), open_.bytes());
   const std::int64_t bytes = static_cast<std::int64_t>(stored) +
                              Expander::BytesFor(spec_, static_cast<std::int64_t>(parents));
-  ended_ = WorkLimits{.max_bytes = config_.max_bytes()}.ExceededBy(0, bytes);
+  stop_reason_ = WorkLimits{.max_bytes = config_.max_bytes()}.ExceededBy(0, bytes);
 }
 
 void BestFirstTree::EndWithoutOpenEntries() {
   if (goal_) {
-    ended_ = Ended::kSolved;
+    stop_reason_ = StopReason::kSolved;
   } else {
-    ended_ = excluded_ ? Ended::kCostLimit : Ended::kExhausted;
+    stop_reason_ = excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
   }
 }
 
@@ -125,8 +125,8 @@ std::vector<Action> BestFirstTree::PathTo(std::uint32_t node) const {
 }
 
 SearchResult BestFirstTree::Result() const {
-  SearchResult result{.solved = goal_.has_value() || *ended_ == Ended::kSolved,
-                      .ended = *ended_,
+  SearchResult result{.solved = goal_.has_value() || *stop_reason_ == StopReason::kSolved,
+                      .stop_reason = *stop_reason_,
                       .nodes = generated_,
                       .expanded = expanded_,
                       .stored = static_cast<std::int64_t>(nodes_.size()),

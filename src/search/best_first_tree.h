@@ -33,10 +33,10 @@ class BestFirstTree {
   void SetUpperBound(std::vector<Action> actions);
 
   /// Ends the search as its time limit does.
-  void Stop() { ended_ = Ended::kTimeLimit; }
+  void Stop() { stop_reason_ = StopReason::kTimeLimit; }
 
   /// True once the search has ended. From then on the calls of a step have no effect.
-  bool ended() const { return ended_.has_value(); }
+  bool ended() const { return stop_reason_.has_value(); }
 
   /// The children that need estimates, as indices into the children of the Expander.
   std::span<const std::uint32_t> fresh() const { return fresh_; }
@@ -127,7 +127,7 @@ class BestFirstTree {
   std::uint32_t nearest_ = 0;  // the node with the least estimate
   bool full_ = false;          // a state was dropped because of max_nodes
   bool excluded_ = false;      // a state was dropped because of bound_
-  std::optional<Ended> ended_;
+  std::optional<StopReason> stop_reason_;
   std::int64_t generated_ = 0;
 };
 

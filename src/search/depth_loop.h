@@ -15,9 +15,9 @@ namespace tandem {
 /// It should throw Stopped once `within` is reached: after `max_seconds`, if that is above 0, which
 /// ends the loop at the time limit, or together with `stop`, which ends it with Stopped. Nothing is
 /// called if there is a solution or a limit already. Sets `solved`, `actions` and, at a limit,
-/// `ended` of the result.
+/// `stop_reason` of the result.
 template <class GoDeeper>
-void SolveDepthByDepth(std::optional<std::vector<Action>> solution, std::optional<Ended> limit,
+void SolveDepthByDepth(std::optional<std::vector<Action>> solution, std::optional<StopReason> limit,
                        double max_seconds, const StopSignal& stop, SearchResult& result,
                        const GoDeeper& go_deeper) {
   StopSignal within(&stop);
@@ -28,10 +28,10 @@ void SolveDepthByDepth(std::optional<std::vector<Action>> solution, std::optiona
       limit = go_deeper(within, solution);
     } catch (const Stopped&) {
       if (stop.Reached()) throw;
-      limit = Ended::kTimeLimit;
+      limit = StopReason::kTimeLimit;
     }
   }
-  if (limit) result.ended = *limit;
+  if (limit) result.stop_reason = *limit;
   result.solved = solution.has_value();
   if (solution) result.actions = std::move(*solution);
 }

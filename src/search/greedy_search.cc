@@ -21,7 +21,7 @@ struct GreedySearch::Path {
   absl::flat_hash_set<std::string> visited = {};
   SearchResult result = {};
   float cost = 0;
-  std::optional<Ended> ended = std::nullopt;
+  std::optional<StopReason> stop_reason = std::nullopt;
 };
 
 namespace {
@@ -60,7 +60,7 @@ std::vector<GreedySearch::Path> GreedySearch::Begin(const Starts& starts) const 
         KnownSolution(domain_, ball_.get(), path.bound, config_.max_length, start);
     if (!known) continue;
     path.result.actions = std::move(*known);
-    path.ended = Ended::kSolved;
+    path.stop_reason = StopReason::kSolved;
   }
   return paths;
 }
@@ -68,14 +68,14 @@ std::vector<GreedySearch::Path> GreedySearch::Begin(const Starts& starts) const 
 void GreedySearch::CheckLimits(Path& path) const {
   const DomainSpec& spec = domain_.spec();
   if (std::cmp_greater_equal(path.result.actions.size(), config_.max_length)) {
-    path.ended = Ended::kLengthLimit;
+    path.stop_reason = StopReason::kLengthLimit;
   } else if (path.bound.Excludes(path.cost + LeastCost(spec))) {
-    path.ended = Ended::kCostLimit;
+    path.stop_reason = StopReason::kCostLimit;
   } else if (config_.max_seconds > 0 && path.result.seconds >= config_.max_seconds) {
-    path.ended = Ended::kTimeLimit;
+    path.stop_reason = StopReason::kTimeLimit;
   } else {
-    path.ended = WorkLimitsOf(config_).ExceededBy(path.result.nodes + spec.num_actions(),
-                                                  BytesOf(path) + Expander::BytesFor(spec, 1));
+    path.stop_reason = WorkLimitsOf(config_).ExceededBy(
+        path.result.nodes + spec.num_actions(), BytesOf(path) + Expander::BytesFor(spec, 1));
   }
 }
 
@@ -118,7 +118,7 @@ bool GreedySearch::FinishThroughKnown(Path& path, std::size_t first) const {
   if (!cheapest) return false;
   path.result.actions.push_back(static_cast<Action>(*cheapest - first));
   std::ranges::copy(expander_.PathToGoal(*cheapest), std::back_inserter(path.result.actions));
-  path.ended = Ended::kSolved;
+  path.stop_reason = StopReason::kSolved;
   return true;
 }
 
@@ -139,7 +139,7 @@ void GreedySearch::Step(Path& path, std::size_t first, std::span<const float> va
       by_states ? GreedyAction(domain_.spec(), open, values)
                 : BestAction(open, [&](Action action) { return values[action]; });
   if (!best) {
-    path.ended = Ended::kExhausted;
+    path.stop_reason = StopReason::kExhausted;
     return;
   }
   const std::span<const std::uint8_t> child = expander_.children()[first + *best];
@@ -156,8 +156,8 @@ void GreedySearch::Step(Path& path, std::size_t first, std::span<const float> va
 // The result of a path that has ended.
 SearchResult GreedySearch::ResultOf(Path& path) const {
   SearchResult result = std::move(path.result);
-  result.ended = *path.ended;
-  result.solved = result.ended == Ended::kSolved;
+  result.stop_reason = *path.stop_reason;
+  result.solved = result.stop_reason == StopReason::kSolved;
   if (result.solved) {
     result.best.reset();
   } else {
@@ -170,14 +170,14 @@ SearchResult GreedySearch::ResultOf(Path& path) const {
 }
 
 std::string GreedySearch::Failure(const SearchResult& result) const {
-  std::string at_limit = AtLimit(config_, result.ended);
+  std::string at_limit = AtLimit(config_, result.stop_reason);
   if (!at_limit.empty()) return at_limit;
-  if (result.ended == Ended::kCostLimit) {
+  if (result.stop_reason == StopReason::kCostLimit) {
     return fmt::format(
         "greedy search found no solution that costs at most {}; set search.method to beam",
         AllowedCost());
   }
-  if (result.ended == Ended::kLengthLimit) {
+  if (result.stop_reason == StopReason::kLengthLimit) {
     return fmt::format(
         "greedy search found no solution of at most {} moves; set search.method to beam, or "
         "raise search.max_length",

@@ -16,8 +16,8 @@ namespace tandem {
 /// evenly among them.
 ///
 /// begin(group) returns a puzzle for each start of a group, in a struct that has its `number` in
-/// the group, its `result` and, once it has ended, why in `ended`. prepare(puzzle) ends the puzzle
-/// or prepares its next step, and step(puzzles) makes the step of all that have not ended.
+/// the group, its `result` and, once it has ended, why in `stop_reason`. prepare(puzzle) ends the
+/// puzzle or prepares its next step, and step(puzzles) makes the step of all that have not ended.
 /// result_of(puzzle) is the result of one that has.
 template <class Begin, class Prepare, class Step, class ResultOf>
 void SolveInGroups(const Starts& starts, const StopSignal& stop, const Search::Done& done,
@@ -32,10 +32,10 @@ void SolveInGroups(const Starts& starts, const StopSignal& stop, const Search::D
       const double share = timer.Next() / static_cast<double>(puzzles.size());
       for (auto& puzzle : puzzles) {
         puzzle.result.seconds += share;
-        if (!puzzle.ended) prepare(puzzle);
-        if (puzzle.ended) done(first + puzzle.number, result_of(puzzle));
+        if (!puzzle.stop_reason) prepare(puzzle);
+        if (puzzle.stop_reason) done(first + puzzle.number, result_of(puzzle));
       }
-      std::erase_if(puzzles, [](const auto& puzzle) { return puzzle.ended.has_value(); });
+      std::erase_if(puzzles, [](const auto& puzzle) { return puzzle.stop_reason.has_value(); });
       if (!puzzles.empty()) step(puzzles);
     }
   }

@@ -60,7 +60,7 @@ struct IdaStar::Puzzle {
   bool too_long = false;           // a state was dropped because of search.max_length
   std::vector<Visited> path = {};  // from the start to the state that is expanded next
   SearchResult result = {};        // with the cheapest solution found, if it is solved
-  std::optional<Ended> ended = std::nullopt;
+  std::optional<StopReason> stop_reason = std::nullopt;
 };
 
 IdaStar::IdaStar(const Domain& domain, Evaluator& network, const Config& config,
@@ -80,7 +80,7 @@ void IdaStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done&
       starts, stop, done, [&](const Starts& group) { return Begin(group, stop); },
       [&](Puzzle& puzzle) {
         ChooseState(puzzle);
-        if (!puzzle.ended) CheckLimits(puzzle);
+        if (!puzzle.stop_reason) CheckLimits(puzzle);
       },
       [&](std::vector<Puzzle>& puzzles) { ExpandAll(puzzles, stop); },
       [&](Puzzle& puzzle) { return ResultOf(puzzle); });
@@ -98,10 +98,10 @@ std::vector<IdaStar::Puzzle> IdaStar::Begin(const Starts& starts, const StopSign
         KnownSolution(domain_, ball_.get(), puzzle.allowed, config_.max_length, puzzle.start);
     if (known) {
       puzzle.result.actions = std::move(*known);
-      puzzle.ended = Ended::kSolved;
+      puzzle.stop_reason = StopReason::kSolved;
     }
-    puzzle.result.solved = puzzle.ended.has_value();
-    if (!puzzle.ended) to_estimate.push_back(static_cast<std::uint32_t>(i));
+    puzzle.result.solved = puzzle.stop_reason.has_value();
+    if (!puzzle.stop_reason) to_estimate.push_back(static_cast<std::uint32_t>(i));
   }
   const std::span<const float> estimates = evaluator_.Estimate(starts.states, to_estimate, stop);
   for (std::size_t i = 0; i < estimates.size(); ++i) {
@@ -136,11 +136,11 @@ void IdaStar::ChooseState(Puzzle& puzzle) const {
 
 void IdaStar::BeginIteration(Puzzle& puzzle) const {
   if (puzzle.result.solved) {
-    puzzle.ended = Ended::kSolved;
+    puzzle.stop_reason = StopReason::kSolved;
   } else if (std::isinf(puzzle.least_above)) {
-    puzzle.ended = puzzle.too_long     ? Ended::kLengthLimit
-                   : puzzle.too_costly ? Ended::kCostLimit
-                                       : Ended::kExhausted;
+    puzzle.stop_reason = puzzle.too_long     ? StopReason::kLengthLimit
+                         : puzzle.too_costly ? StopReason::kCostLimit
+                                             : StopReason::kExhausted;
   } else {
     puzzle.bound = std::max(puzzle.least_above, puzzle.bound + least_step_);
     puzzle.least_above = kInfinity;
@@ -153,12 +153,12 @@ void IdaStar::BeginIteration(Puzzle& puzzle) const {
 
 void IdaStar::CheckLimits(Puzzle& puzzle) const {
   if (config_.max_seconds > 0 && puzzle.result.seconds >= config_.max_seconds) {
-    puzzle.ended = Ended::kTimeLimit;
+    puzzle.stop_reason = StopReason::kTimeLimit;
     return;
   }
   const DomainSpec& spec = domain_.spec();
-  puzzle.ended = WorkLimitsOf(config_).ExceededBy(puzzle.result.nodes + spec.num_actions(),
-                                                  BytesOf(puzzle) + Expander::BytesFor(spec, 1));
+  puzzle.stop_reason = WorkLimitsOf(config_).ExceededBy(
+      puzzle.result.nodes + spec.num_actions(), BytesOf(puzzle) + Expander::BytesFor(spec, 1));
 }
 
 // The memory of the states on the path, and of the actions that remain to be taken from them.
@@ -274,7 +274,7 @@ void IdaStar::Receive(Puzzle& puzzle, std::span<const std::uint32_t> children,
 // The result of a puzzle that has ended.
 SearchResult IdaStar::ResultOf(Puzzle& puzzle) const {
   SearchResult result = std::move(puzzle.result);
-  result.ended = *puzzle.ended;
+  result.stop_reason = *puzzle.stop_reason;
   if (result.solved) result.best.reset();
   result.cost = CostOf(domain_.spec(), result.actions);
   result.stored = std::ssize(puzzle.path);
@@ -288,15 +288,15 @@ std::string IdaStar::Describe() const {
 
 std::string IdaStar::Failure(const SearchResult& result) const {
   // Only the states of one path are in memory, and a lower weight does not shorten paths.
-  const std::string advice = result.ended == Ended::kMemoryLimit
+  const std::string advice = result.stop_reason == StopReason::kMemoryLimit
                                  ? ""
                                  : fmt::format("lower search.weight ({:g}), or ", config_.weight);
-  std::string at_limit = AtLimit(config_, result.ended, advice);
+  std::string at_limit = AtLimit(config_, result.stop_reason, advice);
   if (!at_limit.empty()) return at_limit;
-  if (result.ended == Ended::kCostLimit) {
+  if (result.stop_reason == StopReason::kCostLimit) {
     return fmt::format("no solution costs at most {}; raise the limit", AllowedCost());
   }
-  if (result.ended == Ended::kLengthLimit) {
+  if (result.stop_reason == StopReason::kLengthLimit) {
     return fmt::format("no solution has at most {} moves; raise search.max_length",
                        config_.max_length);
   }

@@ -83,7 +83,7 @@ void ImprovingSearch::ShortenGiven(const Starts& starts, std::size_t number, Sea
                                    const StopSignal& stop) {
   SearchResult given = result;
   given.solved = true;
-  given.ended = Ended::kSolved;
+  given.stop_reason = StopReason::kSolved;
   given.actions = starts.solutions[number];
   given.best.reset();
   Shorten(starts.states[number], given, stop);

@@ -22,9 +22,10 @@ namespace tandem {
 /// ImprovingSearch shortens the solutions of another search: it leaves out their detours, and then
 /// works on each for up to search.improve_seconds (SolutionImprover).
 /// If that search finds none, it shortens the one that Starts gives, if there is one. If that still
-/// costs more than allowed, the puzzle is unsolved, and `ended` and `best` are those of the search.
-/// search.max_nodes, unless it is auto or 0, limits the nodes of both together. A* and Q*, whose
-/// limit counts stored states, leave shortening a limit of its own, of as many generated states.
+/// costs more than allowed, the puzzle is unsolved, and `stop_reason` and `best` are those of the
+/// search. search.max_nodes, unless it is auto or 0, limits the nodes of both together. A* and Q*,
+/// whose limit counts stored states, leave shortening a limit of its own, of as many generated
+/// states.
 ///
 /// It passes as many puzzles at a time to that search as search.instances says, so that the time
 /// limits of the search do not count the time for shortening.

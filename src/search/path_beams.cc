@@ -101,7 +101,9 @@ std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::ui
     return std::nullopt;
   }
   pass.nodes += result.nodes;
-  if (!beam_.kept_all() && result.ended != Ended::kMemoryLimit) pass.wider_may_help = true;
+  if (!beam_.kept_all() && result.stop_reason != StopReason::kMemoryLimit) {
+    pass.wider_may_help = true;
+  }
   if (!result.solved || result.cost >= cost) return std::nullopt;
   if (is_last) return std::move(result.actions);
   std::vector<std::uint8_t> to = from;

@@ -20,21 +20,21 @@
 
 namespace tandem {
 
-const char* NameOf(Ended ended) {
-  switch (ended) {
-    case Ended::kSolved:
+const char* NameOf(StopReason reason) {
+  switch (reason) {
+    case StopReason::kSolved:
       return "solved";
-    case Ended::kExhausted:
+    case StopReason::kExhausted:
       return "exhausted";
-    case Ended::kLengthLimit:
+    case StopReason::kLengthLimit:
       return "length limit";
-    case Ended::kNodeLimit:
+    case StopReason::kNodeLimit:
       return "node limit";
-    case Ended::kMemoryLimit:
+    case StopReason::kMemoryLimit:
       return "memory limit";
-    case Ended::kTimeLimit:
+    case StopReason::kTimeLimit:
       return "time limit";
-    case Ended::kCostLimit:
+    case StopReason::kCostLimit:
       return "cost limit";
   }
   return "";  // not reached: the compiler warns of a missing case
@@ -44,9 +44,9 @@ WorkLimits WorkLimitsOf(const SearchConfig& config) {
   return {.max_nodes = config.max_nodes.value_or(0), .max_bytes = config.max_bytes()};
 }
 
-std::optional<Ended> WorkLimits::ExceededBy(std::int64_t nodes, std::int64_t bytes) const {
-  if (max_nodes > 0 && nodes > max_nodes) return Ended::kNodeLimit;
-  if (max_bytes > 0 && bytes > max_bytes) return Ended::kMemoryLimit;
+std::optional<StopReason> WorkLimits::ExceededBy(std::int64_t nodes, std::int64_t bytes) const {
+  if (max_nodes > 0 && nodes > max_nodes) return StopReason::kNodeLimit;
+  if (max_bytes > 0 && bytes > max_bytes) return StopReason::kMemoryLimit;
   return std::nullopt;
 }
 
@@ -70,22 +70,22 @@ std::string Search::NotInTime(const SearchConfig& config) {
                      HumanSeconds(config.max_seconds));
 }
 
-std::string Search::AtLimit(const SearchConfig& config, Ended ended, std::string_view advice,
+std::string Search::AtLimit(const SearchConfig& config, StopReason reason, std::string_view advice,
                             std::optional<std::int64_t> max_nodes) {
-  switch (ended) {
-    case Ended::kTimeLimit:
+  switch (reason) {
+    case StopReason::kTimeLimit:
       return fmt::format("{}; {}raise search.max_seconds", NotInTime(config), advice);
-    case Ended::kNodeLimit:
+    case StopReason::kNodeLimit:
       return fmt::format(
           "no solution found with {} nodes (search.max_nodes); {}raise search.max_nodes",
           WithThousands(max_nodes.value_or(config.max_nodes.value_or(0))), advice);
-    case Ended::kMemoryLimit:
+    case StopReason::kMemoryLimit:
       return fmt::format("no solution found within {} (search.max_gib); {}raise search.max_gib",
                          HumanBytes(static_cast<double>(config.max_bytes())), advice);
-    case Ended::kSolved:
-    case Ended::kExhausted:
-    case Ended::kLengthLimit:
-    case Ended::kCostLimit:
+    case StopReason::kSolved:
+    case StopReason::kExhausted:
+    case StopReason::kLengthLimit:
+    case StopReason::kCostLimit:
       break;
   }
   return "";

@@ -18,8 +18,8 @@
 
 namespace tandem {
 
-/// Why a search ended.
-enum class Ended {
+/// StopReason says why a search ended.
+enum class StopReason {
   kSolved,       ///< a solution was found that the search cannot improve
   kExhausted,    ///< no states are left to expand
   kLengthLimit,  ///< the maximum depth was reached
@@ -31,7 +31,7 @@ enum class Ended {
 
 /// The name used in messages and files: "solved", "exhausted", "length limit", "node limit",
 /// "memory limit", "time limit" or "cost limit".
-const char* NameOf(Ended ended);
+const char* NameOf(StopReason reason);
 
 /// WorkLimits limit the states that the search for one puzzle generates, and its memory. 0: no
 /// limit.
@@ -40,7 +40,7 @@ struct WorkLimits {
   std::int64_t max_bytes = 0;
 
   /// The limit that `nodes` generated states or `bytes` bytes exceed, or nothing.
-  std::optional<Ended> ExceededBy(std::int64_t nodes, std::int64_t bytes) const;
+  std::optional<StopReason> ExceededBy(std::int64_t nodes, std::int64_t bytes) const;
 };
 
 /// The limits search.max_nodes and search.max_gib.
@@ -57,7 +57,7 @@ struct Partial {
 /// SearchResult is the outcome of the search of one puzzle.
 struct SearchResult {
   bool solved = false;
-  Ended ended = Ended::kExhausted;
+  StopReason stop_reason = StopReason::kExhausted;
   std::vector<Action> actions;  ///< from the start to a goal, if solved
   float cost = 0;               ///< cost of `actions`
 
@@ -146,7 +146,8 @@ class Search {
   // What Failure says if a limit on time, nodes or memory ended the search: to raise it, or to
   // follow `advice` first, such as "lower search.weight, or ". `max_nodes` is the limit on nodes if
   // it is not search.max_nodes. Returns "" if the search ended otherwise.
-  static std::string AtLimit(const SearchConfig& config, Ended ended, std::string_view advice = "",
+  static std::string AtLimit(const SearchConfig& config, StopReason reason,
+                             std::string_view advice = "",
                              std::optional<std::int64_t> max_nodes = std::nullopt);
 
   // Reasons of failures that several searches have.

@@ -221,7 +221,7 @@ SolutionImprover::Found SolutionImprover::Search(const State& from, std::span<co
   }
   SearchResult result = tree.Result();
   generated_ += result.nodes;
-  Found found{.exact = result.ended == Ended::kSolved};
+  Found found{.exact = result.stop_reason == StopReason::kSolved};
   if (IsCheaper(domain_.spec(), result.actions, window)) found.cheaper = std::move(result.actions);
   return found;
 }

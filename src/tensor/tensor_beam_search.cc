@@ -107,7 +107,8 @@ SearchResult TensorBeamSearch::SolveOne(std::span<const std::uint8_t> start, flo
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   bound_ = CostBound(at_most);
   SearchResult result;
-  const std::optional<Ended> limit = Begin(start) ? std::nullopt : std::optional(Ended::kExhausted);
+  const std::optional<StopReason> limit =
+      Begin(start) ? std::nullopt : std::optional(StopReason::kExhausted);
   SolveDepthByDepth(KnownSolution(domain_, ball_.get(), bound_, config_.max_length, start), limit,
                     config_.max_seconds, stop, result,
                     [&](const StopSignal& within, std::optional<std::vector<Action>>& solution) {
@@ -120,12 +121,12 @@ SearchResult TensorBeamSearch::SolveOne(std::span<const std::uint8_t> start, flo
 
 // Expands the frontier, and makes the best children the next one unless one of them completes a
 // `solution`. Returns the limit that it met, if any.
-std::optional<Ended> TensorBeamSearch::GoDeeper(const StopSignal& within, SearchResult& result,
-                                                std::optional<std::vector<Action>>& solution) {
-  if (const std::optional<Ended> limit = LimitReached(result.nodes)) return limit;
+std::optional<StopReason> TensorBeamSearch::GoDeeper(const StopSignal& within, SearchResult& result,
+                                                     std::optional<std::vector<Action>>& solution) {
+  if (const std::optional<StopReason> limit = LimitReached(result.nodes)) return limit;
   const Children children = Expand();
   const auto generated = children.useful.sum().item<std::int64_t>();
-  if (WorkLimitsOf(config_).ExceededBy(result.nodes + generated, 0)) return Ended::kNodeLimit;
+  if (WorkLimitsOf(config_).ExceededBy(result.nodes + generated, 0)) return StopReason::kNodeLimit;
   result.nodes += generated;
   result.expanded += frontier_.hashes.size(0);
   solution = CheapestSolution(children);
@@ -162,10 +163,10 @@ bool TensorBeamSearch::Begin(std::span<const std::uint8_t> start) {
   return true;
 }
 
-std::optional<Ended> TensorBeamSearch::LimitReached(std::int64_t nodes) const {
+std::optional<StopReason> TensorBeamSearch::LimitReached(std::int64_t nodes) const {
   const std::int64_t states = frontier_.hashes.size(0);
-  if (states == 0) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
-  if (std::cmp_greater_equal(history_.size(), config_.max_length)) return Ended::kLengthLimit;
+  if (states == 0) return excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
+  if (std::cmp_greater_equal(history_.size(), config_.max_length)) return StopReason::kLengthLimit;
   return WorkLimitsOf(config_).ExceededBy(nodes, BytesOfNextDepth());
 }
 
@@ -352,7 +353,7 @@ void TensorBeamSearch::FinishResult(SearchResult& result) const {
   result.dropped_states = was_full_;
   result.cost = CostOf(domain_.spec(), result.actions);
   if (result.solved) {
-    result.ended = Ended::kSolved;
+    result.stop_reason = StopReason::kSolved;
   } else if (nearest_) {
     result.best = {.actions = PathTo(nearest_->depth, nearest_->child).actions,
                    .estimate = nearest_->estimate};

@@ -92,9 +92,9 @@ class TensorBeamSearch final : public Search {
   void MakeKnown();
   SearchResult SolveOne(std::span<const std::uint8_t> start, float at_most, const StopSignal& stop);
   bool Begin(std::span<const std::uint8_t> start);
-  std::optional<Ended> GoDeeper(const StopSignal& within, SearchResult& result,
-                                std::optional<std::vector<Action>>& solution);
-  std::optional<Ended> LimitReached(std::int64_t nodes) const;
+  std::optional<StopReason> GoDeeper(const StopSignal& within, SearchResult& result,
+                                     std::optional<std::vector<Action>>& solution);
+  std::optional<StopReason> LimitReached(std::int64_t nodes) const;
   std::int64_t BytesStored() const;
   std::int64_t BytesOfNextDepth() const;
   Children Expand() const;

@@ -50,7 +50,7 @@ TEST(AnytimeBeamSearch, WiderBeamsShortenTheSolutionOfTheFirst) {
     const SearchResult first = narrow.Solve(state, StopSignal());
     const SearchResult result = search.Solve(state, StopSignal());
     ASSERT_TRUE(result.solved);
-    EXPECT_EQ(result.ended, Ended::kSolved);
+    EXPECT_EQ(result.stop_reason, StopReason::kSolved);
     EXPECT_EQ(std::ssize(result.actions), distance);
     EXPECT_EQ(result.cost, 2.5F * float(distance));
     EXPECT_TRUE(Solves(pancakes, state, result.actions));
@@ -96,7 +96,7 @@ TEST(AnytimeBeamSearch, WidthOfOneIsASingleBeamSearch) {
   AnytimeBeamSearch search(ring, truth, {.search = {.beam_width = 1, .max_seconds = kAmple}});
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_EQ(result.actions.size(), 37U);
-  EXPECT_EQ(result.ended, Ended::kSolved);
+  EXPECT_EQ(result.stop_reason, StopReason::kSolved);
   EXPECT_EQ(result.expanded, 37);
 }
 
@@ -107,7 +107,7 @@ TEST(AnytimeBeamSearch, SolutionOfOneActionEndsIt) {
   EXPECT_EQ(search.Solve(State{1, 0, 2, 3}, StopSignal()).expanded, 1);
   const SearchResult none = search.Solve(State{0, 1, 2, 3}, StopSignal());
   EXPECT_TRUE(none.solved);
-  EXPECT_EQ(none.ended, Ended::kSolved);
+  EXPECT_EQ(none.stop_reason, StopReason::kSolved);
   EXPECT_EQ(none.nodes, 0);
 }
 
@@ -123,7 +123,7 @@ TEST(AnytimeBeamSearch, FailedSearchReportsTheLeastEstimateOfAllBeams) {
   const State odd = {1, 0, 2, 3, 4, 5};
   const SearchResult result = search.Solve(odd, StopSignal());
   EXPECT_FALSE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
   ASSERT_TRUE(result.best.has_value());
   EXPECT_EQ(result.best->estimate, least);
   EXPECT_EQ(NumberOf(After(cycles, odd, result.best->actions)), least);
@@ -139,7 +139,7 @@ TEST(AnytimeBeamSearch, EndsAtItsTimeLimit) {
       *cube, zero, {.search = {.beam_width = 1 << 28, .max_length = 8, .max_seconds = 0.3}});
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_FALSE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kTimeLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kTimeLimit);
   // A beam of 2^28 states, which holds every state within 7 moves, would generate 101 million.
   EXPECT_LT(result.nodes, 100'000'000);
 }
@@ -152,7 +152,7 @@ TEST(AnytimeBeamSearch, LaterBeamsFindCheaperSolutionsOfMoreActions) {
   const SearchResult result = search.Solve(ring.At(10), StopSignal());
   EXPECT_EQ(result.actions, std::vector<Action>(10, Action{0}));
   EXPECT_EQ(result.cost, 10);
-  EXPECT_EQ(result.ended, Ended::kSolved);
+  EXPECT_EQ(result.stop_reason, StopReason::kSolved);
 }
 
 TEST(AnytimeBeamSearch, ABeamThatKeptAllStatesIsNotRepeated) {
@@ -163,7 +163,7 @@ TEST(AnytimeBeamSearch, ABeamThatKeptAllStatesIsNotRepeated) {
   EXPECT_EQ(search.Solve(ring.At(37), StopSignal()).nodes,
             once.Solve(ring.At(37), StopSignal()).nodes);
   const std::vector<std::uint8_t> no_marker(100, 0);
-  EXPECT_EQ(search.Solve(no_marker, StopSignal()).ended, Ended::kExhausted);
+  EXPECT_EQ(search.Solve(no_marker, StopSignal()).stop_reason, StopReason::kExhausted);
 }
 
 TEST(AnytimeBeamSearch, AStartInTheBallNeedsNoWiderBeams) {

@@ -22,7 +22,7 @@ TEST(AStarLimits, NodeLimitReportsTheBestPath) {
   const State start = ring.At(40);
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_FALSE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kNodeLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kNodeLimit);
   EXPECT_EQ(result.stored, 20);
   EXPECT_GE(result.nodes, 20);
   EXPECT_TRUE(result.actions.empty());
@@ -38,7 +38,7 @@ TEST(AStarLimits, NodeLimitOfAllStatesIsNotReached) {
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
   AStar search(cycles, zero, {.search = {.weight = 1, .batch = 10, .max_nodes = 360}});
   const State odd = {1, 0, 2, 3, 4, 5};
-  EXPECT_EQ(search.Solve(odd, StopSignal()).ended, Ended::kExhausted);
+  EXPECT_EQ(search.Solve(odd, StopSignal()).stop_reason, StopReason::kExhausted);
 }
 
 TEST(AStarLimits, AllowedCostBoundsTheSolutionAndSavesNodes) {
@@ -58,7 +58,7 @@ TEST(AStarLimits, AllowedCostBoundsTheSolutionAndSavesNodes) {
     ASSERT_LE(exact.stored, without.stored);
     const SearchResult too_low = solve(start, 0.3 * distance - 0.1);
     ASSERT_FALSE(too_low.solved);
-    ASSERT_EQ(too_low.ended, Ended::kCostLimit);
+    ASSERT_EQ(too_low.stop_reason, StopReason::kCostLimit);
     ASSERT_LT(too_low.stored, exact.stored);
   }
 }
@@ -73,7 +73,8 @@ TEST(AStarLimits, AllowedCostHoldsForTheWayHomeFromTheBall) {
       AStar search(pancakes, zero, {.search = {.weight = 1, .at_most = double(at_most)}}, ball);
       const SearchResult result = search.Solve(start, StopSignal());
       ASSERT_EQ(result.solved, at_most >= distance);
-      ASSERT_EQ(result.ended, at_most >= distance ? Ended::kSolved : Ended::kCostLimit);
+      ASSERT_EQ(result.stop_reason,
+                at_most >= distance ? StopReason::kSolved : StopReason::kCostLimit);
       ASSERT_EQ(std::ssize(result.actions), result.solved ? distance : 0);
     }
   }
@@ -86,7 +87,7 @@ TEST(AStarLimits, SolutionFoundBeforeTheNodeLimitCounts) {
   const State start = After(pancakes, {0, 1, 2, 3, 4, 5}, {1, 4});
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_TRUE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kNodeLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kNodeLimit);
   EXPECT_TRUE(Solves(pancakes, start, result.actions));
 }
 
@@ -100,7 +101,7 @@ TEST(AStarLimits, UnsolvablePuzzleIsExhausted) {
                   [&](std::size_t i, SearchResult result) { results[i] = std::move(result); });
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_FALSE(results[i].solved);
-    EXPECT_EQ(results[i].ended, Ended::kExhausted);
+    EXPECT_EQ(results[i].stop_reason, StopReason::kExhausted);
     EXPECT_EQ(results[i].stored, 360);
     EXPECT_EQ(results[i].expanded, 360);
     ASSERT_TRUE(results[i].best.has_value());
@@ -116,7 +117,7 @@ TEST(AStarLimits, TimeLimitReportsTheBestPath) {
   const State start = ring.At(90);
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_FALSE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kTimeLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kTimeLimit);
   EXPECT_GE(result.seconds, 0.1);
   EXPECT_LE(slow.rows(), 12);
   ASSERT_TRUE(result.best.has_value());
@@ -132,10 +133,11 @@ TEST(AStarLimits, EachPuzzleHasItsOwnTimeLimit) {
   State starts = ring.At(90);
   const State near = ring.At(5);
   starts.insert(starts.end(), near.begin(), near.end());
-  std::vector<Ended> ended;
-  search.SolveAll(ConstRows(starts.data(), 2, 200), StopSignal(),
-                  [&](std::size_t, const SearchResult& result) { ended.push_back(result.ended); });
-  EXPECT_EQ(ended, (std::vector{Ended::kTimeLimit, Ended::kSolved}));
+  std::vector<StopReason> reasons;
+  search.SolveAll(
+      ConstRows(starts.data(), 2, 200), StopSignal(),
+      [&](std::size_t, const SearchResult& result) { reasons.push_back(result.stop_reason); });
+  EXPECT_EQ(reasons, (std::vector{StopReason::kTimeLimit, StopReason::kSolved}));
 }
 
 TEST(AStarLimits, GoalStateNeedsNoActionsAndNoEvaluation) {
@@ -144,7 +146,7 @@ TEST(AStarLimits, GoalStateNeedsNoActionsAndNoEvaluation) {
   AStar search(ring, never, {.search = {.weight = 1, .batch = 1}});
   const SearchResult result = search.Solve(ring.At(0), StopSignal());
   EXPECT_TRUE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kSolved);
+  EXPECT_EQ(result.stop_reason, StopReason::kSolved);
   EXPECT_TRUE(result.actions.empty());
   EXPECT_EQ(result.nodes, 0);
 }

@@ -82,7 +82,7 @@ TEST(AStar, ReopensClosedStatesOnCheaperPaths) {
   });
   AStar search(cycles, wild, {.search = {.weight = 1, .batch = 1}});
   const SearchResult result = search.Solve(State{1, 0, 2, 3, 4, 5}, StopSignal());
-  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
   EXPECT_EQ(result.stored, 360);
   EXPECT_GT(result.expanded, 360);
 }
@@ -186,7 +186,7 @@ TEST(AStar, PolicyActionsAreNamedIfTheAllowedCostEndsIt) {
   const auto failure = [&](const State& start) {
     AStar search(pancakes, wrong, config);
     const SearchResult result = search.Solve(start, StopSignal());
-    EXPECT_EQ(result.ended, Ended::kCostLimit);
+    EXPECT_EQ(result.stop_reason, StopReason::kCostLimit);
     return search.Failure(result);
   };
   const State start = After(pancakes, {0, 1, 2, 3, 4, 5}, {2, 4});
@@ -227,7 +227,7 @@ TEST(AStar, BatchesGrowOnHardPuzzles) {
     SizeEvaluator sizes;
     AStar search(cycles, sizes, {.search = {.weight = 1, .batch = batch}});
     const SearchResult result = search.Solve(State{1, 0, 2, 3, 4, 5}, StopSignal());
-    EXPECT_EQ(result.ended, Ended::kExhausted);
+    EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
     EXPECT_EQ(result.expanded, 360);
     return sizes.sizes;
   };

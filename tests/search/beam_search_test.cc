@@ -44,7 +44,7 @@ TEST(BeamSearch, WidthOneFollowsExactEstimates) {
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(result.actions.size(), 37U);
   EXPECT_EQ(result.cost, 37.0F);
-  EXPECT_EQ(result.ended, Ended::kSolved);
+  EXPECT_EQ(result.stop_reason, StopReason::kSolved);
   EXPECT_EQ(result.nodes, 2 + 36);  // no step goes back
   EXPECT_EQ(result.expanded, 37);
   EXPECT_EQ(result.stored, 37);
@@ -85,7 +85,7 @@ TEST(BeamSearch, GivesUpAtMaxLength) {
   BeamSearch search(ring, truth, {.search = {.beam_width = 4, .max_length = 36}});
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_FALSE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kLengthLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kLengthLimit);
   EXPECT_FALSE(result.best.has_value());  // the beam is never full, so nothing is evaluated
 }
 
@@ -105,7 +105,7 @@ TEST(BeamSearch, AllowedCostBoundsTheSolution) {
   EXPECT_TRUE(solve(0, {0}).solved);
   for (const SearchResult& result : {solve(36, {}), solve(0, {36}), solve(36, {50})}) {
     EXPECT_FALSE(result.solved);
-    EXPECT_EQ(result.ended, Ended::kCostLimit);
+    EXPECT_EQ(result.stop_reason, StopReason::kCostLimit);
     EXPECT_EQ(result.expanded, 1 + 2 * 35);  // states at cost 36 are not kept
   }
   EXPECT_FALSE(solve(1e-50, {}).solved);  // rounded to a float, it is 0, but not unlimited
@@ -122,7 +122,8 @@ TEST(BeamSearch, AllowedCostHoldsForTheWayHomeFromTheBall) {
                         {.search = {.beam_width = 1000, .at_most = double(at_most)}}, ball);
       const SearchResult result = search.Solve(start, StopSignal());
       ASSERT_EQ(result.solved, at_most == distance);
-      ASSERT_EQ(result.ended, at_most == distance ? Ended::kSolved : Ended::kCostLimit);
+      ASSERT_EQ(result.stop_reason,
+                at_most == distance ? StopReason::kSolved : StopReason::kCostLimit);
     }
   }
 }
@@ -135,7 +136,7 @@ TEST(BeamSearch, EndsWhenNoNewStatesRemain) {
   const std::vector<std::uint8_t> empty(6, 0);
   const SearchResult result = search.Solve(empty, StopSignal());
   EXPECT_FALSE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
   EXPECT_EQ(result.nodes, 0);  // the actions change nothing
 }
 
@@ -196,7 +197,7 @@ TEST(BeamSearch, EndsAtItsTimeLimit) {
                     {.search = {.beam_width = 8, .max_length = 1'000'000, .max_seconds = 0.05}});
   const SearchResult result = search.Solve(Scramble(*cube, 20), StopSignal());
   EXPECT_FALSE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kTimeLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kTimeLimit);
   EXPECT_GE(result.seconds, 0.05);
 }
 
@@ -210,7 +211,7 @@ TEST(BeamSearch, TheTimeLimitEndsADepthBetweenItsBatches) {
   config.search.max_seconds = 0.2;
   const State start = {6, 3, 5, 1, 4, 2, 0};
   const SearchResult result = BeamSearch(pancakes, slow, config).Solve(start, StopSignal());
-  EXPECT_EQ(result.ended, Ended::kTimeLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kTimeLimit);
   EXPECT_LE(slow.rows(), 1);  // of the six children of the first state
 }
 
@@ -337,7 +338,8 @@ TEST(BeamSearch, PolicyWithoutASolutionHasNoBestPath) {
   const Config config{.search = {.beam_width = 1, .max_length = 9}};
   const std::uint8_t start[] = {1};
   const SearchResult result = MakeSearch(map, policy, config)->Solve(start, StopSignal());
-  EXPECT_EQ(result.ended, Ended::kExhausted);  // it went to city 4, from which no road leads on
+  EXPECT_EQ(result.stop_reason,
+            StopReason::kExhausted);  // it went to city 4, from which no road leads on
   EXPECT_FALSE(result.best.has_value());
 }
 
@@ -417,7 +419,7 @@ TEST(BeamSearch, PolicyActionsLimitsTheActionsOfAState) {
     config.search.policy_actions = 1;
     const auto search = MakeSearch(map, network, config);
     const SearchResult one = search->Solve(start, StopSignal());
-    EXPECT_EQ(one.ended, Ended::kExhausted);
+    EXPECT_EQ(one.stop_reason, StopReason::kExhausted);
     EXPECT_EQ(one.nodes, 2);
     EXPECT_THAT(search->Failure(one), HasSubstr("search.policy_actions"));
 

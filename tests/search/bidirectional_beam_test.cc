@@ -26,7 +26,7 @@ TEST(BidirectionalBeam, BeamsThatHoldAllStatesMeetOnShortestSolutions) {
     for (const auto& [state, distance] : distances) {
       const SearchResult result = search->Solve(state, StopSignal());
       ASSERT_TRUE(result.solved);
-      ASSERT_EQ(result.ended, Ended::kSolved);
+      ASSERT_EQ(result.stop_reason, StopReason::kSolved);
       ASSERT_TRUE(Solves(pancakes, state, result.actions));
       ASSERT_EQ(std::ssize(result.actions), distance);
       ASSERT_EQ(result.cost, static_cast<float>(distance));
@@ -87,7 +87,7 @@ TEST(BidirectionalBeam, PuzzlesWithoutASolutionEndTheSearch) {
   const auto search = MakeSearch(cycles, network, Bidirectional(1000));
   const SearchResult result = search->Solve(State{1, 0, 2, 3, 4}, StopSignal());  // odd
   EXPECT_FALSE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
 }
 
 TEST(BidirectionalBeam, RefusesPuzzlesWithoutInversePositions) {

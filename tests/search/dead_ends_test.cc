@@ -70,7 +70,7 @@ TEST(SearchesInDeadEnds, EndUnsolvedIfNoActionApplies) {
   const PitsDomain pits(8);
   for (const SearchResult& result : SolveByAll(pits, kPit)) {
     EXPECT_FALSE(result.solved);
-    EXPECT_EQ(result.ended, Ended::kExhausted);
+    EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
     EXPECT_LE(result.expanded, 3);  // Q* counts actions
   }
 }
@@ -90,7 +90,7 @@ TEST(SearchesInDeadEnds, BeamThatKeepsOnlyAPitIsExhausted) {
   config.search.beam_width = 1;
   const SearchResult result = BeamSearch(pits, net, config).Solve(kCell, StopSignal());
   EXPECT_FALSE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
 }
 
 TEST(SearchesInDeadEnds, GreedySearchEndsInAPitThatLooksGood) {
@@ -101,8 +101,8 @@ TEST(SearchesInDeadEnds, GreedySearchEndsInAPitThatLooksGood) {
     const auto solve = [&](PitsNet& net, const Bytes& start) {
       return GreedySearch(pits, net, Config()).Solve(start, StopSignal());
     };
-    EXPECT_EQ(solve(lure, kPit).ended, Ended::kExhausted);
-    EXPECT_EQ(solve(lure, kCell).ended, Ended::kExhausted);
+    EXPECT_EQ(solve(lure, kPit).stop_reason, StopReason::kExhausted);
+    EXPECT_EQ(solve(lure, kCell).stop_reason, StopReason::kExhausted);
     EXPECT_EQ(solve(truth, kCell).actions, (std::vector<Action>{0, 0, 0}));
   }
 }

@@ -205,7 +205,7 @@ TEST(BallSearch, BeamCountsTheWayHomeTowardsMaxLength) {
   EXPECT_EQ(enough.Solve(start, StopSignal()).actions.size(), 37U);
   EXPECT_EQ(enough.Solve(start, StopSignal()).expanded, 27);
   BeamSearch short_of(ring, truth, {.search = {.beam_width = 1, .max_length = 36}}, ball);
-  EXPECT_EQ(short_of.Solve(start, StopSignal()).ended, Ended::kLengthLimit);
+  EXPECT_EQ(short_of.Solve(start, StopSignal()).stop_reason, StopReason::kLengthLimit);
 }
 
 TEST(BallSearch, AStarStaysOptimalWithABall) {

@@ -34,7 +34,7 @@ TEST(GreedySearch, ExactEstimatesGiveShortestSolutions) {
   EXPECT_EQ(results[1].cost, 7.0F);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_TRUE(results[i].solved);
-    EXPECT_EQ(results[i].ended, Ended::kSolved);
+    EXPECT_EQ(results[i].stop_reason, StopReason::kSolved);
     EXPECT_FALSE(results[i].best.has_value());
   }
   EXPECT_TRUE(Solves(ring, ring.At(7), results[1].actions));
@@ -77,7 +77,7 @@ TEST(GreedySearch, LengthLimitReportsTheBestState) {
   GreedySearch search(ring, truth, {.search = {.max_length = 5}});
   const SearchResult result = search.Solve(ring.At(8), StopSignal());
   EXPECT_FALSE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kLengthLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kLengthLimit);
   EXPECT_TRUE(result.actions.empty());
   ASSERT_TRUE(result.best.has_value());
   EXPECT_EQ(result.best->estimate, 3.0F);
@@ -92,7 +92,7 @@ TEST(GreedySearch, AllowedCostBoundsTheSolution) {
     return search.Solve(ring.At(8), StopSignal());
   };
   EXPECT_TRUE(solve(8).solved);
-  EXPECT_EQ(solve(7).ended, Ended::kCostLimit);
+  EXPECT_EQ(solve(7).stop_reason, StopReason::kCostLimit);
   EXPECT_EQ(solve(7).expanded, 7);
 }
 
@@ -103,7 +103,7 @@ TEST(GreedySearch, EndsWhereEveryNeighbourWasVisited) {
   GreedySearch search(path, away, {.search = {.max_length = 100}});
   const SearchResult result = search.Solve(State{2}, StopSignal());
   EXPECT_FALSE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
   EXPECT_EQ(result.expanded, 2);
 }
 
@@ -134,7 +134,7 @@ TEST(GreedySearch, PolicyGivesNoEstimates) {
   GoLeft policy(Head::kPolicy);
   GreedySearch search(ring, policy, {.search = {.max_length = 4}});
   const SearchResult result = search.Solve(ring.At(6), StopSignal());
-  EXPECT_EQ(result.ended, Ended::kLengthLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kLengthLimit);
   EXPECT_FALSE(result.best.has_value());
   EXPECT_TRUE(search.Solve(ring.At(4), StopSignal()).solved);
 }
@@ -154,7 +154,7 @@ TEST(GreedySearch, WayHomeFromTheBallCompletesTheSolution) {
   EXPECT_TRUE(Solves(ring, ring.At(6), result.actions));
   EXPECT_EQ(solve(2, 100).nodes, 0);
   EXPECT_EQ(solve(2, 100).actions.size(), 2U);
-  EXPECT_EQ(solve(6, 5).ended, Ended::kLengthLimit);
+  EXPECT_EQ(solve(6, 5).stop_reason, StopReason::kLengthLimit);
 }
 
 }  // namespace

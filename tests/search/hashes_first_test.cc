@@ -110,7 +110,7 @@ void ExpectSameResults(const Domain& domain, const State& start, Head head,
   const SearchResult expected = solve(built_first, 1);
   for (const int threads : {1, 4}) {
     const SearchResult result = solve(domain, threads);
-    EXPECT_EQ(result.ended, expected.ended);
+    EXPECT_EQ(result.stop_reason, expected.stop_reason);
     EXPECT_EQ(result.actions, expected.actions);
     EXPECT_EQ(result.nodes, expected.nodes);
     EXPECT_EQ(result.stored, expected.stored);

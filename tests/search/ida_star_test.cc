@@ -49,7 +49,7 @@ class IdaStarOnPancakes : public testing::Test {
                       const State start(starts.begin() + std::ptrdiff_t(5 * i),
                                         starts.begin() + std::ptrdiff_t(5 * (i + 1)));
                       EXPECT_TRUE(result.solved);
-                      EXPECT_EQ(result.ended, Ended::kSolved);
+                      EXPECT_EQ(result.stop_reason, StopReason::kSolved);
                       EXPECT_TRUE(Solves(pancakes_, start, result.actions));
                       EXPECT_EQ(result.cost, static_cast<float>(result.actions.size()));
                       excess[i] = result.cost - static_cast<float>(least[i]);
@@ -145,7 +145,7 @@ TEST(IdaStar, WayHomeFromTheBallCompletesTheSolution) {
   EXPECT_EQ(solve(2, 100).expanded, 0);
   EXPECT_TRUE(solve(7, 7).solved);
   const SearchResult none = solve(7, 6);
-  EXPECT_EQ(none.ended, Ended::kLengthLimit);
+  EXPECT_EQ(none.stop_reason, StopReason::kLengthLimit);
   EXPECT_EQ(none.best->estimate, 4.0F);  // states of known cost are not evaluated
 }
 
@@ -186,7 +186,7 @@ TEST(IdaStar, NodeLimitIsExact) {
     IdaStar search(ring, truth, {.search = {.weight = 1, .max_nodes = limit}});
     const SearchResult result = search.Solve(ring.At(7), StopSignal());
     EXPECT_EQ(result.solved, limit == 14);
-    EXPECT_EQ(result.ended, limit == 14 ? Ended::kSolved : Ended::kNodeLimit);
+    EXPECT_EQ(result.stop_reason, limit == 14 ? StopReason::kSolved : StopReason::kNodeLimit);
     EXPECT_LE(result.nodes, limit);
     if (result.solved) continue;
     EXPECT_EQ(result.best->estimate, 1.0F);
@@ -207,7 +207,7 @@ TEST(IdaStar, MemoryIsThatOfThePath) {
   };
   EXPECT_TRUE(solve(7 * 36 + 60).solved);
   const SearchResult result = solve(7 * 36 + 59);
-  EXPECT_EQ(result.ended, Ended::kMemoryLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kMemoryLimit);
   EXPECT_EQ(result.stored, 7);
   EXPECT_EQ(result.bytes, 7 * 36);
 }
@@ -219,15 +219,15 @@ TEST(IdaStar, LimitsOfLengthAndCostEndTheSearch) {
     config.weight = 1;
     IdaStar search(ring, truth, {.search = config});
     const SearchResult result = search.Solve(ring.At(7), StopSignal());
-    EXPECT_EQ(result.solved, result.ended == Ended::kSolved);
-    return std::pair(result.ended, result.solved ? "" : search.Failure(result));
+    EXPECT_EQ(result.solved, result.stop_reason == StopReason::kSolved);
+    return std::pair(result.stop_reason, result.solved ? "" : search.Failure(result));
   };
-  EXPECT_EQ(solve({.max_length = 7}).first, Ended::kSolved);
+  EXPECT_EQ(solve({.max_length = 7}).first, StopReason::kSolved);
   EXPECT_EQ(solve({.max_length = 6}),
-            std::pair(Ended::kLengthLimit,
+            std::pair(StopReason::kLengthLimit,
                       std::string("no solution has at most 6 moves; raise search.max_length")));
-  EXPECT_EQ(solve({.at_most = 7}).first, Ended::kSolved);
-  EXPECT_EQ(solve({.at_most = 6}).first, Ended::kCostLimit);
+  EXPECT_EQ(solve({.at_most = 7}).first, StopReason::kSolved);
+  EXPECT_EQ(solve({.at_most = 6}).first, StopReason::kCostLimit);
   EXPECT_THAT(solve({.at_most = 6}).second, HasSubstr("search.at_most"));
 }
 
@@ -237,7 +237,7 @@ TEST(IdaStar, EndsIfNoPathLeadsToAGoal) {
   IdaStar search(map, one, {});
   const SearchResult result = search.Solve(State{1}, StopSignal());
   EXPECT_FALSE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
   EXPECT_THAT(search.Failure(result), HasSubstr("no solution"));
 }
 
@@ -252,7 +252,7 @@ TEST(IdaStar, InfiniteEstimatesAreNoProofThatThereIsNoSolution) {
     IdaStar search(ring, infinite, {.search = {.max_length = 100, .weight = 1}});
     const SearchResult result = search.Solve(ring.At(7), StopSignal());
     EXPECT_FALSE(result.solved);
-    EXPECT_EQ(result.ended, Ended::kExhausted);
+    EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
     EXPECT_THAT(search.Failure(result), HasSubstr("states with a finite estimate"));
   }
 }

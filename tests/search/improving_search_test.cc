@@ -63,7 +63,7 @@ TEST(ImprovingSearch, LeavesAPuzzleUnsolvedIfTheGivenSolutionCostsTooMuch) {
     EXPECT_EQ(second.best.has_value(), !second.solved);
     EXPECT_EQ(second.found_length.has_value(), second.solved);
     EXPECT_EQ(second.actions.empty(), !second.solved);
-    EXPECT_EQ(second.ended, second.solved ? Ended::kSolved : Ended::kNodeLimit);
+    EXPECT_EQ(second.stop_reason, second.solved ? StopReason::kSolved : StopReason::kNodeLimit);
     EXPECT_GT(second.nodes, 0);  // those of the attempt to shorten it
   }
 }

@@ -50,9 +50,9 @@ std::vector<SearchResult> SolveBoth(Search& search) {
 }
 
 // Checks that a limit ended the hard search, and that the easy state was solved nevertheless.
-void ExpectLimit(const std::vector<SearchResult>& results, Ended limit) {
+void ExpectLimit(const std::vector<SearchResult>& results, StopReason limit) {
   EXPECT_FALSE(results[0].solved);
-  EXPECT_EQ(results[0].ended, limit);
+  EXPECT_EQ(results[0].stop_reason, limit);
   ASSERT_TRUE(results[0].best.has_value());
   const CycleDomain cycles(6);
   EXPECT_EQ(NumberOf(After(cycles, kHard, results[0].best->actions)), results[0].best->estimate);
@@ -73,7 +73,7 @@ TEST(NodeLimit, BeamSearchEndsBeforeItGeneratesMoreStates) {
   EXPECT_EQ(hard.nodes, 8 + 35 + 35 + 35);  // another depth would need 35 more
   EXPECT_EQ(hard.best->estimate, least);
   const auto results = SolveBoth(search);
-  ExpectLimit(results, Ended::kNodeLimit);
+  ExpectLimit(results, StopReason::kNodeLimit);
   EXPECT_EQ(
       search.Failure(results[0]),
       "no solution found with 127 nodes (search.max_nodes); lower search.beam_width, or raise "
@@ -102,7 +102,7 @@ TEST(NodeLimit, BidirectionalBeamCountsBothBeams) {
                                 .max_length = 1000,
                                 .max_nodes = 100}});
   const SearchResult hard = search.Solve(kHard, StopSignal());
-  EXPECT_EQ(hard.ended, Ended::kNodeLimit);
+  EXPECT_EQ(hard.stop_reason, StopReason::kNodeLimit);
   EXPECT_EQ(hard.nodes, 16 + 35 + 35);
   EXPECT_TRUE(SolveBoth(search)[1].solved);
 }
@@ -117,10 +117,10 @@ TEST(NodeLimit, AnytimeBeamAddsUpItsBeams) {
     return SolveBoth(search);
   };
   const std::int64_t needed = solve(0)[0].nodes;  // of all beams
-  ASSERT_EQ(solve(0)[0].ended, Ended::kExhausted);
+  ASSERT_EQ(solve(0)[0].stop_reason, StopReason::kExhausted);
   for (const std::int64_t limit : {needed / 10, needed / 3, needed - 1}) {
     const auto results = solve(limit);
-    ExpectLimit(results, Ended::kNodeLimit);
+    ExpectLimit(results, StopReason::kNodeLimit);
     EXPECT_LE(results[0].nodes, limit);
   }
 }
@@ -130,7 +130,7 @@ TEST(NodeLimit, GreedySearchReportsTheBestStateOnItsPath) {
   StandInEvaluator anything(NumberOf);
   GreedySearch search(cycles, anything, {.search = {.max_length = 1000, .max_nodes = 30}});
   const auto results = SolveBoth(search);
-  ExpectLimit(results, Ended::kNodeLimit);
+  ExpectLimit(results, StopReason::kNodeLimit);
   EXPECT_EQ(results[0].nodes, 24);  // 3 steps of 8 children
   EXPECT_EQ(search.Failure(results[0]),
             "no solution found with 30 nodes (search.max_nodes); raise search.max_nodes");
@@ -153,7 +153,7 @@ TEST(MemoryLimit, BeamSearchEndsAndOthersGoOn) {
   BeamSearch search(cycles, anything,
                     {.search = {.beam_width = 5, .max_length = 1000, .max_gib = 3000 * kByte}});
   const auto results = SolveBoth(search);
-  ExpectLimit(results, Ended::kMemoryLimit);
+  ExpectLimit(results, StopReason::kMemoryLimit);
   EXPECT_LE(results[0].bytes, 3000);
   EXPECT_EQ(search.Failure(results[0]),
             "no solution found within 2.9 KiB (search.max_gib); lower search.beam_width, or raise "
@@ -174,7 +174,7 @@ TEST(MemoryLimit, BeamSearchCountsTheGrowthOfItsTables) {
           {.search = {
                .method = method, .beam_width = 2, .max_length = 10'000, .max_gib = most * kByte}});
       const SearchResult result = search.Solve(odd, StopSignal());
-      limited += result.ended == Ended::kMemoryLimit ? 1 : 0;
+      limited += result.stop_reason == StopReason::kMemoryLimit ? 1 : 0;
       EXPECT_LE(static_cast<double>(result.bytes), most);
     }
     EXPECT_GT(limited, 10);
@@ -187,7 +187,7 @@ TEST(MemoryLimit, BeamSearchCountsTheChildrenThatItWillMake) {
   BeamSearch search(cycles, never,
                     {.search = {.beam_width = 5, .max_length = 1000, .max_gib = 100 * kByte}});
   const SearchResult result = search.Solve(kHard, StopSignal());
-  EXPECT_EQ(result.ended, Ended::kMemoryLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kMemoryLimit);
   EXPECT_EQ(result.nodes, 0);
 }
 
@@ -205,7 +205,7 @@ TEST(MemoryLimit, AnytimeBeamKeepsTheSolutionOfANarrowBeam) {
         pancakes, misleads,
         {.search = {.beam_width = 1000, .max_gib = 36'000 * kByte, .max_seconds = kAmple}});
     const SearchResult result = search.Solve(state, StopSignal());
-    if (result.ended != Ended::kMemoryLimit) continue;
+    if (result.stop_reason != StopReason::kMemoryLimit) continue;
     ++limited;
     EXPECT_EQ(result.solved, first.solved);
     EXPECT_EQ(result.actions, WithoutDetours(pancakes, state, first.actions));
@@ -222,7 +222,7 @@ TEST(MemoryLimit, GreedySearchEndsOnItsWay) {
   GreedySearch search(ring, truth, {.search = {.max_gib = (4.5 * kState + 60) * kByte}});
   const State start = ring.At(7);
   const SearchResult result = search.Solve(start, StopSignal());
-  EXPECT_EQ(result.ended, Ended::kMemoryLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kMemoryLimit);
   EXPECT_EQ(result.stored, 5);
   ASSERT_TRUE(result.best.has_value());
   EXPECT_EQ(result.best->estimate, 3.0F);
@@ -237,7 +237,7 @@ TEST(MemoryLimit, AStarEndsBelowItAndOthersGoOn) {
   std::vector<SearchResult> results(2);
   search.SolveAll(ConstRows(starts.data(), 2, 9), StopSignal(),
                   [&](std::size_t i, SearchResult result) { results[i] = std::move(result); });
-  EXPECT_EQ(results[0].ended, Ended::kMemoryLimit);
+  EXPECT_EQ(results[0].stop_reason, StopReason::kMemoryLimit);
   EXPECT_LE(results[0].bytes, 1 << 20);
   EXPECT_GT(results[0].bytes, 1 << 18);  // and not far below it
   EXPECT_TRUE(results[0].best.has_value());
@@ -371,7 +371,7 @@ TEST_P(EverySearch, EndsAtATimeLimitThatIsOverAtOnce) {
   const std::unique_ptr<Search> search = Make(network, /*max_seconds=*/1e-9);
   const SearchResult result = search->Solve(start_, StopSignal());
   EXPECT_FALSE(result.solved);
-  EXPECT_EQ(result.ended, Ended::kTimeLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kTimeLimit);
   EXPECT_THAT(search->Failure(result), HasSubstr("raise search.max_seconds"));
   EXPECT_LE(network.calls, 2);  // A* and Q* look at the time after their first step
 }

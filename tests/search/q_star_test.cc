@@ -161,7 +161,7 @@ TEST(QStar, EndsWhereNoStateIsAGoal) {
   QStar search(cycles, wild, {.search = {.weight = 1, .batch = 1}});
   const State odd = {1, 0, 2, 3, 4, 5};
   const SearchResult result = search.Solve(odd, StopSignal());
-  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
   EXPECT_EQ(result.stored, 360);
   ASSERT_TRUE(result.best.has_value());
   EXPECT_EQ(search.Failure(result),
@@ -184,7 +184,7 @@ TEST(QStar, StoresNoMoreStatesThanTheLimit) {
   StandInQNet zero(cycles, [](auto) { return 0.0F; });
   QStar search(cycles, zero, {.search = {.weight = 1, .batch = 10, .max_nodes = 50}});
   const SearchResult result = search.Solve(State{1, 0, 2, 3, 4, 5}, StopSignal());
-  EXPECT_EQ(result.ended, Ended::kNodeLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kNodeLimit);
   EXPECT_EQ(result.stored, 50);
 }
 

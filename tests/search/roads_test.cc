@@ -36,7 +36,7 @@ SearchResult SolveByAStar(const RoadsDomain& map, std::vector<float> estimates) 
 TEST(AStarOnRoads, CityReachedAtTwoCostsIsExpandedOnce) {
   const RoadsDomain map({{0, 0}, {2, 3}, {3, 2}, {3, 3}}, {1, 5});
   const SearchResult result = SolveByAStar(map, {0, 0, 0, 10});
-  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
   EXPECT_EQ(result.stored, 3);
   EXPECT_EQ(result.expanded, 3);
 }
@@ -47,7 +47,7 @@ TEST(AStarOnRoads, WeightZeroReopensNothing) {
   StandInEvaluator evaluator = Estimates({0, 0, 1, 0});
   const SearchResult result =
       AStar(map, evaluator, {.search = {.weight = 0, .batch = 1}}).Solve(kStart, StopSignal());
-  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
   EXPECT_EQ(result.expanded, 3);
 }
 
@@ -103,7 +103,7 @@ TEST(AStarOnRoads, KeepsTheSolutionThatBecameCheaperInTheSameStep) {
   StandInEvaluator evaluator = Estimates(estimates);
   const SearchResult result =
       AStar(map, evaluator, {.search = {.weight = 1, .batch = 3}}).Solve(kStart, StopSignal());
-  EXPECT_EQ(result.ended, Ended::kSolved);
+  EXPECT_EQ(result.stop_reason, StopReason::kSolved);
   EXPECT_EQ(result.cost, 39 + 1 + 2 + 1);
 }
 
@@ -131,7 +131,7 @@ TEST(AStarOnRoads, MemoryLimitHoldsIfStatesAreOpenedAgain) {
       AStar(map, evaluator,
             {.search = {.weight = 1, .batch = 1, .max_gib = double(kMostBytes) / (1 << 30)}})
           .Solve(kStart, StopSignal());
-  EXPECT_EQ(result.ended, Ended::kMemoryLimit);
+  EXPECT_EQ(result.stop_reason, StopReason::kMemoryLimit);
   EXPECT_LE(result.bytes, kMostBytes);
   EXPECT_GT(result.bytes, kMostBytes / 2);
 }
@@ -199,7 +199,7 @@ TEST(BeamOnRoads, ForgetsThePreviousSearch) {
   BeamSearch search(map, ahead, {.search = {.beam_width = 1, .max_length = 2}});
   EXPECT_TRUE(search.Solve(kStart, StopSignal()).best.has_value());
   const SearchResult dead_end = search.Solve(City{4}, StopSignal());
-  EXPECT_EQ(dead_end.ended, Ended::kExhausted);
+  EXPECT_EQ(dead_end.stop_reason, StopReason::kExhausted);
   EXPECT_FALSE(dead_end.best.has_value());
 }
 

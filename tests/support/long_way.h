@@ -18,10 +18,10 @@ class LongWay final : public Search {
   void SolveAll(const Starts& starts, const StopSignal& /*stop*/, const Done& done) override {
     for (std::size_t i = 0; i < starts.size(); ++i) {
       if (i == 1) {
-        done(i, {.ended = Ended::kNodeLimit,
+        done(i, {.stop_reason = StopReason::kNodeLimit,
                  .best = Partial{.actions = {0}, .cost = 1, .estimate = 2}});
       } else {
-        done(i, {.solved = true, .ended = Ended::kSolved, .actions = actions_});
+        done(i, {.solved = true, .stop_reason = StopReason::kSolved, .actions = actions_});
       }
     }
   }

@@ -52,7 +52,7 @@ inline void ExpectSolutions(const Whole& whole, const std::vector<SearchResult>&
     const State start(row.begin(), row.end());
     const SearchResult& result = results[i];
     ASSERT_TRUE(result.solved);
-    ASSERT_EQ(result.ended, Ended::kSolved);
+    ASSERT_EQ(result.stop_reason, StopReason::kSolved);
     ASSERT_TRUE(Solves(whole.domain, start, result.actions));
     ASSERT_EQ(result.cost, CostOf(whole.domain.spec(), result.actions));
     ASSERT_LE(result.cost, factor * whole.Exact(start) * 1.00001F);

@@ -69,8 +69,8 @@ class TensorBeamSearchTest : public testing::TestWithParam<bool> {
     const SearchResult expected = beam.Solve(start, StopSignal());
     const SearchResult result = tensors.Solve(start, StopSignal());
     EXPECT_EQ(result.solved, expected.solved);
-    EXPECT_EQ(result.ended, expected.ended)
-        << NameOf(result.ended) << ", " << NameOf(expected.ended);
+    EXPECT_EQ(result.stop_reason, expected.stop_reason)
+        << NameOf(result.stop_reason) << ", " << NameOf(expected.stop_reason);
     EXPECT_EQ(result.actions, expected.actions);
     EXPECT_EQ(result.cost, expected.cost);
     EXPECT_EQ(result.nodes, expected.nodes);
@@ -165,7 +165,7 @@ TEST_P(TensorBeamSearchTest, AllowedCostEndsItAsItEndsBeamSearch) {
       config.search.at_most = at_most;
       const SearchResult result = Compare(pancakes, config, ScrambleOf(pancakes, 15, number));
       EXPECT_LE(result.cost, at_most * 1.0001);
-      if (result.ended == Ended::kCostLimit) ++excluded;
+      if (result.stop_reason == StopReason::kCostLimit) ++excluded;
     }
   }
   EXPECT_GT(excluded, 0);
@@ -192,21 +192,21 @@ TEST_P(TensorBeamSearchTest, EveryLimitEndsIt) {
   const State start = ScrambleOf(*cube, 20, 0);
   Config config = ConfigFor(20);
   config.search.max_length = 4;
-  EXPECT_EQ(Compare(*cube, config, start).ended, Ended::kLengthLimit);
+  EXPECT_EQ(Compare(*cube, config, start).stop_reason, StopReason::kLengthLimit);
   config = ConfigFor(20);
   config.search.max_nodes = 500;
   const SearchResult few = Compare(*cube, config, start);
-  EXPECT_EQ(few.ended, Ended::kNodeLimit);
+  EXPECT_EQ(few.stop_reason, StopReason::kNodeLimit);
   EXPECT_LE(few.nodes, 500);
   config = ConfigFor(20);
   config.search.max_seconds = 1e-9;
-  EXPECT_EQ(Compare(*cube, config, start).ended, Ended::kTimeLimit);
+  EXPECT_EQ(Compare(*cube, config, start).stop_reason, StopReason::kTimeLimit);
   config = ConfigFor(20);
   config.search.max_gib = 1e-6;
   const auto net = NetFor(*cube, config);
   TensorBeamSearch search(*cube, *net, config, *device_);
   const SearchResult small = search.Solve(start, StopSignal());
-  EXPECT_EQ(small.ended, Ended::kMemoryLimit);
+  EXPECT_EQ(small.stop_reason, StopReason::kMemoryLimit);
   EXPECT_LE(small.bytes, config.search.max_bytes());
   EXPECT_EQ(search.Failure(small), BeamSearch::FailureWith(config.search, small));
 }
@@ -220,17 +220,18 @@ TEST_P(TensorBeamSearchTest, TheTimeLimitEndsADepthBetweenItsBatches) {
   config.search.max_seconds = 0.2;
   const auto net = NetFor(*cube, config);
   TensorBeamSearch search(*cube, *net, config, *device_);
-  EXPECT_EQ(search.Solve(ScrambleOf(*cube, 20, 0), StopSignal()).ended, Ended::kTimeLimit);
+  EXPECT_EQ(search.Solve(ScrambleOf(*cube, 20, 0), StopSignal()).stop_reason,
+            StopReason::kTimeLimit);
 }
 
 TEST_P(TensorBeamSearchTest, AStateWithoutASolutionExhaustsTheBeam) {
   const CycleDomain cycles(5);  // reaches only even permutations
-  EXPECT_EQ(Compare(cycles, ConfigFor(1000), {1, 0, 2, 3, 4}).ended, Ended::kExhausted);
+  EXPECT_EQ(Compare(cycles, ConfigFor(1000), {1, 0, 2, 3, 4}).stop_reason, StopReason::kExhausted);
   const Config config = ConfigFor(5);
   const auto net = NetFor(cycles, config);
   TensorBeamSearch search(cycles, *net, config, *device_);
   const SearchResult result = search.Solve(State{5, 1, 2, 3, 4}, StopSignal());  // has no 0
-  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
   EXPECT_EQ(search.Failure(result),
             "the puzzle has no solution: no state that can be reached is a goal");
 }
