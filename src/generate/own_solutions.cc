@@ -160,7 +160,7 @@ void OwnSolutionsGenerator::Solve(std::span<Instance> instances, std::int64_t fi
   }
   const ConstRows rows(starts.data(), instances.size(),
                        static_cast<std::size_t>(domain_.spec().state_size));
-  search_->SolveAll(Starts(rows, at_most), stop, [&](std::size_t i, SearchResult result) {
+  search_->SolveAll(ProblemBatch(rows, at_most), stop, [&](std::size_t i, SearchResult result) {
     if (result.solved) instances[i].solution = std::move(result.actions);
     if (instances[i].number * walk_length_ < first_row) return;
     solved_.Add(static_cast<std::int64_t>(instances[i].start), result.solved);

@@ -62,10 +62,11 @@ AnytimeBeamSearch::AnytimeBeamSearch(const Domain& domain, Evaluator& network, c
                                      std::shared_ptr<const GoalBall> ball)
     : domain_(domain), config_(config.search), beam_(domain, network, config, std::move(ball)) {}
 
-void AnytimeBeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
-  for (std::size_t i = 0; i < starts.size(); ++i) {
+void AnytimeBeamSearch::SolveAll(const ProblemBatch& problems, const StopSignal& stop,
+                                 const Done& done) {
+  for (std::size_t i = 0; i < problems.size(); ++i) {
     const Stopwatch watch;
-    SearchResult result = SolveOne(starts.states[i], starts.AtMost(i, config_.at_most), stop);
+    SearchResult result = SolveOne(problems.states[i], problems.AtMost(i, config_.at_most), stop);
     result.seconds = watch.Seconds();
     done(i, std::move(result));
   }

@@ -46,7 +46,7 @@ class AnytimeBeamSearch final : public Search {
   AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
                     std::shared_ptr<const GoalBall> ball = nullptr);
 
-  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override;
 
   std::string Describe() const override;
   std::string_view MainKey() const override { return beam_.MainKey(); }

@@ -89,12 +89,12 @@ AStar::AStar(const Domain& domain, Evaluator& network, const Config& config,
   CheckEstimatesStates("A*", network);
 }
 
-void AStar::EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) {
+void AStar::EstimateStarts(const ProblemBatch& problems, Running running, const StopSignal& stop) {
   fresh_.clear();
   for (const auto& each : running) {
     if (!each.tree->ended()) fresh_.push_back(static_cast<std::uint32_t>(each.number));
   }
-  const std::span<const float> estimates = evaluator().Estimate(starts.states, fresh_, stop);
+  const std::span<const float> estimates = evaluator().Estimate(problems.states, fresh_, stop);
   std::size_t next = 0;
   for (auto& each : running) {
     if (!each.tree->ended()) each.tree->SetStartEstimate(estimates[next++]);

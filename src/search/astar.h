@@ -104,7 +104,8 @@ class AStar final : public LockStepSearch<AStarTree> {
   std::string Describe() const override;
 
  private:
-  void EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) override;
+  void EstimateStarts(const ProblemBatch& problems, Running running,
+                      const StopSignal& stop) override;
   void Step(Running running, const StopSignal& stop) override;
 
   const bool follows_policy_;  // expands only probable actions

@@ -48,14 +48,14 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
                                domain.spec().num_actions()));
 }
 
-void BeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
-  for (std::size_t i = 0; i < starts.size(); ++i) {
+void BeamSearch::SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) {
+  for (std::size_t i = 0; i < problems.size(); ++i) {
     const Limits limits{.width = config_.beam_width,
                         .max_length = config_.max_length,
                         .max_seconds = config_.max_seconds,
-                        .at_most = starts.AtMost(i, config_.at_most),
+                        .at_most = problems.AtMost(i, config_.at_most),
                         .work = WorkLimitsOf(config_)};
-    done(i, SolveWithin(limits, starts.states[i], stop));
+    done(i, SolveWithin(limits, problems.states[i], stop));
   }
 }
 

@@ -84,7 +84,7 @@ class BeamSearch final : public Search {
   BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
              std::shared_ptr<const GoalBall> ball = nullptr);
 
-  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override;
 
   /// Searches for a solution of `start` within other limits than those of the config.
   SearchResult SolveWithin(const Limits& limits, std::span<const std::uint8_t> start,

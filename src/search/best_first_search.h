@@ -69,17 +69,17 @@ struct RunningTree {
 template <class Tree>
 class LockStepSearch : public BestFirstSearch {
  public:
-  /// Puzzles start in the order of `starts` and finish in any order. The time of a step is divided
-  /// evenly among its trees.
-  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) final {
+  /// Puzzles start in the order of `problems` and finish in any order. The time of a step is
+  /// divided evenly among its trees.
+  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) final {
     std::vector<RunningTree<Tree>> running;
     LapTimer timer;
-    for (std::size_t next = 0; next < starts.size() || !running.empty();) {
+    for (std::size_t next = 0; next < problems.size() || !running.empty();) {
       const std::size_t old = running.size();
-      for (; std::cmp_less(running.size(), config().instances) && next < starts.size(); ++next) {
-        running.push_back({.number = next, .tree = MakeTree(starts, next)});
+      for (; std::cmp_less(running.size(), config().instances) && next < problems.size(); ++next) {
+        running.push_back({.number = next, .tree = MakeTree(problems, next)});
       }
-      EstimateStarts(starts, std::span(running).subspan(old), stop);
+      EstimateStarts(problems, std::span(running).subspan(old), stop);
       if (stop.Reached()) throw Stopped();
       Step(std::span(running), stop);
       const double share = timer.Next() / static_cast<double>(running.size());
@@ -108,7 +108,8 @@ class LockStepSearch : public BestFirstSearch {
   BatchEvaluator& evaluator() { return evaluator_; }
 
   // Evaluates the starts of trees that were just made.
-  virtual void EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) = 0;
+  virtual void EstimateStarts(const ProblemBatch& problems, Running running,
+                              const StopSignal& stop) = 0;
 
   // Makes one step of all trees.
   virtual void Step(Running running, const StopSignal& stop) = 0;
@@ -138,9 +139,9 @@ class LockStepSearch : public BestFirstSearch {
   }
 
  private:
-  std::unique_ptr<Tree> MakeTree(const Starts& starts, std::size_t number) const {
-    const std::span<const std::uint8_t> start = starts.states[number];
-    const float at_most = starts.AtMost(number, config().at_most);
+  std::unique_ptr<Tree> MakeTree(const ProblemBatch& problems, std::size_t number) const {
+    const std::span<const std::uint8_t> start = problems.states[number];
+    const float at_most = problems.AtMost(number, config().at_most);
     auto tree = std::make_unique<Tree>(domain_.spec(), config(), start, at_most);
     SolveIfKnown(*tree, domain_, ball_.get(), start, at_most);
     return tree;

@@ -139,9 +139,9 @@ class DirectSearch final : public Search {
   DirectSearch(const Domain& domain, std::unique_ptr<Search> search)
       : domain_(domain), search_(std::move(search)) {}
 
-  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override {
-    search_->SolveAll(starts, stop, [&](std::size_t number, SearchResult result) {
-      if (result.solved) Straighten(starts.states[number], result);
+  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override {
+    search_->SolveAll(problems, stop, [&](std::size_t number, SearchResult result) {
+      if (result.solved) Straighten(problems.states[number], result);
       done(number, std::move(result));
     });
   }

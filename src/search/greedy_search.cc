@@ -39,22 +39,23 @@ GreedySearch::GreedySearch(const Domain& domain, Evaluator& network, const Confi
       expander_(domain, ball_),
       evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {}
 
-void GreedySearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
+void GreedySearch::SolveAll(const ProblemBatch& problems, const StopSignal& stop,
+                            const Done& done) {
   SolveInGroups(
-      starts, stop, done, [&](const Starts& group) { return Begin(group); },
+      problems, stop, done, [&](const ProblemBatch& group) { return Begin(group); },
       [&](Path& path) { CheckLimits(path); },
       [&](std::vector<Path>& paths) { StepAll(paths, stop); },
       [&](Path& path) { return ResultOf(path); });
 }
 
-std::vector<GreedySearch::Path> GreedySearch::Begin(const Starts& starts) const {
+std::vector<GreedySearch::Path> GreedySearch::Begin(const ProblemBatch& problems) const {
   std::vector<Path> paths;
-  paths.reserve(starts.size());
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    const std::span<const std::uint8_t> start = starts.states[i];
+  paths.reserve(problems.size());
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    const std::span<const std::uint8_t> start = problems.states[i];
     Path& path = paths.emplace_back(Path{.number = i,
                                          .state = {start.begin(), start.end()},
-                                         .bound = CostBound(starts.AtMost(i, config_.at_most))});
+                                         .bound = CostBound(problems.AtMost(i, config_.at_most))});
     path.visited.insert(Key(start));
     std::optional<std::vector<Action>> known =
         KnownSolution(domain_, ball_.get(), path.bound, config_.max_length, start);

@@ -43,7 +43,7 @@ class GreedySearch final : public Search {
                std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// Searches from a few thousand starts at a time.
-  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override;
 
   std::string Describe() const override { return "greedy search"; }
   std::string_view MainKey() const override { return ""; }
@@ -52,7 +52,7 @@ class GreedySearch final : public Search {
  private:
   struct Path;
 
-  std::vector<Path> Begin(const Starts& starts) const;
+  std::vector<Path> Begin(const ProblemBatch& problems) const;
   void CheckLimits(Path& path) const;
   std::int64_t BytesOf(const Path& path) const;
   void StepAll(std::vector<Path>& paths, const StopSignal& stop);

@@ -11,22 +11,22 @@
 
 namespace tandem {
 
-/// Solves groups of a few thousand starts, one after another, so that memory does not grow with
+/// Solves groups of a few thousand problems, one after another, so that memory does not grow with
 /// their number. The puzzles of a group advance in lock step, and the time of a step is divided
 /// evenly among them.
 ///
-/// begin(group) returns a puzzle for each start of a group, in a struct that has its `number` in
+/// begin(group) returns a puzzle for each problem of a group, in a struct that has its `number` in
 /// the group, its `result` and, once it has ended, why in `stop_reason`. prepare(puzzle) ends the
 /// puzzle or prepares its next step, and step(puzzles) makes the step of all that have not ended.
 /// result_of(puzzle) is the result of one that has.
 template <class Begin, class Prepare, class Step, class ResultOf>
-void SolveInGroups(const Starts& starts, const StopSignal& stop, const Search::Done& done,
+void SolveInGroups(const ProblemBatch& problems, const StopSignal& stop, const Search::Done& done,
                    const Begin& begin, const Prepare& prepare, const Step& step,
                    const ResultOf& result_of) {
-  constexpr std::size_t kStartsAtOnce = 4096;
-  for (std::size_t first = 0; first < starts.size(); first += kStartsAtOnce) {
+  constexpr std::size_t kProblemsAtOnce = 4096;
+  for (std::size_t first = 0; first < problems.size(); first += kProblemsAtOnce) {
     LapTimer timer;
-    auto puzzles = begin(starts.Slice(first, std::min(kStartsAtOnce, starts.size() - first)));
+    auto puzzles = begin(problems.Slice(first, std::min(kProblemsAtOnce, problems.size() - first)));
     while (!puzzles.empty()) {
       if (stop.Reached()) throw Stopped();
       const double share = timer.Next() / static_cast<double>(puzzles.size());

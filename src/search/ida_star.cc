@@ -75,9 +75,9 @@ IdaStar::IdaStar(const Domain& domain, Evaluator& network, const Config& config,
   CheckEstimatesStates("IDA*", network);
 }
 
-void IdaStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
+void IdaStar::SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) {
   SolveInGroups(
-      starts, stop, done, [&](const Starts& group) { return Begin(group, stop); },
+      problems, stop, done, [&](const ProblemBatch& group) { return Begin(group, stop); },
       [&](Puzzle& puzzle) {
         ChooseState(puzzle);
         if (!puzzle.stop_reason) CheckLimits(puzzle);
@@ -86,14 +86,14 @@ void IdaStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done&
       [&](Puzzle& puzzle) { return ResultOf(puzzle); });
 }
 
-std::vector<IdaStar::Puzzle> IdaStar::Begin(const Starts& starts, const StopSignal& stop) {
+std::vector<IdaStar::Puzzle> IdaStar::Begin(const ProblemBatch& problems, const StopSignal& stop) {
   std::vector<Puzzle> puzzles;
   std::vector<std::uint32_t> to_estimate;
-  for (std::size_t i = 0; i < starts.size(); ++i) {
+  for (std::size_t i = 0; i < problems.size(); ++i) {
     Puzzle& puzzle =
         puzzles.emplace_back(Puzzle{.number = i,
-                                    .start = starts.states[i],
-                                    .allowed = CostBound(starts.AtMost(i, config_.at_most))});
+                                    .start = problems.states[i],
+                                    .allowed = CostBound(problems.AtMost(i, config_.at_most))});
     std::optional<std::vector<Action>> known =
         KnownSolution(domain_, ball_.get(), puzzle.allowed, config_.max_length, puzzle.start);
     if (known) {
@@ -103,7 +103,7 @@ std::vector<IdaStar::Puzzle> IdaStar::Begin(const Starts& starts, const StopSign
     puzzle.result.solved = puzzle.stop_reason.has_value();
     if (!puzzle.stop_reason) to_estimate.push_back(static_cast<std::uint32_t>(i));
   }
-  const std::span<const float> estimates = evaluator_.Estimate(starts.states, to_estimate, stop);
+  const std::span<const float> estimates = evaluator_.Estimate(problems.states, to_estimate, stop);
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     Puzzle& puzzle = puzzles[to_estimate[i]];
     puzzle.least_above = CostToGo(estimates[i]);

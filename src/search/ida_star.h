@@ -58,7 +58,7 @@ class IdaStar final : public Search {
           std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// Searches from a few thousand starts at a time.
-  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override;
 
   std::string Describe() const override;
   std::string_view MainKey() const override { return "search.weight"; }
@@ -67,7 +67,7 @@ class IdaStar final : public Search {
  private:
   struct Puzzle;
 
-  std::vector<Puzzle> Begin(const Starts& starts, const StopSignal& stop);
+  std::vector<Puzzle> Begin(const ProblemBatch& problems, const StopSignal& stop);
   void ChooseState(Puzzle& puzzle) const;
   void BeginIteration(Puzzle& puzzle) const;
   void CheckLimits(Puzzle& puzzle) const;

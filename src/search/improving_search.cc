@@ -37,13 +37,14 @@ std::string ImprovingSearch::Describe() const {
                      HumanSeconds(config_.improve_seconds));
 }
 
-void ImprovingSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
+void ImprovingSearch::SolveAll(const ProblemBatch& problems, const StopSignal& stop,
+                               const Done& done) {
   const auto at_once = static_cast<std::size_t>(config_.instances);
-  for (std::size_t first = 0; first < starts.size(); first += at_once) {
+  for (std::size_t first = 0; first < problems.size(); first += at_once) {
     std::vector<std::pair<std::size_t, SearchResult>> results;
     std::exception_ptr failure;  // or a stop; what was solved until then is reported
     try {
-      search_->SolveAll(starts.Slice(first, std::min(at_once, starts.size() - first)), stop,
+      search_->SolveAll(problems.Slice(first, std::min(at_once, problems.size() - first)), stop,
                         [&](std::size_t number, SearchResult result) {
                           results.emplace_back(first + number, std::move(result));
                         });
@@ -52,9 +53,9 @@ void ImprovingSearch::SolveAll(const Starts& starts, const StopSignal& stop, con
     }
     for (auto& [number, result] : results) {
       if (result.solved) {
-        Shorten(starts.states[number], result, stop);
-      } else if (!starts.solutions.empty() && !starts.solutions[number].empty()) {
-        ShortenGiven(starts, number, result, stop);
+        Shorten(problems.states[number], result, stop);
+      } else if (!problems.solutions.empty() && !problems.solutions[number].empty()) {
+        ShortenGiven(problems, number, result, stop);
       }
       done(number, std::move(result));
     }
@@ -79,15 +80,15 @@ void ImprovingSearch::Shorten(std::span<const std::uint8_t> start, SearchResult&
 
 // Takes the given solution of a puzzle that the search has not solved. If it still costs too much
 // when it is shortened, only the work counts, and the result says why the search found none.
-void ImprovingSearch::ShortenGiven(const Starts& starts, std::size_t number, SearchResult& result,
-                                   const StopSignal& stop) {
+void ImprovingSearch::ShortenGiven(const ProblemBatch& problems, std::size_t number,
+                                   SearchResult& result, const StopSignal& stop) {
   SearchResult given = result;
   given.solved = true;
   given.stop_reason = StopReason::kSolved;
-  given.actions = starts.solutions[number];
+  given.actions = problems.solutions[number];
   given.best.reset();
-  Shorten(starts.states[number], given, stop);
-  if (CostBound(starts.AtMost(number, config_.at_most)).Excludes(given.cost)) {
+  Shorten(problems.states[number], given, stop);
+  if (CostBound(problems.AtMost(number, config_.at_most)).Excludes(given.cost)) {
     result.nodes = given.nodes;
     result.seconds = given.seconds;
   } else {

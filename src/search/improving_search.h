@@ -21,10 +21,10 @@ namespace tandem {
 
 /// ImprovingSearch shortens the solutions of another search: it leaves out their detours, and then
 /// works on each for up to search.improve_seconds (SolutionImprover).
-/// If that search finds none, it shortens the one that Starts gives, if there is one. If that still
-/// costs more than allowed, the puzzle is unsolved, and `stop_reason` and `best` are those of the
-/// search. search.max_nodes, unless it is auto or 0, limits the nodes of both together. A* and Q*,
-/// whose limit counts stored states, leave shortening a limit of its own, of as many generated
+/// If that search finds none, it shortens the one that the ProblemBatch has, if any. If that
+/// still costs more than allowed, the puzzle is unsolved, and `stop_reason` and `best` are those of
+/// the search. search.max_nodes, unless it is auto or 0, limits the nodes of both together. A* and
+/// Q*, whose limit counts stored states, leave shortening a limit of its own, of as many generated
 /// states.
 ///
 /// It passes as many puzzles at a time to that search as search.instances says, so that the time
@@ -36,7 +36,7 @@ class ImprovingSearch final : public Search {
                   std::shared_ptr<const GoalBall> ball, const SearchConfig& config,
                   std::unique_ptr<PathBeams> beams);
 
-  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override;
 
   std::string Describe() const override;
   std::string_view MainKey() const override { return search_->MainKey(); }
@@ -46,7 +46,7 @@ class ImprovingSearch final : public Search {
 
  private:
   void Shorten(std::span<const std::uint8_t> start, SearchResult& result, const StopSignal& stop);
-  void ShortenGiven(const Starts& starts, std::size_t number, SearchResult& result,
+  void ShortenGiven(const ProblemBatch& problems, std::size_t number, SearchResult& result,
                     const StopSignal& stop);
   std::optional<std::int64_t> NodesFor(const SearchResult& result) const;
 

@@ -85,13 +85,13 @@ QStar::QStar(const Domain& domain, Evaluator& q_net, const Config& config,
   CheckActionValues("Q*", q_net, ActionValues::kQValues);
 }
 
-void QStar::EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) {
+void QStar::EstimateStarts(const ProblemBatch& problems, Running running, const StopSignal& stop) {
   fresh_states_.clear();
   std::size_t num_fresh = 0;
   for (auto& each : running) {
     if (each.tree->ended()) continue;
     each.first_fresh = num_fresh++;
-    const std::span<const std::uint8_t> start = starts.states[each.number];
+    const std::span<const std::uint8_t> start = problems.states[each.number];
     fresh_states_.insert(fresh_states_.end(), start.begin(), start.end());
   }
   const auto num_actions = static_cast<std::size_t>(domain().spec().num_actions());

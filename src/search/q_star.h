@@ -85,7 +85,8 @@ class QStar final : public LockStepSearch<QStarTree> {
   std::string Describe() const override;
 
  private:
-  void EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) override;
+  void EstimateStarts(const ProblemBatch& problems, Running running,
+                      const StopSignal& stop) override;
   void Step(Running running, const StopSignal& stop) override;
 
   // Buffers of the current step, over all puzzles.

@@ -50,7 +50,7 @@ std::optional<StopReason> WorkLimits::ExceededBy(std::int64_t nodes, std::int64_
   return std::nullopt;
 }
 
-float Starts::AtMost(std::size_t i, double limit) const {
+float ProblemBatch::AtMost(std::size_t i, double limit) const {
   // A limit that is too small for a float must not become 0, which means that there is no limit.
   const float all =
       limit > 0 ? std::max(static_cast<float>(limit), std::numeric_limits<float>::min()) : 0;

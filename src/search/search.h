@@ -80,24 +80,24 @@ struct SearchResult {
   double seconds = 0;         ///< wall time, divided among puzzles that are searched together
 };
 
-/// Starts holds the states to solve and what is known about each: the largest allowed cost of its
-/// solution, and a solution that is to be improved. All must outlive the search.
-struct Starts {
+/// ProblemBatch holds the states to solve and what is known about each: the largest allowed cost of
+/// its solution, and a solution that is to be improved. All must outlive the search.
+struct ProblemBatch {
   // NOLINTNEXTLINE(google-explicit-constructor): a search of which nothing is known takes rows
-  Starts(ConstRows states, std::span<const float> at_most = {},
-         std::span<const std::vector<Action>> solutions = {})
+  ProblemBatch(ConstRows states, std::span<const float> at_most = {},
+               std::span<const std::vector<Action>> solutions = {})
       : states(states), at_most(at_most), solutions(solutions) {}
 
   std::size_t size() const { return states.size(); }
 
-  /// The starts [first, first + count).
-  Starts Slice(std::size_t first, std::size_t count) const {
+  /// The problems [first, first + count).
+  ProblemBatch Slice(std::size_t first, std::size_t count) const {
     return {states.Slice(first, count), at_most.empty() ? at_most : at_most.subspan(first, count),
             solutions.empty() ? solutions : solutions.subspan(first, count)};
   }
 
-  /// The largest allowed cost of a solution of start i, which is also at most `limit`. 0: no limit,
-  /// here and in `limit` and `at_most`.
+  /// The largest allowed cost of a solution of problem i, which is also at most `limit`. 0: no
+  /// limit, here and in `limit` and `at_most`.
   float AtMost(std::size_t i, double limit) const;
 
   ConstRows states;
@@ -114,7 +114,7 @@ struct Starts {
 class Search {
  public:
   /// Called on the thread that called SolveAll when a puzzle ends. `number` is the index of the
-  /// puzzle in `starts`.
+  /// puzzle in `problems`.
   using Done = std::function<void(std::size_t number, SearchResult result)>;
 
   virtual ~Search() = default;
@@ -123,7 +123,7 @@ class Search {
 
   /// Searches for a solution from each start. Throws Stopped once `stop` is reached; puzzles that
   /// have not ended by then are given up. Throws Error if an estimate is NaN.
-  virtual void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) = 0;
+  virtual void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) = 0;
 
   /// Searches for a solution from one start and returns its result.
   SearchResult Solve(std::span<const std::uint8_t> start, const StopSignal& stop);

@@ -38,10 +38,10 @@ void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, S
                  [&](std::size_t i, SearchResult result) { done(numbers[i], std::move(result)); });
 }
 
-void SolveAndReplay(const Domain& domain, Search& search, const Starts& starts,
+void SolveAndReplay(const Domain& domain, Search& search, const ProblemBatch& problems,
                     const StopSignal& stop, const Search::Done& done) {
-  search.SolveAll(starts, stop, [&](std::size_t i, SearchResult result) {
-    if (result.solved) CheckByReplay(domain, starts.states[i], result.actions);
+  search.SolveAll(problems, stop, [&](std::size_t i, SearchResult result) {
+    if (result.solved) CheckByReplay(domain, problems.states[i], result.actions);
     done(i, std::move(result));
   });
 }

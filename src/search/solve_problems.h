@@ -19,7 +19,7 @@ void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, S
                    const StopSignal& stop, const Search::Done& done);
 
 /// Search::SolveAll that replays every solution. Throws the same errors as CheckByReplay, too.
-void SolveAndReplay(const Domain& domain, Search& search, const Starts& starts,
+void SolveAndReplay(const Domain& domain, Search& search, const ProblemBatch& problems,
                     const StopSignal& stop, const Search::Done& done);
 
 /// Throws Error if the moves do not lead to a goal, which means a bug in the search or the domain.

@@ -93,9 +93,10 @@ void TensorBeamSearch::MakeKnown() {
   known_costs_ = costs.to(puzzle_.device()).index_select(0, order);
 }
 
-void TensorBeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    done(i, SolveOne(starts.states[i], starts.AtMost(i, config_.at_most), stop));
+void TensorBeamSearch::SolveAll(const ProblemBatch& problems, const StopSignal& stop,
+                                const Done& done) {
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    done(i, SolveOne(problems.states[i], problems.AtMost(i, config_.at_most), stop));
   }
 }
 

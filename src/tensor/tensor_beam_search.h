@@ -50,7 +50,7 @@ class TensorBeamSearch final : public Search {
   TensorBeamSearch(const Domain& domain, InferenceNet& network, const Config& config,
                    Device& device, std::shared_ptr<const GoalBall> ball = nullptr);
 
-  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override;
 
   std::string Describe() const override;
   std::string_view MainKey() const override { return "search.beam_width"; }

@@ -199,7 +199,7 @@ std::vector<bool> Validator::Solve(const StopSignal& stop) {
       at_most.push_back(2 * static_cast<float>(length) * greatest);
     }
     search_->SolveAll(
-        Starts(states, at_most), stop,
+        ProblemBatch(states, at_most), stop,
         [&](std::size_t i, const SearchResult& result) { solved[i] = result.solved; });
     return solved;
   }

@@ -25,13 +25,14 @@ class StepsToTheLeft final : public Search {
  public:
   explicit StepsToTheLeft(std::vector<std::size_t> steps) : steps_(std::move(steps)) {}
 
-  void SolveAll(const Starts& starts, const StopSignal& /*stop*/, const Done& done) override {
-    for (std::size_t i = 0; i < starts.size(); ++i) {
-      cells.push_back(std::ranges::find(starts.states[i], 1) - starts.states[i].begin());
-      at_most.push_back(starts.at_most[i]);
-      known.push_back(starts.solutions[i].size());
+  void SolveAll(const ProblemBatch& problems, const StopSignal& /*stop*/,
+                const Done& done) override {
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      cells.push_back(std::ranges::find(problems.states[i], 1) - problems.states[i].begin());
+      at_most.push_back(problems.at_most[i]);
+      known.push_back(problems.solutions[i].size());
     }
-    for (std::size_t i = starts.size(); i-- > 0;) {  // in the order in which they end
+    for (std::size_t i = problems.size(); i-- > 0;) {  // in the order in which they end
       const std::vector<Action> actions(steps_[i], kLeft);
       done(i, {.solved = !actions.empty(), .actions = actions});
     }

@@ -15,8 +15,9 @@ namespace tandem {
 class LongWay final : public Search {
  public:
   explicit LongWay(std::vector<Action> actions) : actions_(std::move(actions)) {}
-  void SolveAll(const Starts& starts, const StopSignal& /*stop*/, const Done& done) override {
-    for (std::size_t i = 0; i < starts.size(); ++i) {
+  void SolveAll(const ProblemBatch& problems, const StopSignal& /*stop*/,
+                const Done& done) override {
+    for (std::size_t i = 0; i < problems.size(); ++i) {
       if (i == 1) {
         done(i, {.stop_reason = StopReason::kNodeLimit,
                  .best = Partial{.actions = {0}, .cost = 1, .estimate = 2}});
