@@ -355,9 +355,47 @@ class PuzzleDomain final : public Domain {
   static constexpr P kPuzzle{};
 };
 
+/// Makes the domain of a puzzle struct. If a required member is missing or cannot be called, does
+/// not compile, and the compiler's first error says what was expected.
+template <class P>
+std::unique_ptr<const Domain> MakePuzzle(const char* name) {
+  static_assert(
+      requires {
+        { P::kActions } -> std::convertible_to<int>;
+      },
+      "kActions is missing: expected `static constexpr int kActions`");
+  static_assert(
+      requires {
+        { P::kDepth } -> std::convertible_to<int>;
+      },
+      "kDepth is missing: expected `static constexpr int kDepth`");
+  static_assert(
+      requires { typename P::State; },
+      "State is missing: expected `using State = std::array<std::uint8_t, SIZE>`");
+  static_assert(
+      requires(const P puzzle) {
+        { puzzle.Goal() } -> std::same_as<typename P::State>;
+      },
+      "Goal is missing, or is neither static nor const: expected `static State Goal()`");
+  static_assert(
+      requires(const P puzzle, const typename P::State state) {
+        { puzzle.IsGoal(state) } -> std::convertible_to<bool>;
+      },
+      "IsGoal is missing, or is neither static nor const: expected "
+      "`static bool IsGoal(const State& state)`");
+  static_assert(
+      requires(const P puzzle, typename P::State state) { puzzle.Apply(state, 0); },
+      "Apply is missing, or is neither static nor const: expected "
+      "`static void Apply(State& state, int action)`");
+  if constexpr (Puzzle<P>) {
+    return std::make_unique<const PuzzleDomain<P>>(name);
+  } else {
+    return nullptr;
+  }
+}
+
 }  // namespace tandem
 
 /// Registers a puzzle struct as a domain, like TANDEM_REGISTER_DOMAIN.
 #define TANDEM_REGISTER_PUZZLE(name, ...) \
-  TANDEM_REGISTER_DOMAIN(                 \
-      name, [] { return std::make_unique<const ::tandem::PuzzleDomain<__VA_ARGS__>>(#name); })
+  TANDEM_REGISTER_DOMAIN(name, [] { return ::tandem::MakePuzzle<__VA_ARGS__>(#name); })

@@ -87,6 +87,26 @@ TANDEM_REGISTER_PUZZLE(puzzle, Puzzle);""")
             self.assertIn("State is not an array of bytes: expected `using State = std::array",
                           result.stderr)
 
+    def test_a_required_member_that_is_missing_or_not_const_fails_with_what_was_expected(self):
+        members = {
+            "kActions": "static constexpr int kActions = 1;",
+            "kDepth": "static constexpr int kDepth = 2;",
+            "State": "using State = std::array<std::uint8_t, 2>;",
+            "Goal": "static std::array<std::uint8_t, 2> Goal() { return {}; }",
+            "IsGoal": "static bool IsGoal(const std::array<std::uint8_t, 2>&) { return true; }",
+            "Apply": "static void Apply(std::array<std::uint8_t, 2>&, int) {}"}
+        for name, member in members.items():
+            changes = [""] + ([member.replace("static ", "")] if "(" in member else [])
+            for change in changes:
+                puzzle = "\n".join({**members, name: change}.values())
+                file = self.write("puzzle.cc", "#include <tandem/puzzle.h>\nstruct Puzzle {\n" + puzzle +
+                                  "\n};\nTANDEM_REGISTER_PUZZLE(puzzle, Puzzle);")
+                result = subprocess.run(["c++", "-std=c++20", "-fsyntax-only", "-I", SOURCE / "include",
+                                         "-I", TANDEM.parent / "include", file], text=True,
+                                        capture_output=True)
+                first = next(line for line in result.stderr.splitlines() if "error:" in line)
+                self.assertIn(f"{name} is missing", first)
+
     def test_other_members_fail_with_what_was_expected(self):
         neither = " is neither static nor const, but many threads call it: expected `"
         otherwise = " has the wrong signature: expected `"
