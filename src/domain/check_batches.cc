@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <future>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace tandem {
@@ -50,7 +50,7 @@ Action ActionFor(const SampledStates& samples, std::size_t i) {
 // The results of every batch method for all samples.
 struct Outcome {
   Bytes applied, children, inputs, applies, is_goal;
-  bool margins_untouched = true;
+  std::string_view writes_outside;  // the first method that wrote outside its rows; "" if none did
 };
 
 Outcome RunAll(const SampledStates& samples) {
@@ -70,14 +70,21 @@ Outcome RunAll(const SampledStates& samples) {
   domain.Encode(samples.states(), inputs.rows());
   domain.Mask(samples.states(), applies.rows().bytes());
   domain.IsGoal(samples.states(), is_goal.rows().bytes());
-  return {.applied = applied.Contents(),
-          .children = children.Contents(),
-          .inputs = inputs.Contents(),
-          .applies = applies.Contents(),
-          .is_goal = is_goal.Contents(),
-          .margins_untouched =
-              std::ranges::all_of(std::array{&applied, &children, &inputs, &applies, &is_goal},
-                                  &GuardedRows::margins_are_untouched)};
+  Outcome outcome{.applied = applied.Contents(),
+                  .children = children.Contents(),
+                  .inputs = inputs.Contents(),
+                  .applies = applies.Contents(),
+                  .is_goal = is_goal.Contents(),
+                  .writes_outside = ""};
+  for (const auto& [method, rows] : {std::pair{"Apply", &applied},
+                                     {"Expand", &children},
+                                     {"Encode", &inputs},
+                                     {"Mask", &applies},
+                                     {"IsGoal", &is_goal}}) {
+    if (!outcome.writes_outside.empty() || rows->margins_are_untouched()) continue;
+    outcome.writes_outside = method;
+  }
+  return outcome;
 }
 
 // Says in which row two results of `method` first differ; "" if they are equal.
@@ -147,9 +154,9 @@ std::string CheckExpand(const SampledStates& samples) {
 }
 
 std::string CheckMargins(const SampledStates& samples) {
-  return RunAll(samples).margins_untouched
-             ? ""
-             : "a method writes before the first row or after the last row of a batch";
+  const std::string_view method = RunAll(samples).writes_outside;
+  if (method.empty()) return "";
+  return fmt::format("{} writes before the first row or after the last row of a batch", method);
 }
 
 std::string CheckThreads(const SampledStates& samples, int workers) {

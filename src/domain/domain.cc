@@ -14,14 +14,19 @@
 namespace tandem {
 namespace {
 
+constexpr int kMostBytes = 1'000'000;      // of a state or an input; larger ones are mistakes
 constexpr std::size_t kShownLetters = 40;  // how much of an unknown move an error message shows
 
 void Check(const DomainSpec& spec) {
   const auto fail = [&](std::string_view what) {
     throw Error(fmt::format("domain '{}': {}", spec.name, what));
   };
-  if (spec.state_size <= 0) fail("state_size must be at least 1");
-  if (spec.input.positions <= 0) fail("input.positions must be at least 1");
+  const auto check_size = [&](int size, const char* what) {
+    if (size >= 1 && size <= kMostBytes) return;
+    fail(fmt::format("{} is {}, expected 1 to {}", what, size, kMostBytes));
+  };
+  check_size(spec.state_size, "state_size");
+  check_size(spec.input.positions, "input.positions");
   if (spec.input.depth <= 0 || spec.input.depth > 256) fail("input.depth must be 1 to 256");
   if (const auto& board = spec.board) {
     if (board->rows <= 0 || board->columns <= 0 ||

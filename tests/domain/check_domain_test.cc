@@ -150,8 +150,8 @@ TEST(CheckDomain, DetectsBatchesThatDifferFromSingleStates) {
       << last;
   EXPECT_TRUE(last.ends_with(" differs between a batch and a single row")) << last;
   EXPECT_EQ(FirstBroken(WritesBeyondTheRows()),
-            "nothing is written outside the rows: a method writes before the first row or after "
-            "the last row of a batch");
+            "nothing is written outside the rows: Encode writes before the first row or after the "
+            "last row of a batch");
   const std::string twice = FirstBroken(Nondeterministic());
   EXPECT_TRUE(twice.starts_with("methods are deterministic: Encode of state ")) << twice;
 }

@@ -287,7 +287,7 @@ class Registering(unittest.TestCase):
         self.refused(ValueError, "no method `is_goal`", with_(Lights, is_goal=property()))
         self.refused(ValueError, "step_back", with_(Lights, inverse_actions=None))
         self.refused(ValueError, "needs a method `encode`", with_(Lights, positions=3))
-        self.refused(ValueError, "state_size must be at least 1", with_(Lights, state_size=0))
+        self.refused(ValueError, "state_size is 0, expected 1 to", with_(Lights, state_size=0))
         self.refused(ValueError, "input.depth must be 1 to 256", with_(Lights, depth=257))
         self.refused(ValueError, "2 inverse_actions", with_(Lights, inverse_actions=[0, 1]))
 
