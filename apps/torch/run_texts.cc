@@ -17,6 +17,7 @@
 #include "train/memory_plan.h"
 #include "train/rank_times.h"
 #include "train/report.h"
+#include "train/run_directory.h"
 #include "train/run_profile.h"
 
 namespace tandem {
@@ -68,6 +69,10 @@ std::string DescribeShards(const Config& c, const ShardSetSpec& set) {
       "{}: {} examples, target {}; an update takes {:.3g} epochs of them{}", c.data.path,
       WithThousands(set.examples), set.target, rows / static_cast<double>(set.examples),
       live > 0 ? fmt::format("; {} rows of each batch are generated during the run", live) : "");
+}
+
+void AdviseToResume(const std::filesystem::path& out) {
+  LogInfo(fmt::format("next: tandem train --resume {}", ShellWord(out.string())));
 }
 
 const char* DescribeEnd(RunEnd end) {
@@ -184,11 +189,15 @@ void Report(const RunSummary& summary, const Config& config, const std::filesyst
                         summary.best_update));
   }
   if (summary.end == RunEnd::kStopped) {
-    LogInfo(fmt::format("next: tandem train --resume {}", ShellWord(out.string())));
+    AdviseToResume(out);
   } else {
     LogInfo(fmt::format("next: tandem solve --model {} --states FILE", ShellWord(out.string())));
   }
   LogInfo(summary.learning);
+}
+
+void ReportFailure(const std::filesystem::path& out) {
+  if (std::filesystem::exists(CheckpointIn(out))) AdviseToResume(out);
 }
 
 }  // namespace tandem

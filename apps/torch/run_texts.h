@@ -17,4 +17,7 @@ void Announce(const Config& config, const std::string& device, const std::filesy
 /// last phase.
 void Report(const RunSummary& summary, const Config& config, const std::filesystem::path& out);
 
+/// Logs how to go on with the run in the folder `out`, which has failed, if it has a checkpoint.
+void ReportFailure(const std::filesystem::path& out);
+
 }  // namespace tandem

@@ -40,10 +40,17 @@ namespace fs = std::filesystem;
 int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signals) {
   ProgressDisplay progress(run.config());
   run.AddObserver(progress);
-  while (run.RunUpdate()) {
+  RunSummary summary;
+  try {
+    while (run.RunUpdate()) {
+    }
+    LeaveStatus();  // the summary starts on a new line
+    summary = run.Finish();
+  } catch (...) {
+    LeaveStatus();
+    ReportFailure(directory.path());
+    throw;
   }
-  LeaveStatus();  // the summary starts on a new line
-  const RunSummary summary = run.Finish();
   Report(summary, run.phase_config(), directory.path());
   return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
 }

@@ -50,6 +50,7 @@ class Faults(CliTest):
                 self.assertEqual([line.startswith("tandem: " + message) for line in lines
                                   if line.startswith("tandem: ")], [True], lines)
                 self.assertTrue(lines[-1].startswith("tandem: "), lines)
+                self.assertTrue(lines[-2].startswith("next: tandem train --resume "), lines)
                 self.expect_same_weights_after_resume()
 
     def test_an_unknown_fault_is_an_error(self):
