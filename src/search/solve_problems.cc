@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -16,6 +19,15 @@ float AllowedCost(const Problem& problem, const DomainSpec& spec) {
   if (problem.solution.empty()) return problem.at_most;
   const float known = CostOf(spec, problem.solution);
   return problem.at_most > 0 ? std::min(problem.at_most, known) : known;
+}
+
+// A solution with fewer moves than a shortest one proves the file of states wrong.
+void WarnOfWrongOptimal(const Problem& problem, const SearchResult& result) {
+  const std::int64_t moves = std::ssize(result.actions);
+  if (!result.solved || !problem.optimal || moves >= *problem.optimal) return;
+  LogWarning(fmt::format(
+      "state {}: `optimal` is {}, but a solution has {}; correct the file of the states",
+      DumpJson(problem.id), *problem.optimal, Counted(moves, "move")));
 }
 
 }  // namespace
@@ -35,7 +47,10 @@ void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, S
   }
   const ConstRows starts(states.data(), numbers.size(), domain.spec().state_size);
   SolveAndReplay(domain, search, {starts, at_most, solutions}, stop,
-                 [&](std::size_t i, SearchResult result) { done(numbers[i], std::move(result)); });
+                 [&](std::size_t i, SearchResult result) {
+                   WarnOfWrongOptimal(problems[numbers[i]], result);
+                   done(numbers[i], std::move(result));
+                 });
 }
 
 void SolveAndReplay(const Domain& domain, Search& search, const ProblemBatch& problems,

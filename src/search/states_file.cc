@@ -41,16 +41,16 @@ std::optional<int> ReadLength(const json& object, const char* key) {
 // of the known solution, or "".
 std::string ReadJson(std::string_view text, Problem& line) {
   const json object = ParseJsonObject(text);
+  if (!object.contains("state") || !object["state"].is_string()) {
+    throw InputError("expected `state`, a string");
+  }
+  line.text = object["state"];
   if (object.contains("id")) {
     if (!object["id"].is_string() && !object["id"].is_number()) {
       throw InputError("expected `id` to be a number or a string");
     }
     line.id = object["id"];
   }
-  if (!object.contains("state") || !object["state"].is_string()) {
-    throw InputError("expected `state`, a string");
-  }
-  line.text = object["state"];
   line.optimal = ReadLength(object, "optimal");
   line.best_known = ReadLength(object, "best_known");
   if (object.contains("at_most") && !object["at_most"].is_null()) {

@@ -83,6 +83,20 @@ TEST_F(SolveProblemsTest, AllowedCostIsTheLesserOfTheLimitAndAKnownSolution) {
   EXPECT_THAT(search.known, ElementsAre(0, 0, 3, 3));
 }
 
+TEST_F(SolveProblemsTest, ASolutionShorterThanTheShortestOneIsAWarning) {
+  std::vector<Problem> problems(3, At(2));
+  problems[0].optimal = 2;
+  problems[1].optimal = 9;
+  problems[1].id = "odd";
+  problems[2].optimal = 9;  // not solved
+  StepsToTheLeft search({2, 2, 0});
+  testing::internal::CaptureStderr();
+  SolveProblems(problems, ring_, search, never_, [](std::size_t, const SearchResult&) {});
+  const std::string warnings = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(warnings, HasSubstr(R"(state "odd": `optimal` is 9, but a solution has 2 moves)"));
+  EXPECT_EQ(std::ranges::count(warnings, '\n'), 1);
+}
+
 TEST_F(SolveProblemsTest, MovesThatDoNotLeadToAGoalAreABug) {
   StepsToTheLeft search({2});
   EXPECT_THAT(
