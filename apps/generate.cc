@@ -103,6 +103,10 @@ class Reporter {
 
 // Writes the shards and returns the exit code.
 int WriteShards(const GenerateArgs& args, const Labelling& labelling) {
+  if (IsFolderOfRun(args.out)) {
+    throw InputError(fmt::format(
+        "--out {}: this is the folder of a run; expected another folder for the shards", args.out));
+  }
   const Config& config = labelling.config;
   const auto domain = MakeDomain(config.domain.full_name());
   CheckPluginDomain(*domain);

@@ -45,13 +45,6 @@ bool IsDeviceOrPipe(const fs::path& path) {
   return fs::exists(status) && fs::is_other(status);
 }
 
-bool IsFolderOfRun(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::exists(folder / kConfigFile, ignored) &&
-         (fs::exists(folder / kMetricsFile, ignored) ||
-          fs::exists(folder / kCheckpointFile, ignored));
-}
-
 void CheckReplacesNoInput(const NamedFile& output, const std::vector<NamedFile>& inputs) {
   for (const NamedFile& input : inputs) {
     if (input.path.empty() || !AreSame(output.path, input.path)) continue;
@@ -102,6 +95,13 @@ void CheckHasFilesOfRun(const std::filesystem::path& folder,
         fmt::format("{}: no such file; expected the folder of a run that has done an update",
                     (folder / file).string()));
   }
+}
+
+bool IsFolderOfRun(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / kConfigFile, ignored) &&
+         (fs::exists(folder / kMetricsFile, ignored) ||
+          fs::exists(folder / kCheckpointFile, ignored));
 }
 
 NamedFile PuzzleFile(const std::string& full_name) {

@@ -27,6 +27,9 @@ std::filesystem::path NewRunFolder(const std::string& prefix, const std::filesys
 void CheckHasFilesOfRun(const std::filesystem::path& folder,
                         const std::vector<std::string_view>& files);
 
+/// Whether `folder` has the config and the results of a run.
+bool IsFolderOfRun(const std::filesystem::path& folder);
+
 /// NamedFile is a file that a command reads or writes.
 struct NamedFile {
   std::string name;            ///< an output: its option, "--json"; an input: "the config"
@@ -40,9 +43,10 @@ NamedFile PuzzleFile(const std::string& full_name);
 /// Returns the files that the keys of `config` name.
 std::vector<NamedFile> FilesOf(const Config& config);
 
-/// Throws InputError, naming the option, if a file to write is one of `inputs`, is a file that a
-/// run writes into its folder, or is the file of another option. Call it before the command works.
-/// Devices and pipes are accepted, because writing to them replaces nothing.
+/// Throws InputError, naming the option, if a file to write is one of `inputs` or a plug-in that is
+/// loaded, is a file that a run writes into its folder, or is the file of another option. Call it
+/// before the command works. Devices and pipes are accepted, because writing to them replaces
+/// nothing.
 void CheckOutputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
 /// Writes what standard output still holds. Throws Error with the system's reason if that fails, or
