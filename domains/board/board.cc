@@ -22,6 +22,9 @@ std::string At(std::size_t line, std::size_t column) {
   throw InputError(At(line, column) + " is " + Quoted(letter) + ", expected one of " + known);
 }
 
+// A letter that Parse rejects, if the byte is no cell.
+char LetterOf(std::uint8_t cell) { return cell < kLetters.size() ? kLetters[cell] : '?'; }
+
 void CheckPlayer(std::span<const std::uint8_t> state, int size) {
   const auto is_player = [](std::uint8_t cell) { return cell == kPlayer || cell == kPlayerOnGoal; };
   const auto first = std::ranges::find_if(state, is_player);
@@ -69,12 +72,13 @@ int PlayerOf(std::span<const std::uint8_t> state) {
     std::uint64_t cells = 0;
     std::memcpy(&cells, state.data() + at, sizeof(cells));
     // For the player's cell, cell + 1 is 4 or 5, so the masked value is 0. For others it is 2, 4
-    // or 6.
+    // or 6. Bytes that are no cell may carry into the next one and stop the loop early or not at
+    // all.
     const std::uint64_t left = ((cells + kEach) & (6 * kEach)) ^ (4 * kEach);
     if (((0x80 * kEach - left) & (0x80 * kEach)) != 0) break;
   }
-  while (state[at] != kPlayer && state[at] != kPlayerOnGoal) ++at;
-  return static_cast<int>(at);
+  while (at < state.size() && state[at] != kPlayer && state[at] != kPlayerOnGoal) ++at;
+  return at < state.size() ? static_cast<int>(at) : 0;
 }
 
 DomainParameter SizeParameter() {
@@ -129,7 +133,7 @@ std::string BoardDomain::FormatState(std::span<const std::uint8_t> state) const 
   std::string text;
   for (std::size_t i = 0; i < state.size(); ++i) {
     if (i > 0 && i % static_cast<std::size_t>(size_) == 0) text += '\n';
-    text += kLetters[state[i]];
+    text += LetterOf(state[i]);
   }
   return text;
 }
@@ -140,11 +144,12 @@ Picture BoardDomain::Draw(std::span<const std::uint8_t> state) const {
   Picture picture;
   for (int i = 0; i < size_ * size_; ++i) {
     const int row = i / size_;
-    const std::string letter(1, kLetters[state[i]]);
+    const std::string letter(1, LetterOf(state[i]));
+    const bool is_cell = state[i] < kColours.size();
     picture.cells.push_back({.x = static_cast<float>(i % size_),
                              .y = static_cast<float>(row),
                              .text = state[i] == kWall ? "" : letter,
-                             .colour = kColours[state[i]],
+                             .colour = is_cell ? kColours[state[i]] : tandem::Cell::kPlain,
                              .without_colour = letter});
   }
   return picture;

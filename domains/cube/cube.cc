@@ -18,6 +18,9 @@ constexpr std::array<std::int32_t, 6> kPalette = {0xf8f8f8, 0xc41e3a, 0x009e60,
 constexpr std::array<std::array<int, 2>, 6> kUnfolded = {
     {{1, 0}, {2, 1}, {1, 1}, {1, 2}, {0, 1}, {3, 1}}};
 
+// The letter of a colour; '?' for a byte that is no colour.
+char LetterOf(std::uint8_t colour) { return colour < kFaces.size() ? kFaces[colour] : '?'; }
+
 DomainSpec WithInput(DomainSpec spec, int size, Input input) {
   if (input == Input::kStickers) return spec;
   const Pieces pieces(size);
@@ -102,7 +105,7 @@ void Cube::Encode(ConstRows states, Rows inputs) const {
 
 std::string Cube::FormatState(std::span<const std::uint8_t> state) const {
   std::string text;
-  for (const std::uint8_t colour : state) text += kFaces[colour];
+  for (const std::uint8_t colour : state) text += LetterOf(colour);
   return text;
 }
 
@@ -118,10 +121,11 @@ Picture Cube::Draw(std::span<const std::uint8_t> state) const {
     const int row = on_face / size_;
     const float left = static_cast<float>(right) * (static_cast<float>(size_) + kGapAcross);
     const float top = static_cast<float>(down) * (static_cast<float>(size_) + kGapDown);
+    const bool is_colour = state[i] < kPalette.size();
     picture.cells.push_back({.x = left + static_cast<float>(on_face % size_),
                              .y = top + static_cast<float>(row),
-                             .text = std::string(1, kFaces[state[i]]),
-                             .colour = kPalette[state[i]]});
+                             .text = std::string(1, LetterOf(state[i])),
+                             .colour = is_colour ? kPalette[state[i]] : Cell::kPlain});
   }
   return picture;
 }

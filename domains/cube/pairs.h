@@ -22,7 +22,8 @@ class Pairs {
   int Num() const { return static_cast<int>(pairs_.size()); }
 
   /// Writes for each pair the placement of its second piece, as seen from the first, as a number
-  /// below Pieces::kPlacements. `placements` comes from Pieces::WritePlacements.
+  /// below Pieces::kPlacements. `placements` comes from Pieces::WritePlacements. If one of them is
+  /// Pieces::kNoPlacement, it writes that for its pairs.
   void Write(std::span<const std::uint8_t> placements, std::span<std::uint8_t> relative) const;
 
  private:

@@ -141,6 +141,9 @@ std::size_t Swaps(std::vector<Placed> all) {
   return swaps;
 }
 
+// The greatest number that Code returns for any bytes.
+constexpr std::size_t kGreatestCode = 255 * (36 + 6 + 1);
+
 // A sequence of colours as a number in base 6.
 std::size_t Code(std::span<const std::uint8_t> colours) {
   std::size_t code = 0;
@@ -149,9 +152,10 @@ std::size_t Code(std::span<const std::uint8_t> colours) {
 }
 
 // Returns, for each sequence of colours that a place can show, the number of the placement: which
-// piece is there and how it is turned.
+// piece is there and how it is turned. The table covers any bytes, so WritePlacements need not
+// check them; states use only its first few entries.
 std::vector<std::uint8_t> PlacementsOf(const std::vector<Place>& places) {
-  std::vector<std::uint8_t> placements(216);
+  std::vector<std::uint8_t> placements(kGreatestCode + 1, Pieces::kNoPlacement);
   for (std::uint8_t number = 0; !places.empty() && number < Pieces::kPlacements; ++number) {
     placements[Code(Pieces::Shown(places, number))] = number;
   }

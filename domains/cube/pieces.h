@@ -38,12 +38,16 @@ class Pieces {
   int NumPlaces() const { return static_cast<int>(corners_.size() + edges_.size()); }
 
   /// Writes for each place, corners first, which piece is there and how it is turned, as one number
-  /// below kPlacements. Requires a state that CheckReachable accepts.
+  /// below kPlacements. Requires a state that CheckReachable accepts. For other bytes it writes
+  /// some numbers up to kNoPlacement.
   void WritePlacements(std::span<const std::uint8_t> state,
                        std::span<std::uint8_t> placements) const;
 
   /// 8 corners turned in 3 ways each, or 12 edges in 2.
   static constexpr int kPlacements = 24;
+
+  /// Written for a place that shows no piece.
+  static constexpr std::uint8_t kNoPlacement = kPlacements;
 
   /// The colours that a place shows, in the order of its stickers, if it holds `placement`. `kind`
   /// is corners() or edges().
@@ -57,8 +61,8 @@ class Pieces {
   std::vector<Place> corners_;
   std::vector<Place> edges_;  // empty if there are 2 layers
 
-  // For WritePlacements: the stickers to read, place by place, and for each sequence of colours
-  // that they can show, read as a number in base 6, the number to write.
+  // For WritePlacements: the stickers to read, place by place, and for each sequence of bytes that
+  // they can have, read as a number in base 6, the number to write.
   std::vector<std::uint8_t> corner_stickers_, edge_stickers_;
   std::vector<std::uint8_t> corner_placings_, edge_placings_;
 };

@@ -53,9 +53,10 @@ struct Hanoi {
   static Picture Draw(const State& state) {
     constexpr float kPegWidth = kDiscs + 1.5F;
     Picture picture;
-    std::array<int, 3> height{};
+    std::array<int, kDepth> height{};
     for (int disc = kDiscs; disc-- > 0;) {
       const int peg = state[disc];
+      if (peg >= kDepth) continue;  // not a state; there is no such peg to draw the disc on
       const float width = static_cast<float>(disc) + 1.5F;  // an odd number of characters
       picture.cells.push_back({.x = kPegWidth * static_cast<float>(peg) + (kPegWidth - width) / 2,
                                .y = static_cast<float>(kDiscs - 1 - height[peg]++),
@@ -63,7 +64,7 @@ struct Hanoi {
                                .colour = 0x40c0a0 + 0x140000 * disc - 0x000c08 * disc,
                                .width = width});
     }
-    for (int peg = 0; peg < 3; ++peg) {
+    for (int peg = 0; peg < kDepth; ++peg) {
       picture.cells.push_back({.x = kPegWidth * static_cast<float>(peg) + 0.5F,
                                .y = kDiscs,
                                .text = "peg " + std::to_string(peg),

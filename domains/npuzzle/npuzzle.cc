@@ -104,9 +104,10 @@ class NPuzzle final : public Domain {
   Picture Draw(std::span<const std::uint8_t> state) const override;
 
  private:
-  // Every state has a blank.
+  // Every state has a blank. Bytes that are no state may have none; then any cell will do.
   std::size_t BlankOf(const std::uint8_t* state) const {
-    return static_cast<const std::uint8_t*>(std::memchr(state, 0, cells_)) - state;
+    const auto* blank = static_cast<const std::uint8_t*>(std::memchr(state, 0, cells_));
+    return blank == nullptr ? 0 : blank - state;
   }
 
   // If the action does not apply, the source is the blank itself, and swapping changes nothing.

@@ -75,7 +75,7 @@ class PermutationPuzzle final : public PermutationDomain {
     std::string text;
     for (const std::uint8_t label : state) {
       if (!text.empty()) text += ' ';
-      text += puzzle_.labels[label];
+      text += LabelOf(label);
     }
     return text;
   }
@@ -85,9 +85,9 @@ class PermutationPuzzle final : public PermutationDomain {
     Picture picture;
     for (std::size_t i = 0; i < state.size(); ++i) {
       const auto [x, y] = puzzle_.layout[i];
-      const std::int32_t colour =
-          puzzle_.colours.empty() ? Cell::kPlain : puzzle_.colours[state[i]];
-      const std::string& label = puzzle_.labels[state[i]];
+      const bool coloured = state[i] < puzzle_.colours.size();
+      const std::int32_t colour = coloured ? puzzle_.colours[state[i]] : Cell::kPlain;
+      const std::string label = LabelOf(state[i]);
       picture.cells.push_back({.x = x, .y = y, .text = label, .colour = colour});
       picture.unit_width = std::max(picture.unit_width, static_cast<int>(label.size()) + 1);
     }
@@ -95,6 +95,11 @@ class PermutationPuzzle final : public PermutationDomain {
   }
 
  private:
+  // The label of a byte; "?255" for a byte that has none.
+  std::string LabelOf(std::uint8_t byte) const {
+    return byte < puzzle_.labels.size() ? puzzle_.labels[byte] : "?" + std::to_string(byte);
+  }
+
   std::string Labels() const {
     constexpr std::size_t kMost = 20;
     std::string text;

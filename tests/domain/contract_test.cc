@@ -1,10 +1,13 @@
-// Runs the conformance suite on every registered domain.
+// Runs the conformance suite on every registered domain, and calls it with bytes that are no
+// states.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +15,10 @@
 #include "support/published_states.h"
 #include "support/source_folder.h"
 #include "tandem/check_domain.h"
+#include "tandem/error.h"
+#include "tandem/picture.h"
 #include "tandem/registry.h"
+#include "tandem/state_text.h"
 
 namespace tandem {
 namespace {
@@ -45,6 +51,103 @@ std::vector<std::string> DomainsToTest() {
   return domains;
 }
 
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr std::size_t kRows = 100;
+
+// Groups of kRows rows: of one byte each, of bytes of states in random places, and of any bytes.
+std::vector<Bytes> WrongStates(const DomainSpec& spec) {
+  const std::size_t size = kRows * static_cast<std::size_t>(spec.state_size);
+  std::vector<Bytes> groups;
+  for (const int byte : {0, 1, spec.input.depth - 1, spec.input.depth, 255}) {
+    groups.emplace_back(size, static_cast<std::uint8_t>(byte));
+  }
+  std::mt19937 random(1);
+  for (const int most : {spec.input.depth - 1, spec.input.depth, 255}) {
+    std::uniform_int_distribution<int> byte(0, most);
+    Bytes& group = groups.emplace_back(size);
+    for (std::uint8_t& each : group) each = static_cast<std::uint8_t>(byte(random));
+  }
+  return groups;
+}
+
+// Memory for rows between bytes that must stay as they are.
+class GuardedRows {
+ public:
+  GuardedRows(std::size_t count, std::size_t row_size) : count_(count), row_size_(row_size) {}
+  GuardedRows(const Bytes& rows, std::size_t row_size)
+      : GuardedRows(rows.size() / row_size, row_size) {
+    std::ranges::copy(rows, bytes_.begin() + kMargin);
+  }
+
+  Rows rows() { return {bytes_.data() + kMargin, count_, row_size_}; }
+
+  bool AreMarginsIntact() const {
+    const auto intact = [](std::uint8_t byte) { return byte == kGuard; };
+    return std::all_of(bytes_.begin(), bytes_.begin() + kMargin, intact) &&
+           std::all_of(bytes_.end() - kMargin, bytes_.end(), intact);
+  }
+
+ private:
+  static constexpr std::uint8_t kGuard = 0xA5;
+  static constexpr std::ptrdiff_t kMargin = 512;
+
+  const std::size_t count_;
+  const std::size_t row_size_;
+  Bytes bytes_ = Bytes(count_ * row_size_ + 2 * kMargin, kGuard);
+};
+
+// Writes one state as text and as pictures, and reads the text back.
+void ReadAndShow(const Domain& domain, std::span<const std::uint8_t> state) {
+  EXPECT_NE(ToSvg(domain.Draw(state)), "");
+  EXPECT_NE(ToTerminal(domain.Draw(state), /*colour=*/true), "");
+  Bytes parsed(state.size());
+  try {
+    domain.ParseState(domain.FormatState(state), parsed);
+    EXPECT_TRUE(std::ranges::equal(parsed, state)) << domain.FormatState(state);
+  } catch (const InputError& error) {
+    EXPECT_STRNE(error.what(), "");
+  }
+}
+
+// Searches backwards from one state, and moves the goals of others to it.
+void CallMethodsOfOneState(const Domain& domain, std::span<const std::uint8_t> state, Rows others) {
+  Bytes appended;
+  domain.Predecessors(state, appended);
+  domain.AllGoals(state, appended);
+  EXPECT_EQ(appended.size() % state.size(), 0U);
+  if (domain.spec().inverse_actions.empty()) {
+    GuardedRows stepped(Bytes(state.begin(), state.end()), state.size());
+    for (std::uint64_t random = 0; random < 8; ++random) domain.StepBack(stepped.rows()[0], random);
+    EXPECT_TRUE(stepped.AreMarginsIntact());
+  }
+  if (domain.spec().moves_goals) domain.MoveGoals(others, state);
+  ReadAndShow(domain, state);
+}
+
+// `bytes` ends where its memory does, so that the address sanitizer sees reads beyond it.
+void CallEveryMethod(const Domain& domain, const Bytes& bytes) {
+  const DomainSpec& spec = domain.spec();
+  const auto size = static_cast<std::size_t>(spec.state_size);
+  const auto num_actions = static_cast<std::size_t>(spec.num_actions());
+  const ConstRows states(bytes.data(), kRows, size);
+  GuardedRows children(kRows * num_actions, size);
+  GuardedRows inputs(kRows, static_cast<std::size_t>(spec.input.positions));
+  GuardedRows flags(kRows, num_actions + 1);
+  domain.Expand(states, children.rows());
+  domain.Encode(states, inputs.rows());
+  domain.Mask(states, flags.rows().bytes().first(kRows * num_actions));
+  domain.IsGoal(states, flags.rows().bytes().last(kRows));
+  GuardedRows moved(bytes, size);
+  for (std::size_t a = 0; a < num_actions; ++a) {
+    domain.Apply(moved.rows(), std::vector<Action>(kRows, static_cast<Action>(a)));
+  }
+  for (std::size_t i = 0; i < kRows; ++i) CallMethodsOfOneState(domain, states[i], moved.rows());
+  for (const GuardedRows* each : {&children, &inputs, &flags, &moved}) {
+    EXPECT_TRUE(each->AreMarginsIntact()) << "rows of " << FormatNumbers(states[0]) << "...";
+  }
+}
+
 class EveryDomain : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryDomain, PassesTheConformanceSuite) {
@@ -53,6 +156,12 @@ TEST_P(EveryDomain, PassesTheConformanceSuite) {
   for (const DomainCheck& check : CheckDomain(*domain)) {
     EXPECT_EQ(check.broken, "") << check.promise;
   }
+}
+
+// Programs may pass bytes that are no state: Python reads them from any array.
+TEST_P(EveryDomain, StaysInsideItsRowsWhateverTheBytesAre) {
+  const auto domain = MakeDomain(GetParam());
+  for (const Bytes& states : WrongStates(domain->spec())) CallEveryMethod(*domain, states);
 }
 
 INSTANTIATE_TEST_SUITE_P(Puzzles, EveryDomain, testing::ValuesIn(DomainsToTest()),
