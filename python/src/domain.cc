@@ -17,6 +17,7 @@
 #include "bindings.h"
 #include "domain/random_walk.h"
 #include "image.h"
+#include "interrupt.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -25,12 +26,28 @@ namespace {
 
 constexpr std::int64_t kLongestScramble = 1'000'000;
 
+// Rows and steps of a walk that are worked on before the next look at signals, some milliseconds.
+constexpr std::size_t kRowsPerCheck = 1024;
+constexpr std::int64_t kStepsPerCheck = 4096;
+
 // All work on rows is done without the GIL, also for one row: a puzzle that is written in Python
 // takes it in whichever thread calls the puzzle.
 template <class Work>
-void WithoutGil(std::size_t rows, const Work& work) {
+void WithoutGil(SignalCheck& signals, std::size_t rows, const Work& work) {
   const nb::gil_scoped_release release;
-  ForRanges(rows, kGrain, work);
+  ForRanges(rows, kGrain, [&](std::size_t first, std::size_t count) {
+    const std::size_t end = first + count;
+    for (; first < end && signals.Continue(); first += kRowsPerCheck) {
+      work(first, std::min(kRowsPerCheck, end - first));
+    }
+  });
+  signals.RethrowRaised();
+}
+
+template <class Work>
+void WithoutGil(std::size_t rows, const Work& work) {
+  SignalCheck signals;
+  WithoutGil(signals, rows, work);
 }
 
 std::size_t StateSize(const Puzzle& puzzle) {
@@ -59,16 +76,27 @@ Array<std::uint8_t> Goals(const Puzzle& puzzle, std::size_t count, std::uint64_t
   return states;
 }
 
+// Walks as WalkFromGoal does, unless a signal ends the work.
+void Walk(const Domain& domain, Random random, std::int64_t length, std::span<std::uint8_t> state,
+          SignalCheck& signals) {
+  RandomWalk walk(domain, random, state);
+  for (std::int64_t step = 0; step < length; ++step) {
+    if (step % kStepsPerCheck == 0 && !signals.Continue()) return;
+    walk.Step();
+  }
+}
+
 Array<std::uint8_t> ScrambleStates(const Puzzle& puzzle, std::size_t count, nb::handle length,
                                    std::uint64_t seed) {
   const std::vector<std::int64_t> lengths =
       WholeNumbers(length, count, 0, kLongestScramble, "length");
   auto states = NewArray<std::uint8_t>({count, StateSize(puzzle)});
   const Rows rows = RowsOf(states, count, StateSize(puzzle));
-  WithoutGil(count, [&](std::size_t first, std::size_t size) {
+  SignalCheck signals;
+  WithoutGil(signals, count, [&](std::size_t first, std::size_t size) {
     for (std::size_t i = first; i < first + size; ++i) {
-      WalkFromGoal(*puzzle.domain, Random(seed, Purpose::kScramble, /*update=*/0, i), lengths[i],
-                   rows[i]);
+      Walk(*puzzle.domain, Random(seed, Purpose::kScramble, /*update=*/0, i), lengths[i], rows[i],
+           signals);
     }
   });
   return states;
@@ -76,11 +104,11 @@ Array<std::uint8_t> ScrambleStates(const Puzzle& puzzle, std::size_t count, nb::
 
 // Copies the states, and calls change(rows, first) with ranges of the copy.
 template <class Change>
-Array<std::uint8_t> Changed(const StateBatch& states, const Change& change) {
+Array<std::uint8_t> Changed(SignalCheck& signals, const StateBatch& states, const Change& change) {
   const std::size_t row_size = states.rows().row_size();
   auto result = NewArray<std::uint8_t>(states.ShapeOf({row_size}));
   const Rows rows = RowsOf(result, states.size(), row_size);
-  WithoutGil(states.size(), [&](std::size_t first, std::size_t size) {
+  WithoutGil(signals, states.size(), [&](std::size_t first, std::size_t size) {
     const Rows range = rows.Slice(first, size);
     std::ranges::copy(states.rows().Slice(first, size).bytes(), range.data());
     change(range, first);
@@ -93,7 +121,8 @@ Array<std::uint8_t> ApplyActions(const Puzzle& puzzle, nb::handle states, nb::ha
   const std::vector<std::int64_t> numbers =
       WholeNumbers(actions, batch.size(), 0, puzzle.spec().num_actions() - 1, "actions");
   const std::vector<Action> each(numbers.begin(), numbers.end());
-  return Changed(batch, [&](Rows rows, std::size_t first) {
+  SignalCheck signals;
+  return Changed(signals, batch, [&](Rows rows, std::size_t first) {
     puzzle.domain->Apply(rows, std::span(each).subspan(first, rows.size()));
   });
 }
@@ -101,9 +130,13 @@ Array<std::uint8_t> ApplyActions(const Puzzle& puzzle, nb::handle states, nb::ha
 Array<std::uint8_t> Play(const Puzzle& puzzle, nb::handle states, const std::string& moves) {
   const StateBatch batch(states, StateSize(puzzle));
   const std::vector<Action> actions = ParseActions(puzzle.spec(), moves);
-  return Changed(batch, [&](Rows rows, std::size_t) {
+  SignalCheck signals;
+  return Changed(signals, batch, [&](Rows rows, std::size_t) {
+    std::vector<Action> each(rows.size());
     for (const Action action : actions) {
-      puzzle.domain->Apply(rows, std::vector<Action>(rows.size(), action));
+      if (!signals.Continue()) return;
+      std::ranges::fill(each, action);
+      puzzle.domain->Apply(rows, each);
     }
   });
 }

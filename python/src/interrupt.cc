@@ -30,6 +30,16 @@ InterruptibleWork::~InterruptibleWork() {
   if (interrupt_) g_handles_interrupts = false;
 }
 
+void SignalCheck::HandleSignals() {
+  if (raised_) return;
+  const nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) {
+    raised_.emplace();
+    stopped_ = true;
+  }
+  next_ = Clock::now() + kPause;
+}
+
 void RaiseInterrupt() {
   (void)std::raise(SIGINT);  // ends the program if it has the default handler of C
   if (PyErr_CheckSignals() != 0) throw nb::python_error();

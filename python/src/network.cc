@@ -94,13 +94,14 @@ class PythonNetwork {
     const StateBatch batch(states, static_cast<std::size_t>(spec().state_size));
     auto result = NewArray<float>(batch.ShapeOf(rest));
     const std::span<float> values(result.data(), batch.size() * width);
+    SignalCheck signals;
     const nb::gil_scoped_release release;
     const std::lock_guard lock(mutex_);
     const auto positions = static_cast<std::size_t>(spec().input.positions);
     const std::size_t slice = std::min(
         batch.size(), static_cast<std::size_t>(network_->config().inference.rows_at_once()));
     std::vector<std::uint8_t> bytes(slice * positions);
-    for (std::size_t first = 0; first < batch.size(); first += slice) {
+    for (std::size_t first = 0; first < batch.size() && signals.Continue(); first += slice) {
       const std::size_t count = std::min(slice, batch.size() - first);
       const Rows inputs(bytes.data(), count, positions);
       ForRanges(count, kGrain, [&](std::size_t at, std::size_t size) {
@@ -109,6 +110,7 @@ class PythonNetwork {
       });
       evaluate(inputs, values.subspan(first * width, count * width));
     }
+    signals.RethrowRaised();
     return result;
   }
 

@@ -1,6 +1,10 @@
 """Tests tandem.Domain: batches of states as NumPy arrays."""
 
+import os
+import signal
 import sys
+import threading
+import time
 import unittest
 
 import numpy as np
@@ -99,6 +103,39 @@ class Scrambles(unittest.TestCase):
     def test_a_wrong_number_of_lengths_is_an_error(self):
         with self.assertRaisesRegex(ValueError, "length: .*expected one whole number, or 3"):
             self.cube.scramble(3, [1, 2])
+
+
+class Interrupts(unittest.TestCase):
+    """Signals during methods that work on many states."""
+
+    def setUp(self):
+        self.cube = tandem.Domain("cube3")
+
+    def interrupt_soon(self):
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    def test_ctrl_c_ends_long_work(self):
+        states = self.cube.scramble(20_000, 5)
+        moves = "R U " * 1_000_000
+        # Without a signal, each takes over ten seconds. One walk is long, the others are many.
+        for name, call in [("many walks", lambda: self.cube.scramble(1_000_000, 1000)),
+                           ("long walks", lambda: self.cube.scramble(1000, 1_000_000)),
+                           ("moves", lambda: self.cube.play(states, moves))]:
+            with self.subTest(name):
+                self.interrupt_soon()
+                begin = time.monotonic()
+                with self.assertRaises(KeyboardInterrupt):
+                    call()
+                self.assertLess(time.monotonic() - begin, 5)
+
+    def test_a_handler_that_does_not_raise_leaves_the_result_whole(self):
+        calls = []
+        before = signal.signal(signal.SIGINT, lambda *_: calls.append("mine"))
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        self.interrupt_soon()
+        states = self.cube.scramble(40_000, 1000)
+        self.assertEqual(calls, ["mine"])
+        np.testing.assert_array_equal(states[-3:], self.cube.scramble(40_000, 1000)[-3:])
 
 
 class Sharing(unittest.TestCase):

@@ -2,11 +2,13 @@
 
 import gc
 import json
+import os
 import pathlib
 import signal
 import subprocess
 import sys
 import threading
+import time
 import unittest
 import weakref
 
@@ -185,6 +187,21 @@ class Batches(unittest.TestCase):
             with self.assertRaises(KeyboardInterrupt):
                 call()
         self.assertEqual(domain.check(), [])
+
+    def test_ctrl_c_ends_work_on_many_states(self):
+        class Slow(Lights):
+            name = "python_slow"
+
+            def expand(self, states):
+                time.sleep(0.2)
+                return super().expand(states)
+
+        domain = tandem.register_domain(Slow(), check=False)
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        begin = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            domain.expand(np.zeros((100_000, 9), np.uint8))
+        self.assertLess(time.monotonic() - begin, 5)
 
     def test_an_array_that_a_method_keeps_stays_as_it_was(self):
         kept = []
