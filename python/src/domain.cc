@@ -7,8 +7,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "interrupt.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "tandem/state_text.h"
 
 namespace tandem::python {
 namespace {
@@ -30,11 +33,10 @@ constexpr std::int64_t kLongestScramble = 1'000'000;
 constexpr std::size_t kRowsPerCheck = 1024;
 constexpr std::int64_t kStepsPerCheck = 4096;
 
-// All work on rows is done without the GIL, also for one row: a puzzle that is written in Python
-// takes it in whichever thread calls the puzzle.
+// Calls work(first, count) for ranges that cover all rows, and ends early if a signal ends the
+// work.
 template <class Work>
-void WithoutGil(SignalCheck& signals, std::size_t rows, const Work& work) {
-  const nb::gil_scoped_release release;
+void ForRows(SignalCheck& signals, std::size_t rows, const Work& work) {
   ForRanges(rows, kGrain, [&](std::size_t first, std::size_t count) {
     const std::size_t end = first + count;
     for (; first < end && signals.Continue(); first += kRowsPerCheck) {
@@ -42,6 +44,14 @@ void WithoutGil(SignalCheck& signals, std::size_t rows, const Work& work) {
     }
   });
   signals.RethrowRaised();
+}
+
+// All work on rows is done without the GIL, also for one row: a puzzle that is written in Python
+// takes it in whichever thread calls the puzzle.
+template <class Work>
+void WithoutGil(SignalCheck& signals, std::size_t rows, const Work& work) {
+  const nb::gil_scoped_release release;
+  ForRows(signals, rows, work);
 }
 
 template <class Work>
@@ -200,7 +210,13 @@ Array<std::uint8_t> ParseText(const Puzzle& puzzle, const std::string& text) {
   return state;
 }
 
-// Returns what write(state) makes of one state.
+void CheckAll(const Puzzle& puzzle, nb::handle states) {
+  const StateBatch batch(states, StateSize(puzzle));
+  const nb::gil_scoped_release release;
+  CheckStates(*puzzle.domain, batch.rows());
+}
+
+// Returns what write(state) makes of one state. Throws InputError if the bytes are not a state.
 template <class Write>
 auto OfOne(const Puzzle& puzzle, nb::handle state, const Write& write) {
   const StateBatch batch(state, StateSize(puzzle), "state");
@@ -208,6 +224,7 @@ auto OfOne(const Puzzle& puzzle, nb::handle state, const Write& write) {
     throw InputError(fmt::format("state: found {} states, expected one", batch.size()));
   }
   const nb::gil_scoped_release release;
+  CheckStates(*puzzle.domain, batch.rows(), "state");
   return write(batch.rows()[0]);
 }
 
@@ -229,6 +246,7 @@ Array<std::uint8_t> RenderStates(const Puzzle& puzzle, nb::handle states, int sc
   if (scale < 1 || scale > 256) {
     throw InputError(fmt::format("scale: found {}, expected 1 to 256", scale));
   }
+  CheckAll(puzzle, states);
   std::vector<Picture> pictures(batch.size());
   WithoutGil(batch.size(), [&](std::size_t first, std::size_t size) {
     for (std::size_t i = first; i < first + size; ++i) {
@@ -335,14 +353,21 @@ void BindBatches(nb::class_<Puzzle>& domain) {
            nb::sig("def encode(self, states: numpy.typing.ArrayLike) -> "
                    "numpy.typing.NDArray[numpy.uint8]"),
            "Returns what the network reads, uint8 of shape (n, positions); see `input_shape`.")
-      .def(
-          "render", &RenderStates, nb::arg("states"), nb::arg("scale") = 16,
-          nb::sig("def render(self, states: numpy.typing.ArrayLike, scale: int = 16) -> "
-                  "numpy.typing.NDArray[numpy.uint8]"),
-          "Returns pictures of the states, uint8 of shape (n, height, width, 3), red, green and "
-          "blue.\n\n"
-          "A unit square has `scale` x `scale` pixels. Texts are not drawn: a cell with a text and "
-          "without a\ncolour gets a shade that depends on the text. `svg` draws texts too.");
+      .def("check_states", &CheckAll, nb::arg("states"),
+           nb::sig("def check_states(self, states: numpy.typing.ArrayLike) -> None"),
+           "Raises ValueError that names the first row that is not a state of the puzzle, and says "
+           "why.\n\n"
+           "A state is what `parse` accepts. Check states from elsewhere once: `apply`, `expand`, "
+           "`encode` and others do\nnot check the bytes, and return arbitrary results for wrong "
+           "ones.")
+      .def("render", &RenderStates, nb::arg("states"), nb::arg("scale") = 16,
+           nb::sig("def render(self, states: numpy.typing.ArrayLike, scale: int = 16) -> "
+                   "numpy.typing.NDArray[numpy.uint8]"),
+           "Returns pictures of the states, uint8 of shape (n, height, width, 3), red, green and "
+           "blue.\n\n"
+           "A unit square has `scale` x `scale` pixels. Texts are not drawn: a cell with a text "
+           "and without a\ncolour gets a shade that depends on the text. `svg` draws texts too. "
+           "Raises ValueError if some row is\nnot a state; see `check_states`.");
 }
 
 void BindTexts(nb::class_<Puzzle>& domain) {
@@ -369,7 +394,40 @@ void BindTexts(nb::class_<Puzzle>& domain) {
       });
 }
 
+// Says why bytes are not a state; "" if they are one.
+std::string WhyNoState(const Domain& domain, std::span<const std::uint8_t> bytes) {
+  const std::string text = domain.FormatState(bytes);
+  std::vector<std::uint8_t> parsed(bytes.size());
+  try {
+    domain.ParseState(text, parsed);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  if (std::ranges::equal(parsed, bytes)) return "";
+  return fmt::format("found the bytes {}, whose text means the bytes {}", FormatNumbers(bytes),
+                     FormatNumbers(parsed));
+}
+
 }  // namespace
+
+void CheckStates(const Domain& domain, ConstRows states, const char* what) {
+  std::mutex mutex;
+  std::size_t wrong = states.size();  // the first wrong row found so far
+  std::string why;
+  SignalCheck signals;
+  ForRows(signals, states.size(), [&](std::size_t first, std::size_t size) {
+    for (std::size_t i = first; i < first + size; ++i) {
+      std::string found = WhyNoState(domain, states[i]);
+      if (found.empty()) continue;
+      const std::lock_guard lock(mutex);
+      if (i < wrong) std::tie(wrong, why) = std::pair(i, std::move(found));
+      return;
+    }
+  });
+  if (wrong == states.size()) return;
+  throw InputError(
+      fmt::format("{}: row {} is not a state of {}: {}", what, wrong, domain.spec().name, why));
+}
 
 void EncodeChecked(const Domain& domain, ConstRows states, Rows inputs) {
   domain.Encode(states, inputs);
@@ -392,7 +450,8 @@ void BindDomain(nb::module_& module) {
       "shape (n, state_size), or\none state of shape (state_size,), for which the first axis is "
       "missing in the result too. Results are new NumPy arrays\n(torch.from_numpy and "
       "torch.from_dlpack share their memory). Methods raise ValueError for arrays of another shape "
-      "or\ntype. They use all cores and release the GIL. States must come from the same domain.");
+      "or\ntype. They use all cores and release the GIL. States must come from the same domain; "
+      "`check_states` checks them.");
   domain.def(
       "__init__",
       [](Puzzle* self, const std::string& name) { new (self) Puzzle(MakePuzzle(name)); },

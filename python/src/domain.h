@@ -33,6 +33,11 @@ class Interrupted : public Error {
 /// a method of a puzzle in Python, which would look like a broken promise. Call without the GIL.
 std::vector<DomainCheck> BrokenPromises(const Domain& domain, const CheckDomainOptions& options);
 
+/// Throws InputError that names the first row that is not a state of the domain, and says why. A
+/// state is one that ParseState reads from the text that FormatState writes. `what` names the
+/// argument. Call without the GIL.
+void CheckStates(const Domain& domain, ConstRows states, const char* what = "states");
+
 /// Encodes states for the network. Throws Error if the domain writes a number that its
 /// input has no feature for. Call without the GIL.
 void EncodeChecked(const Domain& domain, ConstRows states, Rows inputs);

@@ -65,6 +65,7 @@ class PythonNetwork {
 
   std::vector<Solution> Solve(nb::handle states) {
     const StateBatch batch(states, static_cast<std::size_t>(spec().state_size));
+    Check(batch.rows());
     std::vector<Solution> solutions(batch.size());
     StopSignal stop;
     RunInterruptibly(stop, [&] {
@@ -86,6 +87,11 @@ class PythonNetwork {
 
  private:
   const DomainSpec& spec() const { return network_->domain().spec(); }
+
+  void Check(ConstRows states) const {
+    const nb::gil_scoped_release release;
+    CheckStates(network_->domain(), states);
+  }
 
   // Encodes and evaluates as many states at a time as the config says. Each has `width` values.
   template <class Evaluate>
@@ -181,7 +187,8 @@ void BindNetwork(nb::module_& module) {
            "Searches for a solution of each state, as the keys under `search` say, and returns a "
            "tandem.Solution for each.\n\n"
            "Every solution is replayed to check it. Ctrl-C stops the search and raises "
-           "KeyboardInterrupt.");
+           "KeyboardInterrupt. Raises ValueError if\nsome row is not a state; see "
+           "tandem.Domain.check_states.");
 }
 
 }  // namespace tandem::python

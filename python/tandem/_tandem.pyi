@@ -20,7 +20,7 @@ class Domain:
     A state is `state_size` bytes. Every method that takes `states` takes an array of uint8 of shape (n, state_size), or
     one state of shape (state_size,), for which the first axis is missing in the result too. Results are new NumPy arrays
     (torch.from_numpy and torch.from_dlpack share their memory). Methods raise ValueError for arrays of another shape or
-    type. They use all cores and release the GIL. States must come from the same domain.
+    type. They use all cores and release the GIL. States must come from the same domain; `check_states` checks them.
     """
 
     def __init__(self, name: str) -> None:
@@ -117,12 +117,21 @@ class Domain:
         Returns what the network reads, uint8 of shape (n, positions); see `input_shape`.
         """
 
+    def check_states(self, states: numpy.typing.ArrayLike) -> None:
+        """
+        Raises ValueError that names the first row that is not a state of the puzzle, and says why.
+
+        A state is what `parse` accepts. Check states from elsewhere once: `apply`, `expand`, `encode` and others do
+        not check the bytes, and return arbitrary results for wrong ones.
+        """
+
     def render(self, states: numpy.typing.ArrayLike, scale: int = 16) -> numpy.typing.NDArray[numpy.uint8]:
         """
         Returns pictures of the states, uint8 of shape (n, height, width, 3), red, green and blue.
 
         A unit square has `scale` x `scale` pixels. Texts are not drawn: a cell with a text and without a
-        colour gets a shade that depends on the text. `svg` draws texts too.
+        colour gets a shade that depends on the text. `svg` draws texts too. Raises ValueError if some row is
+        not a state; see `check_states`.
         """
 
     def parse(self, text: str) -> NDArray[numpy.uint8]:
@@ -263,7 +272,8 @@ class Network:
         """
         Searches for a solution of each state, as the keys under `search` say, and returns a tandem.Solution for each.
 
-        Every solution is replayed to check it. Ctrl-C stops the search and raises KeyboardInterrupt.
+        Every solution is replayed to check it. Ctrl-C stops the search and raises KeyboardInterrupt. Raises ValueError if
+        some row is not a state; see tandem.Domain.check_states.
         """
 
 class Progress:

@@ -230,6 +230,55 @@ class Errors(unittest.TestCase):
             self.cube.encode(np.full(24, 200, np.uint8))
 
 
+class WrongStates(unittest.TestCase):
+    """Bytes that are no state, in each puzzle."""
+
+    PUZZLES = ["cube2", "cube2:pieces", "cube3", "cube3:pairs", "grid:5", "hanoi:3", "lights_out:3",
+               "npuzzle:3", "permutation:cube4", "permutation:lrx", "sokoban:5"]
+
+    def setUp(self):
+        self.tiles = tandem.Domain("npuzzle:3")
+
+    def test_methods_that_read_or_show_states_name_what_is_wrong(self):
+        for name in self.PUZZLES:
+            domain = tandem.Domain(name)
+            wrong = np.full(domain.state_size, 255, np.uint8)
+            for method in (domain.format, domain.svg, domain.text, domain.render, domain.check_states):
+                with self.subTest(name=name, method=method.__name__):
+                    with self.assertRaisesRegex(ValueError, f"row 0 is not a state of {name}: .*expected"):
+                        method(wrong)
+
+    def test_methods_without_a_check_survive_any_bytes(self):
+        for name in self.PUZZLES:
+            domain = tandem.Domain(name)
+            for byte in range(256):
+                states = np.full((3, domain.state_size), byte, np.uint8)
+                self.assertEqual(domain.expand(states).shape[0], 3)
+                self.assertEqual(domain.apply(states, 0).shape, states.shape)
+                self.assertEqual(domain.play(states, domain.action_names[0]).shape, states.shape)
+                self.assertEqual(domain.applicable(states).shape, (3, domain.num_actions))
+                self.assertEqual(domain.is_goal(states).shape, (3,))
+
+    def test_the_first_of_many_wrong_rows_is_named(self):
+        states = self.tiles.scramble(20_000, 30)
+        self.assertIsNone(self.tiles.check_states(states))
+        states[777:] = 1
+        with self.assertRaisesRegex(ValueError, "states: row 777 is not a state of npuzzle:3: tile 1 "
+                                                "occurs twice.*the blank, 0, is missing"):
+            self.tiles.check_states(states)
+
+    def test_a_board_that_no_moves_solve_is_not_a_state(self):
+        swapped = self.tiles.goals()[0]
+        swapped[:2] = swapped[1::-1].copy()
+        with self.assertRaisesRegex(ValueError, "two tiles are swapped"):
+            self.tiles.check_states(swapped)
+
+    def test_pieces_that_do_not_exist_cannot_be_encoded(self):
+        cube = tandem.Domain("cube3:pairs")
+        with self.assertRaisesRegex(ValueError, "encoded with the number 24, expected less than 24"):
+            cube.encode(np.full(54, 255, np.uint8))
+
+
 class Properties(unittest.TestCase):
     def test_a_domain_describes_itself(self):
         lights = tandem.Domain("lights_out:4")

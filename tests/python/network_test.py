@@ -117,6 +117,15 @@ class TrainedRun(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "expected last, best or an existing file"):
             tandem.Network(self.folder / "v", checkpoint="worst")
 
+    def test_bytes_that_are_no_state_are_a_value_error(self):
+        network = tandem.Network(self.folder / "v")
+        states = network.domain.goals(3)
+        states[2, 5] = 6
+        with self.assertRaisesRegex(ValueError, "states: row 2 is not a state of cube2: facelet 6 is"):
+            network.solve(states)
+        with self.assertRaisesRegex(ValueError, "encoded with the number 6, expected less than 6"):
+            network.evaluate(states)
+
     def test_states_of_another_shape_are_named(self):
         network = tandem.Network(self.folder / "v")
         with self.assertRaisesRegex(ValueError, r"shape \(2, 3\), expected uint8"):

@@ -127,6 +127,15 @@ class Batches(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "there is no cell 9"):
             domain.parse("cell 9")
 
+    def test_states_are_checked_by_the_parse_of_the_puzzle(self):
+        domain = tandem.register_domain(Row())
+        self.assertIsNone(domain.check_states(np.arange(8, dtype=np.uint8)[:, None]))
+        with self.assertRaisesRegex(ValueError, "row 1 is not a state of python_row: there is no cell 8"):
+            domain.check_states(np.array([[7], [8]], np.uint8))
+        lights = tandem.register_domain(Lights())
+        with self.assertRaisesRegex(ValueError, "number 4 is '2', expected a whole number from 0 to 1"):
+            lights.text(np.array([0, 0, 0, 2, 0, 0, 0, 0, 0], np.uint8))
+
     def test_a_puzzle_with_several_goals_per_problem_names_them(self):
         class Marker(Lights):
             """Moves a marker on a ring. It may stop at either of two places that a problem has."""
