@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "arrays.h"
+#include "base/edit_distance.h"
 #include "bindings.h"
 #include "domain.h"
 #include "tandem/check_domain.h"
@@ -110,6 +111,53 @@ DomainSpec SpecOf(nb::handle puzzle) {
   spec.per_problem_goals = Has(puzzle, "draw_goals");
   CheckMethods(puzzle, spec);
   return spec;
+}
+
+using Names = std::vector<std::string>;
+
+// The members that tandem.Puzzle lists.
+const Names kMethods = {"goal",      "apply",      "is_goal",   "expand", "encode", "applicable",
+                        "step_back", "draw_goals", "all_goals", "parse",  "format"};
+const Names kAttributes = {"name",         "state_size", "depth", "action_names", "inverse_actions",
+                           "action_costs", "positions",  "board", "summary",      "version"};
+
+bool Contains(const Names& names, const std::string& name) {
+  return std::ranges::count(names, name) > 0;
+}
+
+// Returns the one of `known` that a member of this name was probably meant to be, one that the
+// puzzle does not have. Returns "" if there is none.
+std::string MeantMember(const std::string& name, const Names& known, const Names& members) {
+  constexpr std::size_t kMostDifferences = 2;
+  for (const std::string& meant : known) {
+    if (!Contains(members, meant) && EditDistance(name, meant) <= kMostDifferences) return meant;
+  }
+  return "";
+}
+
+void WarnOfMember(const std::string& name, const std::string& meant) {
+  if (meant.empty()) return;
+  constexpr int kCallerOfRegisterDomain = 2;
+  const std::string message =
+      fmt::format("Tandem ignores the puzzle's member `{}`; did you mean `{}`?", name, meant);
+  if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), kCallerOfRegisterDomain) != 0) {
+    throw nb::python_error();  // the program treats warnings as errors
+  }
+}
+
+// Warns of public members that are probably misspelled. A puzzle may have members of its own, so
+// Tandem would ignore them without a word.
+void WarnOfMisspelledMembers(nb::handle puzzle) {
+  const nb::module_ builtins = nb::module_::import_("builtins");
+  const auto members = nb::cast<Names>(builtins.attr("dir")(puzzle));
+  for (const std::string& name : members) {
+    if (name.starts_with('_') || Contains(kMethods, name) || Contains(kAttributes, name)) continue;
+    const std::string method = MeantMember(name, kMethods, members);
+    const std::string attribute = MeantMember(name, kAttributes, members);
+    if (method.empty() && attribute.empty()) continue;
+    const bool is_method = PyCallable_Check(Member(puzzle, name.c_str()).ptr()) != 0;
+    WarnOfMember(name, is_method ? method : attribute);
+  }
 }
 
 Array<std::uint8_t> Copy(ConstRows rows) {
@@ -319,6 +367,7 @@ std::shared_ptr<const PythonDomain> MakeFrom(const nb::object& puzzle) {
 }
 
 Puzzle Register(const nb::object& puzzle, bool check) {
+  WarnOfMisspelledMembers(puzzle);
   const auto domain = MakeFrom(puzzle);
   const std::string& name = domain->spec().name;
   const bool known = Puzzles().contains(name);

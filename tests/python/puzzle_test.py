@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import unittest
+import warnings
 import weakref
 
 import numpy as np
@@ -316,6 +317,28 @@ class Registering(unittest.TestCase):
         self.refused(ValueError, "state_size is 0, expected 1 to", with_(Lights, state_size=0))
         self.refused(ValueError, "input.depth must be 1 to 256", with_(Lights, depth=257))
         self.refused(ValueError, "2 inverse_actions", with_(Lights, inverse_actions=[0, 1]))
+
+    def test_a_misspelled_optional_member_is_named_in_a_warning(self):
+        def method(self, states):
+            return states
+
+        for wrong, meant, value in [("encod", "encode", method), ("aplicable", "applicable", method),
+                                    ("action_cost", "action_costs", [1.0] * 9),
+                                    ("versoin", "version", "2")]:
+            with self.assertWarnsRegex(UserWarning, f"member `{wrong}`; did you mean `{meant}`") as caught:
+                tandem.register_domain(with_(Lights, **{wrong: value}), check=False)
+            self.assertEqual(caught.filename, __file__)
+
+    def test_other_members_give_no_warning(self):
+        def helper(self):
+            return 0
+
+        # `position` is near the attribute `positions`, but is a method; Lights has an `apply`.
+        puzzle = with_(Lights, position=helper, aply=helper, moves=[1, 2], _encod=helper, encode=None,
+                       encoder=helper)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            tandem.register_domain(puzzle, check=False)
 
     def test_an_error_in_a_property_is_raised(self):
         def fail(self):
