@@ -93,14 +93,15 @@ std::vector<std::int64_t> WholeNumbers(nb::handle array, std::size_t count, std:
 void CopyBytes(nb::handle array, const Shape& shape, std::span<std::uint8_t> to) {
   const nb::object object = AsArray(array);
   if (Kind(object) == "O") {  // NumPy makes any object an array
-    throw WrongResult(fmt::format("an object of type {}, expected an array of uint8 with shape {}",
-                                  nb::cast<std::string>(nb::inst_name(array)), ShapeText(shape)));
+    throw WrongResult(
+        fmt::format("an object of type {}, expected an array of bool or uint8 with shape {}",
+                    nb::cast<std::string>(nb::inst_name(array)), ShapeText(shape)));
   }
   const bool bytes = TypeName(object) == "uint8" || TypeName(object) == "bool";
   if (!bytes || FoundShape(object) != shape) {
-    throw WrongResult(fmt::format("an array of {} with shape {}, expected uint8 with shape {}",
-                                  TypeName(object), ShapeText(FoundShape(object)),
-                                  ShapeText(shape)));
+    throw WrongResult(
+        fmt::format("an array of {} with shape {}, expected bool or uint8 with shape {}",
+                    TypeName(object), ShapeText(FoundShape(object)), ShapeText(shape)));
   }
   const auto found = nb::cast<Contiguous>(object);
   const auto* data = static_cast<const std::uint8_t*>(found.data());

@@ -362,11 +362,11 @@ class Registering(unittest.TestCase):
         wrong = with_(Lights, apply=lambda self, states, actions: None)
         domain = tandem.register_domain(wrong, check=False)
         with self.assertRaisesRegex(RuntimeError, r"apply returned an object of type NoneType, "
-                                                  r"expected an array of uint8 with shape \(1, 9\)"):
+                                                  r"expected an array of bool or uint8 with shape \(1, 9\)"):
             domain.apply(domain.goals(), 3)
         wrong = with_(Lights, goal=lambda self: np.zeros(8, np.uint8))
         domain = tandem.register_domain(wrong, check=False)
-        with self.assertRaisesRegex(RuntimeError, r"shape \(8,\), expected uint8 with shape \(9,\)"):
+        with self.assertRaisesRegex(RuntimeError, r"shape \(8,\), expected bool or uint8 with shape \(9,\)"):
             domain.goals()
 
     def test_a_puzzle_of_the_same_name_replaces_the_one_before(self):
