@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from tandem import _tandem
 from tandem._config import Settings, load_config, settings_as_text
 
+OnUpdate = Callable[[_tandem.Progress], object] | None
 ConfigLike = str | os.PathLike | Mapping | _tandem.Config
 
 _running: "weakref.WeakSet[Training]" = weakref.WeakSet()
@@ -75,8 +76,14 @@ class Training(_tandem.Training):
         return f"<tandem.Training in {self.folder}: {self.progress.updates} updates>"
 
 
-def _run(training: Training,
-         on_update: Callable[[_tandem.Progress], object] | None) -> _tandem.TrainingResult:
+def _check(on_update: OnUpdate) -> None:
+    """Finds a wrong argument before the run makes its folder."""
+    if on_update is not None and not callable(on_update):
+        raise TypeError(f"on_update: found {on_update!r}, expected a function that takes a tandem.Progress, "
+                        "or None")
+
+
+def _run(training: Training, on_update: OnUpdate) -> _tandem.TrainingResult:
     with training as run:
         for progress in run:
             if on_update is not None:
@@ -86,7 +93,7 @@ def _run(training: Training,
 
 
 def train(config: ConfigLike, folder: str | os.PathLike, settings: Settings | None = None,
-          on_update: Callable[[_tandem.Progress], object] | None = None) -> _tandem.TrainingResult:
+          on_update: OnUpdate = None) -> _tandem.TrainingResult:
     """Trains a network from start to end, and returns its tandem.TrainingResult.
 
     config, settings: as in `tandem.load_config`.
@@ -96,13 +103,15 @@ def train(config: ConfigLike, folder: str | os.PathLike, settings: Settings | No
     An exception in `on_update`, or Ctrl-C, ends the run, which then writes a checkpoint from which
     `tandem.resume` continues.
     """
+    _check(on_update)
     return _run(Training(config, folder, settings), on_update)
 
 
 def resume(folder: str | os.PathLike, settings: Settings | None = None,
-           on_update: Callable[[_tandem.Progress], object] | None = None) -> _tandem.TrainingResult:
+           on_update: OnUpdate = None) -> _tandem.TrainingResult:
     """Continues the run in `folder` to its end, and returns its tandem.TrainingResult.
 
     On the CPU, the weights are those of a run that was never interrupted.
     """
+    _check(on_update)
     return _run(Training.resume(folder, settings), on_update)

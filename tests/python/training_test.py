@@ -94,6 +94,13 @@ class Ending(FolderTest):
         self.assertEqual(resumed.updates, 6)
         self.assertEqual(resumed.weights_sha256, whole.weights_sha256)
 
+    def test_a_callback_that_cannot_be_called_is_refused_before_the_run_begins(self):
+        for begin in (lambda: tandem.train(SMALL, self.folder / "run", on_update=5),
+                      lambda: tandem.resume(self.folder / "run", on_update=5)):
+            with self.assertRaisesRegex(TypeError, "on_update: found 5, expected a function"):
+                begin()
+        self.assertFalse((self.folder / "run").exists())
+
     def test_an_exception_in_the_callback_leaves_a_checkpoint(self):
         def fail(progress):
             if progress.updates == 2:
