@@ -92,15 +92,19 @@ class PythonTraining {
     training_.reset();
   }
 
+  bool closed() const { return closed_; }
   const std::filesystem::path& folder() const { return folder_; }
   const TrainingProgress& progress() const { return progress_; }
   const std::optional<TrainingResult>& result() const { return result_; }
 
  private:
-  // Calls `work`, and finishes the run if it returns false. Does nothing if the run has ended. A
-  // run that fails has saved the state before its update, and can only be resumed.
+  // Calls `work`, and finishes the run if it returns false. Does nothing if the run has ended.
+  // Throws Error if it was closed. A run that fails has saved the state before its update, and can
+  // only be resumed.
   void Work(const std::function<bool(Training&)>& work) {
-    if (closed_) return;
+    if (closed_) {
+      throw Error("the run is closed. Training.resume continues it from its last checkpoint.");
+    }
     if (working_.exchange(true)) {
       throw Error("the run is at work in another thread. Call stop() to end it.");
     }
@@ -191,16 +195,18 @@ void BindTraining(nb::module_& module) {
       .def(nb::init<const std::filesystem::path&, const Settings&>(), nb::arg("folder"),
            nb::arg("settings"))
       .def("run_update", &PythonTraining::RunUpdate,
-           "Does the next update and returns the progress, or None if the run has ended.")
+           "Does the next update and returns the progress, or None if the run has ended.\n\n"
+           "Raises RuntimeError after `close`.")
       .def("finish", &PythonTraining::Finish,
            "Ends the run, also before its last update, and returns its tandem.TrainingResult.\n\n"
            "Validates the network, and writes the checkpoint and the summary. Returns None if the "
-           "run has failed.")
+           "run has failed.\nRaises RuntimeError after `close`.")
       .def("stop", &PythonTraining::RequestStop,
            "Ends the run after the current step. May be called from any thread.")
       .def("close", &PythonTraining::Close,
            "Ends the threads of the run without writing anything. The folder keeps the last "
-           "checkpoint.")
+           "checkpoint.\n\nThe run cannot go on after this; `Training.resume` continues it.")
+      .def_prop_ro("closed", &PythonTraining::closed, "Whether `close` was called.")
       .def_prop_ro("folder", &PythonTraining::folder, "The folder of the run.")
       .def_prop_ro("progress", &PythonTraining::progress, "The tandem.Progress of the run.")
       .def_prop_ro("result", &PythonTraining::result,

@@ -350,6 +350,8 @@ class Training:
     def run_update(self) -> Progress | None:
         """
         Does the next update and returns the progress, or None if the run has ended.
+
+        Raises RuntimeError after `close`.
         """
 
     def finish(self) -> TrainingResult | None:
@@ -357,6 +359,7 @@ class Training:
         Ends the run, also before its last update, and returns its tandem.TrainingResult.
 
         Validates the network, and writes the checkpoint and the summary. Returns None if the run has failed.
+        Raises RuntimeError after `close`.
         """
 
     def stop(self) -> None:
@@ -365,7 +368,13 @@ class Training:
     def close(self) -> None:
         """
         Ends the threads of the run without writing anything. The folder keeps the last checkpoint.
+
+        The run cannot go on after this; `Training.resume` continues it.
         """
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
 
     @property
     def folder(self) -> pathlib.Path:

@@ -70,7 +70,8 @@ class Training(_tandem.Training):
         return self
 
     def __exit__(self, *_) -> None:
-        self.finish()
+        if not self.closed:
+            self.finish()
 
     def __repr__(self) -> str:
         return f"<tandem.Training in {self.folder}: {self.progress.updates} updates>"

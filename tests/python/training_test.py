@@ -150,7 +150,11 @@ class Ending(FolderTest):
 
         def update():
             began.set()
-            ended.append(run.run_update())
+            try:
+                run.run_update()
+            except RuntimeError as error:  # closed before it began
+                self.assertIn("the run is closed", str(error))
+            ended.append(True)
 
         thread = threading.Thread(target=update)
         thread.start()
@@ -159,12 +163,29 @@ class Ending(FolderTest):
         thread.join()
         self.assertEqual(len(ended), 1)
         self.assertLess(run.progress.iterations, 100_000)
-        self.assertIsNone(run.run_update())
+
+    def test_a_closed_run_raises_instead_of_ending_as_a_complete_one_does(self):
+        with tandem.Training(SMALL, self.folder / "run") as run:
+            self.assertEqual(run.run_update().updates, 1)
+            self.assertFalse(run.closed)
+            run.close()
+            self.assertTrue(run.closed)
+            for method in (run.run_update, run.finish, run.__next__):
+                with self.assertRaisesRegex(RuntimeError, "the run is closed"):
+                    method()
+        self.assertIsNone(run.result)
 
     def test_several_threads_may_close_a_run_during_an_update(self):
         run = tandem.Training(SMALL, self.folder / "run",
                               {**LONG, "train.iterations_per_update": 100_000})
-        threads = [threading.Thread(target=run.run_update)]
+
+        def update():
+            try:
+                run.run_update()
+            except RuntimeError as error:  # closed before it began
+                self.assertIn("the run is closed", str(error))
+
+        threads = [threading.Thread(target=update)]
         threads += [threading.Thread(target=run.close) for _ in range(4)]
         for thread in threads:
             thread.start()
@@ -172,8 +193,7 @@ class Ending(FolderTest):
             thread.join(60)
             self.assertFalse(thread.is_alive())
         self.assertLess(run.progress.iterations, 100_000)
-        self.assertIsNone(run.run_update())
-        run.finish()  # raises nothing
+        run.close()  # raises nothing
 
     def test_a_handler_of_sigint_is_called_and_stays(self):
         calls = []
