@@ -99,7 +99,8 @@ void TrainRun::MakeComponents(const Origin& origin) {
     saver_->WaitWithoutThrowing();
     saver_->Use(nullptr);
   }
-  if (components_) evaluated_rows_ = NumEvaluated();
+  const bool is_first = components_ == nullptr;
+  if (!is_first) CountEndedComponents();
   components_.reset();  // stops background work
   components_ = std::make_unique<Components>(
       WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
@@ -114,8 +115,16 @@ void TrainRun::MakeComponents(const Origin& origin) {
                  .folder = directory_ ? directory_->path() : std::filesystem::path()},
       origin);
   if (origin.checkpoint != nullptr && components_->replay != nullptr) ReadReplayRows();
-  if (components_->shards != nullptr) began_training_ = Mark();
+  if (is_first && components_->shards != nullptr) began_training_ = Mark();
   if (saver_) saver_->Use(components_.get());
+}
+
+// Call before the components of a phase end. They count their own work only.
+void TrainRun::CountEndedComponents() {
+  evaluated_rows_ = NumEvaluated();
+  if (components_->shards != nullptr) {
+    earlier_reads_ = AddReads(*components_->shards, earlier_reads_);
+  }
 }
 
 void TrainRun::CheckReplayCanBeRead() const {
@@ -504,7 +513,7 @@ RunSummary TrainRun::Finish() {
   if (products_ && end_ != RunEnd::kStopped) summary.products = products_->Measure(NumEvaluated());
   if (rank_times_ && !rank_times_->total().names.empty()) summary.ranks = rank_times_->total();
   if (components_->shards != nullptr) {
-    summary.data = ReportOfShards(*components_->shards, began_training_, Mark());
+    summary.data = ReportOfShards(*components_->shards, earlier_reads_, began_training_, Mark());
   }
   if (components_->stream != nullptr) {
     summary.stream = stream_report_;

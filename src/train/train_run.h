@@ -108,6 +108,7 @@ class TrainRun final {
  private:
   // Setting up.
   void MakeComponents(const Origin& origin);
+  void CountEndedComponents();
   void ContinueFrom(const Checkpoint& checkpoint);
   void CheckReplayCanBeRead() const;
   void ReadReplayRows();
@@ -168,7 +169,8 @@ class TrainRun final {
   FillStats last_fill_;                     // of the last update's rows
   std::optional<BusyShares> busy_;          // in the last update
   std::optional<ValidationReport> report_;  // validation not yet written to the metrics
-  TrainingMark began_training_;             // when the current components were built
+  TrainingMark began_training_;             // when the first components were built
+  ShardReads earlier_reads_;                // by the components of earlier phases
   std::int64_t evaluated_rows_ = 0;         // rows evaluated by earlier components
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
