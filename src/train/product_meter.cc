@@ -17,6 +17,7 @@
 #include "nn/network.h"
 #include "nn/resnet_fc.h"
 #include "nn/threads.h"
+#include "nn/torch_message.h"
 
 namespace tandem {
 namespace {
@@ -90,8 +91,10 @@ void ProductMeter::ColdStartEnds(std::int64_t evaluated_rows) {
 std::optional<ProductReport> ProductMeter::Measure(std::int64_t evaluated_rows) const {
   if (!cold_flop_) return std::nullopt;
   try {
+    const double machine_flop_per_s =
+        WithPlainErrors([this] { return MeasureProductRate(device_, bf16_, NumCores()); });
     return ProductReport{.flop = Flop(evaluated_rows) - *cold_flop_,
-                         .machine_flop_per_s = MeasureProductRate(device_, bf16_, NumCores())};
+                         .machine_flop_per_s = machine_flop_per_s};
   } catch (const std::exception& error) {
     LogWarning(fmt::format("cannot measure the speed of matrix products: {}", error.what()));
     return std::nullopt;

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "nn/device.h"
 #include "nn/kernel_trace.h"
+#include "nn/torch_message.h"
 
 namespace tandem {
 namespace {
@@ -187,7 +188,9 @@ void Tracer::Finish() {
 
 void Tracer::Start() {
   try {
-    if (device_.torch().is_cuda()) kernels_ = std::make_unique<KernelTrace>();
+    if (device_.torch().is_cuda()) {
+      kernels_ = WithPlainErrors([] { return std::make_unique<KernelTrace>(); });
+    }
   } catch (const std::exception& error) {
     GiveUp(error);
     return;
@@ -208,7 +211,7 @@ void Tracer::Write() {
   timeline_.Record(false);
   state_ = State::kWritten;
   try {
-    WriteTrace();
+    WithPlainErrors([this] { WriteTrace(); });
   } catch (const std::exception& error) {
     GiveUp(error);
   }
