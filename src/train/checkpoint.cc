@@ -37,6 +37,15 @@ class Entries {
     if (count > kMostCounted) Fail(name, std::to_string(count), "a smaller number");
     return count;
   }
+  // Returns a count that no run writes larger than `most`, which `most_means` describes.
+  std::int64_t CountUpTo(const char* name, std::int64_t most, const char* most_means) const {
+    const std::int64_t count = Count(name);
+    if (count <= most) return count;
+    throw DamagedFile(fmt::format(
+        "{}: `{}{}` is {}, expected at most {}, {}; the file is damaged. Train a new run; "
+        "network.init_from can take the weights of best.pt.",
+        file_, path_, name, count, most, most_means));
+  }
   double Real(const char* name) const {
     return At(name, &c10::IValue::isDouble, "a real number").toDouble();
   }
@@ -45,7 +54,7 @@ class Entries {
   }
 
  private:
-  // No run counts so far. Sums and products with a few rows stay within 64 bits.
+  // Larger than any run's counts, and small enough that sums of a few of them fit in 64 bits.
   static constexpr std::int64_t kMostCounted = std::int64_t{1} << 50;
 
   c10::IValue At(const char* name, bool (c10::IValue::*is_right)() const,
@@ -99,10 +108,13 @@ TensorDict ToDict(const RunCounters& c) {
   return dict;
 }
 
+// The entry of TargetState::refreshed. The file calls it `published`, the name of the first format.
+constexpr const char* kRefreshedKey = "published";
+
 TensorDict ToDict(const TargetState& target) {
   TensorDict dict = MakeTensorDict();
   dict.insert("offered", target.offered);
-  dict.insert("published", target.refreshed);
+  dict.insert(kRefreshedKey, target.refreshed);
   dict.insert("last_loss", target.last_loss);
   dict.insert("solve_rate", target.solve_rate);
   dict.insert("rate_at_refresh", target.rate_at_refresh);
@@ -293,7 +305,12 @@ void Checkpoint::LoadModel(Network& net, const std::string& domain) const {
 
 RunCounters Checkpoint::Counters() const {
   const Entries counters = RunStateIn(content_, file_).Dict("counters");
-  return {.updates = counters.Count("updates"),
+  const std::int64_t updates = counters.Count("updates");
+  // The config bounds the product of `updates` and train.iterations_per_update.
+  const auto update = [&](const char* name) {
+    return counters.CountUpTo(name, updates, "the number of completed updates");
+  };
+  return {.updates = updates,
           .iterations = counters.Count("iterations"),
           .examples = counters.Count("examples"),
           .skipped = counters.Has("skipped") ? counters.Count("skipped") : 0,
@@ -308,9 +325,9 @@ RunCounters Checkpoint::Counters() const {
           .validation = ResultIn(counters, "validation"),
           .best = ResultIn(counters, "best"),
           .validated_iterations = counters.Count("validated_iterations"),
-          .best_update = counters.Count("best_update"),
+          .best_update = update("best_update"),
           .phase = counters.Has("phase") ? counters.Count("phase") : 0,
-          .phase_began = counters.Has("phase") ? counters.Count("phase_began") : 0};
+          .phase_began = counters.Has("phase") ? update("phase_began") : 0};
 }
 
 std::string Checkpoint::ConfigYaml() const { return RunStateIn(content_, file_).Text("config"); }
@@ -343,7 +360,7 @@ PipelineState Checkpoint::Pipeline() const {
   const Entries target = state.Dict("target");
   const auto rate = [&](const char* name) { return target.Has(name) ? target.Real(name) : 0; };
   PipelineState pipeline{.target = {.offered = target.Count("offered"),
-                                    .refreshed = target.Count("published"),
+                                    .refreshed = target.Count(kRefreshedKey),
                                     .last_loss = target.Real("last_loss"),
                                     .solve_rate = rate("solve_rate"),
                                     .rate_at_refresh = rate("rate_at_refresh")}};

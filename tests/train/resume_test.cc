@@ -509,6 +509,20 @@ TEST_P(InFolder, ResumeRejectsAnAlteredState) {
   ExpectTheSame(GoOn());
 }
 
+TEST_P(InFolder, BestNetworkOfALaterUpdateIsDamage) {
+  RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
+  const fs::path file = folder_ / "checkpoint.pt";
+  const TensorDict checkpoint = ReadTensorFile(file);
+  const TensorDict counters = Inside(checkpoint, {"resume", "counters"});
+  // Its product with train.iterations_per_update could exceed 64 bits.
+  counters.insert_or_assign("best_update", std::int64_t{1} << 50);
+  WriteTensorFile(file, checkpoint);
+  EXPECT_THAT([&] { Checkpoint(file).Counters(); },
+              ThrowsMessage<DamagedFile>(
+                  AllOf(HasSubstr("checkpoint.pt: `resume.counters.best_update` is"),
+                        HasSubstr("expected at most 2, the number of completed updates"))));
+}
+
 TEST_P(InFolder, FolderLockAdmitsOneProgram) {
   RunInterrupted(3, [&](TrainRun& run) {
     EXPECT_THROW(RunDirectory::Reopen(folder_), InputError);
