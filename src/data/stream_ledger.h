@@ -29,7 +29,8 @@ struct StreamPosition {
 struct StreamUse {
   std::int64_t rows = 0;
   std::map<std::string, std::int64_t> rows_by_generator;
-  // The lag of the rows: how many updates the network was older that labelled them. 0 if no rows.
+  // Lag of a row: the run's completed updates when it used the row, minus those of the network that
+  // labelled it, and at least 0. All three are 0 without rows.
   std::int64_t lag_min = 0;
   std::int64_t lag_max = 0;
   double lag_sum = 0;  ///< over the rows

@@ -7,11 +7,11 @@
 
 namespace tandem {
 
-/// Throws the exception that is being handled again, with the update and the stage of the run in
-/// front of its message: "update 3, generating rows: ...". `activity` is the activity of the main
-/// thread in which the exception arrived (Timeline::FailedActivity). Error and InputError keep
-/// their class. All other exceptions, those of LibTorch and of plug-ins among them, become Error.
-/// Stopped is thrown again as it is.
+/// Call in a catch block. Rethrows the current exception with the update and the stage in front of
+/// its message: "update 3, generating rows: ...". `activity` is the activity of the main thread in
+/// which the exception arrived (Timeline::FailedActivity). Error and InputError keep their class.
+/// All other exceptions, those of LibTorch and of plug-ins among them, become Error. Stopped is
+/// rethrown unchanged.
 [[noreturn]] void ThrowWithStage(std::int64_t update, Activity activity);
 
 }  // namespace tandem

@@ -47,7 +47,7 @@ PreparedRun PrepareNew(const Config& asked, const RankGroup* group, const Stopwa
 PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::path& file,
                         const std::vector<Override>& overrides, const RankGroup* group);
 
-/// RunSettings is what a run does not take from its config or its folder.
+/// RunSettings holds what the caller decides about a run: its stop signal, clock and ranks.
 struct RunSettings {
   const StopSignal& stop;            ///< ends the run, and must outlive it
   Stopwatch began = {};              ///< the run counts its time from here

@@ -52,7 +52,7 @@ bool MayChange(std::string_view key) {
 void CheckConfigStays(const Config& began, const Config& requested,
                       const std::filesystem::path& folder) {
   Config before = began;
-  // A plan belongs to a number of updates.
+  // A new train.max_updates comes with a new plan, so the plans may differ.
   if (requested.train.max_updates != began.train.max_updates) {
     before.train.plan = requested.train.plan;
   }

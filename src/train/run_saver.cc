@@ -78,7 +78,7 @@ void RunSaver::SaveKept() {
   Save(*kept_, *kept_);
 }
 
-// At least one update lies between two checkpoints, because this is asked once per update.
+// Called once per update, so at most one checkpoint is started per update.
 bool RunSaver::CheckpointIsDue(std::int64_t updates, double update_s) {
   const CheckpointConfig& checkpoint = config_.checkpoint;
   const bool by_updates = updates % checkpoint.every_updates == 0;

@@ -146,7 +146,8 @@ void TrainRun::ReadReplayRows() {
   }
 }
 
-// Makes the folder that of this run: its files are a checkpoint of `so_far_`, and none is newer.
+// From now on, the folder belongs to this run. Afterwards it has a checkpoint of `so_far_`. The
+// only newer file may be a damaged checkpoint.pt, if the run continues from an earlier one.
 void TrainRun::StartToSave(bool resumes) {
   // Only the wait for a stream's rows may never end by itself.
   Interrupter* const interrupter = config_.streams() ? &stop_.interrupter() : nullptr;
@@ -222,8 +223,8 @@ void TrainRun::FollowPlan() {
   components_->PrepareUpdate(so_far_.updates);
 }
 
-// Builds new components around the weights of the network. The checkpoint before it keeps the
-// weights if that fails, and a run that is killed later resumes with the components of its phase.
+// Builds new components around the weights of the network. Saves a checkpoint first: if building
+// fails, the weights are not lost; if the run is killed later, it resumes from here.
 void TrainRun::EnterPhase(std::int64_t phase) {
   if (saver_) {
     const Span span(Activity::kCheckpoint);

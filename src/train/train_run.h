@@ -49,8 +49,8 @@ class TrainObserver {
 };
 
 /// TrainRun trains a network, one update at a time. Call all methods except RequestStop from one
-/// thread. The destructor joins all threads that the run started. Work that they finish after an
-/// exception has left the run does not change any saved state.
+/// thread. The destructor joins all threads that the run started. After RunUpdate or Finish has
+/// thrown, background threads may still finish work, but the saved state no longer changes.
 class TrainRun final {
  public:
   /// `config` must have no `auto` left (ResolveAutos, ResolveMaxUpdates), and `device` must be the
