@@ -81,7 +81,7 @@ StreamPosition StreamLedger::position() const {
   return position_;
 }
 
-void StreamLedger::Counted(const StreamPosition& position) {
+void StreamLedger::OnCheckpoint(const StreamPosition& position) {
   folder_.RemoveUsed(position.done);
   const std::set<std::string> counted(position.done.begin(), position.done.end());
   const std::lock_guard lock(mutex_);

@@ -49,7 +49,7 @@ struct DoneShard {
 /// StreamLedger decides which shards are new enough, records which rows a run uses, and moves the
 /// shards that are done. A shard that is done is deleted only after a checkpoint has counted it, so
 /// a run that was killed and resumed uses exactly the rows that its checkpoint does not count. Use
-/// it from the thread that trains, except Counted.
+/// it from the thread that trains, except OnCheckpoint.
 class StreamLedger {
  public:
   /// Continues after `from`. Shards that were done after that moment wait again, and those that
@@ -57,7 +57,7 @@ class StreamLedger {
   StreamLedger(const StreamFolder& folder, StreamPosition from, std::int64_t max_lag);
 
   /// Call when weights were published after `updates` updates.
-  void Published(std::int64_t updates) { published_ = updates; }
+  void OnPublish(std::int64_t updates) { published_ = updates; }
 
   /// Whether rows of this version are too old for update `update`: their labels come from a network
   /// that is more than max_lag updates behind, and newer weights have been published since.
@@ -85,7 +85,7 @@ class StreamLedger {
   StreamPosition position() const;
 
   /// Deletes the shards that a complete checkpoint counts as done. May be called from any thread.
-  void Counted(const StreamPosition& position);
+  void OnCheckpoint(const StreamPosition& position);
 
  private:
   void Drop(const StreamShardName& name, std::int64_t update);

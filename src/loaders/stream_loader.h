@@ -38,7 +38,7 @@ class StreamLoader final : public StoredExamples {
   // Methods for the thread that trains.
 
   /// Call when weights were published after `updates` updates.
-  void Published(std::int64_t updates) { ledger_.Published(updates); }
+  void OnPublish(std::int64_t updates) { ledger_.OnPublish(updates); }
 
   StreamPosition position() const { return ledger_.position(); }
 
@@ -47,7 +47,7 @@ class StreamLoader final : public StoredExamples {
   std::vector<DoneShard> TakeDone() { return ledger_.TakeDone(); }
 
   /// Call when a checkpoint with this position is complete. Any thread.
-  void Counted(const StreamPosition& position) { ledger_.Counted(position); }
+  void OnCheckpoint(const StreamPosition& position) { ledger_.OnCheckpoint(position); }
 
   /// The host memory of the shards that are read ahead, in bytes.
   static std::int64_t BytesFor(const ShardSetSpec& kind, const DataConfig& config);

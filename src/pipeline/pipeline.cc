@@ -50,8 +50,8 @@ UpdateRecord Pipeline::RunUpdate() {
   const Stopwatch watch;
   UpdateRecord record{.update = next_++, .fill = {.began = watch.start()}};
   if (!fills_) {
-    target_.Offer(record.update);  // to generators in other processes
-    Train(nullptr, record);        // all rows come from shards or a stream
+    target_.RefreshIfDue(record.update);  // to generators in other processes
+    Train(nullptr, record);               // all rows come from shards or a stream
   } else {
     switch (mode_) {
       case Mode::kAsync:
@@ -78,7 +78,7 @@ void Pipeline::Async(UpdateRecord& record) {
   const std::int64_t k = record.update;
   if (k == first_update_) StartFill(k);  // the cold start
   const DoubleBuffer::ReadSlot slot = WaitForRows(record);
-  target_.Offer(k);
+  target_.RefreshIfDue(k);
   if (k + 1 < end_update_) StartFill(k + 1);
   Train(&Replayed(k, slot.rows()), record);
 }
@@ -87,10 +87,10 @@ void Pipeline::Async(UpdateRecord& record) {
 // another order, and so gives the same weights.
 void Pipeline::Sequential(UpdateRecord& record) {
   const std::int64_t k = record.update;
-  if (policy_lag_ == 0 && k > 0) target_.Offer(k);
+  if (policy_lag_ == 0 && k > 0) target_.RefreshIfDue(k);
   StartFill(k);
   const DoubleBuffer::ReadSlot slot = WaitForRows(record);
-  if (policy_lag_ == 1) target_.Offer(k);  // where async does it
+  if (policy_lag_ == 1) target_.RefreshIfDue(k);  // where async does it
   Train(&Replayed(k, slot.rows()), record);
 }
 
@@ -102,7 +102,7 @@ void Pipeline::OneFill(UpdateRecord& record) {
     StartFill(0);
     filled_.emplace(WaitForRows(record));
   }
-  target_.LabellingStarts(record.update);
+  target_.OnLabelling(record.update);
   Train(&filled_->rows(), record);
 }
 
@@ -123,14 +123,14 @@ void Pipeline::SyncMain(UpdateRecord& record) {
   }
   parts_.replay->Add(k, WaitForRows(record).rows());
   if (k + 1 < end_update_) StartFillOfStates(k + 1);
-  target_.Offer(k);
+  target_.RefreshIfDue(k);
   Train(&LabelledSample(record), record, [&queue] { queue.Serve(); });
   record.serve_s = queue.seconds() - served_before;
 }
 
 // Starts a fill that the target network labels.
 void Pipeline::StartFill(std::int64_t update) {
-  target_.LabellingStarts(update);
+  target_.OnLabelling(update);
   StartFillOfStates(update);
 }
 
@@ -157,7 +157,7 @@ const DataBuffer& Pipeline::Replayed(std::int64_t update, const DataBuffer& rows
 // requests of searches between two chunks.
 const DataBuffer& Pipeline::LabelledSample(UpdateRecord& record) {
   const ScopedTimer timer(record.label_s);
-  target_.LabellingStarts(record.update);
+  target_.OnLabelling(record.update);
   PipelinedLoop labelling =
       parts_.labeller->Start(record.update, parts_.replay->Sample(), *labelled_, stop_);
   do {
@@ -180,7 +180,7 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record,
   }
   const Section section("train", record.update);
   if (rows != nullptr) EndArrow(kRowsArrow, record.update);
-  parts_.hooks.training_starts();
+  parts_.hooks.on_training_start();
   const std::unique_ptr<TrainPass> pass = parts_.trainer.Begin(record.update, rows);
   // A stop may come while an iteration waits for rows of a stream.
   const auto step = [&] {
@@ -192,14 +192,14 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record,
     }
   };
   while (!stop_.Reached() && step()) {
-    parts_.hooks.iteration_ends(pass->iterations_of_run());
+    parts_.hooks.on_iteration_end(pass->iterations_of_run());
     between_iterations();
   }
   record.train = pass->Finish();
   record.complete = record.train.iterations == iterations_per_update_;
   record.train.began = watch.start();
   record.train.seconds = watch.Seconds();
-  target_.Trained(record.train.loss);
+  target_.OnUpdate(record.train.loss);
 }
 
 }  // namespace tandem

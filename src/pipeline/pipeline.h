@@ -80,7 +80,7 @@ class Pipeline {
   std::int64_t next_update() const { return next_; }
 
   /// Reports the solve rate of a validation that was due. Call it between updates.
-  void Validated(double solve_rate) { target_.Validated(next_, solve_rate); }
+  void OnValidation(double solve_rate) { target_.OnValidation(next_, solve_rate); }
 
   /// The state that a pipeline needs to resume from here. Valid between updates. A fill that is
   /// running has no part in it: the pipeline that resumes starts that fill again.

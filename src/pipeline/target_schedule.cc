@@ -2,7 +2,7 @@
 
 namespace tandem {
 
-void TargetNetworkSchedule::Offer(std::int64_t updates) {
+void TargetNetworkSchedule::RefreshIfDue(std::int64_t updates) {
   if (!needs_network_ && publisher_ == nullptr) return;
   state_.offered = updates;
   if (updates > 0 && !RefreshIsDue(updates)) return;

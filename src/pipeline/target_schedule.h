@@ -51,21 +51,21 @@ class TargetNetworkSchedule {
   /// Call when the mode allows a refresh and `updates` updates are complete. Copies the network to
   /// the target network if the rule says so; before the first update it always does. No fill may
   /// be using the target network. Does nothing if no target network is needed.
-  void Offer(std::int64_t updates);
+  void RefreshIfDue(std::int64_t updates);
 
   /// Call after each update.
-  void Trained(double mean_loss) { state_.last_loss = mean_loss; }
+  void OnUpdate(double mean_loss) { state_.last_loss = mean_loss; }
 
   /// Call after each validation that was due, when `updates` updates are complete. Before the first
   /// update, the target network has the weights that were validated.
-  void Validated(std::int64_t updates, double solve_rate) {
+  void OnValidation(std::int64_t updates, double solve_rate) {
     state_.solve_rate = solve_rate;
     if (updates == 0) state_.rate_at_refresh = solve_rate;
   }
 
   /// Call before the rows of `update` are labelled: when their fill starts or, in sync_main, just
   /// before training on them.
-  void LabellingStarts(std::int64_t update) { labelled_by_[update % 2] = state_; }
+  void OnLabelling(std::int64_t update) { labelled_by_[update % 2] = state_; }
 
   /// LagOf is the intended policy lag of buffer `update`, in updates: the age of the last refresh
   /// that the mode allowed. AgeOf is the actual policy lag: the age of the weights that labelled

@@ -62,10 +62,11 @@ class Trainer {
 /// TrainingHooks are called during an update. An exception that one of them throws ends the update.
 struct TrainingHooks {
   /// The rows of an update are there, and its training begins.
-  std::function<void()> training_starts = [] {};
+  std::function<void()> on_training_start = [] {};
 
   /// One more iteration is done. `iterations` counts from the start of the run.
-  std::function<void(std::int64_t iterations)> iteration_ends = [](std::int64_t /*iterations*/) {};
+  std::function<void(std::int64_t iterations)> on_iteration_end = [](std::int64_t /*iterations*/) {
+  };
 };
 
 }  // namespace tandem

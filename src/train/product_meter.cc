@@ -84,7 +84,7 @@ double ProductMeter::Flop(std::int64_t evaluated_rows) const {
          static_cast<double>(evaluated_rows) * flop_per_evaluated_row_;
 }
 
-void ProductMeter::ColdStartEnds(std::int64_t evaluated_rows) {
+void ProductMeter::OnColdStartEnd(std::int64_t evaluated_rows) {
   if (!cold_flop_) cold_flop_ = Flop(evaluated_rows);
 }
 

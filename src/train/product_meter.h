@@ -28,7 +28,7 @@ class ProductMeter {
   void AddTrained(std::int64_t rows) { trained_rows_ += rows; }
 
   /// The cold start is over. `evaluated_rows` have been evaluated so far. Later calls do nothing.
-  void ColdStartEnds(std::int64_t evaluated_rows);
+  void OnColdStartEnd(std::int64_t evaluated_rows);
 
   /// Measures the machine, and returns the products since the cold start. `evaluated_rows` have
   /// been evaluated so far. Returns nothing if the cold start has not ended or, with a warning, if

@@ -189,7 +189,7 @@ nlohmann::ordered_json ToJson(const GpuTimes& times) {
 RunProfile::RunProfile(Stopwatch began)
     : timeline_(began.start()), main_(timeline_.AddMainTrack(kMainThread, Activity::kSetUp)) {}
 
-void RunProfile::TrainingStarts() {
+void RunProfile::OnTrainingStart() {
   if (!cold_) cold_ = Now();
 }
 

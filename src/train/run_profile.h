@@ -89,12 +89,12 @@ class RunProfile {
   Timeline& timeline() { return timeline_; }
 
   /// Call whenever training on new rows begins. The first call ends the cold start.
-  void TrainingStarts();
+  void OnTrainingStart();
 
   /// Call after the last update. Later work, such as the last checkpoint, does not depend on the
   /// length of the run and is left out of the report. If called several times, the last call
   /// counts.
-  void TrainingEnds() { trained_ = Now(); }
+  void OnTrainingEnd() { trained_ = Now(); }
 
   /// Returns the times since the previous call, or since the start.
   ThreadTimes TakeTimes();

@@ -150,7 +150,7 @@ std::string RunSaver::Save(const RunState& resume, const RunState& current) {
   std::string weights_sha256 =
       WriteCheckpoint(directory_.checkpoint(), domain_identity_, config_.network, current.counters,
                       config_.train.saves_average() ? current.average : current.model, &resume);
-  if (resume.stream) components_->stream->Counted(*resume.stream);
+  if (resume.stream) components_->stream->OnCheckpoint(*resume.stream);
   saved_next_ = next;
   directory_.RemoveFilesBefore(next, BestUpdateOf(resume.counters), config_.checkpoint.keep);
   return weights_sha256;

@@ -60,7 +60,7 @@ StreamPublisher::StreamPublisher(fs::path run, const Config& config, std::string
   manifest_.version = published;
   manifest_.weights_sha256 = last->weights_sha256;
   published_ = published;
-  stream_.Published(published);
+  stream_.OnPublish(published);
   WriteManifest();
 }
 
@@ -69,7 +69,7 @@ void StreamPublisher::Publish(std::int64_t updates) {
   writer_.ThrowFailure();
   if (published_ == updates) return;
   const std::int64_t before = std::exchange(published_, updates);
-  stream_.Published(updates);
+  stream_.OnPublish(updates);
   const auto copy = std::make_shared<const StateDict>(CloneOf(net_.State()));
   const std::shared_ptr<DeviceEvent> copied = device_.RecordEvent();
   writer_.Post([this, copy, copied, updates, before] {

@@ -163,14 +163,14 @@ Tracer::Tracer(Timeline& timeline, Device& device, const Config& config, std::fi
   if (next_update >= first_ && next_update < end_) Start();
 }
 
-void Tracer::UpdateStarts(std::int64_t update) {
+void Tracer::OnUpdateStart(std::int64_t update) {
   passed_ = update >= first_;
   if (state_ == State::kWaiting && passed_ && update < end_) Start();
 }
 
 Tracer::~Tracer() { timeline_.Record(false); }
 
-void Tracer::UpdateEnds(std::int64_t updates) {
+void Tracer::OnUpdateEnd(std::int64_t updates) {
   if (state_ == State::kRecording && updates >= end_) Write();
 }
 

@@ -35,10 +35,10 @@ class Tracer {
   /// update.
   void CoverUpdatesUpTo(std::int64_t end) { end_ = std::max(end_, end); }
 
-  void UpdateStarts(std::int64_t update);
+  void OnUpdateStart(std::int64_t update);
 
   /// Call when `updates` updates are done.
-  void UpdateEnds(std::int64_t updates);
+  void OnUpdateEnd(std::int64_t updates);
 
   /// Writes what was recorded, if the run ended before the last update to trace.
   void Finish();

@@ -105,8 +105,8 @@ void TrainRun::MakeComponents(const Origin& origin) {
   components_ = std::make_unique<Components>(
       WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
       RunContext{.device = device_,
-                 .hooks = {.training_starts = [this] { TrainingStarts(); },
-                           .iteration_ends = [this](std::int64_t done) { IterationEnds(done); }},
+                 .hooks = {.on_training_start = [this] { OnTrainingStart(); },
+                           .on_iteration_end = [this](std::int64_t done) { OnIterationEnd(done); }},
                  .stop = stop_.signal(),
                  .interrupter = stop_.interrupter(),
                  .links = ranks_ != nullptr
@@ -170,7 +170,7 @@ bool TrainRun::RunUpdate() {
   const Attach attach(time_.main());
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   SaveOnFailure([this] {
-    if (tracer_) tracer_->UpdateStarts(so_far_.updates);
+    if (tracer_) tracer_->OnUpdateStart(so_far_.updates);
     if (saver_) saver_->WaitForReplay(so_far_.updates);
     ValidateAtStart();
     ValidateIfDue();  // repeats a validation that was stopped before the run was resumed
@@ -182,7 +182,7 @@ bool TrainRun::RunUpdate() {
       RunPipelineUpdate();
     }
     DecideWhetherEnded();
-    if (tracer_ && !ended_) tracer_->UpdateEnds(so_far_.updates);  // otherwise Finish does
+    if (tracer_ && !ended_) tracer_->OnUpdateEnd(so_far_.updates);  // otherwise Finish does
   });
   return !ended_;
 }
@@ -256,13 +256,13 @@ void TrainRun::RunPipelineUpdate() {
   if (record.complete && saver_) saver_->Forget();
 }
 
-void TrainRun::TrainingStarts() {
+void TrainRun::OnTrainingStart() {
   if (saver_) saver_->ReportFailure();
-  time_.TrainingStarts();
-  if (products_) products_->ColdStartEnds(NumEvaluated());
+  time_.OnTrainingStart();
+  if (products_) products_->OnColdStartEnd(NumEvaluated());
 }
 
-void TrainRun::IterationEnds(std::int64_t iterations) {
+void TrainRun::OnIterationEnd(std::int64_t iterations) {
   if (saver_) saver_->ReportFailure();
   const Span span(Activity::kReport);
   if (breakdown_) breakdown_->AfterIteration(iterations - 1);
@@ -361,7 +361,7 @@ void TrainRun::ValidateAtStart() {
   try {
     so_far_.at_start =
         components_->validator->Validate(components_->trainer.saved_net(), stop_.requests());
-    components_->pipeline->Validated(so_far_.at_start->solve_rate);
+    components_->pipeline->OnValidation(so_far_.at_start->solve_rate);
   } catch (const Stopped&) {
   }
 }
@@ -372,7 +372,7 @@ void TrainRun::ValidateIfDue() {
   if (every == 0 || so_far_.updates == 0 || so_far_.updates % every != 0) return;
   Validate();
   if (so_far_.validated_iterations == so_far_.iterations) {
-    components_->pipeline->Validated(so_far_.validation->solve_rate);
+    components_->pipeline->OnValidation(so_far_.validation->solve_rate);
   }
 }
 
@@ -491,7 +491,7 @@ void TrainRun::ValidateAtEnd() {
 RunSummary TrainRun::Finish() {
   const Attach attach(time_.main());
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  time_.TrainingEnds();
+  time_.OnTrainingEnd();
   RunSummary summary;
   SaveOnFailure([&] {
     ValidateAtEnd();

@@ -120,8 +120,8 @@ class TrainRun final {
   void FollowPlan();
   void EnterPhase(std::int64_t phase);
   void RunPipelineUpdate();
-  void TrainingStarts();
-  void IterationEnds(std::int64_t iterations);
+  void OnTrainingStart();
+  void OnIterationEnd(std::int64_t iterations);
   void EndUpdate(const UpdateRecord& record);
   void Count(const UpdateRecord& record);
   void ValidateAtStart();

@@ -193,7 +193,7 @@ TEST_F(Stream, TooOldShardsAreDroppedAndCounted) {
   const StreamShardName old = Write(Name(0, 0, 3));
   const StreamShardName newer = Write(Name(0, 1, 8));
   StreamLedger ledger(folder_, {}, /*max_lag=*/4);
-  ledger.Published(9);
+  ledger.OnPublish(9);
   EXPECT_EQ(ledger.Begin(old, 10), std::nullopt);
   EXPECT_EQ(ledger.Begin(newer, 10), 0);
   EXPECT_THAT(folder_.List().waiting, ElementsAre(newer));
@@ -212,7 +212,7 @@ TEST_F(Stream, OnlyTheRemainingRowsOfAShardThatWasUsedInPartAreDropped) {
   StreamLedger ledger(
       folder_, {.current = FormatStreamShardName(in_part), .current_rows = 2, .used_rows = 2},
       /*max_lag=*/4);
-  ledger.Published(9);
+  ledger.OnPublish(9);
   EXPECT_EQ(ledger.Begin(in_part, 10), std::nullopt);
   EXPECT_EQ(ledger.position().dropped_rows, kRows - 2);
   EXPECT_EQ(ledger.position().used_rows, 2);
@@ -221,7 +221,7 @@ TEST_F(Stream, OnlyTheRemainingRowsOfAShardThatWasUsedInPartAreDropped) {
 
 TEST_F(Stream, RowsAreTooOldOneUpdateBeyondMaxLag) {
   StreamLedger ledger(folder_, {}, /*max_lag=*/4);
-  ledger.Published(9);
+  ledger.OnPublish(9);
   EXPECT_FALSE(ledger.IsTooOld(/*version=*/8, /*update=*/12));
   EXPECT_TRUE(ledger.IsTooOld(/*version=*/8, /*update=*/13));
   EXPECT_FALSE(ledger.IsTooOld(/*version=*/9, /*update=*/14));  // the published weights
@@ -229,7 +229,7 @@ TEST_F(Stream, RowsAreTooOldOneUpdateBeyondMaxLag) {
 
 TEST_F(Stream, RowsOfThePublishedWeightsAreNeverTooOld) {
   StreamLedger ledger(folder_, {}, /*max_lag=*/4);
-  ledger.Published(3);
+  ledger.OnPublish(3);
   EXPECT_EQ(ledger.Begin(Write(Name(0, 0, 3)), 1000), 0);
 }
 
@@ -415,7 +415,7 @@ TEST_F(Stream, UsedShardsAreDeletedWhenACheckpointCountsThem) {
   ledger.Begin(Name(0, 1, 1), 2);
   ledger.Use(kRows, 2);
   ledger.End();
-  ledger.Counted(checkpoint);
+  ledger.OnCheckpoint(checkpoint);
   EXPECT_THAT(folder_.Used(), ElementsAre(FormatStreamShardName(Name(0, 1, 1))));
   EXPECT_THAT(ledger.position().done, ElementsAre(FormatStreamShardName(Name(0, 1, 1))));
 }

@@ -87,7 +87,7 @@ TEST_F(StreamLoaderTest, BatchSkipsShardsThatAreTooOld) {
   Write(2, 1);
   Write(3, 6);
   const auto loader = Make();
-  loader->Published(6);
+  loader->OnPublish(6);
   EXPECT_EQ(ShardsOf(loader->Next(/*update=*/6)), (std::map<float, int>{{3, 6}}));
   EXPECT_EQ(loader->position().dropped_shards, 2);
   EXPECT_EQ(loader->TakeUse().dropped_rows, 2 * kRows);

@@ -58,7 +58,7 @@ Finished RunAll(StandIns& shared, Config config, std::int64_t updates) {
   for (std::int64_t k = shared.first_update; k < updates; ++k) {
     finished.records.push_back(pipeline.RunUpdate());
     const auto i = static_cast<std::size_t>(k);
-    pipeline.Validated(i < shared.rates.size() ? shared.rates[i] : 0);
+    pipeline.OnValidation(i < shared.rates.size() ? shared.rates[i] : 0);
   }
   finished.seconds = watch.Seconds();
   finished.state = pipeline.state();

@@ -157,8 +157,8 @@ class StandInTrainer final : public Trainer {
 // Remembers what the pipeline reports to its hooks.
 struct StandInProgress {
   TrainingHooks hooks() {
-    return {.training_starts = [this] { ++starts; },
-            .iteration_ends =
+    return {.on_training_start = [this] { ++starts; },
+            .on_iteration_end =
                 [this](std::int64_t iterations) {
                   done.push_back(iterations);
                   if (on_iteration) on_iteration(iterations);

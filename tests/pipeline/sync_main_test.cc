@@ -199,7 +199,7 @@ struct SyncMainRun {
                                             first_update, updates, PipelineState{}, stop)) {}
 
   TrainingHooks hooks() {
-    return {.iteration_ends = [this](std::int64_t iterations) { on_iteration(iterations); }};
+    return {.on_iteration_end = [this](std::int64_t iterations) { on_iteration(iterations); }};
   }
 
   StopSignal stop;

@@ -184,12 +184,12 @@ TEST(RunProfile, ReportLeavesOutWorkAfterTheLastUpdate) {
   using std::chrono::milliseconds;
   RunProfile profile{Stopwatch()};
   const Attach attach(profile.main());
-  profile.TrainingStarts();
+  profile.OnTrainingStart();
   {
     const Span span(Activity::kForward);
     TakeTime(milliseconds(5));
   }
-  profile.TrainingEnds();
+  profile.OnTrainingEnd();
   {
     const Span span(Activity::kCheckpoint);
     TakeTime(milliseconds(30));
@@ -221,7 +221,7 @@ TEST(ProductRate, WarningOfAFailureHasNoBacktrace) {
   const Config config = ConfigWith(kSmall, {}, *OpenDevice("cpu"));
   const auto domain = MakeDomain(config.domain.full_name());
   ProductMeter meter(NetworkFor(config.network, domain->spec()), config, device);
-  meter.ColdStartEnds(/*evaluated_rows=*/0);
+  meter.OnColdStartEnd(/*evaluated_rows=*/0);
   testing::internal::CaptureStderr();
   EXPECT_EQ(meter.Measure(/*evaluated_rows=*/100), std::nullopt);
   const std::string log = testing::internal::GetCapturedStderr();
