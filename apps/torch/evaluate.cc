@@ -59,7 +59,7 @@ class NetworkList {
   }
 
   void AddAllOf(const RunDirectory& run) {
-    const std::vector<fs::path> kept = run.AllKept();
+    const std::vector<fs::path> kept = run.AllArchived();
     for (const fs::path& file : kept) {
       const std::string stem = file.stem().string();
       Add("update " + stem.substr(stem.find('-') + 1), file);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array kFiles = {kConfigFile, kMetricsFile,    kShardsFile, kSummaryFile,
                                kTraceFile,  kCheckpointFile, kBestFile,   kImportRecord};
-constexpr std::array kNumberedFiles = {kKeptNetworks, kPreviousCheckpoints, kBestsAside,
+constexpr std::array kNumberedFiles = {kArchivedNetworks, kPreviousCheckpoints, kPreservedBests,
                                        kReplayRows, kEventFiles};
 
 }  // namespace

@@ -30,9 +30,9 @@ struct NumberedName {
   std::optional<std::int64_t> NumberIn(std::string_view name) const;
 };
 
-inline constexpr NumberedName kKeptNetworks = {"checkpoint-", ".pt"};       ///< after N updates
+inline constexpr NumberedName kArchivedNetworks = {"checkpoint-", ".pt"};   ///< after N updates
 inline constexpr NumberedName kPreviousCheckpoints = {"previous-", ".pt"};  ///< before update N
-inline constexpr NumberedName kBestsAside = {"best-", ".pt"};               ///< after N updates
+inline constexpr NumberedName kPreservedBests = {"best-", ".pt"};           ///< after N updates
 inline constexpr NumberedName kReplayRows = {"replay-", ".bin"};            ///< before update N
 inline constexpr NumberedName kEventFiles = {"events.out.tfevents.", ".tandem"};  ///< from second N
 

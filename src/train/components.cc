@@ -124,7 +124,7 @@ Components::Components(const Config& run, PhasePlan phase, RunContext shared, co
     // All phases validate on the same states, which depend on generate.max_scramble.
     validator = std::make_unique<Validator>(*domain, network, *context.device, run);
   }
-  if (origin.ended != nullptr) KeepWeightsOf(*origin.ended);
+  if (origin.ended != nullptr) CopyWeightsOf(*origin.ended);
   if (target != nullptr) trainer.RefreshTarget();
   if (origin.checkpoint != nullptr) {
     const RunState state = State({});
@@ -184,7 +184,7 @@ StoredExamples* Components::stored() const {
 
 // Copies the weights of the network and their moving average. They come from components of the same
 // network, so names and shapes agree.
-void Components::KeepWeightsOf(const RunState& ended) {
+void Components::CopyWeightsOf(const RunState& ended) {
   const c10::NoGradGuard no_grad;
   const auto copy = [](const StateDict& from, const StateDict& into) {
     for (std::size_t i = 0; i < into.size(); ++i) into[i].second.copy_(from.at(i).second);

@@ -118,7 +118,7 @@ struct Components {
   std::unique_ptr<StreamLoader> MakeStream() const;
   StoredExamples* stored() const;
   void MakeGenerator();
-  void KeepWeightsOf(const RunState& ended);
+  void CopyWeightsOf(const RunState& ended);
   std::int64_t EndOfPipeline(std::int64_t first_update) const;
   void MakePipeline(std::int64_t first_update, const PipelineState& state);
 };

@@ -128,7 +128,8 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
   for (const fs::path& file : {run.config(), run.checkpoint()}) {
     RequireNoPipe(file);
     if (fs::exists(file)) continue;
-    if (file == run.checkpoint() && (fs::exists(run.best()) || !run.AllKept().empty())) continue;
+    if (file == run.checkpoint() && (fs::exists(run.best()) || !run.AllArchived().empty()))
+      continue;
     throw InputError(fmt::format("{} is not the folder of a run: it has no {}", path.string(),
                                  file.filename().string()));
   }
@@ -158,13 +159,14 @@ void RunDirectory::RemovePartialFiles() const {
   }
 }
 
-// Keeps the lines of a file of JSON lines whose `update` is below `updates`. Returns the update of
-// the first line, or nothing if no line is kept.
-std::optional<std::int64_t> RunDirectory::KeepLinesOf(const fs::path& file, std::int64_t updates) {
+// Removes the lines of a file of JSON lines whose `update` is `updates` or later. Returns the
+// update of the first remaining line, or nothing if no line remains.
+std::optional<std::int64_t> RunDirectory::RemoveLinesFrom(const fs::path& file,
+                                                          std::int64_t updates) {
   if (!fs::exists(file)) return std::nullopt;
   std::optional<std::int64_t> first;
   std::istringstream old(ReadFile(file));
-  std::string kept;
+  std::string remaining;
   std::string text;
   for (int number = 1; std::getline(old, text); ++number) {
     const nlohmann::json line = ParseJsonOrDiscard(text);
@@ -175,10 +177,10 @@ std::optional<std::int64_t> RunDirectory::KeepLinesOf(const fs::path& file, std:
       LogWarning(where + ": expected a JSON object with `update`; the line is removed");
     } else if (update->get<std::int64_t>() < updates) {
       if (!first) first = update->get<std::int64_t>();
-      kept += text + "\n";
+      remaining += text + "\n";
     }
   }
-  WriteFileAtomically(file, kept);
+  WriteFileAtomically(file, remaining);
   return first;
 }
 
@@ -218,46 +220,47 @@ void RunDirectory::Sync(const fs::path& file) {
   }
 }
 
-fs::path RunDirectory::best_aside(std::int64_t update) const {
-  return path_ / kBestsAside.With(update);
+fs::path RunDirectory::preserved_best(std::int64_t update) const {
+  return path_ / kPreservedBests.With(update);
 }
 
 // A second name for the file costs no space, and writing a new `file` replaces only the first name.
-void RunDirectory::KeepAs(const fs::path& file, const fs::path& aside) {
-  if (fs::exists(aside)) return;
+void RunDirectory::PreserveAs(const fs::path& file, const fs::path& preserved) {
+  if (fs::exists(preserved)) return;
   std::error_code no_links;
-  fs::create_hard_link(fs::canonical(file), aside, no_links);
+  fs::create_hard_link(fs::canonical(file), preserved, no_links);
   if (no_links) {
-    WriteFileAtomically(aside, ReadFile(file, std::numeric_limits<std::int64_t>::max()));
+    WriteFileAtomically(preserved, ReadFile(file, std::numeric_limits<std::int64_t>::max()));
   }
 }
 
-void RunDirectory::SetBestAside(std::int64_t update) const {
-  if (fs::exists(best())) KeepAs(best(), best_aside(update));
+void RunDirectory::PreserveBest(std::int64_t update) const {
+  if (fs::exists(best())) PreserveAs(best(), preserved_best(update));
 }
 
-// Of the networks that were set aside after at most `newest` updates, keeps only those that a
-// checkpoint refers to: `update` for checkpoint.pt, and for a previous checkpoint the latest one
-// that was best before it was written.
-void RunDirectory::KeepBestOf(std::optional<std::int64_t> update, std::int64_t newest) const {
-  const std::set<std::int64_t> aside = NumbersOf(kBestsAside);
-  std::set<std::int64_t> bests = aside;
-  std::set<std::int64_t> kept;
+// Of the preserved networks after at most `newest` updates, removes those that no checkpoint refers
+// to. checkpoint.pt refers to `update`, and a previous checkpoint to the latest network that was
+// best before it was written.
+void RunDirectory::RemoveUnusedBests(std::optional<std::int64_t> update,
+                                     std::int64_t newest) const {
+  const std::set<std::int64_t> preserved = NumbersOf(kPreservedBests);
+  std::set<std::int64_t> bests = preserved;
+  std::set<std::int64_t> used;
   if (update) {
     bests.insert(*update);
-    kept.insert(*update);
+    used.insert(*update);
   }
   for (const std::int64_t next : Previous()) {
     const auto later = bests.upper_bound(next);
-    if (later != bests.begin()) kept.insert(*std::prev(later));
+    if (later != bests.begin()) used.insert(*std::prev(later));
   }
-  for (const std::int64_t best : aside) {
-    if (best <= newest && !kept.contains(best)) fs::remove(best_aside(best));
+  for (const std::int64_t best : preserved) {
+    if (best <= newest && !used.contains(best)) fs::remove(preserved_best(best));
   }
 }
 
 void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> best_update) const {
-  const std::int64_t first = KeepLinesOf(metrics(), updates).value_or(updates);
+  const std::int64_t first = RemoveLinesFrom(metrics(), updates).value_or(updates);
   if (first > 0) {
     LogWarning(fmt::format(
         "{}: {}; expected lines from update 0 on. The run goes on, but its metrics and reports "
@@ -267,19 +270,19 @@ void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> be
                         : "there is no line of an earlier update",
         Counted(first, "update")));
   }
-  KeepLinesOf(shards(), updates);
-  RemoveKeptAfter(updates);
+  RemoveLinesFrom(shards(), updates);
+  RemoveArchivedAfter(updates);
   for (const std::int64_t next : Previous()) {
     if (next > updates) fs::remove(previous(next));
   }
   fs::remove(summary());
   if (!best_update) {
     fs::remove(best());
-  } else if (fs::exists(best_aside(*best_update))) {
-    fs::rename(best_aside(*best_update), best());
-    fs::remove(best_aside(*best_update));  // rename does nothing if both name the same file
+  } else if (fs::exists(preserved_best(*best_update))) {
+    fs::rename(preserved_best(*best_update), best());
+    fs::remove(preserved_best(*best_update));  // rename does nothing if both name the same file
   }
-  KeepBestOf(best_update, std::numeric_limits<std::int64_t>::max());
+  RemoveUnusedBests(best_update, std::numeric_limits<std::int64_t>::max());
 }
 
 fs::path RunDirectory::previous(std::int64_t next) const {
@@ -307,18 +310,18 @@ std::vector<fs::path> RunDirectory::Checkpoints() const {
   return paths;
 }
 
-void RunDirectory::SetCheckpointAside(std::int64_t next) const {
-  KeepAs(checkpoint(), previous(next));
+void RunDirectory::PreserveCheckpoint(std::int64_t next) const {
+  PreserveAs(checkpoint(), previous(next));
 }
 
-fs::path RunDirectory::kept(std::int64_t updates) const {
-  return path_ / kKeptNetworks.With(updates);
+fs::path RunDirectory::archived(std::int64_t updates) const {
+  return path_ / kArchivedNetworks.With(updates);
 }
 
-std::vector<fs::path> RunDirectory::AllKept() const {
+std::vector<fs::path> RunDirectory::AllArchived() const {
   std::map<std::int64_t, fs::path> by_update;
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-    const auto update = kKeptNetworks.NumberIn(entry.path().filename().string());
+    const auto update = kArchivedNetworks.NumberIn(entry.path().filename().string());
     if (update) by_update.emplace(*update, entry.path());
   }
   std::vector<fs::path> paths;
@@ -327,9 +330,9 @@ std::vector<fs::path> RunDirectory::AllKept() const {
   return paths;
 }
 
-void RunDirectory::RemoveKeptAfter(std::int64_t updates) const {
-  for (const fs::path& path : AllKept()) {
-    if (kKeptNetworks.NumberIn(path.filename().string()) > updates) fs::remove(path);
+void RunDirectory::RemoveArchivedAfter(std::int64_t updates) const {
+  for (const fs::path& path : AllArchived()) {
+    if (kArchivedNetworks.NumberIn(path.filename().string()) > updates) fs::remove(path);
   }
 }
 
@@ -345,18 +348,18 @@ fs::path RunDirectory::new_events() const {
 
 void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64_t> best_update,
                                      std::int64_t keep) const {
-  std::set<std::int64_t> kept = {next};
+  std::set<std::int64_t> remaining = {next};
   for (const std::int64_t number : Previous()) {
-    if (number < next && std::ssize(kept) < keep) {
-      kept.insert(number);
+    if (number < next && std::ssize(remaining) < keep) {
+      remaining.insert(number);
     } else {
       fs::remove(previous(number));
     }
   }
   for (const std::int64_t number : NumbersOf(kReplayRows)) {
-    if (!kept.contains(number)) fs::remove(replay(number));
+    if (!remaining.contains(number)) fs::remove(replay(number));
   }
-  KeepBestOf(best_update, next);  // training may have gone on, and set newer ones aside
+  RemoveUnusedBests(best_update, next);  // training may have gone on, and preserved newer ones
 }
 
 void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {

@@ -64,19 +64,19 @@ class RunDirectory {
   std::filesystem::path shards() const { return path_ / kShardsFile; }
   std::filesystem::path import_record() const { return path_ / kImportRecord; }
 
-  /// The file of the network after `updates` updates that checkpoint.keep_every keeps.
-  std::filesystem::path kept(std::int64_t updates) const;
+  /// The file of the archived network (checkpoint.keep_every) after `updates` updates.
+  std::filesystem::path archived(std::int64_t updates) const;
 
   /// Returns the checkpoints from which the run can be resumed, newest first: checkpoint.pt and the
   /// previous ones.
   std::vector<std::filesystem::path> Checkpoints() const;
 
-  /// Keeps checkpoint.pt, which continues with update `next`, as previous-N.pt also after the next
-  /// checkpoint is written. Does nothing if that file exists.
-  void SetCheckpointAside(std::int64_t next) const;
+  /// Preserves checkpoint.pt, which continues with update `next`, as previous-N.pt, so that it
+  /// stays when the next checkpoint is written. Does nothing if that file exists.
+  void PreserveCheckpoint(std::int64_t next) const;
 
-  /// Returns the files of all kept networks that exist, in the order of their updates.
-  std::vector<std::filesystem::path> AllKept() const;
+  /// Returns the files of all archived networks that exist, in the order of their updates.
+  std::vector<std::filesystem::path> AllArchived() const;
 
   /// The file of the rows that replay held before update `next`. The name has the number, so that
   /// the file of the previous checkpoint remains until the next checkpoint is complete.
@@ -100,9 +100,9 @@ class RunDirectory {
   /// checkpoint, which relies on the lines of all earlier updates.
   void SyncMetrics() const;
 
-  /// Keeps best.pt, the network after `update` updates, as best-N.pt also after a better one is
-  /// written, because the last checkpoint may still refer to it. Does nothing if best-N.pt exists.
-  void SetBestAside(std::int64_t update) const;
+  /// Preserves best.pt, the network after `update` updates, as best-N.pt, so that it stays when a
+  /// better one is written: a checkpoint may still refer to it. Does nothing if best-N.pt exists.
+  void PreserveBest(std::int64_t update) const;
 
   /// Call after writing the checkpoint that continues with update `next` and knows the best network
   /// after `best` updates. Removes the files of earlier checkpoints, except the newest `keep` - 1.
@@ -112,24 +112,24 @@ class RunDirectory {
   /// Goes back to the files of a checkpoint after `updates` updates. Removes the lines of
   /// metrics.jsonl and shards.jsonl of later updates and, with a warning, lines that are not JSON
   /// or do not match their hash. Warns if metrics.jsonl does not reach back to update 0. Removes
-  /// the kept networks and the previous checkpoints of later updates, and summary.json. Restores
-  /// best.pt to the network after `best` updates, or removes it.
+  /// the archived networks and the previous checkpoints of later updates, and summary.json.
+  /// Restores best.pt to the network after `best` updates, or removes it.
   void GoBackTo(std::int64_t updates, std::optional<std::int64_t> best) const;
 
  private:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
-  std::filesystem::path best_aside(std::int64_t update) const;
+  std::filesystem::path preserved_best(std::int64_t update) const;
   std::filesystem::path previous(std::int64_t next) const;
   std::set<std::int64_t> NumbersOf(const NumberedName& kind) const;
   std::vector<std::int64_t> Previous() const;  // the newest first
-  static void KeepAs(const std::filesystem::path& file, const std::filesystem::path& aside);
+  static void PreserveAs(const std::filesystem::path& file, const std::filesystem::path& preserved);
   static void Append(const std::filesystem::path& file, const std::string& lines);
   static void Sync(const std::filesystem::path& file);
-  static std::optional<std::int64_t> KeepLinesOf(const std::filesystem::path& file,
-                                                 std::int64_t updates);
-  void RemoveKeptAfter(std::int64_t updates) const;
-  void KeepBestOf(std::optional<std::int64_t> update, std::int64_t newest) const;
+  static std::optional<std::int64_t> RemoveLinesFrom(const std::filesystem::path& file,
+                                                     std::int64_t updates);
+  void RemoveArchivedAfter(std::int64_t updates) const;
+  void RemoveUnusedBests(std::optional<std::int64_t> update, std::int64_t newest) const;
   bool IsAbandonedClaim() const;
   void RemoveStream() const;
   void Lock();

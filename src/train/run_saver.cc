@@ -59,7 +59,7 @@ bool RunSaver::HasBestOf(const RunCounters& so_far) const {
 }
 
 // If a checkpoint was just started, its copy of the tensors is that of the next update too.
-void RunSaver::Keep(RunState state) {
+void RunSaver::TakeSnapshot(RunState state) {
   const std::shared_ptr<const RunState> copied = std::exchange(copied_, nullptr);
   if (copied != nullptr && copied->counters.iterations == state.counters.iterations &&
       copied->counters.phase == state.counters.phase) {
@@ -70,12 +70,12 @@ void RunSaver::Keep(RunState state) {
   } else {
     state = CopyOf(state);
   }
-  kept_ = std::make_unique<const RunState>(std::move(state));
+  snapshot_ = std::make_unique<const RunState>(std::move(state));
 }
 
-void RunSaver::SaveKept() {
+void RunSaver::SaveSnapshot() {
   writer_.Wait();
-  Save(*kept_, *kept_);
+  Save(*snapshot_, *snapshot_);
 }
 
 // Called once per update, so at most one checkpoint is started per update.
@@ -90,7 +90,7 @@ bool RunSaver::CheckpointIsDue(std::int64_t updates, double update_s) {
 
 void RunSaver::StartCheckpoint(const RunState& state) {
   const Span span(Activity::kCheckpoint);
-  kept_.reset();
+  snapshot_.reset();
   is_due_ = false;
   since_saved_ = Stopwatch();
   started_next_ = state.counters.updates;
@@ -98,17 +98,17 @@ void RunSaver::StartCheckpoint(const RunState& state) {
   Post([this, copy = copied_] { Save(*copy, *copy); });
 }
 
-void RunSaver::StartToKeepNetwork(const StateDict& network, const RunCounters& counters) {
+void RunSaver::StartToArchiveNetwork(const StateDict& network, const RunCounters& counters) {
   const Span span(Activity::kCheckpoint);
   const auto copy = std::make_shared<const StateDict>(CloneOf(network));
   Post([this, copy, counters] {
-    WriteCheckpoint(directory_.kept(counters.updates), domain_identity_, config_.network, counters,
-                    *copy, /*resume=*/nullptr);
+    WriteCheckpoint(directory_.archived(counters.updates), domain_identity_, config_.network,
+                    counters, *copy, /*resume=*/nullptr);
   });
 }
 
 void RunSaver::SaveBest(const StateDict& network, const RunCounters& counters) {
-  if (const auto earlier = BestUpdateOf(counters)) directory_.SetBestAside(*earlier);
+  if (const auto earlier = BestUpdateOf(counters)) directory_.PreserveBest(*earlier);
   WriteCheckpoint(directory_.best(), domain_identity_, config_.network, counters, network,
                   /*resume=*/nullptr);
 }
@@ -128,7 +128,7 @@ void RunSaver::Post(std::function<void()> write) {
 std::string RunSaver::SaveCheckpoint(const RunState& current) {
   const Span span(Activity::kCheckpoint);
   Wait();
-  std::string weights_sha256 = Save(kept_ ? *kept_ : current, current);
+  std::string weights_sha256 = Save(snapshot_ ? *snapshot_ : current, current);
   is_due_ = false;
   since_saved_ = Stopwatch();
   return weights_sha256;
@@ -145,7 +145,7 @@ std::string RunSaver::Save(const RunState& resume, const RunState& current) {
   }
   FaultPoint(Fault::kCheckpoint);
   if (config_.checkpoint.keep > 1 && saved_next_ && *saved_next_ < next) {
-    directory_.SetCheckpointAside(*saved_next_);
+    directory_.PreserveCheckpoint(*saved_next_);
   }
   std::string weights_sha256 =
       WriteCheckpoint(directory_.checkpoint(), domain_identity_, config_.network, current.counters,

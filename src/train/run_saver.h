@@ -21,10 +21,10 @@ namespace tandem {
 struct Components;
 
 /// RunSaver writes the checkpoints of a run, the replay rows that belong to them, the best
-/// network, and the networks that checkpoint.keep_every keeps. Another thread writes copies of
-/// checkpoints and of networks to keep while training goes on; at most two files wait to be
-/// written. RunSaver also keeps a copy of the state from before the current update, to be saved if
-/// the update fails.
+/// network, and the archived networks (checkpoint.keep_every). Another thread writes copies of
+/// checkpoints and of networks to archive while training goes on; at most two files wait to be
+/// written. RunSaver also holds a snapshot of the state from before the current update, to be saved
+/// if the update fails.
 ///
 /// Call it from the main thread, on the stream of the run's device work. Methods that wait throw
 /// what the writing thread threw. Errors of the disk are Errors that name the file.
@@ -44,17 +44,17 @@ class RunSaver {
   /// it from `so_far`.
   void ContinueFrom(RunCounters& so_far);
 
-  // The state from before the current update.
+  // The snapshot: the state from before the current update.
 
-  /// Keeps a copy of `state`.
-  void Keep(RunState state);
+  /// Copies `state` into the snapshot.
+  void TakeSnapshot(RunState state);
 
-  void Forget() { kept_.reset(); }
-  bool has_kept() const { return kept_ != nullptr; }
+  void DropSnapshot() { snapshot_.reset(); }
+  bool has_snapshot() const { return snapshot_ != nullptr; }
 
-  /// Writes the kept state, which must exist, as a checkpoint. Waits for earlier files first, and
+  /// Writes the snapshot, which must exist, as a checkpoint. Waits for earlier files first, and
   /// ignores their failures.
-  void SaveKept();
+  void SaveSnapshot();
 
   // Checkpoints and networks.
 
@@ -63,18 +63,18 @@ class RunSaver {
   /// it complete. `updates` updates are complete.
   bool CheckpointIsDue(std::int64_t updates, double update_s);
 
-  /// Starts to write a copy of `state` as a checkpoint, and forgets the kept state.
+  /// Starts to write a copy of `state` as a checkpoint, and drops the snapshot.
   void StartCheckpoint(const RunState& state);
 
-  /// Starts to write a copy of `network`, trained as `counters` say, to be kept.
-  void StartToKeepNetwork(const StateDict& network, const RunCounters& counters);
+  /// Starts to write a copy of `network`, trained as `counters` say, as an archived network.
+  void StartToArchiveNetwork(const StateDict& network, const RunCounters& counters);
 
-  /// Writes `network`, trained as `counters` say, as the best one so far, and waits. The best one
-  /// of `counters` is kept as long as the last checkpoint refers to it.
+  /// Writes `network`, trained as `counters` say, as the best one so far, and waits. The
+  /// best one of `counters` is preserved as long as a checkpoint refers to it.
   void SaveBest(const StateDict& network, const RunCounters& counters);
 
   /// Writes a checkpoint with the network of `current`, and returns the SHA-256 of that network's
-  /// weights. A run resumes from the kept state; if none is kept, from `current`.
+  /// weights. A run resumes from the snapshot; without one, from `current`.
   std::string SaveCheckpoint(const RunState& current);
 
   // Waiting.
@@ -104,10 +104,10 @@ class RunSaver {
   const std::unique_ptr<Stream> stream_;  // of the writing thread
   const Components* components_ = nullptr;
 
-  std::unique_ptr<const RunState> kept_;    // state before the current update
-  std::shared_ptr<const RunState> copied_;  // state of the checkpoint that was just started
-  Stopwatch since_saved_;                   // time since the state of the last checkpoint
-  bool is_due_ = false;                     // also while an earlier checkpoint is being written
+  std::unique_ptr<const RunState> snapshot_;  // state before the current update
+  std::shared_ptr<const RunState> copied_;    // state of the checkpoint that was just started
+  Stopwatch since_saved_;                     // time since the state of the last checkpoint
+  bool is_due_ = false;                       // also while an earlier checkpoint is being written
   std::int64_t started_next_ = 0;           // update with which the last StartCheckpoint continues
   std::optional<std::int64_t> saved_next_;  // with which checkpoint.pt continues; used by Save
 

@@ -174,7 +174,7 @@ bool TrainRun::RunUpdate() {
     if (saver_) saver_->WaitForReplay(so_far_.updates);
     ValidateAtStart();
     ValidateIfDue();  // repeats a validation that was stopped before the run was resumed
-    KeepState();
+    TakeSnapshot();
     RevisePlan();
     FollowPlan();
     {
@@ -229,7 +229,7 @@ void TrainRun::EnterPhase(std::int64_t phase) {
   if (saver_) {
     const Span span(Activity::kCheckpoint);
     saver_->SaveCheckpoint(State());
-    saver_->Forget();
+    saver_->DropSnapshot();
   }
   const Span span(Activity::kSetUp);
   const RunState ended = State();
@@ -241,7 +241,7 @@ void TrainRun::EnterPhase(std::int64_t phase) {
       fmt::format("after update {}, phase {} begins: {}; the optimizer and its schedule begin "
                   "again",
                   so_far_.updates, phase, DescribePhase(config_, phase)));
-  KeepState();
+  TakeSnapshot();
 }
 
 void TrainRun::RunPipelineUpdate() {
@@ -253,7 +253,7 @@ void TrainRun::RunPipelineUpdate() {
     return;  // the stop came while the main thread waited for a buffer
   }
   if (record.train.iterations > 0) EndUpdate(record);
-  if (record.complete && saver_) saver_->Forget();
+  if (record.complete && saver_) saver_->DropSnapshot();
 }
 
 void TrainRun::OnTrainingStart() {
@@ -417,10 +417,10 @@ void TrainRun::SaveConfig() const {
 }
 
 // Does nothing if the components of a phase could not be built: EnterPhase has saved the state.
-void TrainRun::KeepState() {
+void TrainRun::TakeSnapshot() {
   if (!saver_ || !components_) return;
   const Span span(Activity::kKeepState);
-  saver_->Keep(State());
+  saver_->TakeSnapshot(State());
 }
 
 // Call after a whole update.
@@ -428,7 +428,7 @@ void TrainRun::SaveWhatIsDue(double update_s) {
   const bool checkpoint_is_due = saver_->CheckpointIsDue(so_far_.updates, update_s);
   const std::int64_t every = config_.checkpoint.keep_every;
   if (every > 0 && so_far_.updates % every == 0) {
-    saver_->StartToKeepNetwork(components_->trainer.saved_net().State(), Counters());
+    saver_->StartToArchiveNetwork(components_->trainer.saved_net().State(), Counters());
   }
   const bool last = so_far_.updates == *config_.train.max_updates;  // Finish writes that checkpoint
   if (checkpoint_is_due && !last) saver_->StartCheckpoint(State());
@@ -450,8 +450,8 @@ void TrainRun::SaveUnfinished() {
         "cannot save the state before the update: {} The last checkpoint stays as it is.", why));
   };
   try {
-    if (!saver_->has_kept()) KeepState();
-    if (saver_->has_kept()) saver_->SaveKept();
+    if (!saver_->has_snapshot()) TakeSnapshot();
+    if (saver_->has_snapshot()) saver_->SaveSnapshot();
   } catch (const c10::Error& error) {
     warn(MessageFor(error));
   } catch (const std::exception& error) {

@@ -136,7 +136,7 @@ class TrainRun final {
   RunCounters Counters() const;
   RunState State() const;
   void SaveConfig() const;
-  void KeepState();
+  void TakeSnapshot();
   void SaveWhatIsDue(double update_s);
   void SaveUnfinished();
 

@@ -300,16 +300,16 @@ TEST_F(InFolder, KeepsNetworksInTheOrderOfTheirUpdatesAndNothingElse) {
   const RunDirectory run = RunDirectory::Create(folder_);
   WriteFileAtomically(folder_ / "checkpoint-mine.pt", "x");
   RunToTheEnd({"checkpoint.keep_every=1", "train.max_updates=11"}, run);
-  const std::vector<fs::path> kept = run.AllKept();
+  const std::vector<fs::path> kept = run.AllArchived();
   ASSERT_EQ(kept.size(), 11);
-  EXPECT_EQ(kept[1], run.kept(2));
-  EXPECT_EQ(kept[10], run.kept(11));
+  EXPECT_EQ(kept[1], run.archived(2));
+  EXPECT_EQ(kept[10], run.archived(11));
   EXPECT_EQ(Checkpoint(kept[1]).iterations(), 2 * Checkpoint(kept[0]).iterations());
   EXPECT_LT(fs::file_size(kept[10]), fs::file_size(run.checkpoint()) / 2);
   EXPECT_THROW(Checkpoint(kept[0]).Counters(), InputError);
 }
 
-TEST_F(InFolder, ResumeRemovesKeptNetworksOfLaterUpdatesAndPartialFiles) {
+TEST_F(InFolder, ResumeRemovesArchivedNetworksOfLaterUpdatesAndPartialFiles) {
   RunToTheEnd({"checkpoint.keep_every=2"}, RunDirectory::Create(folder_));
   for (const char* name : {"checkpoint-8.pt", "checkpoint-10.pt", "checkpoint-4.pt.77.partial",
                            "checkpoint-mine.pt"}) {
@@ -318,9 +318,9 @@ TEST_F(InFolder, ResumeRemovesKeptNetworksOfLaterUpdatesAndPartialFiles) {
   const RunDirectory run = RunDirectory::Reopen(folder_);
   EXPECT_FALSE(fs::exists(folder_ / "checkpoint-4.pt.77.partial"));
   run.GoBackTo(8, std::nullopt);
-  EXPECT_EQ(run.AllKept().back(), run.kept(8));
+  EXPECT_EQ(run.AllArchived().back(), run.archived(8));
   run.GoBackTo(4, std::nullopt);
-  EXPECT_EQ(run.AllKept().size(), 2);
+  EXPECT_EQ(run.AllArchived().size(), 2);
   EXPECT_TRUE(fs::exists(folder_ / "checkpoint-mine.pt"));
 }
 
@@ -568,7 +568,7 @@ TEST_F(InFolder, BestStaysUntilItsSuccessorIsWritten) {
   const RunDirectory directory = RunDirectory::Create(folder_);
   const fs::path aside = folder_ / "best-2.pt";
   WriteFileAtomically(directory.best(), "after update 2");
-  directory.SetBestAside(2);
+  directory.PreserveBest(2);
   EXPECT_EQ(ReadFile(directory.best()), "after update 2");
   EXPECT_EQ(ReadFile(aside), "after update 2");
 
@@ -576,7 +576,7 @@ TEST_F(InFolder, BestStaysUntilItsSuccessorIsWritten) {
   EXPECT_EQ(ReadFile(directory.best()), "after update 2");
   EXPECT_FALSE(fs::exists(aside));
 
-  directory.SetBestAside(2);
+  directory.PreserveBest(2);
   WriteFileAtomically(directory.best(), "after update 4");
   EXPECT_EQ(ReadFile(aside), "after update 2");
   directory.GoBackTo(3, 2);
