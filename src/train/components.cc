@@ -248,6 +248,10 @@ void Components::UsePlan(const PhasePlan& changed) {
   if (pipeline->has_next()) pipeline->EndAt(EndOfPipeline(pipeline->next_update()));
 }
 
+void Components::AttachTo(RunSaver& saver) {
+  attachment.emplace(saver, RunSaver::Sources{.replay = replay.get(), .stream = stream.get()});
+}
+
 std::int64_t Components::NumEvaluated() const {
   return (target != nullptr ? target->num_network_rows() : 0) +
          (online != nullptr ? online->num_network_rows() : 0);

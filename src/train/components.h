@@ -21,6 +21,7 @@
 #include "ranks/ranks.h"
 #include "train/checkpoint.h"
 #include "train/online_evaluator.h"
+#include "train/run_saver.h"
 #include "train/stream_publisher.h"
 #include "train/trainer.h"
 #include "train/validation.h"
@@ -79,6 +80,9 @@ struct Components {
   /// rows of this update.
   void PrepareUpdate(std::int64_t update);
 
+  /// Lets `saver`, which must outlive this object, save replay rows and positions in a stream.
+  void AttachTo(RunSaver& saver);
+
   /// Returns the state to save. Its tensors share memory with the components.
   RunState State(const RunCounters& counters) const;
 
@@ -107,7 +111,8 @@ struct Components {
   std::unique_ptr<ReplayBuffer> replay;  // null without replay
   std::unique_ptr<Validator> validator;  // null without validation
   std::int64_t batch_size = 0;
-  std::unique_ptr<Pipeline> pipeline;  // last, because its thread uses the members above
+  std::unique_ptr<Pipeline> pipeline;              // its thread uses the members above
+  std::optional<RunSaver::Attachment> attachment;  // last, because the saver's thread uses them too
 
  private:
   bool generates() const { return config.live_rows_of(0) > 0; }

@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "base/timeline.h"
 #include "data/replay_file.h"
+#include "loaders/stream_loader.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
-#include "train/components.h"
 #include "train/run_profile.h"
 
 namespace tandem {
@@ -35,27 +35,36 @@ RunSaver::RunSaver(const RunDirectory& directory, Device& device, Config config,
       stream_(device.MakeStream()),
       writer_(kWriterThread, interrupter) {}
 
-void RunSaver::Use(const Components* components) { components_ = components; }
+RunSaver::Attachment::Attachment(RunSaver& saver, const Sources& sources) : saver_(saver) {
+  saver_.sources_ = sources;
+}
+
+RunSaver::Attachment::~Attachment() {
+  saver_.writer_.Wait();
+  saver_.sources_ = {};
+}
 
 void RunSaver::ContinueFrom(RunCounters& so_far) {
   saved_next_ = so_far.updates;
   directory_.GoBackTo(so_far.updates, BestUpdateOf(so_far));
-  if (!so_far.best || HasBestOf(so_far)) return;
+  if (!so_far.best) return;
+  const std::string why = WhyBestIsUnusable(so_far);
+  if (why.empty()) return;
+  LogWarning(why);
   LogWarning("the next validation counts as the best so far and replaces best.pt");
   so_far.best.reset();
 }
 
-// Warns if best.pt is not the best network of `so_far`.
-bool RunSaver::HasBestOf(const RunCounters& so_far) const {
+// Returns why best.pt is not the best network of `so_far`; "" if it is.
+std::string RunSaver::WhyBestIsUnusable(const RunCounters& so_far) const {
   const std::int64_t iterations = so_far.best_update * config_.train.iterations_per_update;
   try {
-    if (Checkpoint(directory_.best()).iterations() == iterations) return true;
-    LogWarning(fmt::format("{}: expected the network after update {}, found another",
-                           directory_.best().string(), so_far.best_update));
+    if (Checkpoint(directory_.best()).iterations() == iterations) return "";
+    return fmt::format("{}: expected the network after update {}, found another",
+                       directory_.best().string(), so_far.best_update);
   } catch (const InputError& error) {
-    LogWarning(error.what());
+    return error.what();
   }
-  return false;
 }
 
 // If a checkpoint was just started, its copy of the tensors is that of the next update too.
@@ -140,8 +149,8 @@ std::string RunSaver::SaveCheckpoint(const RunState& current) {
 std::string RunSaver::Save(const RunState& resume, const RunState& current) {
   const std::int64_t next = resume.counters.updates;
   directory_.SyncMetrics();
-  if (components_->replay != nullptr) {
-    WriteReplay(directory_.replay(next), *components_->replay, next, resume.counters.phase_began);
+  if (sources_.replay != nullptr) {
+    WriteReplay(directory_.replay(next), *sources_.replay, next, resume.counters.phase_began);
   }
   FaultPoint(Fault::kCheckpoint);
   if (config_.checkpoint.keep > 1 && saved_next_ && *saved_next_ < next) {
@@ -150,7 +159,7 @@ std::string RunSaver::Save(const RunState& resume, const RunState& current) {
   std::string weights_sha256 =
       WriteCheckpoint(directory_.checkpoint(), domain_identity_, config_.network, current.counters,
                       config_.train.saves_average() ? current.average : current.model, &resume);
-  if (resume.stream) components_->stream->OnCheckpoint(*resume.stream);
+  if (resume.stream) sources_.stream->OnCheckpoint(*resume.stream);
   saved_next_ = next;
   directory_.RemoveFilesBefore(next, BestUpdateOf(resume.counters), config_.checkpoint.keep);
   return weights_sha256;
@@ -165,7 +174,7 @@ void RunSaver::Wait() {
 // Replay needs one buffer more than a checkpoint, so the update with which a checkpoint continues
 // replaces no row that the writing thread reads, but the update after it does.
 void RunSaver::WaitForReplay(std::int64_t update) {
-  if (components_ == nullptr || components_->replay == nullptr) return;
+  if (sources_.replay == nullptr) return;
   if (update > started_next_) Wait();
 }
 

@@ -18,7 +18,8 @@
 
 namespace tandem {
 
-struct Components;
+class ReplayBuffer;
+class StreamLoader;
 
 /// RunSaver writes the checkpoints of a run, the replay rows that belong to them, the best
 /// network, and the archived networks (checkpoint.keep_every). Another thread writes copies of
@@ -30,17 +31,33 @@ struct Components;
 /// what the writing thread threw. Errors of the disk are Errors that name the file.
 class RunSaver {
  public:
+  /// Sources holds what the writing thread uses of a run's components.
+  struct Sources {
+    const ReplayBuffer* replay = nullptr;  ///< its rows belong to a checkpoint; null: none
+    StreamLoader* stream = nullptr;        ///< learns of complete checkpoints; null: none
+  };
+
+  /// Attachment lets a RunSaver use sources, which must outlive it. Its destructor first waits
+  /// until all files are written. A later call throws what the writing thread threw meanwhile. At
+  /// most one object may exist at a time.
+  class [[nodiscard]] Attachment {
+   public:
+    Attachment(RunSaver& saver, const Sources& sources);
+    ~Attachment();
+    Attachment(const Attachment&) = delete;
+    Attachment& operator=(const Attachment&) = delete;
+
+   private:
+    RunSaver& saver_;
+  };
+
   /// `directory`, `device` and `interrupter` must outlive this object. `domain_identity` is that of
   /// the puzzle. A failure to write ends the waits that `interrupter` knows; it may be null.
   RunSaver(const RunDirectory& directory, Device& device, Config config,
            std::string domain_identity, Interrupter* interrupter);
 
-  /// Saves the replay rows of `components` from now on. Before they end, call WaitWithoutThrowing,
-  /// and this with null.
-  void Use(const Components* components);
-
   /// Says that the run goes on from the checkpoint in the folder, which has `so_far`. Removes or
-  /// restores files so that none is newer. If the best network is missing then, warns and removes
+  /// restores files so that none is newer. If the best network is unusable then, warns and removes
   /// it from `so_far`.
   void ContinueFrom(RunCounters& so_far);
 
@@ -82,9 +99,6 @@ class RunSaver {
   /// Waits until all files are written.
   void Wait();
 
-  /// Waits like Wait, but leaves it to a later call to throw what the writing thread threw.
-  void WaitWithoutThrowing() const { writer_.Wait(); }
-
   /// Waits until the replay rows of the last checkpoint are written, if update `update` may replace
   /// some of them.
   void WaitForReplay(std::int64_t update);
@@ -93,7 +107,7 @@ class RunSaver {
   void ReportFailure();
 
  private:
-  bool HasBestOf(const RunCounters& so_far) const;
+  std::string WhyBestIsUnusable(const RunCounters& so_far) const;
   void Post(std::function<void()> write);
   std::string Save(const RunState& resume, const RunState& current);
 
@@ -102,7 +116,7 @@ class RunSaver {
   const Config config_;
   const std::string domain_identity_;
   const std::unique_ptr<Stream> stream_;  // of the writing thread
-  const Components* components_ = nullptr;
+  Sources sources_;                       // of the Attachment; empty without one
 
   std::unique_ptr<const RunState> snapshot_;  // state before the current update
   std::shared_ptr<const RunState> copied_;    // state of the checkpoint that was just started

@@ -95,13 +95,9 @@ void TrainRun::ContinueFrom(const Checkpoint& checkpoint) {
 // Builds the components of the current phase (see Components).
 void TrainRun::MakeComponents(const Origin& origin) {
   if (origin.checkpoint != nullptr) CheckReplayCanBeRead();
-  if (saver_) {
-    saver_->WaitWithoutThrowing();
-    saver_->Use(nullptr);
-  }
   const bool is_first = components_ == nullptr;
   if (!is_first) CountEndedComponents();
-  components_.reset();  // stops background work
+  components_.reset();  // waits for the files being written, and stops background work
   components_ = std::make_unique<Components>(
       WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
       RunContext{.device = device_,
@@ -116,7 +112,7 @@ void TrainRun::MakeComponents(const Origin& origin) {
       origin);
   if (origin.checkpoint != nullptr && components_->replay != nullptr) ReadReplayRows();
   if (is_first && components_->shards != nullptr) began_training_ = Mark();
-  if (saver_) saver_->Use(components_.get());
+  if (saver_) components_->AttachTo(*saver_);
 }
 
 // Call before the components of a phase end. They count their own work only.
@@ -152,7 +148,7 @@ void TrainRun::StartToSave(bool resumes) {
   // Only the wait for a stream's rows may never end by itself.
   Interrupter* const interrupter = config_.streams() ? &stop_.interrupter() : nullptr;
   saver_.emplace(*directory_, *device_, config_, domain_identity(), interrupter);
-  saver_->Use(components_.get());
+  components_->AttachTo(*saver_);
   if (resumes) {
     saver_->ContinueFrom(so_far_);
   } else {

@@ -175,8 +175,8 @@ class TrainRun final {
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
 
-  std::unique_ptr<Components> components_;  // its threads use the members above
-  std::optional<RunSaver> saver_;  // with a folder; last, because it also reads components_
+  std::optional<RunSaver> saver_;           // with a folder
+  std::unique_ptr<Components> components_;  // last, because its threads use the members above
 };
 
 }  // namespace tandem
