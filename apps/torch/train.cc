@@ -154,8 +154,11 @@ int Follow(RankGroup& group) {
   if (!plan.checkpoint.empty()) from.emplace(plan.checkpoint);
   Config config = plan.config;
   config.device = group.device->torch().str();
-  TrainRun run(config, group.device, std::nullopt, signals.stop(), began, from ? &*from : nullptr,
-               &group.ranks);
+  TrainRun run(config, {.device = group.device,
+                        .stop = signals.stop(),
+                        .began = began,
+                        .from = from ? &*from : nullptr,
+                        .ranks = &group.ranks});
   group.ranks.Barrier();
   from.reset();
   while (run.RunUpdate()) {

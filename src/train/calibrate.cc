@@ -83,7 +83,7 @@ std::optional<double> IterationsPerSecond(const Config& config,
                                           const std::shared_ptr<Device>& device,
                                           const ProbeLength& length, const StopSignal& stop) {
   StopSignal ends(&stop);
-  TrainRun run(ProbeFor(config), device, std::nullopt, ends);
+  TrainRun run(ProbeFor(config), {.device = device, .stop = ends});
   const Stopwatch since_set_up;
   ends.SetDeadlineIn(kPatience * length.seconds);  // setting up may take longer than that
   run.RunUpdate();  // the cold start, and code that is slow on its first call

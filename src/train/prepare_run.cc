@@ -91,8 +91,12 @@ std::unique_ptr<TrainRun> Make(const PreparedRun& prepared, const RunDirectory& 
                                const RunSettings& settings) {
   settings.on_prepared(prepared);
   Ranks* const ranks = settings.group != nullptr ? &settings.group->ranks : nullptr;
-  auto run = std::make_unique<TrainRun>(prepared.config, prepared.device, directory, settings.stop,
-                                        settings.began, prepared.from.get(), ranks);
+  auto run = std::make_unique<TrainRun>(prepared.config, RunOptions{.device = prepared.device,
+                                                                    .directory = directory,
+                                                                    .stop = settings.stop,
+                                                                    .began = settings.began,
+                                                                    .from = prepared.from.get(),
+                                                                    .ranks = ranks});
   // The run may replace the checkpoint, so all ranks must have made theirs.
   if (ranks != nullptr) ranks->Barrier();
   return run;

@@ -29,22 +29,20 @@
 
 namespace tandem {
 
-TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
-                   std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began,
-                   const Checkpoint* from, Ranks* ranks)
+TrainRun::TrainRun(Config config, RunOptions options)
     : config_(std::move(config)),
-      directory_(std::move(directory)),
-      began_(began),
-      device_(std::move(device)),
+      directory_(std::move(options.directory)),
+      began_(options.began),
+      device_(std::move(options.device)),
       device_description_(device_->description()),
       stream_(device_->MainStream()),
-      ranks_(ranks),
-      time_(began),
-      stop_(stop, /*among_ranks=*/ranks != nullptr) {
+      ranks_(options.ranks),
+      time_(options.began),
+      stop_(options.stop, /*among_ranks=*/options.ranks != nullptr) {
   const Attach attach(time_.main());
   const Span span(Activity::kSetUp);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  if (from != nullptr) ContinueFrom(*from);
+  if (options.from != nullptr) ContinueFrom(*options.from);
   if (config_.profile.timing_breakdown) breakdown_.emplace(time_.main(), *device_, config_);
   if (config_.profile.trace && directory_) {
     tracer_.emplace(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates);
@@ -54,13 +52,13 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
   }
   if (ranks_ != nullptr) rank_times_.emplace(*ranks_);
   CheckLaterPhases(config_, so_far_.phase, *device_);
-  MakeComponents({.checkpoint = from});
+  MakeComponents({.checkpoint = options.from});
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (config_.profile.product_rate && (directory_ || ranks_ == nullptr)) {
     products_.emplace(components_->network, config_, *device_);
   }
   if (config_.train.watchdog_seconds > 0) stop_.Watch(time_.timeline(), config_.train);
-  if (directory_) StartToSave(/*resumes=*/from != nullptr);
+  if (directory_) StartToSave(/*resumes=*/options.from != nullptr);
 }
 
 TrainRun::~TrainRun() = default;

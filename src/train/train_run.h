@@ -48,24 +48,40 @@ class TrainObserver {
   virtual void OnValidation(std::int64_t /*updates*/, const ValidationReport& /*report*/) {}
 };
 
+/// RunOptions holds what a TrainRun needs in addition to its config.
+struct RunOptions {
+  /// The device that the config names.
+  std::shared_ptr<Device> device;
+
+  /// The folder for the run's files. A new run writes a first checkpoint there. Empty: the run
+  /// writes no files.
+  std::optional<RunDirectory> directory = {};
+
+  /// Ends the run early once it is reached. It must outlive the run.
+  const StopSignal& stop;
+
+  /// The time limit and the wall time count from here.
+  Stopwatch began = {};
+
+  /// The checkpoint to continue from, including the time spent, of a run of the same config. It and
+  /// the replay file that belongs to it must be in `directory`. Files and metrics of later updates
+  /// are removed. The run does not use it after the constructor. Null: a new run.
+  const Checkpoint* from = nullptr;
+
+  /// The ranks that train one network together, which must outlive the run. Each has a TrainRun of
+  /// the same config, with the rows and the device of its rank, and only that of rank 0 has a
+  /// directory and validates. CheckRanks must accept the config. Null: this process trains alone.
+  Ranks* ranks = nullptr;
+};
+
 /// TrainRun trains a network, one update at a time. Call all methods except RequestStop from one
 /// thread. The destructor joins all threads that the run started. After RunUpdate or Finish has
 /// thrown, background threads may still finish work, but the saved state no longer changes.
 class TrainRun final {
  public:
-  /// `config` must have no `auto` left (ResolveAutos, ResolveMaxUpdates), and `device` must be the
-  /// one that it names. With `directory`, writes a first checkpoint there; without it, the run
-  /// writes no files. The run ends early once `stop`, which must outlive it, is reached. The time
-  /// limit counts from `began`. With `from`, continues from that checkpoint of a run of the same
-  /// config, including the time spent. The checkpoint and the replay file that belongs to it must
-  /// be in `directory`; files and metrics of later updates are removed. Throws InputError if the
-  /// checkpoint does not match. With `ranks`, which must outlive it, trains one network together
-  /// with the other ranks: each has a TrainRun of the same config, with the rows and the device of
-  /// its rank, and only that of rank 0 has a directory and validates. CheckRanks must accept the
-  /// config.
-  TrainRun(Config config, std::shared_ptr<Device> device, std::optional<RunDirectory> directory,
-           const StopSignal& stop, Stopwatch began = {}, const Checkpoint* from = nullptr,
-           Ranks* ranks = nullptr);
+  /// Sets up a run of `config`, which must have no `auto` left (ResolveAutos, ResolveMaxUpdates).
+  /// Throws InputError if the checkpoint to continue from does not match the config.
+  TrainRun(Config config, RunOptions options);
   ~TrainRun();
   TrainRun(const TrainRun&) = delete;
   TrainRun& operator=(const TrainRun&) = delete;

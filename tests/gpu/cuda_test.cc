@@ -243,7 +243,8 @@ TEST_F(Cuda, ARunThatWasStoppedEndsWithTheSameWeights) {
   const std::filesystem::path path = folder.path() / "run";
   {
     const StopSignal never;
-    TrainRun run(ConfigOf(sets), device_, RunDirectory::Create(path), never);
+    TrainRun run(ConfigOf(sets),
+                 {.device = device_, .directory = RunDirectory::Create(path), .stop = never});
     const StopAfter stop(run, /*iterations=*/25);
     EXPECT_EQ(ToTheEnd(run).end, RunEnd::kStopped);
   }
@@ -258,7 +259,7 @@ TEST_F(Cuda, OneRankEndsWithTheWeightsOfAPlainRun) {
   const StopSignal never;
   for (const char* step : {"captured", "tensors", "autograd"}) {
     const std::vector<std::string> sets = {std::string("train.step=") + step};
-    TrainRun run(ConfigOf(sets), device_, std::nullopt, never, {}, /*from=*/nullptr, &ranks);
+    TrainRun run(ConfigOf(sets), {.device = device_, .stop = never, .ranks = &ranks});
     EXPECT_EQ(ToTheEnd(run).weights_sha256, Run(sets).weights_sha256) << step;
   }
 }

@@ -103,14 +103,14 @@ TEST_P(Optimal, AMinuteOfTrainingGivesShortestSolutionsWithFewExpansions) {
   ASSERT_EQ(config.search.method, SearchMethod::kAStar);
   const RunDirectory trained = RunDirectory::Create(temp.path() / "trained");
   config = ResolveMaxUpdates(config, device, watch, never);
-  TrainRun run(config, device, trained, never, watch);
+  TrainRun run(config, {.device = device, .directory = trained, .stop = never, .began = watch});
   while (run.RunUpdate()) {
   }
   const RunSummary summary = run.Finish();
   EXPECT_LE(summary.wall_s, 60);
 
   const RunDirectory untrained = RunDirectory::Create(temp.path() / "untrained");
-  TrainRun none(config, device, untrained, never);
+  TrainRun none(config, {.device = device, .directory = untrained, .stop = never});
   none.RequestStop();
   none.RunUpdate();
   EXPECT_EQ(none.Finish().iterations, 0);

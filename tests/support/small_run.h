@@ -48,7 +48,7 @@ inline RunSummary ToTheEndWithEachCheckpoint(TrainRun& run) {
 inline RunSummary TrainToTheEnd(const Config& config, const std::shared_ptr<Device>& device,
                                 std::optional<RunDirectory> directory = std::nullopt) {
   const StopSignal never;
-  TrainRun run(config, device, std::move(directory), never);
+  TrainRun run(config, {.device = device, .directory = std::move(directory), .stop = never});
   return ToTheEnd(run);
 }
 
@@ -58,7 +58,8 @@ inline RunSummary ResumeRun(const std::filesystem::path& folder,
   const StopSignal never;
   const RunDirectory directory = RunDirectory::Reopen(folder);
   const Checkpoint checkpoint(directory.checkpoint());
-  TrainRun run(LoadConfig(directory.config()), device, directory, never, {}, &checkpoint);
+  TrainRun run(LoadConfig(directory.config()),
+               {.device = device, .directory = directory, .stop = never, .from = &checkpoint});
   return ToTheEnd(run);
 }
 

@@ -47,7 +47,7 @@ TEST_F(BatchSchedule, DoublesBatchesAndTrainsOnEveryRow) {
     const bool async = std::string(mode) == "pipeline.mode=async";
     TrainRun run(MakeConfig(async ? std::vector<std::string>{mode}
                                   : std::vector<std::string>{mode, "pipeline.policy_lag=1"}),
-                 device_, std::nullopt, never_);
+                 {.device = device_, .stop = never_});
     CountExamples count;
     run.AddObserver(count);
     const RunSummary summary = ToTheEnd(run);

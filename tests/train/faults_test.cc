@@ -87,7 +87,8 @@ class InjectedFault : public testing::TestWithParam<Case> {
 TEST_P(InjectedFault, EndsTheRunWithItsStageAndAResumableCheckpoint) {
   const Config config = MakeConfig();
   {
-    TrainRun run(config, device_, RunDirectory::Create(folder_), never_);
+    TrainRun run(config,
+                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
     ArmFault(GetParam().fault);
     EXPECT_THAT([&] { ToTheEnd(run); },
                 ThrowsMessage<Error>(AllOf(
@@ -158,7 +159,8 @@ TEST(Stall, EndsTheRunWithAnErrorAlsoIfTheThreadGoesOn) {
   const Config config =
       ConfigWith(kSmall, {"train.watchdog_seconds=1", "train.on_stall=stop"}, *device);
   {
-    TrainRun run(config, device, RunDirectory::Create(folder), never);
+    TrainRun run(config,
+                 {.device = device, .directory = RunDirectory::Create(folder), .stop = never});
     EachIteration stuck([](const TrainingProgress&) { TakeTime(std::chrono::milliseconds(1300)); });
     run.AddObserver(stuck);
     EXPECT_THAT(
@@ -188,7 +190,8 @@ class SeveralCheckpoints : public testing::Test {
 
   // Trains, and returns the summary of a run that ends by itself.
   RunSummary Train() {
-    TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
+    TrainRun run(MakeConfig(),
+                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
     return ToTheEndWithEachCheckpoint(run);
   }
 
@@ -217,8 +220,10 @@ class SeveralCheckpoints : public testing::Test {
     const auto run = OpenNewest(directory, [&](const fs::path& file) {
       const Checkpoint checkpoint(file);
       from = checkpoint.Counters().updates;
-      return std::make_unique<TrainRun>(ConfigToResume(directory, checkpoint, {}), device_,
-                                        directory, never_, Stopwatch(), &checkpoint);
+      return std::make_unique<TrainRun>(
+          ConfigToResume(directory, checkpoint, {}),
+          RunOptions{
+              .device = device_, .directory = directory, .stop = never_, .from = &checkpoint});
     });
     return {from, ToTheEndWithEachCheckpoint(*run)};
   }
@@ -243,7 +248,8 @@ TEST_F(SeveralCheckpoints, KeepsTheNewestAndTheirReplayRows) {
 TEST_F(SeveralCheckpoints, TrainingGoesOnWhileACheckpointIsWritten) {
   Config config = MakeConfig();
   config.replay.updates = 0;
-  TrainRun run(config, device_, RunDirectory::Create(folder_), never_);
+  TrainRun run(config,
+               {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
   ArmFault("checkpoint.write:hang");
   for (int update = 0; update < 3; ++update) EXPECT_TRUE(run.RunUpdate());
   EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 0);
@@ -260,7 +266,8 @@ TEST_F(SeveralCheckpoints, TrainingGoesOnWhileACheckpointIsWritten) {
 TEST_F(SeveralCheckpoints, TrainingWaitsBeforeItReplacesReplayRowsThatAreBeingWritten) {
   Config config = MakeConfig();
   config.checkpoint.every_updates = 2;
-  TrainRun run(config, device_, RunDirectory::Create(folder_), never_);
+  TrainRun run(config,
+               {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
   ArmFault("checkpoint.write:hang");
   // Update 2, with which the checkpoint continues, needs the buffer that the checkpoint does not.
   for (int update = 0; update < 3; ++update) EXPECT_TRUE(run.RunUpdate());
@@ -278,7 +285,8 @@ TEST_F(SeveralCheckpoints, TrainingWaitsBeforeItReplacesReplayRowsThatAreBeingWr
 // A checkpoint that fails must not count as one that exists.
 TEST_F(SeveralCheckpoints, FailureToWriteOneKeepsTheOnesBefore) {
   {
-    TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
+    TrainRun run(MakeConfig(),
+                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
     for (int update = 0; update < 3; ++update) {
       EXPECT_TRUE(run.RunUpdate());
       run.AwaitCheckpoint();
@@ -323,8 +331,9 @@ TEST_F(SeveralCheckpoints, ResumeKeepsTheCheckpointThatItBeganFrom) {
   {
     const RunDirectory directory = RunDirectory::Reopen(folder_);
     const Checkpoint checkpoint(folder_ / "previous-5.pt");
-    const TrainRun run(ConfigToResume(directory, checkpoint, {}), device_, directory, never_,
-                       Stopwatch(), &checkpoint);
+    const TrainRun run(
+        ConfigToResume(directory, checkpoint, {}),
+        {.device = device_, .directory = directory, .stop = never_, .from = &checkpoint});
   }  // as after a kill: nothing new has been saved
   EXPECT_EQ(GoOn().first, 5);
 }

@@ -77,8 +77,8 @@ class PhasedRun : public testing::Test {
   RunSummary GoOn() {
     const RunDirectory directory = RunDirectory::Reopen(folder_);
     const Checkpoint checkpoint(directory.checkpoint());
-    TrainRun run(ConfigToResume(directory, checkpoint, {}), device_, directory, never_, {},
-                 &checkpoint);
+    TrainRun run(ConfigToResume(directory, checkpoint, {}),
+                 {.device = device_, .directory = directory, .stop = never_, .from = &checkpoint});
     return ToTheEnd(run);
   }
 
@@ -143,14 +143,22 @@ TEST_F(PhasedRun, CurriculumGoesOnFromTheLengthThatItReached) {
 TEST_F(PhasedRun, LimitsOfThePuzzleAreFoundBeforeTheRunBegins) {
   const Config config =
       MakeConfig("    generate: {ball_radius: 25}\n", {"memory.ball_limit_gib=0.001"});
-  EXPECT_THAT([&] { TrainRun(config, device_, RunDirectory::Create(folder_), never_); },
-              ThrowsMessage<InputError>(HasSubstr("phase 1: `generate.ball_radius: 25`")));
+  EXPECT_THAT(
+      [&] {
+        TrainRun(config,
+                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
+      },
+      ThrowsMessage<InputError>(HasSubstr("phase 1: `generate.ball_radius: 25`")));
 }
 
 TEST_F(PhasedRun, SolvedPathsAreReadBeforeTheRunBegins) {
   const Config config = MakeConfig(LearnFrom("missing.jsonl"));
-  EXPECT_THAT([&] { TrainRun(config, device_, RunDirectory::Create(folder_), never_); },
-              ThrowsMessage<InputError>(AllOf(HasSubstr("phase 1: "), HasSubstr("missing.jsonl"))));
+  EXPECT_THAT(
+      [&] {
+        TrainRun(config,
+                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
+      },
+      ThrowsMessage<InputError>(AllOf(HasSubstr("phase 1: "), HasSubstr("missing.jsonl"))));
 }
 
 TEST_F(PhasedRun, ResumeRejectsOtherPhasesAndAnotherNumberOfUpdates) {
@@ -196,7 +204,8 @@ TEST_P(Switch, ResumeAfterStopGivesSameWeights) {
   for (const std::int64_t at : {17, 20, 21, 25, 31}) {  // around update 4, which begins phase 1
     fs::remove_all(folder_);
     {
-      TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
+      TrainRun run(MakeConfig(),
+                   {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
       EachIteration stop([&](const TrainingProgress& progress) {
         EXPECT_EQ(progress.phase, progress.iterations > 20 ? 1 : 0);
         if (progress.iterations == at) run.RequestStop();
@@ -214,7 +223,8 @@ TEST_P(Switch, ResumeAfterKillGivesSameWeights) {
     fs::remove_all(folder_);
     fs::remove_all(copy);
     {
-      TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
+      TrainRun run(MakeConfig(),
+                   {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
       EachIteration kill([&](const TrainingProgress& progress) {
         if (progress.iterations != at) return;
         run.AwaitCheckpoint();
@@ -231,7 +241,8 @@ TEST_P(Switch, ResumeAfterKillGivesSameWeights) {
 
 TEST_P(Switch, ResumeAfterFailureInTheFirstUpdateOfThePhaseGivesSameWeights) {
   {
-    TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
+    TrainRun run(MakeConfig(),
+                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
     EachIteration fail([](const TrainingProgress& progress) {
       if (progress.iterations == 22) throw Error("out of luck");
     });

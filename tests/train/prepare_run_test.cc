@@ -40,8 +40,8 @@ constexpr const char* kOddWidth =
 class RunOfAnotherMachine : public testing::Test {
  protected:
   RunOfAnotherMachine() {
-    TrainRun run(ConfigWith(kOddWidth, {}, *device_), device_, RunDirectory::Create(folder_),
-                 never_);
+    TrainRun run(ConfigWith(kOddWidth, {}, *device_),
+                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
     run.RunUpdate();
     run.AwaitCheckpoint();
     Config config = LoadConfig(folder_ / "config.yaml");

@@ -75,7 +75,8 @@ class Resume : public testing::TestWithParam<std::vector<std::string>> {
   // Runs to the end, and calls `act` after `iterations` iterations, when the last checkpoint that
   // was due is complete. Throws what `act` throws.
   RunSummary RunInterrupted(std::int64_t iterations, const std::function<void(TrainRun&)>& act) {
-    TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
+    TrainRun run(MakeConfig(),
+                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
     EachIteration interrupt([&](const TrainingProgress& progress) {
       if (progress.iterations == iterations) act(run);
     });
@@ -208,7 +209,8 @@ TEST_P(WithTargetNetwork, ResumeMayEvaluateInAnotherWay) {
   Config config = LoadConfig(directory.config());
   const bool by_tensors = config.inference.forward == InferenceForward::kTensors;
   config.inference.forward = by_tensors ? InferenceForward::kOperators : InferenceForward::kTensors;
-  TrainRun run(config, device_, directory, never_, {}, &checkpoint);
+  TrainRun run(config,
+               {.device = device_, .directory = directory, .stop = never_, .from = &checkpoint});
   const RunSummary resumed = ToTheEnd(run);
   EXPECT_EQ(resumed.updates, 7);
   const double whole = TrainToTheEnd(MakeConfig(), device_).final_loss;
@@ -234,7 +236,9 @@ TEST_P(InFolder, ResumeRemovesTheOldSummary) {
   EXPECT_TRUE(fs::exists(folder_ / "summary.json"));
   const RunDirectory directory = RunDirectory::Reopen(folder_);
   const Checkpoint checkpoint(directory.checkpoint());
-  const TrainRun run(LoadConfig(directory.config()), device_, directory, never_, {}, &checkpoint);
+  const TrainRun run(
+      LoadConfig(directory.config()),
+      {.device = device_, .directory = directory, .stop = never_, .from = &checkpoint});
   EXPECT_FALSE(fs::exists(folder_ / "summary.json"));
 }
 
@@ -244,7 +248,8 @@ TEST_P(InFolder, FailureToAllocateLargerBatchesLosesNoUpdate) {
   config.train.iterations_per_update = 1;
   config.train.batch_doubles_every = 1;
   config.prefetch.depth = 64;
-  TrainRun run(config, device_, RunDirectory::Create(folder_), never_);
+  TrainRun run(config,
+               {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
   EXPECT_TRUE(run.RunUpdate());
   rlimit before{};
   getrlimit(RLIMIT_AS, &before);
@@ -301,7 +306,9 @@ TEST_P(BestByError, ResumeRestoresTheBestNetworkOfTheCheckpoint) {
   EXPECT_EQ(checkpoint.Counters().updates, 3);
   EXPECT_EQ(checkpoint.Counters().best_update, 2);
   EXPECT_EQ(Checkpoint(directory.best()).iterations(), 20);
-  const TrainRun run(LoadConfig(directory.config()), device_, directory, never_, {}, &checkpoint);
+  const TrainRun run(
+      LoadConfig(directory.config()),
+      {.device = device_, .directory = directory, .stop = never_, .from = &checkpoint});
   EXPECT_EQ(Checkpoint(directory.best()).iterations(), 10);
   EXPECT_FALSE(fs::exists(copy / "best-2.pt"));
 }
@@ -415,23 +422,23 @@ TEST_P(InFolder, InitFromStartsARunWithTrainedWeights) {
   config.optimizer.learning_rate = 0;
   config.optimizer.final_learning_rate = 0;
   config.network.norm = Norm::kBatch;
-  TrainRun warm(config, device_, std::nullopt, never_);
+  TrainRun warm(config, {.device = device_, .stop = never_});
   warm.RequestStop();
   warm.RunUpdate();
   EXPECT_EQ(warm.Finish().weights_sha256, first.weights_sha256);
 
   config.network.activation = Activation::kSilu;
-  EXPECT_THAT([&] { TrainRun(config, device_, std::nullopt, never_); },
+  EXPECT_THAT([&] { TrainRun(config, {.device = device_, .stop = never_}); },
               ThrowsMessage<InputError>(HasSubstr("trained with `network.activation: relu`")));
   config.network.activation = Activation::kRelu;
   config.network.width = 33;
-  EXPECT_THROW(TrainRun(config, device_, std::nullopt, never_), InputError);
+  EXPECT_THROW(TrainRun(config, {.device = device_, .stop = never_}), InputError);
   config = MakeConfig();
   config.network.init_from = (temp_.path() / "nothing.pt").string();
-  EXPECT_THROW(TrainRun(config, device_, std::nullopt, never_), InputError);
+  EXPECT_THROW(TrainRun(config, {.device = device_, .stop = never_}), InputError);
   config.network.init_from = folder_.string();
   config.domain.argument = "pieces";
-  EXPECT_THROW(TrainRun(config, device_, std::nullopt, never_), InputError);
+  EXPECT_THROW(TrainRun(config, {.device = device_, .stop = never_}), InputError);
 }
 
 // Reads from a checkpoint everything that a run reads, into a network of another shape.

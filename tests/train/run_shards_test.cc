@@ -43,7 +43,8 @@ class FromShards : public testing::Test {
   }
 
   RunSummary RunStopped(std::int64_t iterations, const std::vector<std::string>& sets) const {
-    TrainRun run(MakeConfig(sets), device_, RunDirectory::Create(folder_), never_);
+    TrainRun run(MakeConfig(sets),
+                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
     const StopAfter stop(run, iterations);
     return ToTheEnd(run);
   }

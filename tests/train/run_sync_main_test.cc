@@ -93,7 +93,8 @@ TEST_F(SyncMain, ScramblesOfACurriculumBecomeLonger) {
 
 TEST_F(SyncMain, StoppedRunCanBeResumed) {
   {
-    TrainRun run(MakeConfig({}), device_, RunDirectory::Create(folder_), never_);
+    TrainRun run(MakeConfig({}),
+                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
     const StopAfter stop(run, 123);
     EXPECT_EQ(ToTheEnd(run).end, RunEnd::kStopped);
   }

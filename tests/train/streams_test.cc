@@ -61,7 +61,9 @@ std::vector<std::string> OpsOutsideStreams(const std::vector<std::string>& sets)
   const RecordedOps outside([](const at::RecordFunction& op) {
     return scopes == 0 ? std::string(op.name()) : std::string();
   });
-  TrainRun run(config, device, RunDirectory::Create(folder.path() / "run"), stop);
+  TrainRun run(
+      config,
+      {.device = device, .directory = RunDirectory::Create(folder.path() / "run"), .stop = stop});
   ToTheEnd(run);
   return outside.all();
 }

@@ -329,7 +329,7 @@ TEST_F(InFolder, InitialNetIsThatOfTheFirstCheckpoint) {
   const StopSignal stop;
   const RunDirectory run = RunDirectory::Create(folder_);
   const Config config = MakeConfig({"seed=5"}, *device);
-  const TrainRun created(config, device, run, stop);
+  const TrainRun created(config, {.device = device, .directory = run, .stop = stop});
   const auto domain = MakeDomain(config.domain.full_name());
   const auto initial = MakeInitialNet(config, domain->spec());
   ResNetFC saved(NetworkFor(config.network, domain->spec()), /*seed=*/0);
@@ -615,8 +615,8 @@ TEST_F(InFolder, ModelEvaluatesLikeTheNetworkOfTheCheckpoint) {
 TEST_F(InFolder, StopSavesTheTrainedWeights) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
-  TrainRun run(MakeConfig({"train.max_updates=1000"}, *device), device,
-               RunDirectory::Create(folder_), never);
+  TrainRun run(MakeConfig({"train.max_updates=1000"}, *device),
+               {.device = device, .directory = RunDirectory::Create(folder_), .stop = never});
   EXPECT_TRUE(run.RunUpdate());
   run.RequestStop();
   EXPECT_FALSE(run.RunUpdate());
@@ -636,7 +636,8 @@ TEST_F(InFolder, FailedValidationLosesNoTraining) {
                                     {"validation.every_updates=100", all}}) {
     const RunDirectory directory = RunDirectory::Create(folder_);
     fs::create_directories(directory.best() / "in the way");
-    TrainRun run(MakeConfig({every}, *device), device, directory, never);
+    TrainRun run(MakeConfig({every}, *device),
+                 {.device = device, .directory = directory, .stop = never});
     EXPECT_THROW(ToTheEnd(run), Error);
     EXPECT_EQ(Checkpoint(directory.checkpoint()).Counters().updates, kept) << every;
     fs::remove_all(folder_);
@@ -649,7 +650,8 @@ TEST_F(InFolder, RunWhoseGeneratorsCannotBeToldItsEndHasASummary) {
   const Config config = MakeConfig({"data.source=stream", "data.live_share=0.5",
                                     "generate.target=value_iteration", "train.max_updates=2"},
                                    *device);
-  TrainRun run(config, device, RunDirectory::Create(folder_), stop);
+  TrainRun run(config,
+               {.device = device, .directory = RunDirectory::Create(folder_), .stop = stop});
   while (run.RunUpdate()) {
   }
   fs::rename(folder_ / "published", folder_ / "elsewhere");
@@ -674,7 +676,7 @@ TEST_F(InFolder, OnlyPublishedFilesAreRemovedAndAFailureDoesNotEndTheRun) {
   for (const std::string& name : own) WriteFileAtomically(published / name, "left");
   for (const std::string& name : foreign) WriteFileAtomically(published / name, "precious");
   testing::internal::CaptureStderr();
-  TrainRun run(config, device, directory, stop);
+  TrainRun run(config, {.device = device, .directory = directory, .stop = stop});
   ToTheEnd(run);
   const std::string messages = testing::internal::GetCapturedStderr();
   for (const std::string& name : own) EXPECT_FALSE(fs::exists(published / name)) << name;
@@ -686,7 +688,8 @@ TEST_F(InFolder, StopInTheLastValidationLeavesAFinishedRun) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
   const Config config = MakeConfig({}, *device);
-  TrainRun run(config, device, RunDirectory::Create(folder_), never);
+  TrainRun run(config,
+               {.device = device, .directory = RunDirectory::Create(folder_), .stop = never});
   while (run.RunUpdate()) {
   }
   run.RequestStop();
@@ -702,7 +705,7 @@ TEST_F(InFolder, StopInTheLastValidationLeavesAFinishedRun) {
 TEST(TrainRun, IncompleteUpdateIsNotCounted) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
-  TrainRun run(MakeConfig({}, *device), device, std::nullopt, never);
+  TrainRun run(MakeConfig({}, *device), {.device = device, .stop = never});
   const StopAfter stop(run, 13);
   const RunSummary summary = ToTheEnd(run);
   EXPECT_EQ(summary.end, RunEnd::kStopped);
