@@ -127,7 +127,7 @@ int Lead(const TrainArgs& args, const Config& asked, RankGroup& group) {
         directory, [](const fs::path& file) { return std::make_unique<Checkpoint>(file); });
     if (args.resume.empty()) {
       continued.overrides.clear();  // they are in the config of the run
-      const Config began = ParseConfig(checkpoint->ConfigYaml(), checkpoint->file());
+      const Config began = checkpoint->ReadConfig();
       const int processes = group.ranks.environment().local_world_size;
       CheckConfigStays(began, WithAbsolutePaths(ResolveAutos(asked, *group.device, processes)),
                        folder);
@@ -175,9 +175,8 @@ Config ReadConfig(const TrainArgs& args) {
   }
   const RunDirectory directory = RunDirectory::Open(args.resume);
   directory.RequireCheckpoint();
-  return OpenNewest(directory, [&](const fs::path& file) {
-    return ParseConfig(Checkpoint(file).ConfigYaml(), file.string(), args.overrides);
-  });
+  return OpenNewest(
+      directory, [&](const fs::path& file) { return Checkpoint(file).ReadConfig(args.overrides); });
 }
 
 int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {

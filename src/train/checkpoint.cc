@@ -332,6 +332,10 @@ RunCounters Checkpoint::Counters() const {
 
 std::string Checkpoint::ConfigYaml() const { return RunStateIn(content_, file_).Text("config"); }
 
+Config Checkpoint::ReadConfig(const std::vector<Override>& overrides) const {
+  return ParseConfig(ConfigYaml(), fmt::format("the config in {}", file_), overrides);
+}
+
 std::optional<ShardPosition> Checkpoint::PositionInShards() const {
   const Entries state = RunStateIn(content_, file_);
   if (!state.Has("position")) return std::nullopt;

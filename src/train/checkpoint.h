@@ -18,7 +18,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "config/config.h"
+#include "config/load.h"
 #include "data/epoch_order.h"
 #include "data/stream_ledger.h"
 #include "nn/tensor_file.h"
@@ -76,6 +79,8 @@ class Checkpoint {
   /// best.pt has none.
   RunCounters Counters() const;
   std::string ConfigYaml() const;
+  /// The config, with `overrides`. Throws InputError like ParseConfig, too.
+  Config ReadConfig(const std::vector<Override>& overrides = {}) const;
   std::optional<ShardPosition> PositionInShards() const;
   std::optional<StreamPosition> PositionInStream() const;
   PipelineState Pipeline() const;

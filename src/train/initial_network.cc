@@ -24,7 +24,7 @@ namespace {
 // no config, but the folder of its run does.
 std::optional<Config> ConfigOf(const Checkpoint& checkpoint) {
   try {
-    return ParseConfig(checkpoint.ConfigYaml(), checkpoint.file());
+    return checkpoint.ReadConfig();
   } catch (const InputError&) {
   }
   const auto file = std::filesystem::path(checkpoint.file()).parent_path() / kConfigFile;

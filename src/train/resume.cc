@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,10 +33,12 @@ constexpr auto kMayChange = std::to_array<std::string_view>(
      "train.max_updates", "train.max_seconds", "train.threads", "generate.workers",
      "inference.threads", "prefetch.*", "device", "memory.*", "replay.map_to", "train.step",
      "train.first_layer", "inference.forward", "inference.first_layer",
-     // What it reads, writes and reports.
-     "data.path", "data.on_damage", "data.reading", "data.cpu_prefetch", "data.gpu_prefetch",
-     "data.max_lag", "data.stream_rows", "data.stream_shards", "checkpoint.*", "search.*",
-     "report.*", "profile.*",
+     // What it reads, writes and reports. Files may have moved. The puzzle's must have the same
+     // rules (Checkpoint::CheckDomain); of others, the user must know that they have the same
+     // content.
+     "domain.file", "generate.paths", "validation.file", "data.path", "data.on_damage",
+     "data.reading", "data.cpu_prefetch", "data.gpu_prefetch", "data.max_lag", "data.stream_rows",
+     "data.stream_shards", "checkpoint.*", "search.*", "report.*", "profile.*",
      // What it does when something fails.
      "train.on_invalid", "train.on_stall", "train.watchdog_seconds"});
 
@@ -133,18 +136,25 @@ void CheckMayChange(const std::vector<Override>& overrides) {
   }
 }
 
+std::vector<Override> PlaceOfPuzzle(const std::vector<Override>& overrides) {
+  std::vector<Override> place;
+  std::ranges::copy_if(overrides, std::back_inserter(place),
+                       [](const Override& override) { return override.key == "domain.file"; });
+  return place;
+}
+
 Config SavedConfig(const RunDirectory& directory, const Checkpoint& checkpoint,
                    const std::vector<Override>& overrides) {
   const bool written = !std::filesystem::is_empty(directory.config());
-  return WithAllRowsOfWalks(
-      written ? LoadConfig(directory.config(), overrides)
-              : ParseConfig(checkpoint.ConfigYaml(), checkpoint.file(), overrides));
+  return WithAllRowsOfWalks(written ? LoadConfig(directory.config(), overrides)
+                                    : checkpoint.ReadConfig(overrides));
 }
 
 Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
                       const std::vector<Override>& overrides) {
-  const Config began = WithAllRowsOfWalks(ParseConfig(checkpoint.ConfigYaml(), checkpoint.file()));
-  const Config saved = SavedConfig(directory, checkpoint);
+  const std::vector<Override> moved = PlaceOfPuzzle(overrides);
+  const Config began = WithAllRowsOfWalks(checkpoint.ReadConfig(moved));
+  const Config saved = SavedConfig(directory, checkpoint, moved);
   std::vector<Override> changes = overrides;
   if (IsOverridden(overrides, "train.max_updates")) {
     changes.push_back(

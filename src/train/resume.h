@@ -33,6 +33,10 @@ bool IsComplete(const Config& config, const RunCounters& done, const std::filesy
 /// weights, and may change because a run may have to continue on another machine.
 void CheckMayChange(const std::vector<Override>& overrides);
 
+/// Returns those of the overrides that say where the file of the puzzle is. A config can be read
+/// only together with this file, which may have moved since the config was saved.
+std::vector<Override> PlaceOfPuzzle(const std::vector<Override>& overrides);
+
 /// Returns the config.yaml of the run in `directory` with `overrides`, or the config of its
 /// checkpoint if config.yaml is empty, as after a kill right after the first checkpoint.
 Config SavedConfig(const RunDirectory& directory, const Checkpoint& checkpoint,

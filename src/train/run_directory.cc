@@ -34,15 +34,10 @@ namespace {
 // What a run with a stream makes before its first checkpoint.
 constexpr std::array<std::string_view, 2> kStreamFolders = {"stream", "published"};
 
-// Returns "checkpoint.pt" for "checkpoint.pt.1234.partial", the name of AtomicFile's partial file,
-// and "" for other names.
-std::string_view NameOfPartial(std::string_view name) {
-  constexpr std::string_view kSuffix = ".partial";
-  if (!name.ends_with(kSuffix)) return "";
-  name.remove_suffix(kSuffix.size());
-  const std::size_t dot = name.find_last_not_of("0123456789");
-  if (dot == std::string_view::npos || dot + 1 == name.size() || name[dot] != '.') return "";
-  return name.substr(0, dot);
+// Returns the name of the file that a partial file should have become, and "" for other names.
+std::string_view NameOfPartial(std::string_view file) {
+  const std::optional<PartialName> partial = ParsePartialName(file);
+  return partial ? partial->name : "";
 }
 
 }  // namespace
@@ -81,7 +76,7 @@ RunDirectory RunDirectory::Create(const fs::path& path) {
     left.Lock();
     if (left.IsAbandonedClaim()) {  // check again, now that this program holds the lock
       left.RemovePartialFiles();
-      fs::remove(left.replay(0));
+      RemoveFile(left.replay(0));
       left.RemoveStream();
       return left;
     }
@@ -153,9 +148,8 @@ RunDirectory RunDirectory::Reopen(const fs::path& path) {
 // The program that wrote these files was killed, because no other program writes while this one
 // holds the lock.
 void RunDirectory::RemovePartialFiles() const {
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-    const std::string file = entry.path().filename().string();
-    if (IsFileOfRun(NameOfPartial(file))) fs::remove(entry.path());
+  for (const std::string& file : EntryNames(path_)) {
+    if (IsFileOfRun(NameOfPartial(file))) RemoveFile(path_ / file);
   }
 }
 
@@ -255,7 +249,7 @@ void RunDirectory::RemoveUnusedBests(std::optional<std::int64_t> update,
     if (later != bests.begin()) used.insert(*std::prev(later));
   }
   for (const std::int64_t best : preserved) {
-    if (best <= newest && !used.contains(best)) fs::remove(preserved_best(best));
+    if (best <= newest && !used.contains(best)) RemoveFile(preserved_best(best));
   }
 }
 
@@ -273,14 +267,14 @@ void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> be
   RemoveLinesFrom(shards(), updates);
   RemoveArchivedAfter(updates);
   for (const std::int64_t next : Previous()) {
-    if (next > updates) fs::remove(previous(next));
+    if (next > updates) RemoveFile(previous(next));
   }
-  fs::remove(summary());
+  RemoveFile(summary());
   if (!best_update) {
-    fs::remove(best());
+    RemoveFile(best());
   } else if (fs::exists(preserved_best(*best_update))) {
-    fs::rename(preserved_best(*best_update), best());
-    fs::remove(preserved_best(*best_update));  // rename does nothing if both name the same file
+    RenameFile(preserved_best(*best_update), best());
+    RemoveFile(preserved_best(*best_update));  // rename does nothing if both name the same file
   }
   RemoveUnusedBests(best_update, std::numeric_limits<std::int64_t>::max());
 }
@@ -291,10 +285,8 @@ fs::path RunDirectory::previous(std::int64_t next) const {
 
 std::set<std::int64_t> RunDirectory::NumbersOf(const NumberedName& kind) const {
   std::set<std::int64_t> numbers;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-    if (const auto number = kind.NumberIn(entry.path().filename().string())) {
-      numbers.insert(*number);
-    }
+  for (const std::string& file : EntryNames(path_)) {
+    if (const auto number = kind.NumberIn(file)) numbers.insert(*number);
   }
   return numbers;
 }
@@ -320,9 +312,9 @@ fs::path RunDirectory::archived(std::int64_t updates) const {
 
 std::vector<fs::path> RunDirectory::AllArchived() const {
   std::map<std::int64_t, fs::path> by_update;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-    const auto update = kArchivedNetworks.NumberIn(entry.path().filename().string());
-    if (update) by_update.emplace(*update, entry.path());
+  for (const std::string& file : EntryNames(path_)) {
+    const auto update = kArchivedNetworks.NumberIn(file);
+    if (update) by_update.emplace(*update, path_ / file);
   }
   std::vector<fs::path> paths;
   paths.reserve(by_update.size());
@@ -332,7 +324,7 @@ std::vector<fs::path> RunDirectory::AllArchived() const {
 
 void RunDirectory::RemoveArchivedAfter(std::int64_t updates) const {
   for (const fs::path& path : AllArchived()) {
-    if (kArchivedNetworks.NumberIn(path.filename().string()) > updates) fs::remove(path);
+    if (kArchivedNetworks.NumberIn(path.filename().string()) > updates) RemoveFile(path);
   }
 }
 
@@ -353,11 +345,11 @@ void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64
     if (number < next && std::ssize(remaining) < keep) {
       remaining.insert(number);
     } else {
-      fs::remove(previous(number));
+      RemoveFile(previous(number));
     }
   }
   for (const std::int64_t number : NumbersOf(kReplayRows)) {
-    if (!remaining.contains(number)) fs::remove(replay(number));
+    if (!remaining.contains(number)) RemoveFile(replay(number));
   }
   RemoveUnusedBests(best_update, next);  // training may have gone on, and preserved newer ones
 }

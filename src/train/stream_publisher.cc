@@ -30,11 +30,12 @@ std::optional<StreamManifest> LastManifest(const fs::path& run) {
   }
 }
 
-// Whether StreamPublisher gives a file this name, or a killed trainer left an unfinished one
-// (AtomicFile).
+// Whether StreamPublisher gives a file this name, or a killed trainer left an unfinished one.
 bool IsOwn(const std::string& file) {
-  static const std::regex form(R"(weights-\d+\.pt(\.\d+\.partial)?|manifest\.json\.\d+\.partial)");
-  return std::regex_match(file, form);
+  static const std::regex weights(R"(weights-\d+\.pt)");
+  const std::optional<PartialName> partial = ParsePartialName(file);
+  const std::string whole(partial ? partial->name : file);
+  return std::regex_match(whole, weights) || (partial && whole == "manifest.json");
 }
 
 }  // namespace

@@ -234,7 +234,7 @@ void Tracer::AddKernelsTo(Json& trace) {
   kernels_.reset();
   const nlohmann::json kineto =
       nlohmann::json::parse(ReadFile(aside), nullptr, /*allow_exceptions=*/false);
-  std::filesystem::remove(aside);
+  RemoveFile(aside);
   if (kineto.is_discarded()) {
     LogWarning(fmt::format("{}: the profiler did not write JSON; the trace has no CUDA streams",
                            path_.string()));
