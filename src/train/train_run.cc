@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/fault_point.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/machine.h"
@@ -38,7 +37,10 @@ TrainRun::TrainRun(Config config, RunOptions options)
       stream_(device_->MainStream()),
       ranks_(options.ranks),
       time_(options.began),
-      stop_(options.stop, /*among_ranks=*/options.ranks != nullptr) {
+      stop_(options.stop, /*among_ranks=*/options.ranks != nullptr),
+      validation_(config_.validation, so_far_, stop_.requests(),
+                  {.on_best = [this] { SaveBest(); },
+                   .on_validation = [this](const auto& report) { ReportValidation(report); }}) {
   const Attach attach(time_.main());
   const Span span(Activity::kSetUp);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
@@ -166,8 +168,9 @@ bool TrainRun::RunUpdate() {
   SaveOnFailure([this] {
     if (tracer_) tracer_->OnUpdateStart(so_far_.updates);
     if (saver_) saver_->WaitForReplay(so_far_.updates);
-    ValidateAtStart();
-    ValidateIfDue();  // repeats a validation that was stopped before the run was resumed
+    validation_.ValidateAtStart(*components_);
+    // Repeats a validation that was stopped before the run was resumed.
+    validation_.ValidateIfDue(*components_);
     TakeSnapshot();
     RevisePlan();
     FollowPlan();
@@ -296,7 +299,7 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
   Count(record);
   std::optional<RankReport> ranks;
   if (rank_times_) ranks = rank_times_->AddUpdate(record, components_->net->State());
-  if (record.complete) ValidateIfDue();
+  if (record.complete) validation_.ValidateIfDue(*components_);
   const ThreadTimes times = time_.TakeTimes();
   busy_ = BusySharesOf(times);
   if (metrics_) AddMetrics(record, times, ranks ? &*ranks : nullptr);
@@ -325,7 +328,7 @@ void TrainRun::Count(const UpdateRecord& record) {
 void TrainRun::AddMetrics(const UpdateRecord& record, const ThreadTimes& times,
                           const RankReport* ranks) {
   nlohmann::ordered_json line =
-      MetricsLine(record, config_, Counters(), std::exchange(report_, std::nullopt), times, ranks);
+      MetricsLine(record, config_, Counters(), validation_.TakeReport(), times, ranks);
   if (components_->stream != nullptr) ReportStream(record.update, line);
   metrics_->Add(record.update, line, so_far_.iterations);
 }
@@ -347,50 +350,12 @@ void TrainRun::DecideWhetherEnded() {
   ended_ = all_done || end_ != RunEnd::kAllUpdates;
 }
 
-// Measures the untrained network. DescribeLearning compares later validations with it.
-void TrainRun::ValidateAtStart() {
-  if (components_->validator == nullptr || so_far_.iterations > 0 || so_far_.at_start) return;
-  const ScopedTimer timer(so_far_.validate_s);
-  const Span span(Activity::kSetUp);
-  try {
-    so_far_.at_start =
-        components_->validator->Validate(components_->trainer.saved_net(), stop_.requests());
-    components_->pipeline->OnValidation(so_far_.at_start->solve_rate);
-  } catch (const Stopped&) {
-  }
+void TrainRun::ReportValidation(const ValidationReport& report) {
+  for (TrainObserver* observer : observers_) observer->OnValidation(so_far_.updates, report);
 }
 
-void TrainRun::ValidateIfDue() {
-  if (components_->validator == nullptr) return;
-  const std::int64_t every = config_.validation.every_updates;
-  if (every == 0 || so_far_.updates == 0 || so_far_.updates % every != 0) return;
-  Validate();
-  if (so_far_.validated_iterations == so_far_.iterations) {
-    components_->pipeline->OnValidation(so_far_.validation->solve_rate);
-  }
-}
-
-// A stop request interrupts a validation; the time limit does not.
-void TrainRun::Validate() {
-  if (so_far_.validated_iterations == so_far_.iterations) return;
-  const ScopedTimer timer(so_far_.validate_s);
-  const Span span(Activity::kValidation);
-  FaultPoint(Fault::kValidate);
-  ValidationReport report;
-  try {
-    report = components_->validator->Validate(components_->trainer.saved_net(), stop_.requests());
-  } catch (const Stopped&) {
-    return;
-  }
-  if (!so_far_.best || IsBetter(report, *so_far_.best, config_.validation.best_by)) {
-    if (saver_) saver_->SaveBest(components_->trainer.saved_net().State(), Counters());
-    so_far_.best = report;
-    so_far_.best_update = so_far_.updates;
-  }
-  so_far_.validation = report;
-  so_far_.validated_iterations = so_far_.iterations;
-  report_ = std::move(report);
-  for (TrainObserver* observer : observers_) observer->OnValidation(so_far_.updates, *report_);
+void TrainRun::SaveBest() {
+  if (saver_) saver_->SaveBest(components_->trainer.saved_net().State(), Counters());
 }
 
 RunCounters TrainRun::Counters() const {
@@ -473,13 +438,12 @@ std::int64_t TrainRun::EndOfTracedEpochs() const {
 }
 
 void TrainRun::ValidateAtEnd() {
-  if (end_ == RunEnd::kStopped || components_->validator == nullptr) return;
-  Validate();
-  if (so_far_.validated_iterations != so_far_.iterations) {
-    LogWarning("the last validation was stopped, so it has no result");
-  }
-  if (!metrics_ || !report_) return;
-  metrics_->AddToLast(so_far_.updates, ValidationJson(*report_, config_), so_far_.iterations);
+  if (end_ == RunEnd::kStopped) return;
+  validation_.ValidateAtEnd(*components_);
+  if (!metrics_) return;
+  const std::optional<ValidationReport> report = validation_.TakeReport();
+  if (!report) return;
+  metrics_->AddToLast(so_far_.updates, ValidationJson(*report, config_), so_far_.iterations);
 }
 
 RunSummary TrainRun::Finish() {

@@ -23,6 +23,7 @@
 #include "train/run_profile.h"
 #include "train/run_saver.h"
 #include "train/run_stop.h"
+#include "train/run_validation.h"
 #include "train/stream_report.h"
 #include "train/timing_breakdown.h"
 #include "train/trace.h"
@@ -140,10 +141,8 @@ class TrainRun final {
   void OnIterationEnd(std::int64_t iterations);
   void EndUpdate(const UpdateRecord& record);
   void Count(const UpdateRecord& record);
-  void ValidateAtStart();
-  void ValidateIfDue();
+  void ReportValidation(const ValidationReport& report);
   void ValidateAtEnd();
-  void Validate();
   void AddMetrics(const UpdateRecord& record, const ThreadTimes& times, const RankReport* ranks);
   void ReportStream(std::int64_t update, nlohmann::ordered_json& line);
   void DecideWhetherEnded();
@@ -153,6 +152,7 @@ class TrainRun final {
   RunState State() const;
   void SaveConfig() const;
   void TakeSnapshot();
+  void SaveBest();
   void SaveWhatIsDue(double update_s);
   void SaveUnfinished();
 
@@ -180,14 +180,14 @@ class TrainRun final {
   std::optional<ProductMeter> products_;  // with profile.product_rate
 
   RunCounters so_far_;
-  double earlier_s_ = 0;                    // wall time before this run was resumed
-  StreamReport stream_report_;              // since this object was made
-  FillStats last_fill_;                     // of the last update's rows
-  std::optional<BusyShares> busy_;          // in the last update
-  std::optional<ValidationReport> report_;  // validation not yet written to the metrics
-  TrainingMark began_training_;             // when the first components were built
-  ShardReads earlier_reads_;                // by the components of earlier phases
-  std::int64_t evaluated_rows_ = 0;         // rows evaluated by earlier components
+  RunValidation validation_;
+  double earlier_s_ = 0;             // wall time before this run was resumed
+  StreamReport stream_report_;       // since this object was made
+  FillStats last_fill_;              // of the last update's rows
+  std::optional<BusyShares> busy_;   // in the last update
+  TrainingMark began_training_;      // when the first components were built
+  ShardReads earlier_reads_;         // by the components of earlier phases
+  std::int64_t evaluated_rows_ = 0;  // rows evaluated by earlier components
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
 
