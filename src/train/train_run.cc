@@ -450,15 +450,28 @@ RunSummary TrainRun::Finish() {
   const Attach attach(time_.main());
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   time_.OnTrainingEnd();
-  RunSummary summary;
-  SaveOnFailure([&] {
-    ValidateAtEnd();
-    if (breakdown_) breakdown_->Finish();
-    const Span span(Activity::kCheckpoint);
-    summary.weights_sha256 = saver_ ? saver_->SaveCheckpoint(State())
-                                    : WeightsSha256(components_->trainer.saved_net().State());
-  });
+  std::string weights_sha256;
+  SaveOnFailure([&] { weights_sha256 = ValidateAndSave(); });
   const Span span(Activity::kCheckpoint);
+  RunSummary summary = MakeSummary();
+  summary.weights_sha256 = std::move(weights_sha256);
+  if (directory_) SaveOnFailure([&] { WriteAndNotify(summary); });
+  return summary;
+}
+
+// Writes the last checkpoint. Returns the SHA-256 of the weights of the final network.
+std::string TrainRun::ValidateAndSave() {
+  ValidateAtEnd();
+  if (breakdown_) breakdown_->Finish();
+  const Span span(Activity::kCheckpoint);
+  return saver_ ? saver_->SaveCheckpoint(State())
+                : WeightsSha256(components_->trainer.saved_net().State());
+}
+
+// Returns the summary without the hash of the weights. Also ends the trace and measures the speed
+// of the machine, because the summary reports both.
+RunSummary TrainRun::MakeSummary() {
+  RunSummary summary;
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;
   summary.last_fill = last_fill_;
@@ -478,15 +491,16 @@ RunSummary TrainRun::Finish() {
     summary.stream = stream_report_;
     summary.stream->position = components_->stream->position();
   }
-  if (!directory_) return summary;
-  SaveOnFailure([&] {
-    const Span report(Activity::kReport);
-    WriteSummary(directory_->summary(), summary, config_, device_description_);
-    // Last, so that the run is complete also if the generators cannot be told.
-    const bool has_ended = end_ != RunEnd::kStopped;
-    if (has_ended && components_->publisher != nullptr) components_->publisher->End();
-  });
   return summary;
+}
+
+// Writes summary.json, and tells the generators in other processes that the run has ended. That
+// comes last, so that the run is complete also if they cannot be told.
+void TrainRun::WriteAndNotify(const RunSummary& summary) {
+  const Span span(Activity::kReport);
+  WriteSummary(directory_->summary(), summary, config_, device_description_);
+  const bool has_ended = end_ != RunEnd::kStopped;
+  if (has_ended && components_->publisher != nullptr) components_->publisher->End();
 }
 
 }  // namespace tandem

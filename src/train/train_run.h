@@ -156,6 +156,11 @@ class TrainRun final {
   void SaveWhatIsDue(double update_s);
   void SaveUnfinished();
 
+  // Ending.
+  std::string ValidateAndSave();
+  RunSummary MakeSummary();
+  void WriteAndNotify(const RunSummary& summary);
+
   // Measuring.
   TrainingMark Mark() const;
   std::int64_t EndOfTracedEpochs() const;
