@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "tandem/error.h"
@@ -66,16 +67,18 @@ void Parse(std::string_view text, int size, int kinds, std::span<std::uint8_t> s
 // Compares eight cells at a time, because every action searches the board.
 int PlayerOf(std::span<const std::uint8_t> state) {
   static_assert(kPlayer == 3 && kPlayerOnGoal == 4 && kBoxOnGoal == 6);
+  static_assert(std::endian::native == std::endian::little, "the first cell is the lowest byte");
   constexpr std::uint64_t kEach = 0x0101'0101'0101'0101;
   std::size_t at = 0;
   for (; at + sizeof(kEach) <= state.size(); at += sizeof(kEach)) {
     std::uint64_t cells = 0;
     std::memcpy(&cells, state.data() + at, sizeof(cells));
     // For the player's cell, cell + 1 is 4 or 5, so the masked value is 0. For others it is 2, 4
-    // or 6. Bytes that are no cell may carry into the next one and stop the loop early or not at
-    // all.
+    // or 6. Bytes that are no cell may carry into the next one, which gives a wrong position, but
+    // one of these eight.
     const std::uint64_t left = ((cells + kEach) & (6 * kEach)) ^ (4 * kEach);
-    if (((0x80 * kEach - left) & (0x80 * kEach)) != 0) break;
+    const std::uint64_t found = (0x80 * kEach - left) & (0x80 * kEach);
+    if (found != 0) return static_cast<int>(at) + std::countr_zero(found) / 8;
   }
   while (at < state.size() && state[at] != kPlayer && state[at] != kPlayerOnGoal) ++at;
   return at < state.size() ? static_cast<int>(at) : 0;

@@ -38,7 +38,7 @@ using Randomness = std::mt19937_64;
 /// player.
 void Parse(std::string_view text, int size, int kinds, std::span<std::uint8_t> state);
 
-/// The position of the player. Every state has one. Returns 0 for bytes that have none.
+/// The position of the player. Every state has one. For other bytes it returns any position.
 int PlayerOf(std::span<const std::uint8_t> state);
 
 /// Remove a player or a box from a cell, which leaves the goal or the floor, and put one there.

@@ -7,7 +7,6 @@ namespace tandem::cube {
 namespace {
 
 constexpr std::size_t kPlacements = Pieces::kPlacements;
-constexpr std::size_t kStride = kPlacements + 1;  // with Pieces::kNoPlacement
 
 // Pieces that share two faces touch.
 bool AreNeighbours(const Place& a, const Place& b) {
@@ -37,6 +36,8 @@ Pairs::Pairs(const Pieces& pieces) {
   for (std::size_t corner = 0; corner < pieces.corners().size(); ++corner) {
     AddPairs(pieces, corner);
   }
+  // Write may look up Pieces::kNoPlacement twice, which is beyond the last table.
+  tables_.resize(tables_.size() + kPlacements + 1);
 }
 
 // The pairs of the corner at place `first`. Of two corners, the later one is the first piece.
@@ -58,14 +59,12 @@ void Pairs::AddPairs(const Pieces& pieces, std::size_t first) {
 
 // The table of the pairs of the corner at `first` with pieces of one kind.
 void Pairs::AddTable(const Pieces& pieces, const Place& first, const std::vector<Place>& kind) {
-  const std::size_t table = tables_.size();
-  tables_.resize(table + kStride * kStride, Pieces::kNoPlacement);
   for (std::size_t a = 0; a < kPlacements; ++a) {
     const auto becomes = Recolouring(Pieces::Shown(pieces.corners(), a), first.colours);
     for (std::size_t b = 0; b < kPlacements; ++b) {
       std::vector<std::uint8_t> colours = Pieces::Shown(kind, b);
       for (std::uint8_t& colour : colours) colour = becomes[colour];
-      tables_[table + kStride * a + b] = pieces.PlacementOf(colours);
+      tables_.push_back(pieces.PlacementOf(colours));
     }
   }
 }
@@ -74,7 +73,7 @@ void Pairs::Write(std::span<const std::uint8_t> placements,
                   std::span<std::uint8_t> relative) const {
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
     const auto& [first, second, table] = pairs_[i];
-    relative[i] = tables_[table + kStride * placements[first] + placements[second]];
+    relative[i] = tables_[table + kPlacements * placements[first] + placements[second]];
   }
 }
 

@@ -22,8 +22,8 @@ class Pairs {
   int Num() const { return static_cast<int>(pairs_.size()); }
 
   /// Writes for each pair the placement of its second piece, as seen from the first, as a number
-  /// below Pieces::kPlacements. `placements` comes from Pieces::WritePlacements. If one of them is
-  /// Pieces::kNoPlacement, it writes that for its pairs.
+  /// below Pieces::kPlacements. `placements` comes from Pieces::WritePlacements. It writes any
+  /// number below that for a pair with Pieces::kNoPlacement.
   void Write(std::span<const std::uint8_t> placements, std::span<std::uint8_t> relative) const;
 
  private:

@@ -97,7 +97,8 @@ class PermutationPuzzle final : public PermutationDomain {
  private:
   // The label of a byte; "?255" for a byte that has none.
   std::string LabelOf(std::uint8_t byte) const {
-    return byte < puzzle_.labels.size() ? puzzle_.labels[byte] : "?" + std::to_string(byte);
+    return byte < puzzle_.labels.size() ? puzzle_.labels[byte]
+                                        : std::string("?").append(std::to_string(byte));
   }
 
   std::string Labels() const {

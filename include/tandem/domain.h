@@ -151,7 +151,7 @@ class Domain {
   /// Reads a state from text. Throws InputError that says what was found and what was expected.
   virtual void ParseState(std::string_view text, std::span<std::uint8_t> state) const = 0;
 
-  /// Writes a state as text that ParseState reads.
+  /// Writes a state as text that ParseState reads. Other bytes should give text that it rejects.
   virtual std::string FormatState(std::span<const std::uint8_t> state) const = 0;
 
   /// Draws a picture of a state, for terminals and SVG. The default shows the words of FormatState.

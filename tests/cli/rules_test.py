@@ -40,6 +40,17 @@ train: {batch_size: 50, iterations_per_update: 4, max_updates: 4}
         self.run_tandem("train", "--resume", "run", "--set", "train.max_updates=3")
         self.run_tandem(*self.generate)
 
+    def test_a_run_resumes_after_its_puzzle_has_moved(self):
+        (self.folder / "my.yaml").rename(self.folder / "moved.yaml")
+        resume = ("train", "--resume", "run", "--set", "train.max_updates=3")
+        _, error = self.run_tandem(*resume, code=2)
+        self.assertRegex(error, "the config in run/checkpoint.pt:.*my.yaml")
+        self.run_tandem(*resume, "--set", "domain.file=moved.yaml")
+        self.write("moved.yaml", self.RULES.replace("(0 1)", "(1 2)"))
+        _, error = self.run_tandem("train", "--resume", "run", "--set", "train.max_updates=4", "--set",
+                                   "domain.file=moved.yaml", code=2)
+        self.assertIn("with other rules", error)
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main(verbosity=2))
