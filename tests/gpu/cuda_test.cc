@@ -279,7 +279,7 @@ TEST_F(Cuda, BatchesFromShardsEqualThoseOfTheCpu) {
   on_cpu.UseBatchSize(90);
   for (int i = 0; i < 60; ++i) {
     if (i % 20 == 0) KeepTheGpuBusy();
-    const Batch batch = on_gpu.Next(/*update=*/0), same = on_cpu.Next(/*update=*/0);
+    const Batch batch = on_gpu.Next(/*update=*/0).value(), same = on_cpu.Next(/*update=*/0).value();
     ASSERT_TRUE(batch.inputs.cpu().equal(same.inputs)) << "batch " << i;
     ASSERT_TRUE(batch.targets.cpu().equal(same.targets)) << "batch " << i;
   }

@@ -67,7 +67,7 @@ class ShardLoaderTest : public testing::Test {
   static std::vector<std::string> Rows(ShardLoader& loader, int batches) {
     std::vector<std::string> rows;
     for (int i = 0; i < batches; ++i) {
-      const std::vector<std::string> batch = RowsOf(loader.Next(/*update=*/0));
+      const std::vector<std::string> batch = RowsOf(loader.Next(/*update=*/0).value());
       rows.insert(rows.end(), batch.begin(), batch.end());
     }
     return rows;
@@ -135,12 +135,12 @@ TEST_F(ShardLoaderTest, WeightsTravelWithTheirRows) {
   ShardLoader loader(*device_, ShardSet(folder.path()), kDepth, With(0), std::nullopt);
   loader.UseBatchSize(200);  // more than a chunk
   for (int i = 0; i < 5; ++i) {
-    const Batch batch = loader.Next(/*update=*/0);
+    const Batch batch = loader.Next(/*update=*/0).value();
     ASSERT_TRUE(batch.weights.defined());
     // An output has a label if and only if it has a weight.
     EXPECT_TRUE(at::equal(batch.weights, batch.targets.gt(0).to(at::kFloat)));
   }
-  EXPECT_FALSE(Make()->Next(/*update=*/0).weights.defined());
+  EXPECT_FALSE(Make()->Next(/*update=*/0)->weights.defined());
 }
 
 TEST_F(ShardLoaderTest, OrderDependsOnTheSeedOnly) {

@@ -76,8 +76,8 @@ TEST_F(StreamLoaderTest, BatchContinuesInTheNextShard) {
   Write(1, 0);
   Write(2, 0);
   const auto loader = Make();
-  EXPECT_EQ(ShardsOf(loader->Next(/*update=*/0)), (std::map<float, int>{{1, 6}}));
-  EXPECT_EQ(ShardsOf(loader->Next(/*update=*/0)), (std::map<float, int>{{1, 2}, {2, 4}}));
+  EXPECT_EQ(ShardsOf(loader->Next(/*update=*/0).value()), (std::map<float, int>{{1, 6}}));
+  EXPECT_EQ(ShardsOf(loader->Next(/*update=*/0).value()), (std::map<float, int>{{1, 2}, {2, 4}}));
   EXPECT_EQ(loader->position().used_rows, 12);
   EXPECT_EQ(loader->position().current_rows, 4);
 }
@@ -88,23 +88,23 @@ TEST_F(StreamLoaderTest, BatchSkipsShardsThatAreTooOld) {
   Write(3, 6);
   const auto loader = Make();
   loader->OnPublish(6);
-  EXPECT_EQ(ShardsOf(loader->Next(/*update=*/6)), (std::map<float, int>{{3, 6}}));
+  EXPECT_EQ(ShardsOf(loader->Next(/*update=*/6).value()), (std::map<float, int>{{3, 6}}));
   EXPECT_EQ(loader->position().dropped_shards, 2);
   EXPECT_EQ(loader->TakeUse().dropped_rows, 2 * kRows);
 }
 
 TEST_F(StreamLoaderTest, BatchThatNeedNotWaitHasTheRowsThatAreThere) {
   const auto loader = Make(/*live_share=*/0.5);
-  EXPECT_FALSE(loader->Next(/*update=*/0).inputs.defined());
+  EXPECT_FALSE(loader->Next(/*update=*/0));
   Write(1, 0);
-  Batch batch;
+  std::optional<Batch> batch;
   WaitUntil([&] {
     batch = loader->Next(/*update=*/0);
-    return batch.inputs.defined();
+    return batch.has_value();
   });
-  EXPECT_EQ(ShardsOf(batch), (std::map<float, int>{{1, 6}}));
-  EXPECT_EQ(ShardsOf(loader->Next(/*update=*/0)), (std::map<float, int>{{1, 2}}));
-  EXPECT_FALSE(loader->Next(/*update=*/0).inputs.defined());
+  EXPECT_EQ(ShardsOf(*batch), (std::map<float, int>{{1, 6}}));
+  EXPECT_EQ(ShardsOf(loader->Next(/*update=*/0).value()), (std::map<float, int>{{1, 2}}));
+  EXPECT_FALSE(loader->Next(/*update=*/0));
 }
 
 TEST_F(StreamLoaderTest, ResumedRunTakesTheRowsThatItsCheckpointDoesNotCount) {
@@ -117,7 +117,7 @@ TEST_F(StreamLoaderTest, ResumedRunTakesTheRowsThatItsCheckpointDoesNotCount) {
   }
   Write(2, 0);
   const auto resumed = Make(/*live_share=*/0, checkpoint);
-  EXPECT_EQ(ShardsOf(resumed->Next(/*update=*/0)), (std::map<float, int>{{1, 2}, {2, 4}}));
+  EXPECT_EQ(ShardsOf(resumed->Next(/*update=*/0).value()), (std::map<float, int>{{1, 2}, {2, 4}}));
   EXPECT_EQ(resumed->position().used_rows, 12);
 }
 
