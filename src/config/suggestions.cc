@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -43,18 +44,21 @@ std::vector<std::string> DomainsWith(std::string_view key) {
   return owners;
 }
 
-// Returns the key that is most like `key`, or "" if none is: one of the same name in another
-// section, one with a similar text, or one that begins with `key`.
+// Returns the key that is most like `key`, or "" if none is: one that begins with `key`, one of the
+// same name outside its section, or one with a similar text.
 std::string_view MostLike(const std::string& key, const std::vector<std::string>& keys) {
   const std::string name = key.substr(key.find('.') + 1);
-  for (const std::string& known : keys) {
-    if (known == name || known.ends_with("." + name)) return known;
-  }
-  if (std::string_view nearest = Nearest(key, keys); !nearest.empty()) return nearest;
-  for (const std::string& known : keys) {
-    if (known.starts_with(key)) return known;
-  }
-  return "";
+  const auto find = [&](const auto& is_like) -> std::string_view {
+    const auto found = std::ranges::find_if(keys, is_like);
+    return found == keys.end() ? "" : std::string_view(*found);
+  };
+  const auto begins = [&](std::string_view known) { return known.starts_with(key); };
+  const auto has_name = [&](std::string_view known) {
+    return known == name || known.ends_with("." + name);
+  };
+  if (const std::string_view known = find(begins); !known.empty()) return known;
+  if (const std::string_view known = find(has_name); !known.empty()) return known;
+  return Nearest(key, keys);
 }
 
 }  // namespace

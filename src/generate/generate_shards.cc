@@ -197,6 +197,7 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
   CheckSizes(set);
   GenerateProgress done;
   const std::vector<std::int64_t> shards = PrepareFolder(folder, set, process, done);
+  progress(done);
   std::unique_ptr<DataBuffer> filling;
   std::unique_ptr<DataBuffer> writing;
   ChunkWriter writer(folder, set, done);

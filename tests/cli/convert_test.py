@@ -117,7 +117,7 @@ class Convert(CliTest):
     def test_names_lines_without_a_valid_state(self):
         for line in ('{"id": 1}', '{"state": 5}', '{"state": "'):
             self.write("states.txt", SOLVED + "\n" + line)
-            self.assertIn("states.txt:2: expected a JSON object with `state`",
+            self.assertIn("states.txt:2: expected a JSON object",
                           self.run_tandem("convert", "--states", "states.txt", code=2)[1])
         self.write("states.txt", "# none\n")
         self.assertIn("states.txt: no state found",

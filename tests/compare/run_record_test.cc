@@ -151,16 +151,7 @@ TEST_F(RunRecordTest, ErrorNamesTheFileAndTheMissingEntry) {
   EXPECT_THAT(ErrorOf(Summary(), {}), HasSubstr("metrics.jsonl: no updates found"));
   Read(Summary(), {Update(0)});
   WriteFileAtomically(temp_.path() / "metrics.jsonl", Update(0).dump() + "\n{\"iterations\": 3");
-  EXPECT_THROW(
-      {
-        try {
-          ReadRun(temp_.path());
-        } catch (const InputError& error) {
-          EXPECT_THAT(error.what(), HasSubstr("metrics.jsonl:2: not valid JSON."));
-          throw;
-        }
-      },
-      InputError);
+  EXPECT_EQ(ReadRun(temp_.path()).curve.size(), 1);  // the half-written line is left out
 }
 
 TEST_F(RunRecordTest, LeavesOutALineThatDoesNotMatchItsHash) {

@@ -205,6 +205,8 @@ TEST(Config, UnknownKeyErrorNamesLineAndNearestKey) {
             "my.yaml:1: unknown key `beam_width`; did you mean `search.beam_width`?");
   EXPECT_EQ(ErrorFor("", {"train.batch=3"}),
             "--set train.batch=3: unknown key `train.batch`; did you mean `train.batch_size`?");
+  EXPECT_EQ(ErrorFor("", {"train.seed=3"}),
+            "--set train.seed=3: unknown key `train.seed`; did you mean `seed`?");
 }
 
 TEST(Config, WrongValueErrorNamesLineAndExpectedValues) {
