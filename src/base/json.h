@@ -25,8 +25,8 @@ inline constexpr std::size_t kMaxJsonName = 1000;
 inline constexpr std::size_t kMaxOrderedJsonNames = 20'000;
 
 /// Parses a JSON value. Throws Json::exception if the text is not valid JSON, and Error if values
-/// nest deeper than kMaxJsonNesting, a name is longer than kMaxJsonName or there twice in an object,
-/// or an ordered_json has more names than kMaxOrderedJsonNames.
+/// nest deeper than kMaxJsonNesting, a name is longer than kMaxJsonName or there twice in an
+/// object, or an ordered_json has more names than kMaxOrderedJsonNames.
 template <class Json = nlohmann::json>
 Json ParseJson(std::string_view text) {
   constexpr bool kIsOrdered = std::is_same_v<Json, nlohmann::ordered_json>;

@@ -30,10 +30,11 @@ struct GenerateProgress {
 /// files are byte-identical no matter which process generates them and how often it is interrupted.
 /// One chunk is filled while a background thread compresses and writes another.
 ///
-/// `progress` is called on the calling thread: before the first chunk and after each. Throws InputError if the folder holds shards of a
-/// different set (the message names both), or if the set would exceed a limit of readers
-/// (FindExceededLimit). Throws Error if the disk has too little free space, Stopped once `stop` is
-/// reached, and whatever generating and writing throw. An unfinished shard leaves no file behind.
+/// `progress` is called on the calling thread: before the first chunk and after each. Throws
+/// InputError if the folder holds shards of a different set (the message names both), or if the set
+/// would exceed a limit of readers (FindExceededLimit). Throws Error if the disk has too little
+/// free space, Stopped once `stop` is reached, and whatever generating and writing throw. An
+/// unfinished shard leaves no file behind.
 void GenerateShards(Generator& generator, const ShardSetSpec& set,
                     const std::filesystem::path& folder, ProcessRank process,
                     const StopSignal& stop,
