@@ -72,7 +72,7 @@ class Reporter {
  public:
   void Report(const GenerateProgress& progress) {
     last_ = progress;
-    if (since_reported_.Seconds() < kReportInterval) return;
+    if (progress.rows == 0 || since_reported_.Seconds() < kReportInterval) return;
     since_reported_ = Stopwatch();
     LogInfo(fmt::format("{:3.0f} %  {} examples/s",
                         100 * static_cast<double>(progress.rows_found + progress.rows_made) /

@@ -170,7 +170,8 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "tandem: out of memory; %s\n", kToSpareMemory);
     return kFailed;
   } catch (const std::filesystem::filesystem_error& error) {
-    std::fprintf(stderr, "tandem: %s: %s\n", Printable(error.path1().string()).c_str(),
+    const std::string path = error.path1().string();
+    std::fprintf(stderr, "tandem: %s%s%s\n", Printable(path).c_str(), path.empty() ? "" : ": ",
                  error.code().message().c_str());
     return kFailed;
   } catch (const std::system_error& error) {

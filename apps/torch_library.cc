@@ -8,15 +8,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
-#include <exception>
-#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "apps/output.h"
+#include "base/library.h"
 #include "base/log.h"
 #include "tandem/error.h"
 
@@ -87,32 +85,8 @@ void PrepareProcessForLibTorch() {
 constexpr const char* kCannotLoad =
     "training, solving and networks need LibTorch, which cannot be loaded: ";
 
-[[noreturn]] void ExitBecauseLoadingFailed() {
-  std::string why = "unknown exception";
-  try {
-    if (const std::exception_ptr failure = std::current_exception())
-      std::rethrow_exception(failure);
-  } catch (const std::bad_alloc&) {
-    why = "out of memory";
-  } catch (const std::exception& error) {
-    why = error.what();
-  } catch (...) {  // `why` says so
-  }
-  std::fprintf(stderr, "tandem: %s%s\n", kCannotLoad, why.c_str());
-  std::_Exit(kFailed);
-}
-
-// Loading LibTorch runs the initialisers of its global variables. What they throw cannot leave
-// dlopen and would abort the process without a message.
-void* OpenOrExit(const char* file) {
-  const std::terminate_handler usual = std::set_terminate(ExitBecauseLoadingFailed);
-  void* const library = ::dlopen(file, RTLD_NOW | RTLD_GLOBAL);
-  std::set_terminate(usual);
-  return library;
-}
-
 const TorchLibrary& LoadLibrary() {
-  void* library = OpenOrExit("libtandem_torch.so");
+  void* library = OpenLibrary("libtandem_torch.so", RTLD_NOW | RTLD_GLOBAL, kCannotLoad, kFailed);
   void* table = library == nullptr ? nullptr : ::dlsym(library, "tandem_torch_library");
   if (table == nullptr) {
     throw Error(std::string(kCannotLoad) + ::dlerror());

@@ -4,12 +4,14 @@
 
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/training_phases.h"
+#include "data/run_files.h"
 #include "data/shard_set.h"
 #include "data/stream_manifest.h"
 #include "tandem/registry.h"
@@ -17,7 +19,6 @@
 #include "train/memory_plan.h"
 #include "train/rank_times.h"
 #include "train/report.h"
-#include "train/run_directory.h"
 #include "train/run_profile.h"
 
 namespace tandem {
@@ -197,7 +198,8 @@ void Report(const RunSummary& summary, const Config& config, const std::filesyst
 }
 
 void ReportFailure(const std::filesystem::path& out) {
-  if (std::filesystem::exists(CheckpointIn(out))) AdviseToResume(out);
+  std::error_code ignored;
+  if (std::filesystem::exists(out / kCheckpointFile, ignored)) AdviseToResume(out);
 }
 
 }  // namespace tandem

@@ -33,9 +33,9 @@
 namespace tandem {
 namespace {
 
-// ResultWriter writes results as they arrive. JSON lines go to --out if it is given, else to
-// standard output. Readable lines go to standard output if --out is given or standard output is a
-// terminal.
+// ResultWriter writes results as they arrive. JSON lines go to --out if it is given and can be
+// written, else to standard output. Readable lines go to standard output if --out is given or
+// standard output is a terminal.
 class ResultWriter {
  public:
   // Opens --out, so that a wrong name fails before any work is done. Throws InputError if the file
@@ -72,8 +72,8 @@ class ResultWriter {
     } catch (const Error& error) {
       failed_ = true;
       for_people_ = false;
-      file_->Truncate(whole_lines);
       Print(line);
+      file_->Truncate(whole_lines);
       throw Error(fmt::format(
           "{}; the file keeps the first {}, and later ones go to standard output as JSON lines",
           error.what(), Counted(written_, "result")));

@@ -52,9 +52,9 @@ struct DomainSpec {
                                           ///< inverse_actions[a] applies after it and undoes it;
                                           ///< empty if some action has no inverse: see StepBack
   std::vector<float> action_costs;        ///< one per action: the transition cost,
-                                          ///< kLeastActionCost to kMostActionCost; an
-                                          ///< author may leave it empty if every action costs 1,
-                                          ///< and Domain::spec() then has the ones
+                                          ///< kLeastActionCost to kMostActionCost; may be left
+                                          ///< empty if every action costs 1; Domain::spec() then
+                                          ///< returns a 1 for each action
   bool masks_actions = false;             ///< some action does not apply in some state: see Mask
   bool per_problem_goals = false;         ///< each problem has its own goal: see DrawGoals
   bool moves_goals = false;               ///< a problem's goal can be moved: see MoveGoals

@@ -22,7 +22,7 @@
 //     static constexpr BoardShape kBoard              {.rows = R, .columns = C} if the state is the
 //                                                     R x C cells of a board, row by row
 //     std::string ActionName(int action)              one word; default: the action's number
-//     float Cost(int action)                          above 0; default: 1
+//     float Cost(int action)                          0.000001 to 1000000; default: 1
 //     State Goal(std::uint64_t seed)                  the goal of a problem, chosen by `seed`
 //     int Inverse(int action)                         default: found by trying the actions in
 //                                                     states near the goal and on random walks

@@ -396,11 +396,12 @@ void BindTexts(nb::class_<Puzzle>& domain) {
 
 // Says why bytes are not a state; "" if they are one.
 std::string WhyNoState(const Domain& domain, std::span<const std::uint8_t> bytes) {
-  const std::string text = domain.FormatState(bytes);
   std::vector<std::uint8_t> parsed(bytes.size());
   try {
-    domain.ParseState(text, parsed);
-  } catch (const InputError& error) {
+    domain.ParseState(domain.FormatState(bytes), parsed);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {  // a puzzle in Python may fail in other ways than InputError
     return error.what();
   }
   if (std::ranges::equal(parsed, bytes)) return "";

@@ -128,9 +128,10 @@ bool Contains(const Names& names, const std::string& name) {
 // Returns the one of `known` that a member of this name was probably meant to be, one that the
 // puzzle does not have. Returns "" if there is none.
 std::string MeantMember(const std::string& name, const Names& known, const Names& members) {
-  constexpr std::size_t kMostDifferences = 2;
+  constexpr std::size_t kShort = 6;  // two letters make another word of `encode`: `decode`
   for (const std::string& meant : known) {
-    if (!Contains(members, meant) && EditDistance(name, meant) <= kMostDifferences) return meant;
+    const std::size_t most = meant.size() <= kShort ? 1 : 2;
+    if (!Contains(members, meant) && EditDistance(name, meant) <= most) return meant;
   }
   return "";
 }

@@ -20,7 +20,7 @@ class Puzzle(Protocol):
     inverse_actions: for each action the index of the one that undoes it. Without it, the puzzle
         needs step_back(state, random) -> (action, predecessor), which draws a step that leads to
         `state` by the number `random`, or returns None if there is none.
-    action_costs: the cost of each action, above 0. Without it, each costs 1.
+    action_costs: the cost of each action, 0.000001 to 1000000. Without it, each costs 1.
     positions: length of an encoded state, if it is not state_size; see `encode`.
     board: (rows, columns), if the encoded state is a board.
     summary: one line of description. version: changes when the rules do.

@@ -127,7 +127,8 @@ std::vector<std::string> EntryNames(const fs::path& folder) {
 void RenameFile(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
-  ThrowIfFailed(error, "move", from);
+  if (!error) return;
+  throw Error(fmt::format("cannot move {} to {}: {}", from.string(), to.string(), error.message()));
 }
 
 void RemoveFile(const fs::path& path) {

@@ -73,7 +73,7 @@ std::optional<PartialName> ParsePartialName(std::string_view file);
 /// meanwhile. Throws Error that names the folder.
 std::vector<std::string> EntryNames(const std::filesystem::path& folder);
 
-/// Renames a file, and replaces `to` if it exists. Throws Error that names `from`.
+/// Renames a file, and replaces `to` if it exists. Throws Error that names both.
 void RenameFile(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// Removes a file or an empty folder, if it exists. Throws Error that names the path.

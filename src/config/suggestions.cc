@@ -44,21 +44,23 @@ std::vector<std::string> DomainsWith(std::string_view key) {
   return owners;
 }
 
-// Returns the key that is most like `key`, or "" if none is: one that begins with `key`, one of the
-// same name outside its section, or one with a similar text.
+// Returns the key that is most like `key`, or "" if none is: one that begins with `key`, the only
+// one of the same name in another section, one with a similar text, or the first of the same name.
 std::string_view MostLike(const std::string& key, const std::vector<std::string>& keys) {
   const std::string name = key.substr(key.find('.') + 1);
   const auto find = [&](const auto& is_like) -> std::string_view {
     const auto found = std::ranges::find_if(keys, is_like);
     return found == keys.end() ? "" : std::string_view(*found);
   };
+  if (key.empty()) return "";
   const auto begins = [&](std::string_view known) { return known.starts_with(key); };
   const auto has_name = [&](std::string_view known) {
     return known == name || known.ends_with("." + name);
   };
   if (const std::string_view known = find(begins); !known.empty()) return known;
-  if (const std::string_view known = find(has_name); !known.empty()) return known;
-  return Nearest(key, keys);
+  if (std::ranges::count_if(keys, has_name) == 1) return find(has_name);
+  if (const std::string_view known = Nearest(key, keys); !known.empty()) return known;
+  return find(has_name);
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ class CudaGraphWork final : public CapturedWork {
       throw;  // its message names keys to lower
     } catch (const c10::Error& error) {
       throw Error(
-          fmt::format("recording a training step as a CUDA graph failed: {}; set "
+          fmt::format("capturing a training step as a CUDA graph failed: {}; set "
                       "train.step to tensors, which does the same without a graph",
                       error.what_without_backtrace()));
     }

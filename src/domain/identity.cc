@@ -10,16 +10,16 @@
 namespace tandem {
 namespace {
 
-// A file's name may contain '@', which the rules of a puzzle from a file do not.
+// A file's name may contain '@', which the version of a puzzle from a file does not.
 std::string_view NameIn(std::string_view identity) {
   const bool is_from_file = ReadsFile(identity.substr(0, identity.find(':')));
   return identity.substr(0, is_from_file ? identity.rfind('@') : identity.find('@'));
 }
 
-// The parts of an identity: for example "permutation", "my.yaml" and the rules. The last two may be
-// empty.
+// The parts of an identity: for example "permutation", "my.yaml" and the version. The last two may
+// be empty.
 struct Identity {
-  std::string_view kind, argument, rules;
+  std::string_view kind, argument, version;
 };
 
 Identity PartsOf(std::string_view identity) {
@@ -27,11 +27,11 @@ Identity PartsOf(std::string_view identity) {
   const std::size_t colon = std::min(name.find(':'), name.size());
   return {.kind = name.substr(0, colon),
           .argument = name.substr(std::min(colon + 1, name.size())),
-          .rules = identity.substr(name.size())};
+          .version = identity.substr(name.size())};
 }
 
 bool IsFromFile(const Identity& identity) {
-  return !identity.rules.empty() && ReadsFile(identity.kind);
+  return !identity.version.empty() && ReadsFile(identity.kind);
 }
 
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -41,7 +41,7 @@ std::string_view FileName(std::string_view path) { return path.substr(path.rfind
 bool IsSameDomain(std::string_view a, std::string_view b) {
   const Identity one = PartsOf(a);
   const Identity other = PartsOf(b);
-  return one.kind == other.kind && one.rules == other.rules &&
+  return one.kind == other.kind && one.version == other.version &&
          (one.argument == other.argument || IsFromFile(one));
 }
 

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/library.h"
 #include "tandem/check_domain.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -73,14 +74,12 @@ std::map<std::string, std::filesystem::path, std::less<>>& PluginFiles() {
 // searching the system's folders. The library is never closed, because the registry refers to its
 // code.
 std::string TryToOpen(const std::filesystem::path& file) {
-  try {
-    if (::dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) {
-      return "";
-    }
-    return ::dlerror();
-  } catch (const std::exception& error) {  // thrown when its global variables were initialised
-    return fmt::format("{}: {}", file.string(), error.what());
-  }
+  constexpr int kExitCode = 2;  // as after an InputError
+  const std::string what = fmt::format("the plug-in {} cannot be loaded: ", file.string());
+  if (OpenLibrary(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL, what,
+                  kExitCode) != nullptr)
+    return "";
+  return ::dlerror();
 }
 
 // Returns the names of the domains that came from the file.
@@ -111,7 +110,7 @@ std::vector<std::string> LoadPlugin(const std::filesystem::path& file) {
         "TANDEM_REGISTER_DOMAIN",
         file.string()));
   }
-  for (const std::string& name : added) PluginFiles()[name] = file;
+  for (const std::string& name : added) PluginFiles()[name] = std::filesystem::absolute(file);
   return added;
 }
 

@@ -44,12 +44,12 @@ std::string OwnName(int rank) {
   return fmt::format("rank {} (process {} on {})", rank, ::getpid(), host.data());
 }
 
-Error StoreError(const RankEnvironment& environment, const char* what,
-                 const std::exception& reason) {
-  return Error(fmt::format(
+std::string StoreMessage(const RankEnvironment& environment, const char* what,
+                         const std::exception& reason) {
+  return fmt::format(
       "rank {}: cannot {} the store at {}:{} (MASTER_ADDR:MASTER_PORT), where the ranks meet: {}",
       environment.rank, what, environment.host, environment.port,
-      MessageFor(std::string_view(reason.what()))));
+      MessageFor(std::string_view(reason.what())));
 }
 
 c10::intrusive_ptr<c10d::Store> Connect(const RankEnvironment& environment, milliseconds timeout) {
@@ -61,7 +61,7 @@ c10::intrusive_ptr<c10d::Store> Connect(const RankEnvironment& environment, mill
   try {
     return c10::make_intrusive<c10d::TCPStore>(environment.host, options);
   } catch (const std::exception& error) {
-    throw StoreError(environment, options.isServer ? "open" : "reach", error);
+    throw Error(StoreMessage(environment, options.isServer ? "open" : "reach", error));
   }
 }
 
@@ -101,7 +101,7 @@ Membership::Membership(const RankEnvironment& environment, milliseconds join_tim
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw StoreError(environment, "reach", error);
+    throw Error(StoreMessage(environment, "reach", error));
   }
   thread_ = std::thread([this] { Beat(); });
   pthread_setname_np(thread_.native_handle(), "ranks");
@@ -147,8 +147,10 @@ void Membership::AwaitAll(Clock::time_point deadline) {
     }
   }
   if (missing.empty()) return;
-  throw Error(fmt::format("expected {} ranks, but these did not join in time: {}",
-                          environment_.world_size, fmt::join(missing, ", ")));
+  throw Error(fmt::format(
+      "expected {} ranks, but these did not join in time: {}. Check that "
+      "they were started and can reach {}:{}.",
+      environment_.world_size, fmt::join(missing, ", "), environment_.host, environment_.port));
 }
 
 // Waits for a rank until the deadline, and says so if that takes long.
@@ -156,8 +158,8 @@ bool Membership::HasJoined(int rank, Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
   if (AwaitName(rank, std::min(left, kQuietWait))) return true;
   if (left <= kQuietWait) return false;
-  LogInfo(fmt::format("waiting for rank {} of {}, up to {:.0f} s", rank, environment_.world_size,
-                      std::chrono::duration<double>(left).count()));
+  LogWarning(fmt::format("waiting for rank {} ({} ranks are expected), for up to {:.0f} s", rank,
+                         environment_.world_size, std::chrono::duration<double>(left).count()));
   return AwaitName(rank, left - kQuietWait);
 }
 

@@ -83,7 +83,7 @@ struct SearchResult {
 /// ProblemBatch holds the states to solve and what is known about each: the largest allowed cost of
 /// its solution, and a solution that is to be improved. All must outlive the search.
 struct ProblemBatch {
-  // NOLINTNEXTLINE(google-explicit-constructor): a search of which nothing is known takes rows
+  // NOLINTNEXTLINE(google-explicit-constructor): rows alone are a batch
   ProblemBatch(ConstRows states, std::span<const float> at_most = {},
                std::span<const std::vector<Action>> solutions = {})
       : states(states), at_most(at_most), solutions(solutions) {}

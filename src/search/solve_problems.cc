@@ -26,7 +26,7 @@ void WarnOfWrongOptimal(const Problem& problem, const SearchResult& result) {
   const std::int64_t moves = std::ssize(result.actions);
   if (!result.solved || !problem.optimal || moves >= *problem.optimal) return;
   LogWarning(fmt::format(
-      "state {}: `optimal` is {}, but a solution has {}; correct the file of the states",
+      "state {}: `optimal` is {}, but a solution has {}; correct the file of states",
       DumpJson(problem.id), *problem.optimal, Counted(moves, "move")));
 }
 

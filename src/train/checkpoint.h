@@ -79,7 +79,7 @@ class Checkpoint {
   /// best.pt has none.
   RunCounters Counters() const;
   std::string ConfigYaml() const;
-  /// The config, with `overrides`. Throws InputError like ParseConfig, too.
+  /// The config, with `overrides`. Also throws the InputError of ParseConfig.
   Config ReadConfig(const std::vector<Override>& overrides = {}) const;
   std::optional<ShardPosition> PositionInShards() const;
   std::optional<StreamPosition> PositionInStream() const;

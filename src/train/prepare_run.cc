@@ -130,7 +130,7 @@ PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::pa
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   CheckNotComplete(asked, from->Counters(), directory.path());
   const std::shared_ptr<Device> device = DeviceFor(asked, group);
-  const Config saved = SavedConfig(directory, *from, PlaceOfPuzzle(overrides));
+  const Config saved = SavedConfig(directory, *from, OverridesOfPuzzleFile(overrides));
   PreparedRun run{.config = ResolveAutos(WithWaysOf(*device, saved, asked, overrides), *device,
                                          ProcessesOnThisMachine(group)),
                   .device = device,

@@ -26,6 +26,8 @@
 namespace tandem {
 namespace {
 
+constexpr const char* kPuzzleFile = "domain.file";
+
 // Keys, or sections of keys, that may change when a run is resumed. Threads, the device and the
 // ways of computing change the last bits of the weights.
 constexpr auto kMayChange = std::to_array<std::string_view>(
@@ -136,11 +138,11 @@ void CheckMayChange(const std::vector<Override>& overrides) {
   }
 }
 
-std::vector<Override> PlaceOfPuzzle(const std::vector<Override>& overrides) {
-  std::vector<Override> place;
-  std::ranges::copy_if(overrides, std::back_inserter(place),
-                       [](const Override& override) { return override.key == "domain.file"; });
-  return place;
+std::vector<Override> OverridesOfPuzzleFile(const std::vector<Override>& overrides) {
+  std::vector<Override> of_file;
+  std::ranges::copy_if(overrides, std::back_inserter(of_file),
+                       [](const Override& override) { return override.key == kPuzzleFile; });
+  return of_file;
 }
 
 Config SavedConfig(const RunDirectory& directory, const Checkpoint& checkpoint,
@@ -152,9 +154,13 @@ Config SavedConfig(const RunDirectory& directory, const Checkpoint& checkpoint,
 
 Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
                       const std::vector<Override>& overrides) {
-  const std::vector<Override> moved = PlaceOfPuzzle(overrides);
-  const Config began = WithAllRowsOfWalks(checkpoint.ReadConfig(moved));
-  const Config saved = SavedConfig(directory, checkpoint, moved);
+  std::vector<Override> place = OverridesOfPuzzleFile(overrides);
+  const Config saved = SavedConfig(directory, checkpoint, place);
+  if (const auto file = FindValueText(saved, kPuzzleFile); file && place.empty()) {
+    // A resumed run writes the new place to config.yaml before it writes a checkpoint.
+    place.push_back({kPuzzleFile, *file, directory.config().string()});
+  }
+  const Config began = WithAllRowsOfWalks(checkpoint.ReadConfig(place));
   std::vector<Override> changes = overrides;
   if (IsOverridden(overrides, "train.max_updates")) {
     changes.push_back(

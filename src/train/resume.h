@@ -33,9 +33,9 @@ bool IsComplete(const Config& config, const RunCounters& done, const std::filesy
 /// weights, and may change because a run may have to continue on another machine.
 void CheckMayChange(const std::vector<Override>& overrides);
 
-/// Returns those of the overrides that say where the file of the puzzle is. A config can be read
-/// only together with this file, which may have moved since the config was saved.
-std::vector<Override> PlaceOfPuzzle(const std::vector<Override>& overrides);
+/// Returns the overrides of `domain.file`. A config can be read only together with the file of its
+/// puzzle, which may have moved since the config was saved.
+std::vector<Override> OverridesOfPuzzleFile(const std::vector<Override>& overrides);
 
 /// Returns the config.yaml of the run in `directory` with `overrides`, or the config of its
 /// checkpoint if config.yaml is empty, as after a kill right after the first checkpoint.

@@ -11,9 +11,9 @@
 
 namespace tandem {
 
-RunValidation::RunValidation(const ValidationConfig& config, RunCounters& so_far,
+RunValidation::RunValidation(ValidationConfig config, RunCounters& so_far,
                              const StopSignal& requests, Hooks hooks)
-    : config_(config), so_far_(so_far), requests_(requests), hooks_(std::move(hooks)) {}
+    : config_(std::move(config)), so_far_(so_far), requests_(requests), hooks_(std::move(hooks)) {}
 
 void RunValidation::ValidateAtStart(Components& components) {
   if (components.validator == nullptr || so_far_.iterations > 0 || so_far_.at_start) return;

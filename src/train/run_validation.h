@@ -18,9 +18,11 @@ struct Components;
 /// uses this class.
 class RunValidation {
  public:
-  /// Hooks are called after each validation, except the one of the untrained network.
+  /// Hooks are called after each validation that was not stopped, except the one of the untrained
+  /// network.
   struct Hooks {
-    /// The network is the best one so far. The counters still name the best one before it.
+    /// Called first, if the network is the best one so far. The counters still name the best one
+    /// before it.
     std::function<void()> on_best;
     /// The counters have the result.
     std::function<void(const ValidationReport&)> on_validation;
@@ -28,7 +30,7 @@ class RunValidation {
 
   /// `so_far`, the counters of the run, must outlive this object, and so must `requests`, its stop
   /// requests.
-  RunValidation(const ValidationConfig& config, RunCounters& so_far, const StopSignal& requests,
+  RunValidation(ValidationConfig config, RunCounters& so_far, const StopSignal& requests,
                 Hooks hooks);
 
   /// Measures the untrained network before the first update. DescribeLearning compares later

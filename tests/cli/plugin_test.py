@@ -274,6 +274,19 @@ train: {batch_size: 1000, iterations_per_update: 2, max_updates: 4}
         self.assertFalse((self.example / "run").exists())
         self.assertFalse((self.example / "shards").exists())
 
+    def test_names_a_plugin_whose_variables_throw_when_it_is_loaded(self):
+        throws = "\nstatic const bool broken = []() -> bool { throw std::runtime_error(\"no lamps\"); }();\n"
+        plugin = self.compile("throws", self.PUZZLE % ("", "") + throws)
+        error = self.run_installed("domains", "--plugin", plugin, code=2)[1]
+        self.assertEqual(error, f"tandem: the plug-in {plugin} cannot be loaded: no lamps\n")
+
+    def test_loads_a_plugin_once_and_does_not_overwrite_it(self):
+        plugin = self.compile("lamps", self.PUZZLE % ("", ""))
+        twice = ("--plugin", plugin, "--plugin", plugin)
+        self.run_installed("show", "lamps", *twice)
+        error = self.run_installed("show", "lamps", *twice, "--svg", plugin, code=2)[1]
+        self.assertIn("this is a plug-in; choose another file", error)
+
     def test_a_run_ended_by_an_exception_of_a_puzzle_can_resume(self):
         if not (TANDEM.parent / "libtandem_torch.so").exists():
             self.skipTest("built without LibTorch")

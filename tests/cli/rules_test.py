@@ -44,10 +44,11 @@ train: {batch_size: 50, iterations_per_update: 4, max_updates: 4}
         (self.folder / "my.yaml").rename(self.folder / "moved.yaml")
         resume = ("train", "--resume", "run", "--set", "train.max_updates=3")
         _, error = self.run_tandem(*resume, code=2)
-        self.assertRegex(error, "the config in run/checkpoint.pt:.*my.yaml")
+        self.assertRegex(error, "run/config.yaml:.*my.yaml")
         self.run_tandem(*resume, "--set", "domain.file=moved.yaml")
+        self.run_tandem("train", "--resume", "run", "--set", "train.max_updates=4")  # knows the place
         self.write("moved.yaml", self.RULES.replace("(0 1)", "(1 2)"))
-        _, error = self.run_tandem("train", "--resume", "run", "--set", "train.max_updates=4", "--set",
+        _, error = self.run_tandem("train", "--resume", "run", "--set", "train.max_updates=5", "--set",
                                    "domain.file=moved.yaml", code=2)
         self.assertIn("with other rules", error)
 

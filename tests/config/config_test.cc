@@ -207,6 +207,9 @@ TEST(Config, UnknownKeyErrorNamesLineAndNearestKey) {
             "--set train.batch=3: unknown key `train.batch`; did you mean `train.batch_size`?");
   EXPECT_EQ(ErrorFor("", {"train.seed=3"}),
             "--set train.seed=3: unknown key `train.seed`; did you mean `seed`?");
+  EXPECT_EQ(ErrorFor("", {"inferense.threads=3"}),
+            "--set inferense.threads=3: unknown key `inferense.threads`; did you mean "
+            "`inference.threads`?");
 }
 
 TEST(Config, WrongValueErrorNamesLineAndExpectedValues) {

@@ -55,15 +55,15 @@ TEST(PuzzleFile, CyclesAndArraysGiveTheSamePuzzle) {
 // Networks and examples depend on the rules, so puzzles with other rules have another identity.
 TEST(PuzzleFile, IdentityDependsOnTheRules) {
   const std::string goal = "goal: [a, b, c]\n";
-  const auto rules = [](const std::string& yaml) { return Make(yaml)->spec().version; };
-  const std::string ring = rules(goal + "generators: {R: \"(0 1 2)\"}\n");
+  const auto version = [](const std::string& yaml) { return Make(yaml)->spec().version; };
+  const std::string ring = version(goal + "generators: {R: \"(0 1 2)\"}\n");
   EXPECT_EQ(ring.size(), 16U);
-  EXPECT_EQ(rules("summary: drawn\nlayout: [[0, 0], [1, 0], [2, 0]]\n" + goal +
-                  "generators: {T: [2, 0, 1]}\n"),
+  EXPECT_EQ(version("summary: drawn\nlayout: [[0, 0], [1, 0], [2, 0]]\n" + goal +
+                    "generators: {T: [2, 0, 1]}\n"),
             ring);
-  EXPECT_NE(rules("goal: [a, b, b]\ngenerators: {R: \"(0 1 2)\"}\n"), ring);
-  EXPECT_NE(rules(goal + "generators: {R: \"(0 2 1)\"}\n"), ring);
-  EXPECT_NE(rules(goal + "generators: {R: {moves: \"(0 1 2)\", cost: 2}}\n"), ring);
+  EXPECT_NE(version("goal: [a, b, b]\ngenerators: {R: \"(0 1 2)\"}\n"), ring);
+  EXPECT_NE(version(goal + "generators: {R: \"(0 2 1)\"}\n"), ring);
+  EXPECT_NE(version(goal + "generators: {R: {moves: \"(0 1 2)\", cost: 2}}\n"), ring);
 }
 
 TEST(PuzzleFile, DoesNotAddAnInverseThatIsGiven) {

@@ -22,11 +22,11 @@ std::string WhyNoTensorStep(const NetworkConfig& network, const Device& device);
 /// fp32. The input has zero features in front, so that a product can read its rows at aligned
 /// addresses.
 ///
-/// Its optimizer also writes the copies of the weights, so it must join the step, also if only
-/// SetGradients is called.
+/// Its optimizer also writes the copies of the weights, so it must be given to UseOptimizer, also
+/// if only SetGradients is called.
 ///
 /// `train.step: captured` also makes a CUDA graph of the step on a GPU (Device::CaptureWork).
-/// If the optimizer can repeat its steps and there is no reduction, they are a part of the graph.
+/// If the optimizer is_capturable and there is no reduction, they are a part of the graph.
 ///
 /// `net` and `device` must outlive the step, and WhyNoTensorStep must be empty. Moves the
 /// parameters of `net` (FlatParameters).
