@@ -142,7 +142,7 @@ std::size_t Swaps(std::vector<Placed> all) {
 }
 
 // The greatest number that Code returns for any bytes.
-constexpr std::size_t kGreatestCode = 255 * (36 + 6 + 1);
+constexpr std::size_t kGreatestCode = std::size_t{255} * (36 + 6 + 1);
 
 // A sequence of colours as a number in base 6.
 std::size_t Code(std::span<const std::uint8_t> colours) {

@@ -30,8 +30,13 @@ std::string MessageOfCurrentException() {
   std::_Exit(failed_code);
 }
 
-// Some compilers let exceptions pass through dlopen. Here they always reach the terminate handler.
-void* Open(const char* file, int flags) noexcept { return ::dlopen(file, flags); }
+// dlopen is declared not to throw, so a compiler may let what it throws pass through a function
+// that is noexcept. A volatile pointer hides the declaration: exceptions end here, in the terminate
+// handler.
+void* Open(const char* file, int flags) noexcept {
+  void* (*const volatile open)(const char*, int) = ::dlopen;
+  return open(file, flags);
+}
 
 }  // namespace
 

@@ -76,10 +76,9 @@ std::map<std::string, std::filesystem::path, std::less<>>& PluginFiles() {
 std::string TryToOpen(const std::filesystem::path& file) {
   constexpr int kExitCode = 2;  // as after an InputError
   const std::string what = fmt::format("the plug-in {} cannot be loaded: ", file.string());
-  if (OpenLibrary(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL, what,
-                  kExitCode) != nullptr)
-    return "";
-  return ::dlerror();
+  void* const library =
+      OpenLibrary(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL, what, kExitCode);
+  return library != nullptr ? "" : ::dlerror();
 }
 
 // Returns the names of the domains that came from the file.

@@ -123,8 +123,9 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
   for (const fs::path& file : {run.config(), run.checkpoint()}) {
     RequireNoPipe(file);
     if (fs::exists(file)) continue;
-    if (file == run.checkpoint() && (fs::exists(run.best()) || !run.AllArchived().empty()))
+    if (file == run.checkpoint() && (fs::exists(run.best()) || !run.AllArchived().empty())) {
       continue;
+    }
     throw InputError(fmt::format("{} is not the folder of a run: it has no {}", path.string(),
                                  file.filename().string()));
   }
