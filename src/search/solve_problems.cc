@@ -25,9 +25,9 @@ float AllowedCost(const Problem& problem, const DomainSpec& spec) {
 void WarnOfWrongOptimal(const Problem& problem, const SearchResult& result) {
   const std::int64_t moves = std::ssize(result.actions);
   if (!result.solved || !problem.optimal || moves >= *problem.optimal) return;
-  LogWarning(fmt::format(
-      "state {}: `optimal` is {}, but a solution has {}; correct the file of states",
-      DumpJson(problem.id), *problem.optimal, Counted(moves, "move")));
+  LogWarning(
+      fmt::format("state {}: `optimal` is {}, but a solution has {}; correct the file of states",
+                  DumpJson(problem.id), *problem.optimal, Counted(moves, "move")));
 }
 
 }  // namespace
