@@ -119,11 +119,11 @@ Table ReadMetrics(const fs::path& path) {
   int number = 1;
   for (std::string line; std::getline(text, line); ++number) {
     const std::string where = fmt::format("{}:{}", path.string(), number);
-    if (WarnIfDamaged(line, where, "the line is left out")) continue;
+    auto json = ReadLineOrWarn<Json>(line, where, "the line is left out");
+    if (!json) continue;
+    json->erase(kLineHash);
     try {
-      auto json = ParseJsonObject<Json>(line);
-      json.erase(kLineHash);
-      table.AddRow(json);
+      table.AddRow(*json);
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}: {}", where, error.what()));
     }

@@ -95,7 +95,7 @@ class PermutationPuzzle final : public PermutationDomain {
   }
 
  private:
-  // The label of a byte; "?255" for a byte that has none.
+  // Returns the label of a byte, or "?255" if byte 255 has no label.
   std::string LabelOf(std::uint8_t byte) const {
     return byte < puzzle_.labels.size() ? puzzle_.labels[byte]
                                         : std::string("?").append(std::to_string(byte));

@@ -2,11 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/hash.h"
-#include "base/json.h"
-#include "base/log.h"
 
 namespace tandem {
 namespace {
@@ -42,20 +38,6 @@ bool IsDamaged(std::string_view line) {
     if (has_digits) return true;  // then the key was changed, if it is not there
   }
   return line.find(R"("hash":)") != std::string_view::npos;
-}
-
-bool WarnIfDamaged(std::string_view line, const std::string& where, std::string_view consequence) {
-  if (IsDamaged(line)) {
-    LogWarning(fmt::format("{}: expected the line's hash to match; {}", where, consequence));
-    return true;
-  }
-  try {
-    ParseJsonObject(line);
-    return false;
-  } catch (const InputError& error) {
-    LogWarning(fmt::format("{}: {}; {}", where, error.what(), consequence));
-    return true;
-  }
 }
 
 }  // namespace tandem

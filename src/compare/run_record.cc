@@ -129,8 +129,8 @@ void ReadLines(const std::filesystem::path& metrics, bool finished, const Read& 
   int number = 1;
   for (std::string line; std::getline(lines, line) && (finished || !lines.eof()); ++number) {
     const std::string where = fmt::format("{}:{}", metrics.string(), number);
-    if (WarnIfDamaged(line, where, "the line is left out")) continue;
-    ReadFrom(ParseJson(line), where, read);
+    const auto json = ReadLineOrWarn<Json>(line, where, "the line is left out");
+    if (json) ReadFrom(*json, where, read);
   }
 }
 

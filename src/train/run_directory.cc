@@ -164,11 +164,11 @@ std::optional<std::int64_t> RunDirectory::RemoveLinesFrom(const fs::path& file,
   std::string remaining;
   std::string text;
   for (int number = 1; std::getline(old, text); ++number) {
-    const nlohmann::json line = ParseJsonOrDiscard(text);
-    const auto update = line.is_object() ? line.find("update") : line.end();
     const std::string where = fmt::format("{}:{}", file.string(), number);
-    if (WarnIfDamaged(text, where, "the line is removed")) continue;
-    if (update == line.end() || !update->is_number_integer()) {
+    const auto line = ReadLineOrWarn<nlohmann::json>(text, where, "the line is removed");
+    if (!line) continue;
+    const auto update = line->find("update");
+    if (update == line->end() || !update->is_number_integer()) {
       LogWarning(where + ": expected a JSON object with `update`; the line is removed");
     } else if (update->get<std::int64_t>() < updates) {
       if (!first) first = update->get<std::int64_t>();
