@@ -347,7 +347,7 @@ void CheckStream(const Config& c, const Reject& reject) {
          "a batch has fewer rows while no shard is there, so it cannot always be split into equal "
          "parts. Set train.accumulation_steps to 1, or data.live_share to 0.");
   reject(c.train.step == TrainStep::kCaptured && c.data.live_share > 0, "train.step", "data.source",
-         "captured records a step again whenever the number of rows changes, and a batch has fewer "
+         "a step is captured again whenever the number of rows changes, and a batch has fewer "
          "rows while no shard is there. Set train.step to tensors, or data.live_share to 0.");
   reject(c.network.norm == Norm::kBatch && c.live_part_of(c.train.batch_size) == 1, "network.norm",
          "data.live_share",
@@ -464,7 +464,7 @@ void CheckWaysOfComputing(const Config& c, const Reject& reject) {
   reject(
       c.profile.timing_breakdown && c.train.step == TrainStep::kCaptured,
       "profile.timing_breakdown", "train.step",
-      "a recorded step has no activities that could be timed. Set train.step to tensors, or record "
+      "a captured step has no activities that could be timed. Set train.step to tensors, or record "
       "a trace with profile.trace instead.");
   reject(
       !fully_connected && c.train.step != TrainStep::kAutograd && c.train.step != TrainStep::kAuto,

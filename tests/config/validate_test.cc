@@ -177,7 +177,7 @@ TEST(Validate, AStreamNeedsLabelsOfANetworkAndFixedWork) {
   const std::vector<std::string> captured = With(stream, {"train.step=captured"});
   EXPECT_EQ(ErrorOf(captured), "");
   ExpectContradiction(With(captured, {"data.live_share=0.5"}), "train.step", "data.source",
-                      "records a step again");
+                      "captured again");
   ExpectContradiction(With(stream, {"generate.search=greedy", "data.stream_rows=10"}),
                       "data.stream_rows", "generate.search_iterations", "within a shard");
 }
