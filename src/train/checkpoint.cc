@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "base/file.h"
+#include "config/write.h"
 #include "data/stream_shard.h"
 #include "domain/identity.h"
 #include "tandem/error.h"
+#include "train/resolve.h"
 
 namespace tandem {
 namespace {
@@ -190,7 +192,7 @@ StateDict LeavesOf(const TensorDict& run_state) {
 
 TensorDict ToDict(const RunState& state) {
   TensorDict dict = MakeTensorDict();
-  dict.insert("config", state.config);
+  dict.insert("config", ToYaml(WithAbsolutePaths(state.config)));
   dict.insert("counters", ToDict(state.counters));
   if (state.position) dict.insert("position", ToDict(*state.position));
   if (state.stream) dict.insert("stream", ToDict(*state.stream));

@@ -36,7 +36,7 @@ inline constexpr std::int64_t kCheckpointSchema = 2;
 /// RunState holds everything that a run needs between two updates to continue as if it had never
 /// been interrupted.
 struct RunState {
-  std::string config;  ///< YAML with every key, no `auto` left
+  Config config;  ///< no `auto` left; written as YAML with every key and absolute paths
   RunCounters counters;
   std::optional<ShardPosition> position;  ///< in the shards; nothing without shards
   std::optional<StreamPosition> stream;   ///< nothing without a stream

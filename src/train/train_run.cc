@@ -367,7 +367,7 @@ RunCounters TrainRun::Counters() const {
 
 RunState TrainRun::State() const {
   RunState state = components_->State(Counters());
-  state.config = ToYaml(WithAbsolutePaths(config_));
+  state.config = config_;
   return state;
 }
 

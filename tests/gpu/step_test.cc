@@ -205,7 +205,7 @@ TEST_P(CudaTensorStep, GradientsAreThoseOfTheCpu) {
   EXPECT_LT(std::sqrt(difference / size), GetParam().precision == Precision::kFp32 ? 1e-4 : 3e-2);
 }
 
-TEST_P(CudaTensorStep, RecordedStepsGiveTheWeightsOfOthers) {
+TEST_P(CudaTensorStep, CapturedStepsGiveTheWeightsOfOthers) {
   const std::vector<at::Tensor> expected = Train(TrainStep::kTensors);
   const std::vector<at::Tensor> actual = Train(TrainStep::kCaptured);
   const std::vector<at::Tensor> in_two = Train(TrainStep::kCaptured, /*in_two=*/true);
