@@ -315,7 +315,7 @@ void AddCompare(CommandLine& line) {
       "The ideal speed-up is over sequential, if all waiting were filled with work. The busiest\n"
       "side of a run is the generator, the main thread, the cores or the GPU. The product rate is\n"
       "a share of the rate of large matrix products, measured at the end of each run.\n\n"
-      "  tandem compare configs/compare.yaml --seeds 1,2,3\n"
+      "  tandem compare configs/compare.yaml --seeds 1,2,3,4,5\n"
       "  tandem compare configs/compare.yaml --modes async --vary prefetch.depth=1,2,4\n"
       "  tandem compare configs/compare.yaml --modes async --ranks 1,2 --set replay.updates=0\n\n"
       "The folder receives the runs, compare.json and compare.svg.");
