@@ -57,7 +57,7 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
 
 // Tells the other ranks what to do.
 void Send(RankGroup* group, const RankPlan& plan) {
-  if (group != nullptr) group->ranks.Broadcast(PlanText(plan));
+  if (group != nullptr) group->ranks.Broadcast(EncodePlan(plan));
 }
 
 // Says what a prepared run will do, and tells it to the other ranks.
@@ -94,16 +94,16 @@ int Resume(const TrainArgs& args, RankGroup* group) {
   const RunDirectory directory = RunDirectory::Reopen(args.resume);
   const StopOnSignals signals(ClosedPipe::kStops);
   std::string continuing;
-  const auto run = MakeRestOfRun(directory, args.overrides,
-                                 {.stop = signals.stop(),
-                                  .began = began,
-                                  .group = group,
-                                  .on_prepared = [&](const PreparedRun& prepared) {
-                                    Begin(prepared, directory, group);
-                                    continuing = fmt::format("continuing after update {} of {}",
-                                                             prepared.from->Counters().updates,
-                                                             *prepared.config.train.max_updates);
-                                  }});
+  const auto run = MakeResumedRun(directory, args.overrides,
+                                  {.stop = signals.stop(),
+                                   .began = began,
+                                   .group = group,
+                                   .on_prepared = [&](const PreparedRun& prepared) {
+                                     Begin(prepared, directory, group);
+                                     continuing = fmt::format("continuing after update {} of {}",
+                                                              prepared.from->Counters().updates,
+                                                              *prepared.config.train.max_updates);
+                                   }});
   LogInfo(continuing);
   return Run(*run, directory, signals);
 }
@@ -146,7 +146,7 @@ int Lead(const TrainArgs& args, const Config& asked, RankGroup& group) {
 // Trains as another rank, which writes no files.
 int Follow(RankGroup& group) {
   const Stopwatch began;
-  const RankPlan plan = ParsePlan(group.ranks.Broadcast(""));
+  const RankPlan plan = DecodePlan(group.ranks.Broadcast(""));
   if (plan.complete) return kDone;
   CheckPluginDomain(*MakeDomain(plan.config.domain.full_name()));
   const StopOnSignals signals(ClosedPipe::kStops);

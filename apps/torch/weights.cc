@@ -40,7 +40,7 @@ std::string Describe(const NetworkConfig& network) {
                      NameOf(kInputLayers, network.input_layer));
 }
 
-// What a program that reads the safetensors file has to know besides the tensors.
+// What a program that reads the safetensors file has to know in addition to the tensors.
 std::map<std::string, std::string> MetadataFor(const DomainSpec& domain, const NetworkSpec& spec,
                                                std::int64_t iterations) {
   return {{"format", "pt"},

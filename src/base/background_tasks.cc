@@ -33,11 +33,6 @@ void BackgroundTasks::Run(const std::function<void()>& task) {
   changed_.notify_all();
 }
 
-bool BackgroundTasks::idle() const {
-  const std::lock_guard lock(mutex_);
-  return ended_ == posted_;
-}
-
 void BackgroundTasks::Wait() const {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return ended_ == posted_; });

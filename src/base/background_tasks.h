@@ -42,9 +42,6 @@ class BackgroundTasks {
   /// thread do not pile up with the memory that they hold.
   void Post(std::function<void()> task);
 
-  /// Whether all tasks have ended.
-  bool idle() const;
-
   /// Waits until all tasks have ended.
   void Wait() const;
 

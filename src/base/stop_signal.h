@@ -45,7 +45,7 @@ class StopSignal {
     deadline_ = start + std::chrono::duration_cast<Clock::duration>(time);
   }
 
-  /// The same, this many seconds from now.
+  /// Also stops the work this many seconds from now. Must be called before the work starts.
   void SetDeadlineIn(double seconds) { SetDeadline(Clock::now(), seconds); }
 
   /// Whether the deadline, here or of the outer signal, has passed.

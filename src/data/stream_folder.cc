@@ -62,11 +62,6 @@ std::vector<std::string> StreamFolder::Used() const { return EntryNames(path_ / 
 
 std::int64_t StreamFolder::NumRejected() const { return std::ssize(EntryNames(path_ / kRejected)); }
 
-bool StreamFolder::Waits(const StreamShardName& name) const {
-  std::error_code error;
-  return fs::exists(path_ / FormatStreamShardName(name), error);
-}
-
 void StreamFolder::MarkUsed(const StreamShardName& name) const {
   const std::string file = FormatStreamShardName(name);
   RenameFile(path_ / file, path_ / kUsed / file);

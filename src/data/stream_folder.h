@@ -49,8 +49,6 @@ class StreamFolder {
   /// The number of files in rejected/.
   std::int64_t NumRejected() const;
 
-  bool Waits(const StreamShardName& name) const;
-
   /// Moves a waiting shard to used/.
   void MarkUsed(const StreamShardName& name) const;
 

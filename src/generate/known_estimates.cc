@@ -29,7 +29,7 @@ void KnownEstimates::Add(std::span<const std::uint8_t> state, float estimate) {
   estimates_.push_back(estimate);
 }
 
-void KnownEstimates::Exchange(StateBatch& batch, std::size_t first, std::size_t count) {
+void KnownEstimates::AddAndReuse(StateBatch& batch, std::size_t first, std::size_t count) {
   for (std::size_t i = first; i < first + count; ++i) {
     if (!std::isnan(batch.estimates[i])) Add(batch.rows()[i], batch.estimates[i]);
   }

@@ -25,7 +25,7 @@ class KnownEstimates {
   /// estimates of those of their children that are among the added states. The states must have
   /// been expanded. Different objects may be used by different threads for different states of a
   /// batch.
-  void Exchange(StateBatch& batch, std::size_t first, std::size_t count);
+  void AddAndReuse(StateBatch& batch, std::size_t first, std::size_t count);
 
  private:
   void Add(std::span<const std::uint8_t> state, float estimate);

@@ -111,7 +111,7 @@ void OwnSolutionsGenerator::Walk(const FillRequest& request, Instance& instance)
     instance.states.insert(instance.states.end(), state.begin(), state.end());
     instance.way_back.push_back(*walk.back());
   }
-  LeaveGoals(instance);
+  KeepPartFromLastGoal(instance);
   std::ranges::reverse(instance.way_back);
 
   const std::int64_t longest =
@@ -123,7 +123,7 @@ void OwnSolutionsGenerator::Walk(const FillRequest& request, Instance& instance)
 
 // Shortens a walk to its part from the last goal on, since a goal needs no action and costs
 // nothing. Goals at the end are dropped first.
-void OwnSolutionsGenerator::LeaveGoals(Instance& instance) const {
+void OwnSolutionsGenerator::KeepPartFromLastGoal(Instance& instance) const {
   const std::size_t states = instance.way_back.size() + 1;
   const auto size = static_cast<std::size_t>(domain_.spec().state_size);
   std::vector<std::uint8_t> is_goal(states);

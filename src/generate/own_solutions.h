@@ -66,7 +66,7 @@ class OwnSolutionsGenerator final : public Generator {
   };
 
   void Walk(const FillRequest& request, Instance& instance) const;
-  void LeaveGoals(Instance& instance) const;
+  void KeepPartFromLastGoal(Instance& instance) const;
   void Solve(std::span<Instance> instances, std::int64_t first_row, const StopSignal& stop);
   void Write(const FillRequest& request, const Instance& instance, DataBuffer& out) const;
   std::span<const std::uint8_t> State(const Instance& instance, std::size_t taken) const;

@@ -57,9 +57,7 @@ Rows QLearningGenerator::StatesOf(std::vector<std::uint8_t>& bytes) const {
 }
 
 void QLearningGenerator::Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) {
-  // At least two ranges, so that one can be expanded while the other is evaluated.
-  const std::int64_t half = (request.rows + 1) / 2;
-  const RowRanges ranges(request.rows, std::clamp<std::int64_t>(half, 1, config_.rows_of_chunk()));
+  const RowRanges ranges = RowRanges::ForOverlap(request.rows, config_.rows_of_chunk());
   const auto expand = [&](std::int64_t turn) {
     Expand(request, ranges[turn], batches_[turn % 2], out);
   };

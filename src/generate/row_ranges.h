@@ -25,6 +25,14 @@ class RowRanges {
  public:
   RowRanges(std::int64_t rows, std::int64_t range_rows) : rows_(rows), range_rows_(range_rows) {}
 
+  /// Divides `rows` rows, which may be those of a step of searches, into ranges of at most `most`.
+  /// There are at least two, so that one can be expanded while the other is evaluated. Generators
+  /// that evaluate the same states must divide them alike: values differ in their last bits between
+  /// batches of other sizes.
+  static RowRanges ForOverlap(std::int64_t rows, std::int64_t most) {
+    return {rows, std::clamp<std::int64_t>((rows + 1) / 2, 1, most)};
+  }
+
   std::int64_t size() const { return (rows_ + range_rows_ - 1) / range_rows_; }
 
   RowRange operator[](std::int64_t i) const {

@@ -94,10 +94,8 @@ void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
       .width = static_cast<std::int64_t>(width_),
       .longest_scramble = request.longest_scramble.value_or(config_.max_scramble)};
   solved_ = {};
-  // At least two ranges, so that one can be expanded while the other is evaluated.
-  const std::int64_t half = (fill.instances() + 1) / 2;
   const std::int64_t most = std::max<std::int64_t>(config_.rows_of_chunk() / fill.width, 1);
-  const RowRanges ranges(fill.instances(), std::clamp<std::int64_t>(half, 1, most));
+  const RowRanges ranges = RowRanges::ForOverlap(fill.instances(), most);
   // If the last range has no partner in its pair, every second turn is empty.
   const std::int64_t pairs = (ranges.size() + 1) / 2;
   const auto expand = [&](std::int64_t turn) {
@@ -132,7 +130,7 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
     if (config_.searches() && group.batch.child_estimates.skips_known()) {
       for (std::size_t i = first; i < first + count; ++i) {
         Instance& instance = group.instances[i];
-        instance.estimates.Exchange(group.batch, i * width_, instance.searched);
+        instance.estimates.AddAndReuse(group.batch, i * width_, instance.searched);
       }
     }
     const Span span(Activity::kWrite);

@@ -103,8 +103,8 @@ class CapturedWork {
  public:
   virtual ~CapturedWork() = default;
 
-  /// Enqueues the work on the calling thread's current stream. Throws Error if a GPU cannot record
-  /// it.
+  /// Enqueues the work on the calling thread's current stream. Throws Error if a GPU cannot
+  /// capture it.
   virtual void Run() = 0;
 };
 

@@ -221,7 +221,7 @@ void Optimizer::SetDeviceRate(double learning_rate) { rate_.fill_(learning_rate)
 void Optimizer::StepAtDeviceRate() {
   const Span span(Activity::kOptimizer);
   const c10::NoGradGuard no_grad;
-  const std::vector<at::Tensor> gradients = TakeGradients();
+  const std::vector<at::Tensor> gradients = CheckedGradients();
   steps_.add_(1);
   if (!StepAtOnce(gradients)) {
     for (const Group& group : groups_) StepAdam(group, Selected(gradients, group.numbers), rate_);
@@ -259,7 +259,7 @@ bool Optimizer::StepAtOnce(const std::vector<at::Tensor>& gradients) const {
   return true;
 }
 
-std::vector<at::Tensor> Optimizer::TakeGradients() const {
+std::vector<at::Tensor> Optimizer::CheckedGradients() const {
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& parameter : parameters_) {
     if (!parameter.grad().defined()) {
@@ -275,7 +275,7 @@ std::vector<at::Tensor> Optimizer::TakeGradients() const {
 void Optimizer::Step(double learning_rate) {
   const Span span(Activity::kOptimizer);  // first, so that it includes freeing the gradients
   const c10::NoGradGuard no_grad;
-  const std::vector<at::Tensor> gradients = TakeGradients();
+  const std::vector<at::Tensor> gradients = CheckedGradients();
   if (uses_adam()) steps_.add_(1);
   for (const Group& group : groups_) {
     StepGroup(group, Selected(gradients, group.numbers), learning_rate);

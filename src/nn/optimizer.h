@@ -101,7 +101,7 @@ class Optimizer {
   void StepGroup(const Group& group, const std::vector<at::Tensor>& gradients,
                  double learning_rate) const;
   static void JoinMeans(Group& group);
-  std::vector<at::Tensor> TakeGradients() const;
+  std::vector<at::Tensor> CheckedGradients() const;
   // `Rate` is double, or a tensor on the device.
   template <class Rate>
   void StepAdam(const Group& group, const std::vector<at::Tensor>& gradients,

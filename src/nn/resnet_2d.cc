@@ -101,7 +101,7 @@ at::Tensor ResNet2D::Forward(const at::Tensor& features) {
 }
 
 NetworkCost ResNet2D::CostOf(const NetworkSpec& spec) {
-  // As ResNetFC: for each unit, the inputs of the normalisation and of the activation, and the
+  // For each unit, the inputs of the normalisation and of the activation, and the
   // activation's output are kept; at one time there are also the inputs of the block.
   constexpr std::int64_t kKept = 3;
   constexpr std::int64_t kAtOnce = 4;

@@ -347,7 +347,9 @@ void LoadStateDict(const TensorDict& from, const StateDict& into, const std::str
       fail(fmt::format("tensor '{}' of shape {} is missing", key, ShapeText(tensor)));
     }
     const at::Tensor& source = found->value().toTensor();
-    if (source.sizes() != tensor.sizes() || !source.is_floating_point()) {
+    const bool has_type = tensor.is_floating_point() ? source.is_floating_point()
+                                                     : source.scalar_type() == tensor.scalar_type();
+    if (source.sizes() != tensor.sizes() || !has_type) {
       fail(fmt::format("tensor '{}' is {} of shape {}, expected {} of shape {}", key,
                        DtypeText(source), ShapeText(source), DtypeText(tensor), ShapeText(tensor)));
     }

@@ -30,7 +30,19 @@ void WeightAverage::Add(const Network& net, std::int64_t iteration) {
   const c10::NoGradGuard no_grad;
   const auto n = static_cast<double>(iteration);
   const double decay = std::min(decay_, (1 + n) / (10 + n));
-  at::_foreach_lerp_(TensorsOf(*net_), TensorsOf(net), 1 - decay);
+  const std::vector<at::Tensor> from = TensorsOf(net);
+  const std::vector<at::Tensor> into = TensorsOf(*net_);
+  std::vector<at::Tensor> averages;
+  std::vector<at::Tensor> newest;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (into[i].is_floating_point()) {
+      averages.push_back(into[i]);
+      newest.push_back(from[i]);
+    } else {
+      into[i].copy_(from[i]);  // such as the number of batches that batch normalisation has seen
+    }
+  }
+  at::_foreach_lerp_(averages, newest, 1 - decay);
 }
 
 }  // namespace tandem

@@ -31,13 +31,13 @@ void InferenceQueue::ServeUntilFillEnds() {
 
 void InferenceQueue::Handle(const Message& message) {
   if (const Request* request = std::get_if<Request>(&message)) {
-    Answer(*request);
+    Serve(*request);
   } else {
     ++fills_ended_;
   }
 }
 
-void InferenceQueue::Answer(const Request& request) {
+void InferenceQueue::Serve(const Request& request) {
   std::exception_ptr error;
   try {
     const ScopedTimer timer(seconds_);

@@ -59,7 +59,7 @@ class InferenceQueue final : public Evaluator {
   using Message = std::variant<Request, FillEnded>;
 
   void Handle(const Message& message);
-  void Answer(const Request& request);
+  void Serve(const Request& request);
 
   Evaluator& network_;
   Channel<Message> messages_{2};

@@ -37,8 +37,9 @@ namespace tandem {
 /// of the goal or of the ball around it; both are searched by bisection. A child whose hash is
 /// there counts as a solution only if its path, replayed on the host, leads to such a state.
 ///
-/// The host learns three things about each depth: how many children are known, how many are new,
-/// and the least estimate. The bytes that search.max_gib limits are those of the tensors.
+/// Several times in each depth, the host waits for the device: to learn how many children are known
+/// and new, whether one solves the puzzle, and the least estimate. The bytes that search.max_gib
+/// limits are those of the tensors.
 ///
 /// Puzzles are solved one after another.
 class TensorBeamSearch final : public Search {

@@ -216,12 +216,9 @@ class TensorValueIteration final : public TensorGenerator {
   bool needs_network() const override { return true; }
 
  private:
-  // Divides the rows as ValueIterationGenerator does, so that the network evaluates the same states
-  // together.
   void FillColumns(const FillRequest& request, const at::Tensor& inputs, const at::Tensor& targets,
                    const StopSignal& stop) override {
-    const std::int64_t half = (request.rows + 1) / 2;
-    const RowRanges ranges(request.rows, std::clamp<std::int64_t>(half, 1, chunk_rows()));
+    const RowRanges ranges = RowRanges::ForOverlap(request.rows, chunk_rows());
     const std::int64_t longest = request.longest_scramble.value_or(max_scramble());
     for (std::int64_t i = 0; i < ranges.size(); ++i) {
       BeginChunk(stop);

@@ -39,7 +39,7 @@ struct RankLinks {
   AgreedStop& stop;
 };
 
-/// RunContext is what the phases of a run have in common, besides its config.
+/// RunContext is what the phases of a run have in common, in addition to its config.
 struct RunContext {
   std::shared_ptr<Device> device;
   TrainingHooks hooks;

@@ -40,8 +40,8 @@ std::string WhyNoForwardOf(const Config& config, const Device& device) {
 
 // A run may resume on another machine. Resets to `auto` each way of computing that this device does
 // not have, and those of a GPU on a CPU, which has them for tests only. `saved` says where it ran.
-Config WithWaysOf(const Device& device, const Config& saved, Config config,
-                  const std::vector<Override>& overrides) {
+Config WithSupportedWays(const Device& device, const Config& saved, Config config,
+                         const std::vector<Override>& overrides) {
   const bool left_gpu = saved.device != "cpu" && device.torch().is_cpu();
   const bool is_step_of_gpu = left_gpu && (config.train.step == TrainStep::kTensors ||
                                            config.train.step == TrainStep::kCaptured);
@@ -118,8 +118,8 @@ PreparedRun PrepareNew(const Config& asked, const RankGroup* group, const Stopwa
   return run;
 }
 
-PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::path& file,
-                        const std::vector<Override>& overrides, const RankGroup* group) {
+PreparedRun PrepareResume(const RunDirectory& directory, const std::filesystem::path& file,
+                          const std::vector<Override>& overrides, const RankGroup* group) {
   auto from = std::make_unique<Checkpoint>(file);
   if (std::filesystem::is_empty(directory.config())) {
     LogWarning(fmt::format("{} is empty; continuing with the config saved in {}",
@@ -131,8 +131,8 @@ PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::pa
   CheckNotComplete(asked, from->Counters(), directory.path());
   const std::shared_ptr<Device> device = DeviceFor(asked, group);
   const Config saved = SavedConfig(directory, *from, OverridesOfPuzzleFile(overrides));
-  PreparedRun run{.config = ResolveAutos(WithWaysOf(*device, saved, asked, overrides), *device,
-                                         ProcessesOnThisMachine(group)),
+  PreparedRun run{.config = ResolveAutos(WithSupportedWays(*device, saved, asked, overrides),
+                                         *device, ProcessesOnThisMachine(group)),
                   .device = device,
                   .from = std::move(from)};
   CheckHasPrecision(run.config, *device, overrides);
@@ -147,16 +147,16 @@ std::unique_ptr<TrainRun> MakeNewRun(const Config& asked, const RunDirectory& di
     return Make(PrepareNew(asked, settings.group, settings.began, settings.stop), directory,
                 settings);
   } catch (...) {
-    directory.Abandon();  // does nothing if the run has already written files
+    directory.Abandon();  // does nothing if the run can be resumed
     throw;
   }
 }
 
-std::unique_ptr<TrainRun> MakeRestOfRun(const RunDirectory& directory,
-                                        const std::vector<Override>& overrides,
-                                        const RunSettings& settings) {
+std::unique_ptr<TrainRun> MakeResumedRun(const RunDirectory& directory,
+                                         const std::vector<Override>& overrides,
+                                         const RunSettings& settings) {
   return OpenNewest(directory, [&](const std::filesystem::path& file) {
-    return Make(PrepareRest(directory, file, overrides, settings.group), directory, settings);
+    return Make(PrepareResume(directory, file, overrides, settings.group), directory, settings);
   });
 }
 

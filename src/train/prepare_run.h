@@ -40,12 +40,12 @@ struct PreparedRun {
 PreparedRun PrepareNew(const Config& asked, const RankGroup* group, const Stopwatch& began,
                        const StopSignal& stop);
 
-/// Prepares the rest of the run in `directory` from the checkpoint in `file`. A way of computing
+/// Prepares to resume the run in `directory` from the checkpoint in `file`. A way of computing
 /// that the run chose on another machine and that this device does not have is chosen again, unless
 /// `overrides` name it. Throws InputError if the run is complete, the errors of ConfigToResume, and
 /// those of PrepareNew.
-PreparedRun PrepareRest(const RunDirectory& directory, const std::filesystem::path& file,
-                        const std::vector<Override>& overrides, const RankGroup* group);
+PreparedRun PrepareResume(const RunDirectory& directory, const std::filesystem::path& file,
+                          const std::vector<Override>& overrides, const RankGroup* group);
 
 /// RunSettings holds what the caller decides about a run: its stop signal, clock and ranks.
 struct RunSettings {
@@ -62,10 +62,10 @@ struct RunSettings {
 std::unique_ptr<TrainRun> MakeNewRun(const Config& asked, const RunDirectory& directory,
                                      const RunSettings& settings);
 
-/// Makes the rest of the run in `directory`, from its newest checkpoint that is not damaged. Throws
-/// the errors of PrepareRest and of TrainRun.
-std::unique_ptr<TrainRun> MakeRestOfRun(const RunDirectory& directory,
-                                        const std::vector<Override>& overrides,
-                                        const RunSettings& settings);
+/// Resumes the run in `directory` from its newest checkpoint that is not damaged. Throws
+/// the errors of PrepareResume and of TrainRun.
+std::unique_ptr<TrainRun> MakeResumedRun(const RunDirectory& directory,
+                                         const std::vector<Override>& overrides,
+                                         const RunSettings& settings);
 
 }  // namespace tandem

@@ -19,15 +19,18 @@ std::shared_ptr<Device> OpenDeviceOfRank(const std::string& name,
   return is_other ? OpenDevice(own) : device;
 }
 
-std::string PlanText(const RankPlan& plan) {
+// CBOR, because paths may have any bytes, and texts of JSON must be UTF-8.
+std::string EncodePlan(const RankPlan& plan) {
   const nlohmann::json json = {{"config", ToYaml(WithAbsolutePaths(plan.config))},
                                {"checkpoint", plan.checkpoint.string()},
                                {"complete", plan.complete}};
-  return json.dump();
+  std::string bytes;
+  nlohmann::json::to_cbor(json, bytes);
+  return bytes;
 }
 
-RankPlan ParsePlan(const std::string& text) {
-  const nlohmann::json json = nlohmann::json::parse(text);
+RankPlan DecodePlan(const std::string& bytes) {
+  const nlohmann::json json = nlohmann::json::from_cbor(bytes);
   return {.config = ParseConfig(json.at("config").get<std::string>(), "the config of rank 0"),
           .checkpoint = json.at("checkpoint").get<std::string>(),
           .complete = json.at("complete").get<bool>()};

@@ -25,8 +25,8 @@ struct RankPlan {
   bool complete = false;                  ///< the run was complete when the ranks were restarted
 };
 
-/// Returns a text from which ParsePlan makes the plan again.
-std::string PlanText(const RankPlan& plan);
-RankPlan ParsePlan(const std::string& text);
+/// Returns bytes from which DecodePlan makes the plan again.
+std::string EncodePlan(const RankPlan& plan);
+RankPlan DecodePlan(const std::string& bytes);
 
 }  // namespace tandem

@@ -52,6 +52,14 @@ bool MayChange(std::string_view key) {
   });
 }
 
+// Returns the phases without the settings that may change.
+std::vector<PhaseConfig> FixedParts(std::vector<PhaseConfig> phases) {
+  for (PhaseConfig& phase : phases) {
+    std::erase_if(phase.settings, [](const auto& setting) { return MayChange(setting.first); });
+  }
+  return phases;
+}
+
 }  // namespace
 
 void CheckConfigStays(const Config& began, const Config& requested,
@@ -68,7 +76,8 @@ void CheckConfigStays(const Config& began, const Config& requested,
     if (now == value || MayChange(field.key)) continue;
     differences.push_back(fmt::format("{} is {} and was {}", field.key, now, value));
   }
-  if (began.phases != requested.phases) differences.emplace_back("phases differ");
+  if (FixedParts(began.phases) != FixedParts(requested.phases))
+    differences.emplace_back("phases differ");
   if (differences.empty()) return;
   throw InputError(fmt::format(
       "{}: differs from the config in checkpoint.pt, with which the run began: {}. Restore the old "

@@ -72,13 +72,13 @@ bool RunDirectory::IsAbandonedClaim() const {
 }
 
 RunDirectory RunDirectory::Create(const fs::path& path) {
-  if (RunDirectory left(path); left.IsAbandonedClaim()) {
-    left.Lock();
-    if (left.IsAbandonedClaim()) {  // check again, now that this program holds the lock
-      left.RemovePartialFiles();
-      RemoveFile(left.replay(0));
-      left.RemoveStream();
-      return left;
+  if (RunDirectory abandoned(path); abandoned.IsAbandonedClaim()) {
+    abandoned.Lock();
+    if (abandoned.IsAbandonedClaim()) {  // check again, now that this program holds the lock
+      abandoned.RemovePartialFiles();
+      RemoveFile(abandoned.replay(0));
+      abandoned.RemoveStream();
+      return abandoned;
     }
   }
   RunDirectory run(path);
@@ -98,8 +98,11 @@ RunDirectory RunDirectory::Create(const fs::path& path) {
 
 void RunDirectory::Abandon() const {
   std::error_code ignored;
+  if (fs::exists(checkpoint(), ignored)) return;
   if (fs::is_empty(config(), ignored)) {
     RemoveStream();
+    RemovePartialFiles();
+    fs::remove(replay(0), ignored);
     fs::remove(config(), ignored);
   }
   if (made_folder_) fs::remove(path_, ignored);  // removes only an empty folder

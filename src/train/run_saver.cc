@@ -94,7 +94,7 @@ bool RunSaver::CheckpointIsDue(std::int64_t updates, double update_s) {
   const bool by_time =
       checkpoint.every_seconds > 0 && since_saved_.Seconds() + update_s > checkpoint.every_seconds;
   is_due_ = is_due_ || by_updates || by_time;
-  return is_due_ && writer_.idle();
+  return is_due_ && !writes_checkpoint_;
 }
 
 void RunSaver::StartCheckpoint(const RunState& state) {
@@ -104,7 +104,11 @@ void RunSaver::StartCheckpoint(const RunState& state) {
   since_saved_ = Stopwatch();
   started_next_ = state.counters.updates;
   copied_ = std::make_shared<const RunState>(CopyOf(state));
-  Post([this, copy = copied_] { Save(*copy, *copy); });
+  writes_checkpoint_ = true;
+  Post([this, copy = copied_] {
+    Save(*copy, *copy);
+    writes_checkpoint_ = false;
+  });
 }
 
 void RunSaver::StartToArchiveNetwork(const StateDict& network, const RunCounters& counters) {
@@ -117,6 +121,7 @@ void RunSaver::StartToArchiveNetwork(const StateDict& network, const RunCounters
 }
 
 void RunSaver::SaveBest(const StateDict& network, const RunCounters& counters) {
+  const Span span(Activity::kCheckpoint);
   if (const auto earlier = BestUpdateOf(counters)) directory_.PreserveBest(*earlier);
   WriteCheckpoint(directory_.best(), domain_identity_, config_.network, counters, network,
                   /*resume=*/nullptr);

@@ -1,6 +1,7 @@
 // The files from which a run resumes.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -76,8 +77,8 @@ class RunSaver {
   // Checkpoints and networks.
 
   /// Returns whether a checkpoint is to be written after an update that took `update_s` seconds.
-  /// One that is due while another one is being written follows after the first update that finds
-  /// it complete. `updates` updates are complete.
+  /// One that is due while another checkpoint is being written follows after the first update that
+  /// finds it complete. `updates` updates are complete.
   bool CheckpointIsDue(std::int64_t updates, double update_s);
 
   /// Starts to write a copy of `state` as a checkpoint, and drops the snapshot.
@@ -122,6 +123,7 @@ class RunSaver {
   std::shared_ptr<const RunState> copied_;    // state of the checkpoint that was just started
   Stopwatch since_saved_;                     // time since the state of the last checkpoint
   bool is_due_ = false;                       // also while an earlier checkpoint is being written
+  std::atomic<bool> writes_checkpoint_ = false;  // stays true if that fails, which ends the run
   std::int64_t started_next_ = 0;           // update with which the last StartCheckpoint continues
   std::optional<std::int64_t> saved_next_;  // with which checkpoint.pt continues; used by Save
 

@@ -12,8 +12,8 @@
 namespace tandem {
 
 RunValidation::RunValidation(ValidationConfig config, RunCounters& so_far,
-                             const StopSignal& requests, Hooks hooks)
-    : config_(std::move(config)), so_far_(so_far), requests_(requests), hooks_(std::move(hooks)) {}
+                             const StopSignal& requests)
+    : config_(std::move(config)), so_far_(so_far), requests_(requests) {}
 
 void RunValidation::ValidateAtStart(Components& components) {
   if (components.validator == nullptr || so_far_.iterations > 0 || so_far_.at_start) return;
@@ -26,44 +26,47 @@ void RunValidation::ValidateAtStart(Components& components) {
   }
 }
 
-void RunValidation::ValidateIfDue(Components& components) {
-  if (components.validator == nullptr) return;
+std::optional<ValidationReport> RunValidation::ValidateIfDue(Components& components) {
+  if (components.validator == nullptr) return std::nullopt;
   const std::int64_t every = config_.every_updates;
-  if (every == 0 || so_far_.updates == 0 || so_far_.updates % every != 0) return;
-  Validate(components);
+  if (every == 0 || so_far_.updates == 0 || so_far_.updates % every != 0) return std::nullopt;
+  // The pipeline of a resumed run has not seen the result of the checkpoint.
   if (has_result()) components.pipeline->OnValidation(so_far_.validation->solve_rate);
+  std::optional<ValidationReport> report = Validate(components);
+  if (report) components.pipeline->OnValidation(report->solve_rate);
+  return report;
 }
 
-void RunValidation::ValidateAtEnd(Components& components) {
-  if (components.validator == nullptr) return;
-  Validate(components);
-  if (!has_result()) LogWarning("the last validation was stopped, so it has no result");
+std::optional<ValidationReport> RunValidation::ValidateAtEnd(Components& components) {
+  if (components.validator == nullptr || has_result()) return std::nullopt;
+  std::optional<ValidationReport> report = Validate(components);
+  if (!report) LogWarning("the last validation was stopped, so it has no result");
+  return report;
 }
 
-void RunValidation::Validate(Components& components) {
-  if (has_result()) return;
+std::optional<ValidationReport> RunValidation::Validate(Components& components) {
+  if (has_result()) return std::nullopt;
   const ScopedTimer timer(so_far_.validate_s);
   const Span span(Activity::kValidation);
   FaultPoint(Fault::kValidate);
-  ValidationReport report;
   try {
-    report = components.validator->Validate(components.trainer.saved_net(), requests_);
+    return components.validator->Validate(components.trainer.saved_net(), requests_);
   } catch (const Stopped&) {
-    return;
+    return std::nullopt;
   }
-  if (!so_far_.best || IsBetter(report, *so_far_.best, config_.best_by)) {
-    hooks_.on_best();
+}
+
+bool RunValidation::IsBest(const ValidationReport& report) const {
+  return !so_far_.best || IsBetter(report, *so_far_.best, config_.best_by);
+}
+
+void RunValidation::Record(const ValidationReport& report, bool is_best) {
+  if (is_best) {
     so_far_.best = report;
     so_far_.best_update = so_far_.updates;
   }
   so_far_.validation = report;
   so_far_.validated_iterations = so_far_.iterations;
-  report_ = std::move(report);
-  hooks_.on_validation(*report_);
-}
-
-std::optional<ValidationReport> RunValidation::TakeReport() {
-  return std::exchange(report_, std::nullopt);
 }
 
 }  // namespace tandem

@@ -38,9 +38,7 @@ TrainRun::TrainRun(Config config, RunOptions options)
       ranks_(options.ranks),
       time_(options.began),
       stop_(options.stop, /*among_ranks=*/options.ranks != nullptr),
-      validation_(config_.validation, so_far_, stop_.requests(),
-                  {.on_best = [this] { SaveBest(); },
-                   .on_validation = [this](const auto& report) { ReportValidation(report); }}) {
+      validation_(config_.validation, so_far_, stop_.requests()) {
   const Attach attach(time_.main());
   const Span span(Activity::kSetUp);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
@@ -159,7 +157,13 @@ void TrainRun::StartToSave(bool resumes) {
   metrics_.emplace(*directory_, config_, so_far_.iterations);
 }
 
+// An update that has failed half-way must not go on, because its state is saved as whole.
+void TrainRun::RequireNoFailure() const {
+  if (failed_) throw Error("the run has failed; it can only be resumed from its folder");
+}
+
 bool TrainRun::RunUpdate() {
+  RequireNoFailure();
   // A resumed run may have been killed after its last update, before it wrote its summary.
   if (so_far_.updates >= *config_.train.max_updates) ended_ = true;
   if (ended_) return false;
@@ -170,7 +174,7 @@ bool TrainRun::RunUpdate() {
     if (saver_) saver_->WaitForReplay(so_far_.updates);
     validation_.ValidateAtStart(*components_);
     // Repeats a validation that was stopped before the run was resumed.
-    validation_.ValidateIfDue(*components_);
+    RecordLate(validation_.ValidateIfDue(*components_));
     TakeSnapshot();
     RevisePlan();
     FollowPlan();
@@ -188,13 +192,15 @@ bool TrainRun::RunUpdate() {
 // current update, or the current state if no update has begun. Then throws the error with the
 // update and the stage in its message.
 void TrainRun::SaveOnFailure(const std::function<void()>& work) {
+  const std::int64_t update = so_far_.updates;  // which `work` may count as done before it fails
   try {
     work();
     stop_.ThrowIfStalled();
   } catch (...) {
     const Activity activity = Timeline::FailedActivity();  // before the spans of saving
+    failed_ = true;
     SaveUnfinished();
-    ThrowWithStage(so_far_.updates, activity);
+    ThrowWithStage(update, activity);
   }
 }
 
@@ -299,10 +305,12 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
   Count(record);
   std::optional<RankReport> ranks;
   if (rank_times_) ranks = rank_times_->AddUpdate(record, components_->net->State());
-  if (record.complete) validation_.ValidateIfDue(*components_);
+  std::optional<ValidationReport> report;
+  if (record.complete) report = validation_.ValidateIfDue(*components_);
+  if (report) RecordValidation(*report);
   const ThreadTimes times = time_.TakeTimes();
   busy_ = BusySharesOf(times);
-  if (metrics_) AddMetrics(record, times, ranks ? &*ranks : nullptr);
+  if (metrics_) AddMetrics(record, report, times, ranks ? &*ranks : nullptr);
   if (saver_ && record.complete) SaveWhatIsDue(record.seconds);
   for (TrainObserver* observer : observers_) observer->OnUpdate(record);
 }
@@ -325,10 +333,10 @@ void TrainRun::Count(const UpdateRecord& record) {
       record.update, train.skipped, train.iterations));
 }
 
-void TrainRun::AddMetrics(const UpdateRecord& record, const ThreadTimes& times,
-                          const RankReport* ranks) {
-  nlohmann::ordered_json line =
-      MetricsLine(record, config_, Counters(), validation_.TakeReport(), times, ranks);
+void TrainRun::AddMetrics(const UpdateRecord& record,
+                          const std::optional<ValidationReport>& validation,
+                          const ThreadTimes& times, const RankReport* ranks) {
+  nlohmann::ordered_json line = MetricsLine(record, config_, Counters(), validation, times, ranks);
   if (components_->stream != nullptr) ReportStream(record.update, line);
   metrics_->Add(record.update, line, so_far_.iterations);
 }
@@ -350,12 +358,21 @@ void TrainRun::DecideWhetherEnded() {
   ended_ = all_done || end_ != RunEnd::kAllUpdates;
 }
 
-void TrainRun::ReportValidation(const ValidationReport& report) {
+// Saves the network first if it is the best one, because saving needs the counters of the best one
+// before it.
+void TrainRun::RecordValidation(const ValidationReport& report) {
+  const bool is_best = validation_.IsBest(report);
+  if (is_best && saver_) saver_->SaveBest(components_->trainer.saved_net().State(), Counters());
+  validation_.Record(report, is_best);
   for (TrainObserver* observer : observers_) observer->OnValidation(so_far_.updates, report);
 }
 
-void TrainRun::SaveBest() {
-  if (saver_) saver_->SaveBest(components_->trainer.saved_net().State(), Counters());
+// Records the result, if there is one, of a network whose update has its line of metrics already.
+void TrainRun::RecordLate(const std::optional<ValidationReport>& report) {
+  if (!report) return;
+  RecordValidation(*report);
+  if (!metrics_) return;
+  metrics_->AddToLast(so_far_.updates, ValidationJson(*report, config_), so_far_.iterations);
 }
 
 RunCounters TrainRun::Counters() const {
@@ -437,16 +454,8 @@ std::int64_t TrainRun::EndOfTracedEpochs() const {
   return end;
 }
 
-void TrainRun::ValidateAtEnd() {
-  if (end_ == RunEnd::kStopped) return;
-  validation_.ValidateAtEnd(*components_);
-  if (!metrics_) return;
-  const std::optional<ValidationReport> report = validation_.TakeReport();
-  if (!report) return;
-  metrics_->AddToLast(so_far_.updates, ValidationJson(*report, config_), so_far_.iterations);
-}
-
 RunSummary TrainRun::Finish() {
+  RequireNoFailure();
   const Attach attach(time_.main());
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   time_.OnTrainingEnd();
@@ -461,7 +470,7 @@ RunSummary TrainRun::Finish() {
 
 // Writes the last checkpoint. Returns the SHA-256 of the weights of the final network.
 std::string TrainRun::ValidateAndSave() {
-  ValidateAtEnd();
+  if (end_ != RunEnd::kStopped) RecordLate(validation_.ValidateAtEnd(*components_));
   if (breakdown_) breakdown_->Finish();
   const Span span(Activity::kCheckpoint);
   return saver_ ? saver_->SaveCheckpoint(State())

@@ -77,7 +77,8 @@ struct RunOptions {
 
 /// TrainRun trains a network, one update at a time. Call all methods except RequestStop from one
 /// thread. The destructor joins all threads that the run started. After RunUpdate or Finish has
-/// thrown, background threads may still finish work, but the saved state no longer changes.
+/// thrown, background threads may still finish work, but the saved state no longer changes: both
+/// throw Error if they are called again.
 class TrainRun final {
  public:
   /// Sets up a run of `config`, which must have no `auto` left (ResolveAutos, ResolveMaxUpdates).
@@ -119,10 +120,10 @@ class TrainRun final {
   /// Returns the config of the current phase.
   Config phase_config() const;
 
+ private:
   std::string domain_identity() const;
   std::int64_t num_parameters() const;
 
- private:
   // Setting up.
   void MakeComponents(const Origin& origin);
   void CountEndedComponents();
@@ -132,6 +133,7 @@ class TrainRun final {
   void StartToSave(bool resumes);
 
   // An update, and what happens between two updates.
+  void RequireNoFailure() const;
   void SaveOnFailure(const std::function<void()>& work);
   void RevisePlan();
   void FollowPlan();
@@ -141,9 +143,10 @@ class TrainRun final {
   void OnIterationEnd(std::int64_t iterations);
   void EndUpdate(const UpdateRecord& record);
   void Count(const UpdateRecord& record);
-  void ReportValidation(const ValidationReport& report);
-  void ValidateAtEnd();
-  void AddMetrics(const UpdateRecord& record, const ThreadTimes& times, const RankReport* ranks);
+  void RecordValidation(const ValidationReport& report);
+  void RecordLate(const std::optional<ValidationReport>& report);
+  void AddMetrics(const UpdateRecord& record, const std::optional<ValidationReport>& validation,
+                  const ThreadTimes& times, const RankReport* ranks);
   void ReportStream(std::int64_t update, nlohmann::ordered_json& line);
   void DecideWhetherEnded();
 
@@ -152,7 +155,6 @@ class TrainRun final {
   RunState State() const;
   void SaveConfig() const;
   void TakeSnapshot();
-  void SaveBest();
   void SaveWhatIsDue(double update_s);
   void SaveUnfinished();
 
@@ -195,6 +197,7 @@ class TrainRun final {
   std::int64_t evaluated_rows_ = 0;  // rows evaluated by earlier components
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
+  bool failed_ = false;
 
   std::optional<RunSaver> saver_;           // with a folder
   std::unique_ptr<Components> components_;  // last, because its threads use the members above

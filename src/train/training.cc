@@ -26,7 +26,7 @@ struct Training::Run {
 
   Run(const RunDirectory& directory, const std::vector<Override>& overrides,
       const StopSignal* outer)
-      : stop(outer), train(MakeRestOfRun(directory, overrides, {.stop = stop})) {}
+      : stop(outer), train(MakeResumedRun(directory, overrides, {.stop = stop})) {}
 
   const StopSignal stop;
   const std::unique_ptr<TrainRun> train;

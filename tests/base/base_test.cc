@@ -155,11 +155,9 @@ TEST(BackgroundTasks, RunInOrderWhileThePostingThreadGoesOn) {
     wait.get();  // a deadlock if Post waited for the task
     seen.push_back(1);
   });
-  EXPECT_FALSE(tasks.idle());
   go_on.set_value();
   for (int i = 2; i < 50; ++i) tasks.Post([&, i] { seen.push_back(i); });
   tasks.Wait();
-  EXPECT_TRUE(tasks.idle());
   ASSERT_EQ(seen.size(), 49);
   EXPECT_TRUE(std::ranges::is_sorted(seen));
 }

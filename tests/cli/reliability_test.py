@@ -38,7 +38,7 @@ class Faults(CliTest):
     def test_a_failure_is_one_message_and_exit_code_1(self):
         for fault, message in (
                 ("train.step:error:8", "update 1, training: injected failure at train.step"),
-                ("metrics.write:full:2", "update 2, writing metrics: injected at metrics.write: "
+                ("metrics.write:full:2", "update 1, writing metrics: injected at metrics.write: "
                                          "No space left on device"),
                 ("batch.load:bad_alloc:8", "update 1, making batches: out of memory; lower "),
                 ("batch.load:unknown:8", "update 1, making batches: unknown exception")):

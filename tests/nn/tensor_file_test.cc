@@ -81,6 +81,15 @@ TEST_F(TensorFile, ErrorNamesUnknownAndNonFiniteTensors) {
   }
 }
 
+TEST_F(TensorFile, WholeNumbersNeedTheSameType) {
+  const StateDict into = {{"count", at::zeros({}, at::kLong)}};
+  LoadStateDict(ToTensorDict({{"count", at::zeros({}, at::kLong).fill_(3)}}), into, "net.pt");
+  EXPECT_EQ(into.front().second.item<std::int64_t>(), 3);
+  const TensorDict other = ToTensorDict({{"count", at::zeros({})}});
+  EXPECT_EQ(ErrorOf([&] { LoadStateDict(other, into, "net.pt"); }),
+            "net.pt: tensor 'count' is float32 of shape [], expected int64 of shape []");
+}
+
 TEST_F(TensorFile, ThrowsIfTheDiskIsFull) {
   std::filesystem::create_symlink("/dev/full", path_);
   EXPECT_THROW(WriteTensorFile(path_, ToTensorDict(ResNetFC(SmallSpec(Norm::kNone), 1).State())),

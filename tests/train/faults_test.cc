@@ -149,6 +149,19 @@ INSTANTIATE_TEST_SUITE_P(Shards, InjectedFault,
                                               kShards},
                                          Case{"train.step:error:13", "training", kShards}));
 
+TEST(InjectedFault, ErrorNamesTheUpdateThatResumingRepeats) {
+  const TempFolder temp;
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal never;
+  TrainRun run(
+      ConfigWith(kSmall, kAsync, *device),
+      {.device = device, .directory = RunDirectory::Create(temp.path() / "run"), .stop = never});
+  ArmFault("metrics.write:full:3");
+  EXPECT_THAT([&] { ToTheEnd(run); },
+              ThrowsMessage<Error>(StartsWith("update 2, writing metrics: ")));
+  ArmFault("");
+}
+
 // The main thread is stuck in each iteration, and goes on before the watchdog would end the
 // process.
 TEST(Stall, EndsTheRunWithAnErrorAlsoIfTheThreadGoesOn) {

@@ -176,6 +176,24 @@ TEST_F(PhasedRun, ResumeRejectsOtherPhasesAndAnotherNumberOfUpdates) {
               ThrowsMessage<InputError>(HasSubstr("phases differ")));
 }
 
+TEST_F(PhasedRun, FilesOfAPhaseMayHaveMovedWhenARunIsResumed) {
+  const fs::path paths = temp_.path() / "paths.jsonl";
+  fs::copy_file(SourceFolder() / "data/puzzle8_solved.jsonl", paths);
+  {
+    TrainRun run(MakeConfig(LearnFrom(paths.string())),
+                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
+    run.RunUpdate();
+    run.RequestStop();
+    ToTheEnd(run);
+  }
+  fs::rename(paths, temp_.path() / "moved.jsonl");
+  std::string yaml = ReadFile(folder_ / "config.yaml");
+  const std::size_t at = yaml.find("paths.jsonl");
+  ASSERT_NE(at, std::string::npos);
+  WriteFileAtomically(folder_ / "config.yaml", yaml.replace(at, 11, "moved.jsonl"));
+  EXPECT_EQ(GoOn().updates, 7);
+}
+
 class Switch : public PhasedRun, public testing::WithParamInterface<Case> {
  protected:
   Config MakeConfig(std::vector<std::string> more = {}) const {

@@ -52,7 +52,7 @@ class RunOfAnotherMachine : public testing::Test {
 
   PreparedRun Rest(const std::vector<Override>& overrides = {}) const {
     const RunDirectory directory = RunDirectory::Reopen(folder_);
-    return PrepareRest(directory, directory.checkpoint(), overrides, /*group=*/nullptr);
+    return PrepareResume(directory, directory.checkpoint(), overrides, /*group=*/nullptr);
   }
 
   const TempFolder temp_;

@@ -296,6 +296,31 @@ TEST_F(InFolder, LastMetricsLineHasTheLastValidation) {
   EXPECT_FALSE(lines[4].contains("solve_rate"));
 }
 
+TEST_F(InFolder, ValidationThatIsRepeatedAfterAResumeIsThatOfItsUpdate) {
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal never;
+  const Config config = MakeConfig({"validation.every_updates=2", "validation.states=20"}, *device);
+  const auto validated = [&] {
+    std::vector<std::string> results;
+    for (const nlohmann::json& line : MetricsOf(folder_)) {
+      results.push_back(line.contains("solve_rate") ? line["solve_rate"].dump() : "none");
+    }
+    return results;
+  };
+  TrainToTheEnd(config, device, RunDirectory::Create(folder_));
+  const std::vector<std::string> whole = validated();
+  fs::remove_all(folder_);
+  {
+    TrainRun run(config,
+                 {.device = device, .directory = RunDirectory::Create(folder_), .stop = never});
+    const StopAfter stop(run, 10);  // with the last iteration of the second update
+    ToTheEnd(run);
+  }
+  EXPECT_EQ(validated(), (std::vector<std::string>{"none", "none"}));
+  ResumeRun(folder_, device);
+  EXPECT_EQ(validated(), whole);
+}
+
 TEST_F(InFolder, KeepsNetworksInTheOrderOfTheirUpdatesAndNothingElse) {
   const RunDirectory run = RunDirectory::Create(folder_);
   WriteFileAtomically(folder_ / "checkpoint-mine.pt", "x");
@@ -529,6 +554,22 @@ TEST_F(InFolder, ClaimedFolderIsTakenUntilAbandoned) {
   RunDirectory::Create(folder_);
 }
 
+TEST_F(InFolder, FolderWhoseFirstCheckpointFailedCanBeUsedAgain) {
+  const RunDirectory run = RunDirectory::Create(folder_);
+  WriteFileAtomically(folder_ / "replay-0.bin", "rows");
+  WriteFileAtomically(folder_ / "checkpoint.pt.4711.partial", "torn");
+  run.Abandon();
+  EXPECT_FALSE(fs::exists(folder_));
+}
+
+TEST_F(InFolder, FolderWithACheckpointIsNotAbandoned) {
+  const RunDirectory run = RunDirectory::Create(folder_);
+  WriteFileAtomically(folder_ / "checkpoint.pt", "whole");
+  run.Abandon();
+  EXPECT_TRUE(fs::exists(folder_ / "checkpoint.pt"));
+  EXPECT_TRUE(fs::exists(folder_ / "config.yaml"));
+}
+
 TEST_F(InFolder, AbandonedFolderOfARunWithAStreamCanBeUsedAgain) {
   const RunDirectory first = RunDirectory::Create(folder_);
   fs::create_directories(folder_ / "stream" / "used");
@@ -640,6 +681,9 @@ TEST_F(InFolder, FailedValidationLosesNoTraining) {
                  {.device = device, .directory = directory, .stop = never});
     EXPECT_THROW(ToTheEnd(run), Error);
     EXPECT_EQ(Checkpoint(directory.checkpoint()).Counters().updates, kept) << every;
+    const auto has_failed = ThrowsMessage<Error>(HasSubstr("the run has failed"));
+    EXPECT_THAT([&] { run.RunUpdate(); }, has_failed);
+    EXPECT_THAT([&] { run.Finish(); }, has_failed);
     fs::remove_all(folder_);
   }
 }

@@ -8,7 +8,7 @@
 
 namespace tandem {
 
-/// LayerGradients is what the backward passes of a layer read besides LayerRows.
+/// LayerGradients is what the backward passes of a layer read in addition to LayerRows.
 template <class T>
 struct LayerGradients {
   LayerRows<T> layer;

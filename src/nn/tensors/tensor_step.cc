@@ -84,7 +84,7 @@ class ResNetTensorStep final : public GradientStep {
                           const at::Tensor& weights) override {
     const Span span(Activity::kBackward);
     const c10::NoGradGuard no_grad;
-    Take(inputs, targets, weights);
+    CopyBatch(inputs, targets, weights);
     parameters_.SetCopiesIfOld();
     Run(gradients_work_, [this] { RunGradients(); });
     parameters_.AttachGradients();
@@ -103,7 +103,7 @@ class ResNetTensorStep final : public GradientStep {
     }
     const Span span(Activity::kBackward);
     const c10::NoGradGuard no_grad;
-    Take(inputs, targets, weights);
+    CopyBatch(inputs, targets, weights);
     parameters_.SetCopiesIfOld();
     Run(step_work_, [this, &optimizer] {
       RunGradients();
@@ -126,7 +126,7 @@ class ResNetTensorStep final : public GradientStep {
   // The input of hidden layer `i`.
   const at::Tensor& InputOf(std::size_t i) const { return i == 0 ? one_hot_ : layers_[i - 1].y; }
 
-  void Take(const at::Tensor& inputs, const at::Tensor& targets, const at::Tensor& weights);
+  void CopyBatch(const at::Tensor& inputs, const at::Tensor& targets, const at::Tensor& weights);
   void Reserve(const at::Tensor& inputs, const at::Tensor& targets, const at::Tensor& weights);
   template <class Work>
   void Run(std::unique_ptr<CapturedWork>& captured, Work work);
@@ -163,8 +163,8 @@ class ResNetTensorStep final : public GradientStep {
 
 // Copies a batch to memory that stays at the same address.
 template <class T>
-void ResNetTensorStep<T>::Take(const at::Tensor& inputs, const at::Tensor& targets,
-                               const at::Tensor& weights) {
+void ResNetTensorStep<T>::CopyBatch(const at::Tensor& inputs, const at::Tensor& targets,
+                                    const at::Tensor& weights) {
   CheckInputs(inputs, input_.depth, "training step");
   const bool fits = inputs_.defined() && inputs_.size(0) == inputs.size(0) &&
                     weights_.defined() == weights.defined();

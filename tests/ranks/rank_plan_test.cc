@@ -1,0 +1,22 @@
+#include "train/rank_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "config/load.h"
+#include "config/write.h"
+
+namespace tandem {
+namespace {
+
+TEST(RankPlan, ArrivesAsItWasSentAlsoWithPathsThatAreNotUtf8) {
+  const RankPlan sent = {.config = ParseConfig("seed: 7\n", "test"),
+                         .checkpoint = "/runs/caf\xe9/checkpoint.pt",
+                         .complete = true};
+  const RankPlan received = DecodePlan(EncodePlan(sent));
+  EXPECT_EQ(ToYaml(received.config), ToYaml(sent.config));
+  EXPECT_EQ(received.checkpoint, sent.checkpoint);
+  EXPECT_TRUE(received.complete);
+}
+
+}  // namespace
+}  // namespace tandem
