@@ -76,8 +76,9 @@ void CheckConfigStays(const Config& began, const Config& requested,
     if (now == value || MayChange(field.key)) continue;
     differences.push_back(fmt::format("{} is {} and was {}", field.key, now, value));
   }
-  if (FixedParts(began.phases) != FixedParts(requested.phases))
+  if (FixedParts(began.phases) != FixedParts(requested.phases)) {
     differences.emplace_back("phases differ");
+  }
   if (differences.empty()) return;
   throw InputError(fmt::format(
       "{}: differs from the config in checkpoint.pt, with which the run began: {}. Restore the old "
