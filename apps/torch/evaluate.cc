@@ -68,8 +68,8 @@ class NetworkList {
     if (fs::exists(run.best())) Add("best", run.best());
     if (!kept.empty()) return;
     LogWarning(fmt::format(
-        "{} has no kept checkpoints, so only its last and best networks are evaluated. To keep "
-        "more, train with checkpoint.keep_every above 0.",
+        "{} has kept no earlier networks, so only its last and best are evaluated. To keep more, "
+        "train with checkpoint.keep_every above 0.",
         run.path().string()));
   }
 
@@ -304,6 +304,24 @@ void CheckResultFiles(const EvaluateArgs& args, const std::string& figure, const
   if (!figure.empty()) CheckCanWrite(figure);
 }
 
+// A learning curve needs a network that the run made.
+void CheckFigureHasPoints(const std::string& figure, const std::string& run,
+                          const std::vector<EvaluatedNetwork>& networks) {
+  const auto of_run = [](const EvaluatedNetwork& network) { return network.examples.has_value(); };
+  if (std::ranges::any_of(networks, of_run)) return;
+  throw InputError(fmt::format(
+      "--figure {}: none of the networks is of the run {}, so it has no place in its training. "
+      "Leave out --figure, or evaluate checkpoints of the run.",
+      figure, run));
+}
+
+// A checkpoint that does not fit is an error before the first search, not after hours.
+void CheckAllFit(const std::vector<EvaluatedNetwork>& networks, LoadedModel& model) {
+  for (const EvaluatedNetwork& network : networks) {
+    if (!network.file.empty()) model.Load(network.file);
+  }
+}
+
 int Evaluate(const EvaluateArgs& args) {
   const RunDirectory run = RunDirectory::Open(args.run);
   const std::string figure = FigureFile(args, run);
@@ -315,17 +333,8 @@ int Evaluate(const EvaluateArgs& args) {
   CheckResultFiles(args, figure, model.config(), networks);
   const std::vector<UpdatePoint> training = TrainingOf(run, model.config());
   LocateInTraining(networks, run, training);
-  const auto of_run = [](const EvaluatedNetwork& network) { return network.examples.has_value(); };
-  if (!figure.empty() && std::ranges::none_of(networks, of_run)) {
-    throw InputError(fmt::format(
-        "--figure {}: none of the networks is of the run {}, so it has no place in its training. "
-        "Leave out --figure, or evaluate checkpoints of the run.",
-        figure, args.run));
-  }
-  // A checkpoint that does not fit is an error before the first search, not after hours.
-  for (const EvaluatedNetwork& network : networks) {
-    if (!network.file.empty()) model.Load(network.file);
-  }
+  if (!figure.empty()) CheckFigureHasPoints(figure, args.run, networks);
+  CheckAllFit(networks, model);
   Evaluation evaluation(model, ReadStates(args.states, model.domain(), args.limit), args.run);
 
   const StopOnSignals signals;

@@ -144,7 +144,7 @@ class Evaluate(CliTest):
     def test_a_run_without_kept_checkpoints_says_so(self):
         run = self.train(config=TILES.replace("keep_every: 2", "keep_every: 0"))
         _, log = self.run_tandem("evaluate", run, "--states", self.states(), "--checkpoints", "all")
-        self.assertIn("has no kept checkpoints", log)
+        self.assertIn("has kept no earlier networks", log)
         self.assertIn("checkpoint.keep_every", log)
 
     def test_a_resumed_run_keeps_networks_of_its_own_updates_only(self):
