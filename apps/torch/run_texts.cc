@@ -158,11 +158,13 @@ void ReportTimes(const RunSummary& summary, const Config& config) {
   std::vector<std::string> lines = DescribeTimes(summary.time.threads);
   lines.push_back(DescribeCores(summary.time, NumCores()));
   if (summary.ranks) lines.push_back(DescribeRanks(*summary.ranks));
-  if (summary.data)
+  if (summary.data) {
     std::ranges::move(DescribeShardReport(*summary.data, config.device), std::back_inserter(lines));
-  if (summary.stream)
+  }
+  if (summary.stream) {
     std::ranges::move(DescribeStream(*summary.stream, summary.time.wall_s),
                       std::back_inserter(lines));
+  }
   for (const std::string& line : lines) LogInfo("  " + line);
   LogInfo(summary.bottleneck);
 }

@@ -25,10 +25,10 @@ class RowRanges {
  public:
   RowRanges(std::int64_t rows, std::int64_t range_rows) : rows_(rows), range_rows_(range_rows) {}
 
-  /// Divides `rows` rows, which may be those of a step of searches, into ranges of at most `most`.
-  /// There are at least two, so that one can be expanded while the other is evaluated. Generators
-  /// that evaluate the same states must divide them alike: values differ in their last bits between
-  /// batches of other sizes.
+  /// Divides `rows` rows (or searches) into ranges of at most `most`, and into at least two if
+  /// there are two rows, so that one can be expanded while the other is evaluated. Generators that
+  /// evaluate the same states must divide them alike, because the last bits of values depend on the
+  /// batch size.
   static RowRanges ForOverlap(std::int64_t rows, std::int64_t most) {
     return {rows, std::clamp<std::int64_t>((rows + 1) / 2, 1, most)};
   }

@@ -50,7 +50,8 @@ void WriteSafetensors(const std::filesystem::path& path, const StateDict& state,
 TensorDict ReadWeights(const std::filesystem::path& path);
 
 /// Copies each tensor of `from` into the tensor of the same name in `into`. Throws InputError that
-/// begins with `name` and says which tensor is missing, unknown, of another shape or not finite.
+/// begins with `name` and says which tensor is missing, unknown, of another shape or type, or not
+/// finite.
 void LoadStateDict(const TensorDict& from, const StateDict& into, const std::string& name);
 
 /// SHA-256, in hexadecimal, of the state dict's tensors in order: for each its name, a zero byte,

@@ -9,9 +9,9 @@
 namespace tandem {
 
 /// WeightAverage is an exponential moving average of the weights of a network, and of the running
-/// statistics of batch normalisation. Polyak and Juditsky ("Acceleration of Stochastic
-/// Approximation by Averaging", 1992) average weights; many programs use the exponential form, as
-/// Mean Teacher does (Tarvainen and Valpola, 2017).
+/// statistics of batch normalisation. It copies tensors of whole numbers. Polyak and Juditsky
+/// ("Acceleration of Stochastic Approximation by Averaging", 1992) average weights; many programs
+/// use the exponential form, as Mean Teacher does (Tarvainen and Valpola, 2017).
 class WeightAverage {
  public:
   /// Starts with the weights of `net`. `decay` is at least 0 and less than 1.

@@ -101,7 +101,10 @@ void RunDirectory::Abandon() const {
   if (fs::exists(checkpoint(), ignored)) return;
   if (fs::is_empty(config(), ignored)) {
     RemoveStream();
-    RemovePartialFiles();
+    try {
+      RemovePartialFiles();
+    } catch (const Error&) {  // the caller has an earlier error to report
+    }
     fs::remove(replay(0), ignored);
     fs::remove(config(), ignored);
   }

@@ -39,8 +39,9 @@ class RunDirectory {
   /// if the path exists and is not an empty folder.
   static RunDirectory Create(const std::filesystem::path& path);
 
-  /// Gives up a claim. Removes the empty config.yaml and the folders of a stream, and then the
-  /// folder, if Create made it and nothing else is in it. A folder that a killed run left is kept.
+  /// Gives up a claim. Removes the empty config.yaml, the folders of a stream, and what is left of
+  /// a first checkpoint that could not be written, and then the folder, if Create made it and
+  /// nothing else is in it. Does nothing if there is a checkpoint, because the run can be resumed.
   void Abandon() const;
 
   /// Opens the folder of an existing run for reading. Throws InputError that names a missing file:

@@ -11,10 +11,10 @@ namespace tandem {
 
 struct Components;
 
-/// RunValidation validates the network of a run when that is due, and records the results in the
-/// run's counters. The methods do nothing if the components have no validator. A stop request
-/// interrupts a validation, which then has no result; the time limit does not. Only the main thread
-/// uses this class.
+/// RunValidation validates the network of a run when that is due. The caller passes each result to
+/// Record, which records it in the run's counters. The methods that validate do nothing if the
+/// components have no validator. A stop request interrupts a validation, which then has no result;
+/// the time limit does not. Only the main thread uses this class.
 class RunValidation {
  public:
   /// `so_far`, the counters of the run, must outlive this object, and so must `requests`, its stop
@@ -36,11 +36,13 @@ class RunValidation {
   /// Returns whether the network of `report` is the best one so far.
   bool IsBest(const ValidationReport& report) const;
 
-  /// Records the result for the current network, and whether that is the best one so far.
+  /// Records the result for the current network. `is_best` is what IsBest has returned for it.
   void Record(const ValidationReport& report, bool is_best);
 
  private:
-  bool has_result() const { return so_far_.validated_iterations == so_far_.iterations; }
+  bool has_result() const {
+    return so_far_.validation && so_far_.validated_iterations == so_far_.iterations;
+  }
   std::optional<ValidationReport> Validate(Components& components);
 
   const ValidationConfig config_;

@@ -157,9 +157,9 @@ void TrainRun::StartToSave(bool resumes) {
   metrics_.emplace(*directory_, config_, so_far_.iterations);
 }
 
-// An update that has failed half-way must not go on, because its state is saved as whole.
+// A failed update leaves half-trained weights, which must not be saved as a complete state.
 void TrainRun::RequireNoFailure() const {
-  if (failed_) throw Error("the run has failed; it can only be resumed from its folder");
+  if (failed_) throw Error("the run has failed; resume it from its folder, or train again");
 }
 
 bool TrainRun::RunUpdate() {
@@ -311,8 +311,9 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
   const ThreadTimes times = time_.TakeTimes();
   busy_ = BusySharesOf(times);
   if (metrics_) AddMetrics(record, report, times, ranks ? &*ranks : nullptr);
-  if (saver_ && record.complete) SaveWhatIsDue(record.seconds);
+  // If an observer throws, the update is repeated, so its state is not saved before.
   for (TrainObserver* observer : observers_) observer->OnUpdate(record);
+  if (saver_ && record.complete) SaveWhatIsDue(record.seconds);
 }
 
 void TrainRun::Count(const UpdateRecord& record) {
@@ -370,6 +371,7 @@ void TrainRun::RecordValidation(const ValidationReport& report) {
 // Records the result, if there is one, of a network whose update has its line of metrics already.
 void TrainRun::RecordLate(const std::optional<ValidationReport>& report) {
   if (!report) return;
+  const Span span(Activity::kReport);
   RecordValidation(*report);
   if (!metrics_) return;
   metrics_->AddToLast(so_far_.updates, ValidationJson(*report, config_), so_far_.iterations);

@@ -77,8 +77,8 @@ struct RunOptions {
 
 /// TrainRun trains a network, one update at a time. Call all methods except RequestStop from one
 /// thread. The destructor joins all threads that the run started. After RunUpdate or Finish has
-/// thrown, background threads may still finish work, but the saved state no longer changes: both
-/// throw Error if they are called again.
+/// thrown, background threads may still finish work, but the saved state no longer changes: after
+/// a failed update or checkpoint, both throw Error.
 class TrainRun final {
  public:
   /// Sets up a run of `config`, which must have no `auto` left (ResolveAutos, ResolveMaxUpdates).

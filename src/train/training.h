@@ -60,8 +60,8 @@ class Training {
   Training& operator=(const Training&) = delete;
 
   /// Runs the next update. Returns false once all updates are done, the time of train.max_seconds
-  /// is up, or a stop was requested. After it has thrown, the run can only be resumed: this and
-  /// Finish then throw Error.
+  /// is up, or a stop was requested. After an update has failed, the run can only be resumed:
+  /// this and Finish then throw Error.
   bool RunUpdate();
 
   /// Returns how far the run is. It counts the iterations of an update that was cut short.

@@ -8,7 +8,7 @@
 namespace tandem {
 namespace {
 
-TEST(RankPlan, ArrivesAsItWasSentAlsoWithPathsThatAreNotUtf8) {
+TEST(RankPlan, PlanWithAPathThatIsNotUtf8ArrivesUnchanged) {
   const RankPlan sent = {.config = ParseConfig("seed: 7\n", "test"),
                          .checkpoint = "/runs/caf\xe9/checkpoint.pt",
                          .complete = true};

@@ -160,6 +160,7 @@ TEST(InjectedFault, ErrorNamesTheUpdateThatResumingRepeats) {
   EXPECT_THAT([&] { ToTheEnd(run); },
               ThrowsMessage<Error>(StartsWith("update 2, writing metrics: ")));
   ArmFault("");
+  EXPECT_EQ(Checkpoint(temp.path() / "run/checkpoint.pt").Counters().updates, 2);
 }
 
 // The main thread is stuck in each iteration, and goes on before the watchdog would end the

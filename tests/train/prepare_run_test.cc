@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 
+#include "base/fault_point.h"
 #include "config/load.h"
 #include "config/write.h"
 #include "support/small_run.h"
@@ -114,6 +116,19 @@ TEST(IsComplete, CountsTheTimeOfASummaryThatIsNotDamaged) {
   }
   std::ofstream(temp.path() / "summary.json") << "{\"wall_s\": 20}";
   EXPECT_TRUE(IsComplete(config, done, temp.path()));
+}
+
+TEST(MakeNewRun, FolderCanBeUsedAgainIfTheFirstCheckpointCannotBeWritten) {
+  const TempFolder temp;
+  const fs::path folder = temp.path() / "run";
+  const StopSignal never;
+  const Config config = ParseConfig(std::string(kOddWidth) + "replay: {updates: 1}\n", "test");
+  ArmFault("checkpoint.write:full");
+  EXPECT_THROW(MakeNewRun(config, RunDirectory::Create(folder), {.stop = never}),
+               std::system_error);
+  ArmFault("");
+  EXPECT_FALSE(fs::exists(folder));
+  MakeNewRun(config, RunDirectory::Create(folder), {.stop = never});
 }
 
 TEST(PrepareNew, RefusesARunBeyondItsMemoryLimit) {

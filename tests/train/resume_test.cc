@@ -22,6 +22,7 @@
 #include "nn/device.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
+#include "support/counting_network.h"
 #include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
@@ -452,6 +453,25 @@ void ReadAll(const fs::path& file, const Config& config) {
   checkpoint.PositionInShards();
   checkpoint.Pipeline();
   checkpoint.LoadState({}, {}, {});
+}
+
+TEST(ResumeOfANetworkWithWholeNumbers, GivesSameWeights) {
+  const TempFolder temp;
+  const fs::path folder = temp.path() / "run";
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal never;
+  const Config config =
+      ConfigWith(kSmall,
+                 {"network.kind=counting_of_test", "train.ema_decay=0.9", "train.precision=fp32",
+                  "inference.precision=fp32", "train.max_updates=4"},
+                 *device);
+  {
+    TrainRun run(config,
+                 {.device = device, .directory = RunDirectory::Create(folder), .stop = never});
+    const StopAfter stop(run, 7);
+    ToTheEnd(run);
+  }
+  EXPECT_EQ(ResumeRun(folder, device).weights_sha256, TrainToTheEnd(config, device).weights_sha256);
 }
 
 TEST_P(InFolder, MalformedCheckpointErrorNamesTheEntry) {

@@ -554,7 +554,7 @@ TEST_F(InFolder, ClaimedFolderIsTakenUntilAbandoned) {
   RunDirectory::Create(folder_);
 }
 
-TEST_F(InFolder, FolderWhoseFirstCheckpointFailedCanBeUsedAgain) {
+TEST_F(InFolder, AbandonedFolderLosesWhatIsLeftOfAFirstCheckpoint) {
   const RunDirectory run = RunDirectory::Create(folder_);
   WriteFileAtomically(folder_ / "replay-0.bin", "rows");
   WriteFileAtomically(folder_ / "checkpoint.pt.4711.partial", "torn");
