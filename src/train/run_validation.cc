@@ -31,7 +31,9 @@ std::optional<ValidationReport> RunValidation::ValidateIfDue(Components& compone
   const std::int64_t every = config_.every_updates;
   if (every == 0 || so_far_.updates == 0 || so_far_.updates % every != 0) return std::nullopt;
   // The pipeline of a resumed run has not seen the result of the checkpoint.
-  if (has_result()) components.pipeline->OnValidation(so_far_.validation->solve_rate);
+  if (has_result() && so_far_.validation) {
+    components.pipeline->OnValidation(so_far_.validation->solve_rate);
+  }
   std::optional<ValidationReport> report = Validate(components);
   if (report) components.pipeline->OnValidation(report->solve_rate);
   return report;

@@ -40,9 +40,7 @@ class RunValidation {
   void Record(const ValidationReport& report, bool is_best);
 
  private:
-  bool has_result() const {
-    return so_far_.validation && so_far_.validated_iterations == so_far_.iterations;
-  }
+  bool has_result() const { return so_far_.validated_iterations == so_far_.iterations; }
   std::optional<ValidationReport> Validate(Components& components);
 
   const ValidationConfig config_;

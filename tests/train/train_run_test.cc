@@ -757,6 +757,13 @@ TEST(TrainRun, IncompleteUpdateIsNotCounted) {
   EXPECT_EQ(summary.iterations, 13);
 }
 
+TEST(TrainRun, RunThatTrainedNothingIsNotValidated) {
+  const RunSummary summary =
+      RunToTheEnd({"train.max_seconds=0.000001", "validation.every_updates=1"});
+  EXPECT_EQ(summary.iterations, 0);
+  EXPECT_FALSE(summary.validation);
+}
+
 TEST(TrainRun, TimeLimitEndsTheRun) {
   const RunSummary summary = RunToTheEnd({"train.max_updates=100000000", "train.max_seconds=0.5"});
   EXPECT_EQ(summary.end, RunEnd::kTimeLimit);
