@@ -42,7 +42,7 @@ class WalkGenerator : public Generator {
   class Prefixes;
 
   /// Writes the label of the state that `walk` has reached, one number per output, and the weights
-  /// of the outputs. `weight` is empty if the schema has none. Both hold zeros before the call.
+  /// of the outputs. `weight` is empty if the schema has none. The caller sets both to zero.
   /// `random` belongs to the row. Returns the action that the row is about if the head takes an
   /// action as input, else nothing. Called by several threads at once.
   virtual std::optional<Action> WriteLabel(RandomWalk& walk, Random random, std::span<float> label,

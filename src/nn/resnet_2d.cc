@@ -101,8 +101,8 @@ at::Tensor ResNet2D::Forward(const at::Tensor& features) {
 }
 
 NetworkCost ResNet2D::CostOf(const NetworkSpec& spec) {
-  // For each unit, the inputs of the normalisation and of the activation, and the
-  // activation's output are kept; at one time there are also the inputs of the block.
+  // For each unit, the inputs of the normalisation and of the activation, and the activation's
+  // output are kept; at one time there are also the inputs of the block.
   constexpr std::int64_t kKept = 3;
   constexpr std::int64_t kAtOnce = 4;
   const std::int64_t cells = spec.input.positions;

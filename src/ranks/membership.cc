@@ -148,8 +148,8 @@ void Membership::AwaitAll(Clock::time_point deadline) {
   }
   if (missing.empty()) return;
   throw Error(fmt::format(
-      "expected {} ranks, but these did not join in time: {}. Check that "
-      "they were started and can reach {}:{}.",
+      "expected {} ranks, but these did not join in time: {}. Check that they "
+      "were started and can reach {}:{}.",
       environment_.world_size, fmt::join(missing, ", "), environment_.host, environment_.port));
 }
 

@@ -62,8 +62,8 @@ struct RunSettings {
 std::unique_ptr<TrainRun> MakeNewRun(const Config& asked, const RunDirectory& directory,
                                      const RunSettings& settings);
 
-/// Resumes the run in `directory` from its newest checkpoint that is not damaged. Throws
-/// the errors of PrepareResume and of TrainRun.
+/// Resumes the run in `directory` from its newest checkpoint that is not damaged. Throws the
+/// errors of PrepareResume and of TrainRun.
 std::unique_ptr<TrainRun> MakeResumedRun(const RunDirectory& directory,
                                          const std::vector<Override>& overrides,
                                          const RunSettings& settings);

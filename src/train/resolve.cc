@@ -62,8 +62,8 @@ bool IsFastByTensors(const Config& config, const Device& device) {
   return !device.torch().is_cpu() && WhyNoTensorStep(config.network, device).empty();
 }
 
-// Batches that mix a stream with live rows differ in size, and a step would be captured
-// again for each of them.
+// Batches that mix a stream with live rows differ in size, and a step would be captured again for
+// each of them.
 TrainStep StepFor(const Config& config, const Device& device) {
   if (WhyNotFused(config.network, config.train.precision, device.torch()).empty()) {
     return TrainStep::kFused;

@@ -75,9 +75,7 @@ RunDirectory RunDirectory::Create(const fs::path& path) {
   if (RunDirectory abandoned(path); abandoned.IsAbandonedClaim()) {
     abandoned.Lock();
     if (abandoned.IsAbandonedClaim()) {  // check again, now that this program holds the lock
-      abandoned.RemovePartialFiles();
-      RemoveFile(abandoned.replay(0));
-      abandoned.RemoveStream();
+      abandoned.RemoveBegunFiles();
       return abandoned;
     }
   }
@@ -100,15 +98,20 @@ void RunDirectory::Abandon() const {
   std::error_code ignored;
   if (fs::exists(checkpoint(), ignored)) return;
   if (fs::is_empty(config(), ignored)) {
-    RemoveStream();
     try {
-      RemovePartialFiles();
+      RemoveBegunFiles();
     } catch (const Error&) {  // the caller has an earlier error to report
     }
-    fs::remove(replay(0), ignored);
     fs::remove(config(), ignored);
   }
   if (made_folder_) fs::remove(path_, ignored);  // removes only an empty folder
+}
+
+// Removes what a run writes before its first checkpoint is complete, except config.yaml.
+void RunDirectory::RemoveBegunFiles() const {
+  RemoveStream();
+  RemovePartialFiles();
+  RemoveFile(replay(0));
 }
 
 void RunDirectory::RemoveStream() const {

@@ -134,6 +134,7 @@ class RunDirectory {
   bool IsAbandonedClaim() const;
   void RemoveStream() const;
   void Lock();
+  void RemoveBegunFiles() const;
   void RemovePartialFiles() const;
 
   std::filesystem::path path_;

@@ -62,8 +62,8 @@ bool RunValidation::IsBest(const ValidationReport& report) const {
   return !so_far_.best || IsBetter(report, *so_far_.best, config_.best_by);
 }
 
-void RunValidation::Record(const ValidationReport& report, bool is_best) {
-  if (is_best) {
+void RunValidation::Record(const ValidationReport& report) {
+  if (IsBest(report)) {
     so_far_.best = report;
     so_far_.best_update = so_far_.updates;
   }

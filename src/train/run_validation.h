@@ -36,8 +36,8 @@ class RunValidation {
   /// Returns whether the network of `report` is the best one so far.
   bool IsBest(const ValidationReport& report) const;
 
-  /// Records the result for the current network. `is_best` is what IsBest has returned for it.
-  void Record(const ValidationReport& report, bool is_best);
+  /// Records the result for the current network.
+  void Record(const ValidationReport& report);
 
  private:
   bool has_result() const { return so_far_.validated_iterations == so_far_.iterations; }

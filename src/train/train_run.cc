@@ -362,9 +362,10 @@ void TrainRun::DecideWhetherEnded() {
 // Saves the network first if it is the best one, because saving needs the counters of the best one
 // before it.
 void TrainRun::RecordValidation(const ValidationReport& report) {
-  const bool is_best = validation_.IsBest(report);
-  if (is_best && saver_) saver_->SaveBest(components_->trainer.saved_net().State(), Counters());
-  validation_.Record(report, is_best);
+  if (saver_ && validation_.IsBest(report)) {
+    saver_->SaveBest(components_->trainer.saved_net().State(), Counters());
+  }
+  validation_.Record(report);
   for (TrainObserver* observer : observers_) observer->OnValidation(so_far_.updates, report);
 }
 

@@ -1,3 +1,4 @@
+// Tests that ranks receive the plan of rank 0 as it was sent.
 #include "train/rank_plan.h"
 
 #include <gtest/gtest.h>
