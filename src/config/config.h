@@ -298,6 +298,9 @@ struct Config {
   std::int64_t seed = 1;
   std::vector<PhaseConfig> phases;  ///< in the order of `from`
 
+  /// Returns `seed` as Random takes it.
+  std::uint64_t random_seed() const { return static_cast<std::uint64_t>(seed); }
+
   /// Returns the batch size of an update: train.batch_size, doubled every
   /// train.batch_doubles_every updates.
   std::int64_t batch_size_of(std::int64_t update) const {

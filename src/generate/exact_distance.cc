@@ -14,7 +14,7 @@ ExactDistanceGenerator::ExactDistanceGenerator(const Domain& domain, const Confi
     : domain_(domain),
       head_(config.network.head),
       range_rows_(config.generate.rows_of_chunk()),
-      seed_(static_cast<std::uint64_t>(config.seed)),
+      seed_(config.random_seed()),
       schema_(ExampleSchema(domain.spec(), config)),
       exact_(std::move(exact)),
       arena_(static_cast<int>(*config.generate.workers)) {}

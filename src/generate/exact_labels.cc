@@ -30,7 +30,7 @@ ExactLabels::ExactLabels(const Domain& domain, const Config& config,
     : domain_(domain),
       head_(config.network.head),
       share_(config.generate.anchor_share),
-      seed_(static_cast<std::uint64_t>(config.seed)),
+      seed_(config.random_seed()),
       ball_(std::move(ball)) {}
 
 bool ExactLabels::Write(std::span<const std::uint8_t> state, DataBuffer& examples,

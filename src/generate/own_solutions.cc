@@ -52,7 +52,7 @@ OwnSolutionsGenerator::OwnSolutionsGenerator(const Domain& domain, Evaluator& ne
       kind_(WalkKindOfActions(domain, config.generate)),
       walk_length_(config.generate.max_scramble),
       at_once_(InstancesAtOnce(config.generate)),
-      seed_(static_cast<std::uint64_t>(config.seed)),
+      seed_(config.random_seed()),
       schema_(ExampleSchema(domain.spec(), config)),
       search_(MakeSearch(domain, network, ConfigOfSearch(config))),
       arena_(static_cast<int>(*config.generate.workers)) {}

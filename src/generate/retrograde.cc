@@ -111,7 +111,7 @@ bool RetrogradeTable::Contains(std::span<const std::uint8_t> state) const {
 RetrogradeGenerator::RetrogradeGenerator(const Domain& domain, const Config& config)
     : domain_(domain),
       config_(config.generate),
-      seed_(static_cast<std::uint64_t>(config.seed)),
+      seed_(config.random_seed()),
       schema_(ExampleSchema(domain.spec(), config)),
       action_cost_(domain.spec().action_costs[0]),
       has_dead_ends_(domain.spec().inverse_actions.empty() && config_.dead_end_share > 0),

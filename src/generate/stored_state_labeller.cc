@@ -14,7 +14,7 @@ StoredStateLabeller::StoredStateLabeller(const Domain& domain, Evaluator& target
                                          std::shared_ptr<const ExactLabels> exact)
     : domain_(domain),
       head_(config.network.head),
-      seed_(static_cast<std::uint64_t>(config.seed)),
+      seed_(config.random_seed()),
       chunk_rows_(config.generate.rows_of_chunk()),
       arena_(static_cast<int>(*config.generate.workers)),
       batches_{StateBatch(domain, target_network, BallOf(exact)),

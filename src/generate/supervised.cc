@@ -12,7 +12,7 @@ SupervisedGenerator::SupervisedGenerator(const Domain& domain, const Config& con
       head_(config.network.head),
       labels_(domain, head_),
       range_rows_(config.generate.rows_of_chunk()),
-      seed_(static_cast<std::uint64_t>(config.seed)),
+      seed_(config.random_seed()),
       schema_(ExampleSchema(domain.spec(), config)),
       paths_(ReadSolvedPaths(config.generate.paths, domain)),
       arena_(static_cast<int>(*config.generate.workers)) {

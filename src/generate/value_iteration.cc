@@ -71,7 +71,7 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
                                                  std::shared_ptr<const ExactLabels> exact)
     : domain_(domain),
       config_(config.generate),
-      seed_(static_cast<std::uint64_t>(config.seed)),
+      seed_(config.random_seed()),
       head_(config.network.head),
       width_(static_cast<std::size_t>(config_.states_per_step())),
       instances_per_task_(std::max<std::size_t>(kStatesPerTask / width_, 1)),

@@ -53,7 +53,7 @@ WalkGenerator::WalkGenerator(const Domain& domain, const Config& config, WalkKin
       rows_(config),
       kind_(kind),
       range_rows_(config.generate.rows_of_chunk()),
-      seed_(static_cast<std::uint64_t>(config.seed)),
+      seed_(config.random_seed()),
       schema_(ExampleSchema(domain.spec(), config)),
       exact_(std::move(exact)),
       arena_(static_cast<int>(*config.generate.workers)) {}

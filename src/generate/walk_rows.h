@@ -19,7 +19,7 @@ namespace tandem {
 class WalkRows {
  public:
   explicit WalkRows(const Config& config)
-      : seed_(static_cast<std::uint64_t>(config.seed)),
+      : seed_(config.random_seed()),
         length_(config.generate.max_scramble),
         rows_per_walk_(config.generate.rows_of_walk()) {}
 

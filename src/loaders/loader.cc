@@ -270,10 +270,9 @@ void DataLoader::UseBatchSize(std::int64_t batch_size) {
   live_.reset();
   const std::int64_t live_rows = config_.live_part_of(batch_size);
   if (live_rows > 0) {
-    live_.emplace(device_, schema_, live_rows, config_.prefetch,
-                  static_cast<std::uint64_t>(config_.seed), kPrefetchThread,
-                  config_.generate.program == Program::kTensor ? Memory::kDevice : Memory::kHost,
-                  rank_);
+    live_.emplace(
+        device_, schema_, live_rows, config_.prefetch, config_.random_seed(), kPrefetchThread,
+        config_.generate.program == Program::kTensor ? Memory::kDevice : Memory::kHost, rank_);
   }
   if (stored_ != nullptr) stored_->UseBatchSize(batch_size - live_rows);
 }

@@ -59,7 +59,7 @@ ShardLoader::ShardLoader(Device& device, ShardSet set, int input_depth, const Co
     : set_(Checked(std::move(set), config.data, from)),
       input_depth_(input_depth),
       config_(config.data),
-      seed_(static_cast<std::uint64_t>(config.seed)),
+      seed_(config.random_seed()),
       interrupter_(interrupter),
       slots_(device.MakeSlots(NumChunkSlots(config_), SlotTensors(set_.spec()), config.prefetch)),
       position_(from.value_or(ShardPosition{.set = set_.spec().Identity()})),

@@ -34,7 +34,7 @@ StreamLoader::StreamLoader(Device& device, const std::filesystem::path& folder,
                            const std::optional<StreamPosition>& from, const StopSignal& stop,
                            Interrupter* interrupter)
     : device_(device.torch()),
-      seed_(static_cast<std::uint64_t>(config.seed)),
+      seed_(config.random_seed()),
       waits_(config.live_rows_of(0) == 0),
       folder_(folder),
       lock_(Claim(folder_, !from.has_value())),

@@ -38,7 +38,7 @@ class TensorGenerator : public Generator {
         spec_(domain.spec()),
         max_scramble_(config.generate.max_scramble),
         chunk_rows_(config.generate.rows_of_chunk()),
-        seed_(static_cast<std::uint64_t>(config.seed)),
+        seed_(config.random_seed()),
         schema_(ExampleSchema(domain.spec(), config)),
         workers_(static_cast<int>(*config.generate.workers)),
         arena_(workers_),

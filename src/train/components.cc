@@ -72,8 +72,6 @@ std::optional<GradientReducer> MakeReducer(const std::optional<RankLinks>& links
   return std::optional<GradientReducer>(std::in_place, links->ranks, links->stop, device);
 }
 
-std::uint64_t SeedOf(const Config& config) { return static_cast<std::uint64_t>(config.seed); }
-
 }  // namespace
 
 void CheckLaterPhases(const Config& run, std::int64_t current, Device& device) {
@@ -146,7 +144,7 @@ std::unique_ptr<Network> Components::MakeNet(const Origin& origin) const {
   if (origin.checkpoint != nullptr) origin.checkpoint->CheckDomain(domain->spec().identity());
   const bool is_new = origin.checkpoint == nullptr && origin.ended == nullptr;
   auto made =
-      is_new ? MakeInitialNet(config, domain->spec()) : MakeNetwork(network, SeedOf(config));
+      is_new ? MakeInitialNet(config, domain->spec()) : MakeNetwork(network, config.random_seed());
   made->To(context.device->torch());
   made->SetTraining(true);
   return made;
@@ -207,7 +205,7 @@ void Components::MakeGenerator() {
   if (config.replay.updates > 0) {
     replay = std::make_unique<ReplayBuffer>(
         generator->schema(), static_cast<std::size_t>(config.live_rows_of(0)),
-        config.replay.updates, static_cast<std::uint64_t>(config.seed), config.replay.map_to);
+        config.replay.updates, config.random_seed(), config.replay.map_to);
   }
 }
 

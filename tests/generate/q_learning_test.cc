@@ -111,7 +111,7 @@ TEST(QLearning, CappedLabelIsAtMostTheActionItsUndoingAndTheWayBack) {
   State state(30);
   for (std::size_t i = 0; i < rows.rows(); ++i) {
     const float way_back = Scramble(
-        ring, Random(static_cast<std::uint64_t>(config.seed), Purpose::kScramble, 3, 20 + i), 9,
+        ring, Random(config.random_seed(), Purpose::kScramble, 3, 20 + i), 9,
         state);
     EXPECT_EQ(StateOf(rows, i), state);
     const Action action = LabelledAction(rows, i);
