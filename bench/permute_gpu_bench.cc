@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "bench/gpu.h"
-#include "cuda/cuda_permute.h"
 #include "nn/device.h"
+#include "tandem/permutation.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -29,7 +29,9 @@ at::Tensor Memory(const Device& device, std::size_t bytes) {
   return at::zeros({static_cast<std::int64_t>(bytes)}, BytesOf(device));
 }
 
-cudaStream_t CurrentStream() { return c10::cuda::getCurrentCUDAStream().stream(); }
+at::Tensor MemoryOfRows(const Device& device, std::size_t rows, std::size_t row_size) {
+  return Memory(device, rows * row_size).view({static_cast<std::int64_t>(rows), -1});
+}
 
 // Each call of `work` makes `rows` rows, and reads and writes `bytes` bytes.
 template <class Work>
@@ -50,7 +52,7 @@ void CopyOnGpu(benchmark::State& state) {
     const at::Tensor from = Memory(device, kBytes), to = Memory(device, kBytes);
     Measure(state, device, 0, 2 * kBytes, [&] {
       cudaMemcpyAsync(to.data_ptr(), from.const_data_ptr(), kBytes, cudaMemcpyDeviceToDevice,
-                      CurrentStream());
+                      c10::cuda::getCurrentCUDAStream().stream());
     });
   });
 }
@@ -60,34 +62,32 @@ BENCHMARK(CopyOnGpu)->Unit(benchmark::kMicrosecond)->UseRealTime();
 void ApplyOnGpu(benchmark::State& state, const std::string& name) {
   OnGpu(state, [&](Device& device) {
     const auto domain = MakeDomain(name);
-    const CudaPermutations puzzle(dynamic_cast<const PermutationDomain&>(*domain).table());
+    const auto permuter =
+        device.MakePermuter(dynamic_cast<const PermutationDomain&>(*domain).table());
     const auto row_size = static_cast<std::size_t>(domain->spec().state_size);
     const std::size_t rows = kBytes / row_size;
-    const at::Tensor states = Memory(device, rows * row_size);
+    const at::Tensor states = MemoryOfRows(device, rows, row_size);
     const at::Tensor actions =
         at::randint(0, domain->spec().num_actions(), {static_cast<std::int64_t>(rows)},
                     BytesOf(device).dtype(at::kShort));
-    Measure(state, device, rows, rows * (2 * row_size + sizeof(Action)), [&] {
-      puzzle.Apply({states.data_ptr<std::uint8_t>(), rows, row_size},
-                   static_cast<const Action*>(actions.const_data_ptr()), CurrentStream());
-    });
+    Measure(state, device, rows, rows * (2 * row_size + sizeof(Action)),
+            [&] { permuter->Apply(states, actions); });
   });
 }
 
 void ExpandOnGpu(benchmark::State& state, const std::string& name) {
   OnGpu(state, [&](Device& device) {
     const auto domain = MakeDomain(name);
-    const CudaPermutations puzzle(dynamic_cast<const PermutationDomain&>(*domain).table());
+    const auto permuter =
+        device.MakePermuter(dynamic_cast<const PermutationDomain&>(*domain).table());
     const auto row_size = static_cast<std::size_t>(domain->spec().state_size);
     const auto num_actions = static_cast<std::size_t>(domain->spec().num_actions());
     const std::size_t rows = kBytes / (row_size * num_actions);
     const std::size_t count = rows * num_actions;
-    const at::Tensor states = Memory(device, rows * row_size);
-    const at::Tensor children = Memory(device, count * row_size);
-    Measure(state, device, count, (rows + count) * row_size, [&] {
-      puzzle.Expand({states.data_ptr<std::uint8_t>(), rows, row_size},
-                    {children.data_ptr<std::uint8_t>(), count, row_size}, CurrentStream());
-    });
+    const at::Tensor states = MemoryOfRows(device, rows, row_size);
+    const at::Tensor children = MemoryOfRows(device, count, row_size);
+    Measure(state, device, count, (rows + count) * row_size,
+            [&] { permuter->Expand(states, children); });
   });
 }
 
@@ -97,20 +97,17 @@ void WalkOnGpu(benchmark::State& state, const std::string& name) {
     constexpr std::int64_t kSteps = 22;
     constexpr std::int64_t kWalks = 200'000;
     const auto domain = MakeDomain(name);
-    const CudaPermutations puzzle(dynamic_cast<const PermutationDomain&>(*domain).table());
+    const auto permuter =
+        device.MakePermuter(dynamic_cast<const PermutationDomain&>(*domain).table());
     const auto row_size = static_cast<std::size_t>(domain->spec().state_size);
     constexpr std::size_t kRows = kSteps * kWalks;
     const at::Tensor actions = at::randint(0, domain->spec().num_actions(), {kSteps, kWalks},
                                            BytesOf(device).dtype(at::kInt));
     const at::Tensor places =
         at::arange(kWalks, (kSteps + 1) * kWalks, BytesOf(device).dtype(at::kLong));
-    const at::Tensor states = Memory(device, kRows * row_size);
+    const at::Tensor states = MemoryOfRows(device, kRows, row_size);
     Measure(state, device, kRows, kRows * (row_size + sizeof(std::int32_t) + sizeof(std::int64_t)),
-            [&] {
-              puzzle.Walk(actions.const_data_ptr<std::int32_t>(), kWalks,
-                          places.const_data_ptr<std::int64_t>(),
-                          {states.data_ptr<std::uint8_t>(), kRows, row_size}, CurrentStream());
-            });
+            [&] { permuter->Walk(actions, places, states); });
   });
 }
 

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>
 
+#include <algorithm>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -24,6 +26,7 @@
 #ifdef TANDEM_CUDA_KERNELS
 #include "cuda/cuda_passes.h"
 #include "cuda/cuda_permute.h"
+#include "domain/permute.h"
 #endif
 
 namespace tandem {
@@ -31,6 +34,19 @@ namespace {
 
 // The flags of events. A thread sleeps while it waits for one; by default it would spin.
 constexpr unsigned kBlocking = cudaEventDisableTiming | cudaEventBlockingSync;
+
+// Held while a thread captures work, and by calls of other threads that would break the capture:
+// waiting for the whole device, and enqueuing on a stream that may be the one captured.
+std::mutex& CaptureMutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+void SynchronizeDevice(c10::Device device) {
+  const std::lock_guard lock(CaptureMutex());
+  const c10::cuda::CUDAGuard guard(device);
+  c10::cuda::device_synchronize();
+}
 
 class CudaStreamScope final : public StreamScope {
  public:
@@ -67,8 +83,7 @@ class CudaSlot final : public TransferSlot {
   // back do not know on which streams it was used.
   ~CudaSlot() override {
     try {
-      const c10::cuda::CUDAGuard guard(copies_.device());
-      c10::cuda::device_synchronize();
+      SynchronizeDevice(copies_.device());
     } catch (const c10::Error&) {
       // The device has failed; the next use of it reports that.
     }
@@ -90,6 +105,7 @@ class CudaSlot final : public TransferSlot {
   }
 
   void EnqueueCopy() override {
+    const std::lock_guard lock(CaptureMutex());  // `copies_` may be the main stream
     const c10::cuda::CUDAStreamGuard guard(copies_);
     released_.block(copies_);
     for (std::size_t i = 0; i < host_.size(); ++i) {
@@ -173,7 +189,7 @@ class CudaEvent final : public DeviceEvent {
 };
 
 // Other threads allocate and wait for events while this one captures, so only the calls of this
-// thread may break the capture (cudaStreamCaptureModeThreadLocal).
+// thread may break the capture (cudaStreamCaptureModeThreadLocal), and what CaptureMutex guards.
 class CudaGraphWork final : public CapturedWork {
  public:
   explicit CudaGraphWork(std::function<void()> work) : work_(std::move(work)) {}
@@ -197,6 +213,7 @@ class CudaGraphWork final : public CapturedWork {
 
  private:
   void Capture() {
+    const std::lock_guard lock(CaptureMutex());
     graph_.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
     try {
       work_();
@@ -233,9 +250,24 @@ class CudaPassRunner final : public PassRunner {
   c10::Device device_;
 };
 
+// Copies the position that each byte comes from to the device, as (num_actions, positions).
+at::Tensor SourcesOf(const PermutationTable& table, c10::Device device) {
+  const auto positions = static_cast<std::int64_t>(table.positions());
+  const at::Tensor sources = at::empty({static_cast<std::int64_t>(table.num_actions()), positions},
+                                       at::TensorOptions().dtype(at::kByte));
+  auto* to = sources.mutable_data_ptr<std::uint8_t>();
+  for (std::size_t action = 0; action < table.num_actions(); ++action) {
+    to = std::ranges::copy(table.sources(static_cast<Action>(action)), to).out;
+  }
+  return sources.to(device);  // waits until it is there
+}
+
 class CudaPermuter final : public RowPermuter {
  public:
-  explicit CudaPermuter(const PermutationTable& table) : permutations_(table) {}
+  CudaPermuter(const PermutationTable& table, c10::Device device)
+      : sources_(SourcesOf(table, device)),
+        permutations_(
+            {sources_.mutable_data_ptr<std::uint8_t>(), table.num_actions(), table.positions()}) {}
 
   void Apply(const at::Tensor& rows, const at::Tensor& actions) const override {
     permutations_.Apply(RowsOf(rows), static_cast<const Action*>(actions.const_data_ptr()),
@@ -262,6 +294,7 @@ class CudaPermuter final : public RowPermuter {
     return c10::cuda::getCurrentCUDAStream(tensor.device().index()).stream();
   }
 
+  at::Tensor sources_;
   CudaPermutations permutations_;
 };
 
@@ -337,7 +370,7 @@ class CudaDevice final : public Device {
   std::unique_ptr<RowPermuter> MakePermuter(const PermutationTable& table) override {
     if (!runs_kernels()) return nullptr;
     const c10::cuda::CUDAGuard guard(device_);
-    return std::make_unique<CudaPermuter>(table);
+    return std::make_unique<CudaPermuter>(table, device_);
   }
 #endif
 
@@ -353,10 +386,7 @@ class CudaDevice final : public Device {
 
   RangeListener* Ranges() override { return &ranges_; }
 
-  void Synchronize() override {
-    const c10::cuda::CUDAGuard guard(device_);
-    c10::cuda::device_synchronize();
-  }
+  void Synchronize() override { SynchronizeDevice(device_); }
 
  private:
   // Kernels are compiled for compute capability 8.0 and later.

@@ -1,9 +1,8 @@
 #include <algorithm>
 #include <cstdint>
-#include <string>
 
+#include "cuda/check_launch.h"
 #include "cuda/cuda_passes.h"
-#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -81,11 +80,7 @@ void Launch(const Pass& pass, cudaStream_t stream) {
     const dim3 blocks(static_cast<unsigned>(grid.x),
                       static_cast<unsigned>(std::min(kMostBlocksInY, grid.y - first_y)));
     kernel<<<blocks, dim3(kThreadLanes, kThreadRows), 0, stream>>>(pass, first_y);
-    const cudaError_t error = cudaGetLastError();
-    if (error != cudaSuccess) {
-      throw Error(std::string("CUDA: starting a kernel of a network: ") +
-                  cudaGetErrorString(error));
-    }
+    CheckLaunch("a kernel of a network");
   }
 }
 

@@ -1,30 +1,29 @@
-// Permutes rows in GPU memory, using the same table as on the CPU (domain/permute.h). Part of
+// Permutes rows in GPU memory, by the same table as on the CPU (domain/permute.h). Part of
 // libtandem_cuda; compiled only if nvcc was found.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
-#include <memory>
 
-#include "domain/permute.h"
+#include "tandem/domain.h"
 
 namespace tandem {
 
-/// CudaPermutations holds a puzzle's permutations on the GPU that was current at construction.
+/// CudaPermutations applies a puzzle's permutations to rows in the memory of a GPU.
 ///
 /// Apply, Expand and Walk only enqueue work in `stream` and return at once. `stream` must belong to
 /// that GPU. Any thread may call them if that GPU is its current one. Rows and actions must be in
-/// that GPU's memory, packed, at any address. They and this object must stay valid until the work
-/// is done.
+/// that GPU's memory, packed, at any address. They and the table must stay valid until the work is
+/// done. Throw Error with CUDA's reason if the kernel cannot start.
 class CudaPermutations {
  public:
-  /// Copies the table to the GPU and waits until it is there. `table` is not needed afterwards.
-  /// Throws Error with CUDA's reason on failure; so do the others if the kernel cannot start.
-  explicit CudaPermutations(const PermutationTable& table);
+  /// Row a of `sources`, in the GPU's memory, has the position that each byte comes from if action
+  /// a is applied.
+  explicit CudaPermutations(ConstRows sources) : sources_(sources) {}
 
-  /// Applies actions[i] to row i of `states` (n rows of table.positions() bytes), in place.
-  /// Requires actions[i] < table.num_actions().
+  /// Applies actions[i] to row i of `states` (n rows of as many bytes as `sources` has), in place.
+  /// Requires actions[i] < num_actions, the number of rows of `sources`.
   void Apply(Rows states, const Action* actions, cudaStream_t stream) const;
 
   /// Sets row i * num_actions + a of `children` to the result of action a on row i of `states`.
@@ -33,18 +32,12 @@ class CudaPermutations {
 
   /// Sets row i of `states` to the origins (OriginEncoding) after the first places[i] / walks
   /// actions of walk places[i] % walks. `actions` is (steps, walks), and each is less than
-  /// table.num_actions(). Requires places[i] < (steps + 1) * walks.
+  /// num_actions. Requires places[i] < (steps + 1) * walks.
   void Walk(const std::int32_t* actions, std::size_t walks, const std::int64_t* places, Rows states,
             cudaStream_t stream) const;
 
  private:
-  struct Free {
-    void operator()(std::uint8_t* memory) const;
-  };
-
-  std::uint32_t positions_;
-  std::uint32_t num_actions_;
-  std::unique_ptr<std::uint8_t, Free> sources_;  // (num_actions, positions), on the GPU
+  ConstRows sources_;
 };
 
 }  // namespace tandem

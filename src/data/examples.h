@@ -69,7 +69,7 @@ void CheckTargets(const DataBuffer& examples, std::string_view where);
 void CheckInputs(ConstRows inputs, int depth, std::string_view where);
 
 /// Checks examples that were read from `where`: inputs, targets and, if there are any, weights. A
-/// weight must be a finite number of at least 0. Otherwise the loss would become no number, or
+/// weight must be a finite number of at least 0. Otherwise the loss would become NaN, or
 /// training would move away from a label.
 void CheckExamples(const DataBuffer& examples, int depth, std::string_view where);
 

@@ -35,6 +35,7 @@ StreamLoader::StreamLoader(Device& device, const std::filesystem::path& folder,
                            Interrupter* interrupter)
     : device_(device.torch()),
       seed_(config.random_seed()),
+      pins_(config.prefetch.pin_memory),
       waits_(config.live_rows_of(0) == 0),
       folder_(folder),
       lock_(Claim(folder_, !from.has_value())),
@@ -72,7 +73,7 @@ bool StreamLoader::BeginShard(std::int64_t update) {
   // From memory that is not pinned, a copy waits until the device has done all steps before it.
   const auto to_device = [&](const at::Tensor& host) {
     if (device_.is_cpu()) return host.clone();
-    return host.pin_memory().to(device_, /*non_blocking=*/true);
+    return pins_ ? host.pin_memory().to(device_, /*non_blocking=*/true) : host.to(device_);
   };
   const auto column = [&](std::size_t index) {
     return to_device(ColumnTensor(rows, index, at::kCPU));

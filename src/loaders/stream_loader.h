@@ -58,6 +58,7 @@ class StreamLoader final : public StoredExamples {
 
   const c10::Device device_;
   const std::uint64_t seed_;
+  const bool pins_;  // copies through pinned memory
   const bool waits_;
   const StreamFolder folder_;
   const FolderLock lock_;

@@ -102,6 +102,12 @@ class CpuDevice final : public Device {
   HostPassRunner passes_;
 };
 
+// Further lines of LibTorch's messages are for its developers.
+std::string FirstLineOf(const c10::Error& error) {
+  const std::string message = error.what_without_backtrace();
+  return message.substr(0, message.find('\n'));
+}
+
 bool HasDriver() { return ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr; }
 
 // Opens Tandem's CUDA library. It is separate, and opened only if a driver is present, because
@@ -161,7 +167,13 @@ std::unique_ptr<Device> OpenDevice(const std::string& name) {
       LogInfo(fmt::format("this machine has {}; cuda:{} is used. `device: cuda:N` chooses another",
                           Available(gpus), index));
     }
-    return std::unique_ptr<Device>(open(index));
+    try {
+      return std::unique_ptr<Device>(open(index));
+    } catch (const c10::Error& error) {
+      gpus.missing = fmt::format("cuda:{} cannot be used: {}; nvidia-smi lists the programs on it",
+                                 index, FirstLineOf(error));
+      if (name != "auto") throw InputError(fmt::format("`device: {}`: {}", name, gpus.missing));
+    }
   }
   if (HasDriver()) {
     LogWarning("a GPU driver is installed, but the CPU is used: " + gpus.missing);

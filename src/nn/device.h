@@ -205,15 +205,16 @@ class Device {
   /// The listener that shows the run's spans in the vendor's profiler, or null if there is none.
   virtual RangeListener* Ranges() { return nullptr; }
 
-  /// Blocks until all work on the device is done. This breaks the capture of a CUDA graph
-  /// (CaptureWork), also one of another thread. A thread that runs beside training therefore
-  /// waits for a DeviceEvent.
+  /// Blocks until all work on the device is done, also that of other threads, and until no thread
+  /// captures work (CaptureWork). Captured work must not call it. A thread that runs beside
+  /// training waits for a DeviceEvent instead.
   virtual void Synchronize() = 0;
 };
 
 /// Opens "cpu", "cuda", "cuda:N" or "auto". "auto" means CUDA if a driver, a GPU and Tandem's CUDA
-/// library are present, else the CPU. Must be called before any other use of LibTorch. Throws
-/// InputError that says what is missing.
+/// library are present, else the CPU. If that GPU cannot be opened, warns and returns the CPU. Must
+/// be called before any other use of LibTorch. For the other names, throws InputError that says
+/// what is missing.
 std::unique_ptr<Device> OpenDevice(const std::string& name);
 
 /// Whether this machine's CPU has a feature, by LibTorch's name for it ("amx_bf16").

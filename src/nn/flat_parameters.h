@@ -16,7 +16,7 @@ namespace tandem {
 /// feature, so that they can be gathered. The parameters keep their names, shapes and values.
 ///
 /// Features that are always 0 may be added in front of the others. Their weights lie in front of
-/// each block (FirstWeights); they are 0 and stay so, because their gradients are.
+/// each block (FirstWeights). They stay 0, because optimizers step only the parameters behind them.
 class FlatParameters {
  public:
   /// The room behind the last gradient, for numbers that GradientReducer exchanges with the

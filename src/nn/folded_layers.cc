@@ -33,8 +33,7 @@ FoldedLayers::FoldedLayers(const NetworkSpec& spec, at::ScalarType type, bool ga
                            c10::Device device)
     : FoldedLayers(spec) {
   for (const LayerShape& shape : shapes_) {
-    // The output layer is always in fp32: in bf16, estimates near 20 would be multiples of 1/8, and
-    // searches would rank states by chance.
+    // The output layer is always in fp32 (Network::Forward says why).
     const bool is_output = &shape == &shapes_.back();
     const bool is_gathered = gathers && &shape == &shapes_.front();
     const auto options =

@@ -6,10 +6,12 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/fault_point.h"
 #include "data/examples.h"
@@ -159,6 +161,7 @@ at::Tensor InferenceNet::EstimateBatches(const at::Tensor& bytes) {
 
 void InferenceNet::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce) {
   if (inputs.empty()) return;
+  CheckSizes(inputs, values);
   CountRows(static_cast<std::int64_t>(inputs.size()));
   const std::size_t width = values.size() / inputs.size();
   const ScopedThreads threads(threads_);
@@ -185,7 +188,26 @@ void InferenceNet::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce
   Write(results_[1 - slot]->Await(), values_at(last));
 }
 
+void InferenceNet::CheckSizes(ConstRows inputs, std::span<const float> values) const {
+  const std::int64_t expected = slots_.front()->device(0).size(1);
+  if (!std::cmp_equal(inputs.row_size(), expected)) {
+    throw Error(
+        fmt::format("evaluation: states have {} bytes, expected {}; this is a bug in Tandem",
+                    inputs.row_size(), expected));
+  }
+  if (values.empty() || values.size() % inputs.size() != 0) {
+    throw Error(
+        fmt::format("evaluation: there is room for {} values of {} states; this is a bug in Tandem",
+                    values.size(), inputs.size()));
+  }
+}
+
 void InferenceNet::Write(std::span<const std::byte> result, std::span<float> values) {
+  if (result.size() != values.size_bytes()) {
+    throw Error(
+        fmt::format("evaluation: the network made {} bytes, expected {}; this is a bug in Tandem",
+                    result.size(), values.size_bytes()));
+  }
   std::memcpy(values.data(), result.data(), values.size_bytes());
 }
 

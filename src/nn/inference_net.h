@@ -85,6 +85,7 @@ class InferenceNet final : public Evaluator {
   static Reduce ToEstimates(Head head);
   static Reduce ToActionValues(Head head);
   void EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce);
+  void CheckSizes(ConstRows inputs, std::span<const float> values) const;
   static void Write(std::span<const std::byte> result, std::span<float> values);
   static void StartCopy(ConstRows batch, TransferSlot& slot);
   at::Tensor ForwardSlot(TransferSlot& slot, std::size_t rows, Reduce reduce);

@@ -87,8 +87,8 @@ class Network : public Module {
 
   /// Maps the features (n, spec().features()) that OneHot makes to (n, outputs). Under autocast,
   /// the output layer must still run in the precision of its weights: in bf16, outputs near 20
-  /// would be multiples of 1/8. May be called in training mode and in evaluation mode
-  /// (`is_training`).
+  /// would be multiples of 1/8, and searches would rank states by chance. May be called in training
+  /// mode and in evaluation mode (`is_training`).
   virtual at::Tensor Forward(const at::Tensor& features) = 0;
 
   const NetworkSpec& spec() const { return spec_; }

@@ -223,15 +223,16 @@ void Optimizer::StepAtDeviceRate() {
   const c10::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = CheckedGradients();
   steps_.add_(1);
-  if (!StepAtOnce(gradients)) {
+  if (!TryStepAtOnce(gradients)) {
     for (const Group& group : groups_) StepAdam(group, Selected(gradients, group.numbers), rate_);
     flat_->SetCopies();
   }
   ClearGradients();
 }
 
-// One pass over all parameters, if they have the same factors. Returns whether they have.
-bool Optimizer::StepAtOnce(const std::vector<at::Tensor>& gradients) const {
+// Steps all parameters in one pass. Returns false, having done nothing, if their factors differ, or
+// if gradients or means are not each in one block.
+bool Optimizer::TryStepAtOnce(const std::vector<at::Tensor>& gradients) const {
   if (groups_.size() > 1) return false;
   const Group& group = groups_.front();
   const std::vector<at::Tensor> of_parameters = Joined(gradients);

@@ -38,7 +38,8 @@ class PassRunner;
 /// normalisation have one. `optimizer.bias_weight_decay_factor` multiplies their weight decay.
 ///
 /// Adam and SGD use LibTorch's fused kernels, because a step of torch::optim takes three times as
-/// long.
+/// long. After UseFlat, a captured step of Adam is one AdamPass if all parameters have the same
+/// factors.
 class Optimizer {
  public:
   /// `parameters` are updated in place. They must all be on one device, in the order in which a
@@ -106,7 +107,7 @@ class Optimizer {
   template <class Rate>
   void StepAdam(const Group& group, const std::vector<at::Tensor>& gradients,
                 const Rate& learning_rate) const;
-  bool StepAtOnce(const std::vector<at::Tensor>& gradients) const;
+  bool TryStepAtOnce(const std::vector<at::Tensor>& gradients) const;
   void StepSgd(const Group& group, const std::vector<at::Tensor>& gradients,
                double learning_rate) const;
   void StepMuon(const Group& group, const std::vector<at::Tensor>& gradients,

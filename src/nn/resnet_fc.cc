@@ -57,7 +57,7 @@ std::vector<LayerShape> LayerShapes(const NetworkSpec& spec) {
     if (config.kind == kMlp) {
       add_hidden(config.width);
     } else {
-      add(BlockLayerName(b, 0), config.width, config.norm);
+      add(BlockLayerName(b, 0), config.width, config.norm).begins_block = true;
       add(BlockLayerName(b, 1), config.width, config.norm).adds_skip = true;
     }
   }
@@ -200,7 +200,7 @@ at::Tensor ResNetFC::Forward(const at::Tensor& features) {
   return ForwardFrom(features, *layers_.front());
 }
 
-// Autocast knows nothing of sums of rows, so their type is changed here.
+// Autocast does not cast the result of embedding_bag, so it is cast here.
 at::Tensor ResNetFC::ForwardGathered(const at::Tensor& bytes, const GatheredFeatures& gathered) {
   Dense& first = *layers_.front();
   const c10::DeviceType device = bytes.device().type();

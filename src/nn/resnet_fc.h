@@ -28,8 +28,9 @@ struct LayerShape {
   std::string name;
   std::int64_t in, out;
   Norm norm;
-  bool adds_skip = false;  ///< the second layer of a block: the block's input is added
-  bool linear = false;     ///< no activation: the linear input layer, and the output layer
+  bool begins_block = false;  ///< the first of the two layers of a block
+  bool adds_skip = false;     ///< the second: the block's input is added to its result
+  bool linear = false;        ///< no activation: the linear input layer, and the output layer
 };
 
 /// All layers of a ResNetFC in the order in which a row passes them. The output layer is the last.
@@ -127,9 +128,6 @@ class ResNetFC final : public Network {
   /// 1/sqrt(in). They depend on `seed` only, and are the same on every device.
   ResNetFC(const NetworkSpec& spec, std::uint64_t seed);
 
-  /// Maps the features (n, spec().features()) that OneHot makes to (n, outputs). Under autocast,
-  /// the output layer still runs in the precision of its weights: in bf16, outputs near 20 would be
-  /// multiples of 1/8.
   at::Tensor Forward(const at::Tensor& features) override;
 
   /// Maps bytes (n, positions) to the same outputs, apart from rounding, without making their

@@ -55,6 +55,7 @@ TensorBeamSearch::TensorBeamSearch(const Domain& domain, InferenceNet& network,
                                    std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
+      device_(device),
       batch_size_(config.inference.rows_at_once()),
       threads_(static_cast<int>(*config.inference.threads)),
       network_(network),
@@ -298,14 +299,18 @@ void TensorBeamSearch::NoteNearest(const at::Tensor& children, const at::Tensor&
 }
 
 // Makes, encodes and evaluates the children a batch at a time, so that their states take little
-// memory.
+// memory. Enqueues work at most one batch ahead of a GPU, so that it notices a stop soon.
 at::Tensor TensorBeamSearch::Estimate(const at::Tensor& children, const StopSignal& stop) {
   std::vector<at::Tensor> parts;
+  std::unique_ptr<DeviceEvent> last_batch;
   for (std::int64_t first = 0; first < children.size(0); first += batch_size_) {
     if (stop.Reached()) throw Stopped();
     const std::int64_t count = std::min(batch_size_, children.size(0) - first);
     parts.push_back(
         network_.EstimateBatches(puzzle_.Encode(Build(children.narrow(0, first, count)))));
+    std::unique_ptr<DeviceEvent> batch = device_.RecordEvent();
+    if (last_batch != nullptr) last_batch->Await();
+    last_batch = std::move(batch);
   }
   at::Tensor estimates = at::cat(parts);
   const at::Tensor invalid = estimates.isnan();

@@ -112,6 +112,7 @@ class TensorBeamSearch final : public Search {
 
   const Domain& domain_;
   const SearchConfig config_;
+  Device& device_;
   const std::int64_t batch_size_;
   const int threads_;
   InferenceNet& network_;

@@ -235,6 +235,13 @@ TEST_F(Cuda, AsyncEqualsSequentialWithStepsByTensorPrograms) {
   }
 }
 
+// Without a copy stream, the prefetching thread enqueues copies on the stream that is captured.
+TEST_F(Cuda, AsyncCapturesStepsWithoutACopyStream) {
+  if (device_->passes() == nullptr) GTEST_SKIP() << "no kernels for this GPU";
+  EXPECT_EQ(Run({"train.step=captured", "prefetch.copy_stream=false"}).weights_sha256,
+            Run({"train.step=captured"}).weights_sha256);
+}
+
 // After each update, the writing thread copies a checkpoint from the GPU while training goes on.
 TEST_F(Cuda, ARunThatWasStoppedEndsWithTheSameWeights) {
   const std::vector<std::string> sets = {"validation.every_updates=2", "validation.states=16",

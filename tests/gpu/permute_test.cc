@@ -1,4 +1,6 @@
 // Compares permuting rows on a real GPU with the CPU. Skipped, with the reason, without a GPU.
+#include "domain/permute.h"
+
 #include <ATen/ops/empty.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
@@ -9,9 +11,9 @@
 #include <utility>
 
 #include "base/random.h"
-#include "cuda/cuda_permute.h"
 #include "nn/device.h"
 #include "tandem/error.h"
+#include "tandem/permutation.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -28,6 +30,7 @@ class CudaPermute : public testing::Test {
     } catch (const InputError& error) {
       GTEST_SKIP() << error.what();
     }
+    if (device_->passes() == nullptr) GTEST_SKIP() << "no kernels for this GPU";
     stream_scope_ = device_->MakeStream()->Enter();
   }
 
@@ -50,9 +53,17 @@ class CudaPermute : public testing::Test {
     return bytes;
   }
 
+  // The `count` rows of `positions` bytes that begin at byte `begin` of `bytes`.
+  static at::Tensor RowsAt(const at::Tensor& bytes, std::size_t begin, std::size_t count,
+                           std::size_t positions) {
+    return bytes
+        .narrow(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(count * positions))
+        .view({static_cast<std::int64_t>(count), static_cast<std::int64_t>(positions)});
+  }
+
   // Random rows between margins. They are not aligned to words if `offset` is not a multiple of 4.
   void Check(const PermutationTable& table, std::size_t rows, std::size_t offset) const {
-    const CudaPermutations on_gpu(table);
+    const std::unique_ptr<RowPermuter> on_gpu = device_->MakePermuter(table);
     const std::size_t positions = table.positions();
     const std::size_t begin = kMargin + offset;
     Random random(rows * 1000 + positions, Purpose::kShuffle);
@@ -66,8 +77,7 @@ class CudaPermute : public testing::Test {
     table.Apply({expected.data() + begin, rows, positions}, actions);
     const at::Tensor applied = ToGpu(states.data(), states.size());
     const at::Tensor chosen = ToGpu(actions.data(), rows * sizeof(Action));
-    on_gpu.Apply({applied.data_ptr<std::uint8_t>() + begin, rows, positions},
-                 static_cast<const Action*>(chosen.const_data_ptr()), Stream());
+    on_gpu->Apply(RowsAt(applied, begin, rows, positions), chosen.view(at::kShort));
     ASSERT_EQ(ToHost(applied), expected);
 
     const std::size_t count = rows * table.num_actions();
@@ -75,8 +85,8 @@ class CudaPermute : public testing::Test {
     const at::Tensor parents = ToGpu(states.data(), states.size());
     const at::Tensor expanded = ToGpu(children.data(), children.size());
     table.Expand(inner, {children.data() + begin, count, positions});
-    on_gpu.Expand({parents.data_ptr<std::uint8_t>() + begin, rows, positions},
-                  {expanded.data_ptr<std::uint8_t>() + begin, count, positions}, Stream());
+    on_gpu->Expand(RowsAt(parents, begin, rows, positions),
+                   RowsAt(expanded, begin, count, positions));
     ASSERT_EQ(ToHost(expanded), children);
     ASSERT_EQ(ToHost(parents), states);
   }
@@ -110,10 +120,9 @@ class CudaPermute : public testing::Test {
 
     const at::Tensor chosen = ToGpu(actions.data(), actions.size() * sizeof(actions[0]));
     const at::Tensor wanted = ToGpu(places.data(), places.size() * sizeof(places[0]));
-    const CudaPermutations on_gpu(table);
-    on_gpu.Walk(static_cast<const std::int32_t*>(chosen.const_data_ptr()), kWalks,
-                static_cast<const std::int64_t*>(wanted.const_data_ptr()),
-                {walked.data_ptr<std::uint8_t>() + kMargin, places.size(), positions}, Stream());
+    const std::unique_ptr<RowPermuter> on_gpu = device_->MakePermuter(table);
+    on_gpu->Walk(chosen.view(at::kInt).view({kSteps, kWalks}), wanted.view(at::kLong),
+                 RowsAt(walked, kMargin, places.size(), positions));
     ASSERT_EQ(ToHost(walked), states);
   }
 
@@ -158,7 +167,7 @@ TEST_F(CudaPermute, RowsMayHaveAnyLength) {
 TEST_F(CudaPermute, WorkRunsInStreamOrder) {
   const auto domain = MakeDomain("cube3");
   const auto& table = dynamic_cast<const PermutationDomain&>(*domain).table();
-  const CudaPermutations on_gpu(table);
+  const std::unique_ptr<RowPermuter> on_gpu = device_->MakePermuter(table);
   constexpr std::size_t kRows = 100'000;
   std::vector<std::uint8_t> states(kRows * 54);
   domain->WriteGoals({states.data(), kRows, 54});
@@ -166,8 +175,7 @@ TEST_F(CudaPermute, WorkRunsInStreamOrder) {
   for (int turn = 0; turn < 20; ++turn) {  // four equal quarter turns cancel
     const std::vector<Action> actions(kRows, static_cast<Action>(turn / 4));
     const at::Tensor chosen = ToGpu(actions.data(), kRows * sizeof(Action));
-    on_gpu.Apply({cubes.data_ptr<std::uint8_t>(), kRows, 54},
-                 static_cast<const Action*>(chosen.const_data_ptr()), Stream());
+    on_gpu->Apply(RowsAt(cubes, 0, kRows, 54), chosen.view(at::kShort));
   }
   EXPECT_EQ(ToHost(cubes), states);
 }

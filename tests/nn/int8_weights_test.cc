@@ -28,7 +28,7 @@ std::vector<float> Weights() {
 
 // The whole number in the operand of a product.
 int NumberAt(const Int8Weights& weights, std::int64_t unit, std::int64_t input) {
-  const std::int64_t joined = kRowsOfWords<std::int8_t>;
+  const std::int64_t joined = kRowsPerWord<std::int8_t>;
   const std::int64_t panel = unit / kPanelColumns * kPanelColumns;
   const std::int64_t width = PanelWidth(panel, kUnits);
   const std::int64_t row = input / joined * width * joined;

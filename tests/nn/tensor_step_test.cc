@@ -213,7 +213,7 @@ TEST_F(TensorGradients, EveryOptimizerWritesTheCopiesInBf16) {
   }
 }
 
-// As a checkpoint is loaded.
+// Loading a checkpoint changes weights in this way.
 TEST_P(TensorSteps, UseWeightsThatChangedSinceTheLastStep) {
   const auto& [config, step_kind] = GetParam();
   const auto loss_after = [&, &config = config, &step_kind = step_kind](bool loads) {
@@ -254,7 +254,7 @@ TEST(WhyNoTensorStep, NamesWhatIsNotSupported) {
   EXPECT_NE(WhyNoTensorStep({.kind = "resnet_2d"}, *cpu).find("resnet_fc"), std::string::npos);
 }
 
-// Otherwise the passes would compute another one.
+// Otherwise the passes would silently compute a different function.
 TEST(WhyNoPasses, RefusesANormalisationAndAnActivationThatItDoesNotKnow) {
   EXPECT_EQ(WhyNoPasses({}), "");
   EXPECT_NE(WhyNoPasses({.norm = static_cast<Norm>(99)}).find("network.norm"), std::string::npos);

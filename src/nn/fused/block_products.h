@@ -13,38 +13,38 @@
 namespace tandem {
 
 /// How many rows the fused passes (fused_step.h, fused_copy.h) take through a network together. A
-/// multiple of kRowsOfWords.
+/// multiple of kRowsPerWord.
 inline constexpr std::int64_t kTileRows = 64;
 
 /// How many rows of the second operand of a product share a row of 32-bit words.
 template <class T>
-inline constexpr std::int64_t kRowsOfWords = 4 / static_cast<std::int64_t>(sizeof(T));
+inline constexpr std::int64_t kRowsPerWord = 4 / static_cast<std::int64_t>(sizeof(T));
 
 inline std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// oneDNN's product of small blocks (brgemm), which LibTorch exports: c (m, n) = a (m, k) b (k, n),
 /// or += if `add`. a and b are both float (c float), both Bf16 (c float), or uint8 and int8 (c
-/// int32). The elements of kRowsOfWords rows of b that are in the same column lie next to each
+/// int32). The elements of kRowsPerWord rows of b that are in the same column lie next to each
 /// other; k is a multiple of it. lda, ldb and ldc are the numbers of elements from one row to the
 /// next. An element of c has the same bits for every m, because k is always run through in the same
 /// order.
 template <class A, class B, class C>
 void Block(std::int64_t m, std::int64_t n, std::int64_t k, const A* a, std::int64_t lda, const B* b,
            std::int64_t ldb, C* c, std::int64_t ldc, bool add) {
-  constexpr bool kJoined = kRowsOfWords < B >> 1;
+  constexpr bool kIsVnni = sizeof(B) < sizeof(float);  // rows share words
   if constexpr (kIsBf16<A>) {
     at::native::cpublas::brgemm(m, n, k, lda, ldb, ldc, add,
                                 reinterpret_cast<const at::BFloat16*>(a),
-                                reinterpret_cast<const at::BFloat16*>(b), c, kJoined);
+                                reinterpret_cast<const at::BFloat16*>(b), c, kIsVnni);
   } else {
-    at::native::cpublas::brgemm(m, n, k, lda, ldb, ldc, add, a, b, c, kJoined);
+    at::native::cpublas::brgemm(m, n, k, lda, ldb, ldc, add, a, b, c, kIsVnni);
   }
 }
 
 /// Call it on each thread after its last Block of a loop: machines with AMX keep its state on.
 template <class B>
 void ReleaseBlocks() {
-  at::native::cpublas::brgemm_release(kRowsOfWords<B> > 1);
+  at::native::cpublas::brgemm_release(kRowsPerWord<B> > 1);
 }
 
 /// The number of columns of a panel. The second operand of a Product is stored in panels: these

@@ -51,7 +51,7 @@ AlignedVector<float> RoundTables(std::int64_t num_tables, std::int64_t values, s
                                  const AlignedVector<float>& entries,
                                  AlignedVector<std::int16_t>& rounded) {
   AlignedVector<float> greatest(Size(num_tables * units));  // absolute values of a table's entries
-  AlignedVector<float> total(Size(units));  // NaN for a unit with a weight that is no number
+  AlignedVector<float> total(Size(units));  // NaN for a unit with a weight that is not finite
   for (std::int64_t row = 0; row < num_tables * values; ++row) {
     const float* from = entries.data() + row * units;
     float* to = greatest.data() + row / values * units;

@@ -14,6 +14,7 @@
 #include "nn/fused/aligned_vector.h"
 #include "nn/fused/block_products.h"
 #include "nn/fused/first_layer_tables.h"
+#include "nn/fused/hidden_layers.h"
 #include "nn/fused/int8_weights.h"
 #include "nn/fused/quantize_passes.h"
 #include "nn/fused/region_failure.h"
@@ -30,6 +31,7 @@ class FusedCopy final : public NetworkCopy {
       : input_(spec.input),
         outputs_(spec.outputs),
         weights_(spec, at::kFloat, /*gathers=*/true, c10::kCPU),
+        descriptions_(weights_.shapes()),
         tables_(spec.input, LayerShapes(spec).front().out) {
     AddLayers(spec.layers.activation);
   }
@@ -107,8 +109,7 @@ class FusedCopy final : public NetworkCopy {
   const InputLayout input_;
   const std::int64_t outputs_;
   FoldedLayers weights_;  // from which the operands of products are made
-  AlignedVector<float> ones_, zeros_;
-  std::int64_t widest_ = 0;
+  const HiddenLayers descriptions_;
 
   std::vector<Layer> layers_;  // the hidden layers
   FirstLayerTables<Entry> tables_;
@@ -120,26 +121,11 @@ class FusedCopy final : public NetworkCopy {
 template <class T, class Weight>
 void FusedCopy<T, Weight>::AddLayers(Activation activation) {
   const std::vector<LayerShape>& shapes = weights_.shapes();
-  for (std::size_t i = 0; i + 1 < shapes.size(); ++i) widest_ = std::max(widest_, shapes[i].out);
-  ones_.assign(Size(widest_), 1);
-  zeros_.assign(Size(widest_), 0);
-  const auto or_else = [](const at::Tensor& parameter, const AlignedVector<float>& missing) {
-    return parameter.defined() ? parameter.const_data_ptr<float>() : missing.data();
-  };
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
-    const LayerShape& shape = shapes[i];
-    const DenseTensors& tensors = weights_[i];
-    layers_.push_back({.shape = {.width = shape.out,
-                                 .norm = shape.norm,
-                                 .activation = activation,
-                                 .linear = shape.linear,
-                                 .bias = tensors.bias.const_data_ptr<float>(),
-                                 .scale = or_else(tensors.norm_weight, ones_),
-                                 .shift = or_else(tensors.norm_bias, zeros_),
-                                 .epsilon = static_cast<float>(Dense::kEpsilon)},
-                       .in = shape.in,
-                       .adds_skip = shape.adds_skip,
-                       .weight = tensors.weight});
+    layers_.push_back({.shape = descriptions_.Describe(shapes[i], activation, weights_[i]),
+                       .in = shapes[i].in,
+                       .adds_skip = shapes[i].adds_skip,
+                       .weight = weights_[i].weight});
   }
   if (HiddenLayer& first = layers_.front().shape; kAddsIntegers && first.norm == Norm::kLayer) {
     first.bias = tables_.Centre(first.bias);
@@ -178,14 +164,14 @@ template <class T, class Weight>
 void FusedCopy<T, Weight>::AddTiles(std::size_t threads) {
   while (tiles_.size() < threads) {
     Tile& tile = tiles_.emplace_back();
-    const std::size_t size = Size(kTileRows * widest_);
+    const std::size_t size = Size(kTileRows * descriptions_.widest());
     for (AlignedVector<T>& x : tile.x) x.resize(size);
     tile.values.resize(Size(kTileRows * tables_.num_tables()));
     tile.entry_sums.resize(Size(kTileRows * layers_.front().shape.width));
     tile.z.resize(size);
     tile.inverse_deviation.resize(Size(kTileRows));
     if constexpr (kIsInt8) {
-      tile.q.resize(Size(kTileRows * (widest_ + kRowsOfWords<Weight>)));
+      tile.q.resize(Size(kTileRows * (descriptions_.widest() + kRowsPerWord<Weight>)));
       tile.scale.resize(Size(kTileRows));
       tile.least.resize(Size(kTileRows));
       tile.sums.resize(size);

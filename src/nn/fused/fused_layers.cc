@@ -12,42 +12,33 @@ namespace tandem {
 template <class T>
 FusedLayers<T>::FusedLayers(const ResNetFC& net, const FlatParameters& parameters,
                             bool multiplies_first)
-    : depth_(net.spec().input.depth), multiplies_first_(multiplies_first) {
+    : depth_(net.spec().input.depth),
+      multiplies_first_(multiplies_first),
+      descriptions_(net.shapes()) {
   const std::vector<DenseTensors> values = parameters.ByLayer(parameters.values());
   const std::vector<DenseTensors> gradients = parameters.ByLayer(parameters.gradients());
   const std::vector<LayerShape>& shapes = net.shapes();
-  for (std::size_t i = 0; i + 1 < shapes.size(); ++i) widest_ = std::max(widest_, shapes[i].out);
-  ones_.assign(static_cast<std::size_t>(widest_), 1);
-  zeros_.assign(static_cast<std::size_t>(widest_), 0);
-  const auto or_else = [](const at::Tensor& parameter, const AlignedVector<float>& missing) {
-    return parameter.defined() ? parameter.const_data_ptr<float>() : missing.data();
-  };
   const auto or_null = [](const at::Tensor& gradient) {
     return gradient.defined() ? gradient.mutable_data_ptr<float>() : nullptr;
   };
   hidden_.reserve(shapes.size() - 1);
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
     const LayerShape& shape = shapes[i];
-    FusedLayer<T> layer{.shape = {.width = shape.out,
-                                  .norm = shape.norm == Norm::kBatch ? Norm::kNone : shape.norm,
-                                  .activation = net.spec().layers.activation,
-                                  .linear = shape.linear,
-                                  .bias = or_else(values[i].bias, zeros_),
-                                  .scale = or_else(values[i].norm_weight, ones_),
-                                  .shift = or_else(values[i].norm_bias, zeros_),
-                                  .epsilon = static_cast<float>(Dense::kEpsilon)},
-                        .in = shape.in,
-                        .adds_skip = shape.adds_skip,
-                        .weight = values[i].weight.template const_data_ptr<float>(),
-                        .weight_gradient = or_null(gradients[i].weight),
-                        .bias_gradient = or_null(gradients[i].bias),
-                        .scale_gradient = or_null(gradients[i].norm_weight),
-                        .shift_gradient = or_null(gradients[i].norm_bias),
-                        .kept = i > 0 ? WeightGradient<T>(shape.out, shape.in)
-                                      : WeightGradient<T>(shape.in, shape.out)};
+    FusedLayer<T> layer{
+        .shape = descriptions_.Describe(shape, net.spec().layers.activation, values[i]),
+        .in = shape.in,
+        .begins_block = shape.begins_block,
+        .adds_skip = shape.adds_skip,
+        .weight = values[i].weight.template const_data_ptr<float>(),
+        .weight_gradient = or_null(gradients[i].weight),
+        .bias_gradient = or_null(gradients[i].bias),
+        .scale_gradient = or_null(gradients[i].norm_weight),
+        .shift_gradient = or_null(gradients[i].norm_bias),
+        .kept = i > 0 ? WeightGradient<T>(shape.out, shape.in)
+                      : WeightGradient<T>(shape.in, shape.out)};
     if (shape.norm == Norm::kBatch) {
       layer.batch_norm.emplace(*net.layers()[i]);
-      layer.shape.bias = zeros_.data();
+      layer.shape.bias = descriptions_.zeros();
       layer.bias_gradient = nullptr;
       normalises_batch_ = true;
     }

@@ -10,6 +10,7 @@
 #include "nn/fused/activation_passes.h"
 #include "nn/fused/aligned_vector.h"
 #include "nn/fused/batch_normalisation.h"
+#include "nn/fused/hidden_layers.h"
 #include "nn/fused/weight_gradient.h"
 #include "nn/resnet_fc.h"
 
@@ -22,7 +23,8 @@ template <class T>
 struct FusedLayer {
   HiddenLayer shape = {};
   std::int64_t in = 0;
-  bool adds_skip = false;            ///< the second layer of a block adds the block's input
+  bool begins_block = false;         ///< the first layer of a block
+  bool adds_skip = false;            ///< the second, which adds the block's input
   const float* weight = nullptr;     ///< (width, in); the first layer's are (in, width)
   float* weight_gradient = nullptr;  ///< in the same order
   float *bias_gradient = nullptr, *scale_gradient = nullptr, *shift_gradient = nullptr;
@@ -60,7 +62,7 @@ class FusedLayers {
   std::size_t size() const { return hidden_.size(); }
   FusedLayer<T>& operator[](std::size_t i) { return hidden_[i]; }
   const FusedLayer<T>& operator[](std::size_t i) const { return hidden_[i]; }
-  std::int64_t widest() const { return widest_; }
+  std::int64_t widest() const { return descriptions_.widest(); }
   bool normalises_batch() const { return normalises_batch_; }  ///< in some layer
   bool multiplies_first() const { return multiplies_first_; }  ///< the first layer, or gathers it
 
@@ -93,12 +95,11 @@ class FusedLayers {
 
   const std::int64_t depth_;  // features of a position of the input
   const bool multiplies_first_;
+  const HiddenLayers descriptions_;
   std::vector<FusedLayer<T>> hidden_;
   FusedOutputLayer output_;
   std::vector<Panel> panels_;
-  std::int64_t widest_ = 0;
   bool normalises_batch_ = false;
-  AlignedVector<float> ones_, zeros_;
 };
 
 }  // namespace tandem

@@ -26,8 +26,8 @@ namespace tandem {
 /// sums are in fp32; autograd also rounds the results of products and the gradients of weights.
 ///
 /// The step runs on as many threads as LibTorch's operators (ScopedThreads). It allocates memory
-/// only if a batch has more rows than any before. SetGradients throws Error if a byte of the input
-/// is no valid value.
+/// only if a batch has more rows than any before. SetGradients throws Error if an input byte is
+/// not below `depth`.
 ///
 /// `net` must outlive the step, and WhyNotFused must be empty. Moves the parameters of `net`
 /// (FlatParameters).

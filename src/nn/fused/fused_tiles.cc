@@ -187,9 +187,8 @@ void FusedTiles<T>::MultiplyBackward(const BatchPart& part, std::int64_t tile, s
   }
   if (layer == 0) return first_gradient_->KeepGradient(first, rows, product_gradient, part.rows);
   l.kept.KeepGradient(first, rows, product_gradient, memory.words.data());
-  const bool begins_block = layer + 1 < layers_.size() && layers_[layer + 1].adds_skip;
   Product(rows, l.in, width, product_gradient, width, l.backward.data(), width,
-          memory.GradientOf(layer - 1), /*add=*/begins_block);
+          memory.GradientOf(layer - 1), /*add=*/l.begins_block);
 }
 
 template <class T>

@@ -10,14 +10,14 @@ namespace tandem {
 namespace {
 
 // The numbers of this many inputs of a unit lie next to each other.
-constexpr std::int64_t kJoined = kRowsOfWords<std::int8_t>;
+constexpr std::int64_t kPerWord = kRowsPerWord<std::int8_t>;
 
 constexpr auto kMost = static_cast<float>(std::numeric_limits<std::int8_t>::max());
 
 }  // namespace
 
 std::int64_t Int8Weights::PaddedInputs(std::int64_t inputs) {
-  return CeilDivide(inputs, kJoined) * kJoined;
+  return CeilDivide(inputs, kPerWord) * kPerWord;
 }
 
 Int8Weights RoundToInt8(const float* weight, std::int64_t inputs, std::int64_t units) {
@@ -29,7 +29,7 @@ Int8Weights RoundToInt8(const float* weight, std::int64_t inputs, std::int64_t u
     const float* row = weight + unit * inputs;
     const std::int64_t panel = unit / kPanelColumns * kPanelColumns;
     const std::int64_t panel_width = PanelWidth(panel, units);
-    std::int8_t* column = to.operand.data() + panel * rows + (unit - panel) * kJoined;
+    std::int8_t* column = to.operand.data() + panel * rows + (unit - panel) * kPerWord;
     float most = 0;
     float total = 0;
     for (std::int64_t i = 0; i < inputs; ++i) {
@@ -43,7 +43,7 @@ Int8Weights RoundToInt8(const float* weight, std::int64_t inputs, std::int64_t u
     for (std::int64_t i = 0; finite && i < inputs; ++i) {
       const auto rounded = static_cast<std::int8_t>(std::lrint(row[i] * inverse));
       sum += rounded;
-      column[i / kJoined * panel_width * kJoined + i % kJoined] = rounded;
+      column[i / kPerWord * panel_width * kPerWord + i % kPerWord] = rounded;
     }
     to.unit_scale[Size(unit)] = scale;
     to.unit_sum[Size(unit)] = static_cast<float>(sum) * scale;

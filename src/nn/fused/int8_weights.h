@@ -24,7 +24,7 @@ struct Int8Weights {
 };
 
 /// Rounds `weight` (units, inputs). If a weight of a unit is not finite, its scale and its sum are
-/// not either, so that the unit's results are no numbers.
+/// not either, so that the unit's results are NaN.
 Int8Weights RoundToInt8(const float* weight, std::int64_t inputs, std::int64_t units);
 
 }  // namespace tandem

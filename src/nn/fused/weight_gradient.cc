@@ -23,7 +23,7 @@ constexpr std::int64_t kGroupRows = kIsBf16<T> ? 8 * kTileRows : kTileRows;
 
 // Words from one unit to the next. A power of two would map the same row of all units to few lines
 // of the cache.
-constexpr std::int64_t kStride = kGroupRows<Bf16> / kRowsOfWords<Bf16> + 16;
+constexpr std::int64_t kStride = kGroupRows<Bf16> / kRowsPerWord<Bf16> + 16;
 
 // Numbers after the end of x_, because SumOuterProducts reads whole registers.
 constexpr std::int64_t kReadBeyond = 16;
@@ -35,7 +35,7 @@ void WeightGradient<T>::Reserve(std::int64_t rows) {
   const std::int64_t groups = CeilDivide(rows, kGroupRows<T>);
   x_.resize(Size(groups * kGroupRows<T> * inputs_ + kReadBeyond));
   if constexpr (kIsBf16<T>) {
-    gradient_.resize(Size(groups * units_ * kStride * kRowsOfWords<T>));
+    gradient_.resize(Size(groups * units_ * kStride * kRowsPerWord<T>));
   } else {
     gradient_.resize(Size(groups * kGroupRows<T> * units_));
   }
@@ -57,11 +57,11 @@ void WeightGradient<T>::KeepGradient(std::int64_t first, std::int64_t rows, cons
     RunPass(PairRows{
         .rows = rows, .width = units_, .from_stride = units_, .from = gradient, .to = scratch});
     RunPass(TransposeWords{
-        .rows = CeilDivide(rows, kRowsOfWords<T>),
+        .rows = CeilDivide(rows, kRowsPerWord<T>),
         .columns = units_,
         .to_stride = kStride,
         .from = scratch,
-        .to = Words(gradient_.data()) + group * units_ * kStride + in_group / kRowsOfWords<T>});
+        .to = Words(gradient_.data()) + group * units_ * kStride + in_group / kRowsPerWord<T>});
   } else {
     PackRows(in_group, rows, units_, gradient, kGroupRows<T>,
              gradient_.data() + (first - in_group) * units_);
@@ -75,11 +75,11 @@ void WeightGradient<T>::Compute(std::int64_t rows, std::int64_t unit, bool add, 
     const std::int64_t count = std::min(kGroupRows<T>, rows - first);
     const T* x = x_.data() + first * inputs_;
     if constexpr (kIsBf16<T>) {
-      constexpr std::int64_t kJoined = kRowsOfWords<T>;
+      constexpr std::int64_t kPerWord = kRowsPerWord<T>;
       const std::int64_t group = first / kGroupRows<T>;
-      Product(units, inputs_, CeilDivide(count, kJoined) * kJoined,
-              gradient_.data() + (group * units_ + unit) * kStride * kJoined, kStride * kJoined, x,
-              kGroupRows<T>, into, add);
+      Product(units, inputs_, CeilDivide(count, kPerWord) * kPerWord,
+              gradient_.data() + (group * units_ + unit) * kStride * kPerWord, kStride * kPerWord,
+              x, kGroupRows<T>, into, add);
     } else {
       for (std::int64_t column = 0; column < inputs_; column += kPanelColumns) {
         const std::int64_t width = PanelWidth(column, inputs_);

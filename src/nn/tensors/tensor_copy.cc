@@ -41,10 +41,11 @@ at::Tensor ScaleOf(const at::Tensor& numbers) {
   return numbers.abs().max().to(at::kFloat).div_(kLargestOfE4m3).clamp_min_(kLeastScale);
 }
 
-// The results of a layer, in one or both forms.
+// The results of a layer, in one or both forms, and what later layers need besides.
 struct Activations {
-  at::Tensor numbers;    // in fp32 or bf16
-  at::Tensor quantised;  // in e4m3
+  at::Tensor numbers;           // in fp32 or bf16
+  at::Tensor quantised;         // in e4m3
+  at::Tensor block_input = {};  // in fp32 or bf16, of the current block
 };
 
 class TensorCopy final : public NetworkCopy {
@@ -64,9 +65,10 @@ class TensorCopy final : public NetworkCopy {
           layers_.emplace_back(shapes[i], is_output ? at::kFloat : type_, device.torch());
       layer.fp8 = fp8 && !is_first && !is_output;
       if (is_first) layer.padding_before = PaddingBefore(shapes[i].in);
-      // Features of value 0 are added. Only fp8 needs them, and has no statistics of rows then.
+      // Validate refuses layer normalisation and RMSNorm with widths that must be padded, because
+      // their statistics would count the zeros.
       if (fp8 && !is_first) layer.padding_after = PaddingAfter(shapes[i].in);
-      if (fp8 && !is_output) layer.more_outputs = PaddingAfter(shapes[i].out);
+      if (fp8 && !is_output) layer.padding_of_outputs = PaddingAfter(shapes[i].out);
       layer.Allocate();
       folded_.AddTensors(layer.WithoutPadding());
     }
@@ -85,7 +87,10 @@ class TensorCopy final : public NetworkCopy {
   at::Tensor Forward(const at::Tensor& bytes) override {
     CheckInputs(bytes, input_.depth, "evaluation");
     QuantiseIfWritten();
-    return Output(Hidden(bytes, calibration_.defined(), [](std::size_t, const at::Tensor&) {}));
+    const bool in_fp8 = calibration_.defined();
+    Activations x{.numbers = OneHot(bytes), .quantised = {}};
+    for (std::size_t i = 0; i + 1 < layers_.size(); ++i) RunHidden(i, in_fp8, x);
+    return Output(x.numbers);
   }
 
   // The numbers in e4m3 are not part of the state, because files cannot hold them.
@@ -97,7 +102,7 @@ class TensorCopy final : public NetworkCopy {
         : shape(std::move(of_net)), options(at::TensorOptions().dtype(type).device(device)) {}
 
     void Allocate() {
-      const std::int64_t out = shape.out + more_outputs;
+      const std::int64_t out = shape.out + padding_of_outputs;
       weight = at::zeros({out, padding_before + shape.in + padding_after}, options);
       bias = at::zeros({out}, options);
       if (fp8) {
@@ -133,7 +138,7 @@ class TensorCopy final : public NetworkCopy {
     at::TensorOptions options;
     bool fp8 = false;
     // The weights of inputs and of outputs that are always 0.
-    std::int64_t padding_before = 0, padding_after = 0, more_outputs = 0;
+    std::int64_t padding_before = 0, padding_after = 0, padding_of_outputs = 0;
     at::Tensor weight, bias;            // (out, in); in bf16 if `fp8`
     at::Tensor quantised, scale;        // if `fp8`; products take these in place of `weight`
     at::Tensor input_scale;             // if `fp8`
@@ -147,36 +152,31 @@ class TensorCopy final : public NetworkCopy {
     const std::int64_t version = folded_.Version();
     if (version == quantised_version_) return;
     for (Layer& layer : layers_) layer.Quantise();
-    Hidden(calibration_, /*in_fp8=*/false, [this](std::size_t layer, const at::Tensor& numbers) {
-      if (!layers_[layer + 1].fp8) return;
-      layers_[layer + 1].input_scale.copy_(ScaleOf(numbers) * kCalibrationMargin);
-    });
+    Activations x{.numbers = OneHot(calibration_), .quantised = {}};
+    for (std::size_t i = 0; i + 1 < layers_.size(); ++i) {
+      RunHidden(i, /*in_fp8=*/false, x);
+      const Layer& next = layers_[i + 1];
+      if (next.fp8) next.input_scale.copy_(ScaleOf(x.numbers) * kCalibrationMargin);
+    }
     quantised_version_ = version;
   }
 
-  // The results of the last hidden layer. see(i, numbers) gets those of each hidden layer that are
-  // not in e4m3 alone.
-  template <class See>
-  at::Tensor Hidden(const at::Tensor& bytes, bool in_fp8, const See& see) const {
-    Activations x{.numbers = OneHot(bytes), .quantised = {}};
-    at::Tensor skip;  // the input of the current block
-    for (std::size_t i = 0; i + 1 < layers_.size(); ++i) {
-      const Layer& layer = layers_[i];
-      const Layer& next = layers_[i + 1];
-      const bool quantises = in_fp8 && next.fp8;
-      const bool begins_block = i + 2 < layers_.size() && layers_[i + 2].shape.adds_skip;
-      if (next.shape.adds_skip) skip = x.numbers;
-      const at::Tensor& of_block = layer.shape.adds_skip ? skip : at::Tensor();
-      if (IsReluOfProduct(layer.shape, config_.activation) && !in_fp8) {
-        x.numbers = at::_addmm_activation(layer.bias, x.numbers, layer.weight.t());
-      } else {
-        x = Finish(layer, of_block, Product(layer, x),
-                   {.numbers = !quantises || begins_block,
-                    .scale = quantises ? next.input_scale : at::Tensor()});
-      }
-      if (x.numbers.defined()) see(i, x.numbers);
+  // Computes hidden layer i from the results of the layer before it.
+  void RunHidden(std::size_t i, bool in_fp8, Activations& x) const {
+    const Layer& layer = layers_[i];
+    const Layer& next = layers_[i + 1];
+    const bool quantises = in_fp8 && next.fp8;
+    if (layer.shape.begins_block) x.block_input = x.numbers;
+    if (IsReluOfProduct(layer.shape, config_.activation) && !in_fp8) {
+      x.numbers = at::_addmm_activation(layer.bias, x.numbers, layer.weight.t());
+      return;
     }
-    return x.numbers;
+    const at::Tensor skip = layer.shape.adds_skip ? x.block_input : at::Tensor();
+    const Activations result = Finish(layer, skip, Product(layer, x),
+                                      {.numbers = !quantises || next.shape.begins_block,
+                                       .scale = quantises ? next.input_scale : at::Tensor()});
+    x.numbers = result.numbers;
+    x.quantised = result.quantised;
   }
 
   at::Tensor OneHot(const at::Tensor& bytes) const {

@@ -348,10 +348,9 @@ void ResNetTensorStep<T>::BackwardLayer(std::size_t i, bool add) {
     return;
   }
   SetProduct(of_product.t(), x, add, scratch_, l.gradients.weight);
-  const bool begins_block = i + 1 < layers_.size() && layers_[i + 1].shape.adds_skip;
-  if (begins_block) std::swap(gradient_, skip_gradient_);
+  if (l.shape.begins_block) std::swap(gradient_, skip_gradient_);
   at::Tensor of_input = RowsIn(*gradient_, l.shape.in);
-  if (begins_block) {
+  if (l.shape.begins_block) {
     at::addmm_out(of_input, of_input, of_product, l.weight);
   } else {
     at::mm_out(of_input, of_product, l.weight);
