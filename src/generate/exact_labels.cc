@@ -9,17 +9,20 @@
 #include "base/random.h"
 #include "data/examples.h"
 #include "domain/random_walk.h"
+#include "search/cost_bound.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
-// Writes the same probability for each of the actions with the least cost; zeros for a goal.
+// Writes the same probability for each of the actions with the least cost; zeros for a goal. Costs
+// that were added in different orders are equal if they differ by their rounding only.
 void WriteCheapest(std::span<const float> costs, bool is_goal, std::span<float> policy) {
-  const float least = std::ranges::min(costs);
-  const auto ties = static_cast<float>(std::ranges::count(costs, least));
+  const float least = WithRounding(std::ranges::min(costs));
+  const auto is_cheapest = [&](float cost) { return cost <= least; };
+  const auto ties = static_cast<float>(std::ranges::count_if(costs, is_cheapest));
   for (std::size_t action = 0; action < costs.size(); ++action) {
-    policy[action] = !is_goal && costs[action] == least ? 1 / ties : 0;
+    policy[action] = !is_goal && is_cheapest(costs[action]) ? 1 / ties : 0;
   }
 }
 

@@ -5,12 +5,19 @@
 
 namespace tandem {
 
+/// The largest sum of costs that counts as at most `cost`. Sums of costs are rounded, so that three
+/// actions of cost 0.3 may cost a little more than 0.9.
+inline float WithRounding(float cost) {
+  constexpr float kRounding = 1e-5F;
+  return cost * (1 + kRounding);
+}
+
 /// CostBound rules out paths that cannot be part of a solution of at most a given cost.
 class CostBound {
  public:
   /// `most` is the largest allowed cost of a solution; 0 or less: no limit.
   explicit CostBound(float most) {
-    if (most > 0) most_ = most * (1 + kRounding);
+    if (most > 0) most_ = WithRounding(most);
   }
 
   /// The largest cost that is not excluded. Infinite if there is no limit.
@@ -23,9 +30,6 @@ class CostBound {
   bool Excludes(float cost) const { return cost > most_; }
 
  private:
-  // Sums of costs are rounded, so that three actions of cost 0.3 may cost a little more than 0.9.
-  static constexpr float kRounding = 1e-5F;
-
   float most_ = std::numeric_limits<float>::infinity();
 };
 

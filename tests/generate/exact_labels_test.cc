@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "generate/generator.h"
@@ -206,6 +207,47 @@ TEST_F(ExactLabelsTest, StatesStoredUnlabelledGetExactLabelsLater) {
   const StopSignal stop;
   labeller.Start(/*update=*/0, states, examples, stop).Run();
   EXPECT_GT(ExpectExact(examples, Head::kV), kRows / 2);
+}
+
+// Two rings of 5 cells that turn independently, at costs that no float represents exactly.
+class TwoRings final : public RowPuzzle {
+ public:
+  TwoRings() : RowPuzzle("two_rings", 10, {0.1F, 0.1F, 0.7F, 0.7F}, Turns()) {}
+
+ private:
+  static std::vector<Permutation> Turns() {
+    std::vector<Permutation> turns;
+    for (const int first : {0, 5}) {
+      Permutation turn = InOrder(10);
+      std::rotate(turn.begin() + first, turn.begin() + first + 1, turn.begin() + first + 5);
+      turns.push_back(turn);
+      turns.push_back(Inverse(turn));
+    }
+    return turns;
+  }
+};
+
+// The costs of the two orders of turning are different floats in some states.
+TEST(ExactLabels, ActionsThatTieExceptForRoundingGetTheSameProbability) {
+  const TwoRings rings;
+  const Config config = GeneratorConfig(
+      {.target = Target::kExactDistance, .ball_radius = 10, .workers = 1}, Head::kVp);
+  const auto exact = MakeExactLabels(rings, config);
+  ASSERT_EQ(exact->ball()->size(), 25U);
+  DataBuffer rows(ExampleSchema(rings.spec(), Head::kVp), 1);
+  for (std::size_t first = 0; first < 5; ++first) {
+    for (std::size_t second = 0; second < 5; ++second) {
+      std::vector<Action> turns(first, Action{0});
+      turns.insert(turns.end(), second, Action{2});
+      ASSERT_TRUE(exact->Write(After(rings, GoalOf(rings), turns), rows, 0));
+      std::vector<float> expected(4, 0);
+      const float share = first > 0 && second > 0 ? 0.5F : 1;
+      if (first > 0) expected[first <= 2 ? 1 : 0] = share;
+      if (second > 0) expected[second <= 2 ? 3 : 2] = share;
+      EXPECT_TRUE(std::ranges::equal(rows.floats(kTargetColumn).subspan(1), expected))
+          << first << " " << second;
+    }
+  }
 }
 
 TEST_F(ExactLabelsTest, RefusesABallThatDoesNotFit) {
