@@ -53,10 +53,12 @@ std::vector<Action> CheapestInverses(const DomainSpec& spec) {
 // equal action costs this is a breadth-first search.
 class GoalBall::Builder {
  public:
-  Builder(const Domain& domain, GoalBall& ball, std::size_t most_bytes, const StopSignal* stop)
+  Builder(const Domain& domain, GoalBall& ball, float most_cost, std::size_t most_bytes,
+          const StopSignal* stop)
       : domain_(domain),
         spec_(domain.spec()),
         ball_(ball),
+        most_cost_(most_cost),
         most_bytes_(most_bytes),
         stop_(stop),
         inverses_(CheapestInverses(spec_)),
@@ -71,7 +73,7 @@ class GoalBall::Builder {
       const std::vector<std::uint32_t> nodes = std::move(open_.begin()->second);
       completed_ = open_.begin()->first;
       open_.erase(open_.begin());
-      if (completed_ + least_action_cost_ > ball_.radius_) {
+      if (completed_ + least_action_cost_ > most_cost_) {
         NoteOutside(completed_ + least_action_cost_);
         continue;
       }
@@ -124,7 +126,7 @@ class GoalBall::Builder {
       open_[cost].push_back(known);
       return true;
     }
-    if (cost > ball_.radius_) {
+    if (cost > most_cost_) {
       NoteOutside(cost);
       return true;
     }
@@ -147,6 +149,7 @@ class GoalBall::Builder {
   const Domain& domain_;
   const DomainSpec& spec_;
   GoalBall& ball_;
+  const float most_cost_;  // of a state in the ball
   const std::size_t most_bytes_;
   const StopSignal* const stop_;  // may be null
   const std::vector<Action> inverses_;
@@ -182,13 +185,13 @@ GoalBall::GoalBall(const Domain& domain, std::span<const std::uint8_t> center, f
 // beyond that radius, it is usually far smaller than the limit.
 void GoalBall::Build(const Domain& domain, std::span<const std::uint8_t> center,
                      std::size_t most_bytes, const StopSignal* stop) {
-  Builder builder(domain, *this, most_bytes, stop);
+  Builder builder(domain, *this, WithRounding(radius_), most_bytes, stop);
   if (builder.Run(center) || stopped_) return;
   nodes_ = NodeTable(center.size());
   radius_ = builder.completed();
   limited_ = true;
   least_cost_outside_ = std::numeric_limits<float>::infinity();
-  Builder(domain, *this, std::numeric_limits<std::size_t>::max(), stop).Run(center);
+  Builder(domain, *this, radius_, std::numeric_limits<std::size_t>::max(), stop).Run(center);
 }
 
 std::optional<float> GoalBall::CostOf(std::span<const std::uint8_t> state,
@@ -217,7 +220,7 @@ std::size_t GoalBall::BytesFor(const DomainSpec& spec, float radius, std::size_t
   const auto state_size = static_cast<std::size_t>(spec.state_size);
   double states = 1;
   double level = spec.num_actions();
-  const auto levels = static_cast<int>(std::min(radius / LeastCost(spec), 1e6F));
+  const auto levels = static_cast<int>(std::min(WithRounding(radius) / LeastCost(spec), 1e6F));
   for (int i = 0; i < levels && states < static_cast<double>(most_bytes); ++i) {
     states += level;
     level *= std::max(1, spec.num_actions() - 1);

@@ -18,7 +18,8 @@
 namespace tandem {
 
 /// GoalBall holds every state whose cost-to-go is at most radius(), with that cost and the first
-/// action of a cheapest path to the goal. If all actions cost 1, these are the states at most
+/// action of a cheapest path to the goal. A cost-to-go that exceeds the radius only because its sum
+/// was rounded counts as at most the radius. If all actions cost 1, these are the states at most
 /// radius() moves from the goal. A uniform-cost search from the goal over the inverses of the
 /// actions builds it, on the TBB threads of the caller's arena.
 ///

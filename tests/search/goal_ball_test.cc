@@ -104,6 +104,18 @@ TEST(GoalBall, UnequalCostsGiveTheCheapestWays) {
   EXPECT_EQ(ball.least_cost_outside(), 7.0F);
 }
 
+// Seven steps of 0.1 cost a little more than 0.7 if they are added as floats.
+TEST(GoalBall, RoundedSumsOfCostsCountAsWithinTheRadius) {
+  const RingDomain ring(30, {0.1F, 0.1F});
+  const GoalBall ball(ring, 0.7F, kNoLimit);
+  EXPECT_EQ(ball.size(), 15U);
+  for (std::size_t cell = 0; cell < 30; ++cell) {
+    EXPECT_EQ(ball.CostOf(ring.At(cell)).has_value(), cell <= 7 || cell >= 23) << cell;
+  }
+  EXPECT_NEAR(ball.least_cost_outside(), 0.8F, 1e-6);
+  EXPECT_LE(ball.bytes(), GoalBall::BytesFor(ring.spec(), 0.7F, kNoLimit));
+}
+
 TEST(GoalBall, MemoryLimitGivesTheLargestRadiusThatFits) {
   const auto cube = MakeDomain("cube3");
   const GoalBall three(*cube, 3, kNoLimit);
