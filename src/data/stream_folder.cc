@@ -72,7 +72,13 @@ void StreamFolder::MarkUnused(const std::vector<std::string>& files) const {
 }
 
 void StreamFolder::RemoveUsed(const std::vector<std::string>& files) const {
-  for (const std::string& file : files) RemoveFile(path_ / kUsed / file);
+  if (files.empty()) return;
+  for (const std::string& file : files) {
+    RemoveFile(path_ / kUsed / file);
+    RemoveFile(path_ / file);
+  }
+  SyncFolder(path_ / kUsed);
+  SyncFolder(path_);
 }
 
 void StreamFolder::Reject(const std::string& file) const {

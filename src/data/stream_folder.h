@@ -55,7 +55,8 @@ class StreamFolder {
   /// Makes the files of used/ wait again.
   void MarkUnused(const std::vector<std::string>& files) const;
 
-  /// Removes files of used/. Ignores those that do not exist.
+  /// Removes shards that a checkpoint counts as used, and makes that durable. They are in used/, or
+  /// wait again if a power failure has undone their move. Ignores those that do not exist.
   void RemoveUsed(const std::vector<std::string>& files) const;
 
   /// Moves a file, or a link, to rejected/, in place of an earlier one with the same name.

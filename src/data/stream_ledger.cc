@@ -81,6 +81,7 @@ StreamPosition StreamLedger::position() const {
   return position_;
 }
 
+// Later checkpoints do not name these shards, so their removal must be durable first.
 void StreamLedger::OnCheckpoint(const StreamPosition& position) {
   folder_.RemoveUsed(position.done);
   const std::set<std::string> counted(position.done.begin(), position.done.end());

@@ -393,6 +393,25 @@ TEST_F(Stream, AResumedRunUsesExactlyTheRowsThatItsCheckpointDoesNotCount) {
   EXPECT_EQ(ledger.position().used_rows, 2 * kRows);
 }
 
+// A move to used/ is durable only once a checkpoint has counted it.
+TEST_F(Stream, PowerFailureThatUndoesAMoveDoesNotBringBackACountedShard) {
+  const StreamShardName counted = Write(Name(0, 0, 1));
+  const StreamShardName other = Write(Name(0, 1, 1));
+  StreamPosition checkpoint;
+  {
+    StreamLedger ledger(folder_, {}, kMaxLag);
+    ledger.Begin(counted, 1);
+    ledger.Use(kRows, 1);
+    ledger.End();
+    checkpoint = ledger.position();
+  }
+  folder_.MarkUnused({FormatStreamShardName(counted)});
+  const StreamLedger ledger(folder_, checkpoint, kMaxLag);
+  EXPECT_THAT(folder_.List().waiting, ElementsAre(other));
+  EXPECT_THAT(folder_.Used(), IsEmpty());
+  EXPECT_EQ(ledger.position().used_rows, kRows);
+}
+
 TEST_F(Stream, AShardUsedInPartComesFirstAfterAResume) {
   Write(Name(0, 5, 2));
   const std::string file = FormatStreamShardName(Name(0, 5, 2));
