@@ -101,28 +101,31 @@ Problem ReadLine(std::string_view text, std::size_t number, const Domain& domain
   return line;
 }
 
-// Reads states that may have several lines. A blank line ends a state. Lines that begin with ';'
-// are comments, as in collections of Sokoban levels.
+// Reads states that may have several lines. An empty line ends a state. A line of spaces does not,
+// because spaces are the floor of a board. Lines that begin with ';' are comments, as in
+// collections of Sokoban levels.
 std::vector<Problem> ReadBlocks(std::istream& in, const Domain& domain, const std::string& file,
                                 std::optional<std::int64_t> limit) {
   std::vector<Problem> states;
   std::string block;
   std::size_t first = 1;
   const auto end_block = [&] {
-    if (!block.empty()) CheckNumber(std::ssize(states), file);
-    if (!block.empty()) states.push_back(ReadLine(block, first, domain, file));
+    if (!Trimmed(block).empty()) {
+      CheckNumber(std::ssize(states), file);
+      states.push_back(ReadLine(block, first, domain, file));
+    }
     block.clear();
   };
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
     if (line.ends_with('\r')) line.pop_back();
     const bool is_json = line.starts_with('{');
-    if (is_json || Trimmed(line).empty()) end_block();
+    if (is_json || line.empty()) end_block();
     if (limit && std::ssize(states) == *limit) return states;
     if (is_json) {
       CheckNumber(std::ssize(states), file);
       states.push_back(ReadLine(line, number, domain, file));
-    } else if (!Trimmed(line).empty() && !line.starts_with(';')) {
+    } else if (!line.empty() && !line.starts_with(';')) {
       if (block.empty()) first = number;
       block += (block.empty() ? "" : "\n") + line;
     }

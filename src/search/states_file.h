@@ -28,7 +28,8 @@ struct Problem {
 /// Reads at most `limit` states from a file. Each line is a JSON object with `id`, `state`,
 /// `optimal`, `best_known`, `at_most` and `solution`, or a state in plain text. Blank lines and
 /// lines that begin with '#' are skipped. For puzzles whose states may have several lines
-/// (Sokoban), blank lines separate plain-text states, and lines that begin with ';' are skipped.
+/// (Sokoban), empty lines separate plain-text states, and lines that begin with ';' are skipped. A
+/// line of spaces then belongs to a state.
 /// Throws InputError if the file cannot be read, has no state or has more than 10 million.
 std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
                                 std::optional<std::int64_t> limit);

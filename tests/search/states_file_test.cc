@@ -32,6 +32,17 @@ TEST(StatesFile, BlankLinesSeparateLevels) {
   EXPECT_EQ(Read("sokoban:5", "#@$.#\n\n#.$@#\n\n#@$.#", 2).size(), 2);
 }
 
+// Spaces are floor, so the walker can go around the goal through the first and the last row.
+TEST(StatesFile, LineOfSpacesIsARowOfFloorInABoard) {
+  const auto lines = Read("grid:5", "     \n@###.\r\n     \r\n\r\n@ .\n\n   \n");
+  ASSERT_EQ(lines.size(), 2);
+  EXPECT_EQ(lines[0].error, "");
+  EXPECT_EQ(lines[0].id, 1);
+  EXPECT_EQ(lines[0].text, "     \n@###.\n     ");
+  EXPECT_EQ(lines[1].error, "");
+  EXPECT_EQ(lines[1].id, 5);
+}
+
 TEST(StatesFile, AJsonLineThatEndsALevelKeepsToTheLimit) {
   const char* text =
       "#@$.#\n"
