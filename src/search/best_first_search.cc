@@ -29,7 +29,6 @@ std::string LowerWeight(const SearchConfig& config) {
 
 void SolveIfKnown(BestFirstTree& tree, const Domain& domain, const GoalBall* ball,
                   std::span<const std::uint8_t> start, float at_most) {
-  constexpr auto kAnyLength = std::numeric_limits<std::int64_t>::max();
   std::optional<std::vector<Action>> known =
       KnownSolution(domain, ball, CostBound(at_most), kAnyLength, start);
   if (known) tree.SetSolution(std::move(*known));

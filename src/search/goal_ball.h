@@ -98,6 +98,9 @@ class GoalBall {
 /// therefore not those to the nearest goal.
 [[noreturn]] void RefuseSecondGoal(const Domain& domain, std::span<const std::uint8_t> goal);
 
+/// The longest solution if nothing limits its length.
+inline constexpr std::int64_t kAnyLength = std::numeric_limits<std::int64_t>::max();
+
 /// Returns a solution of `state` that needs no search: no actions if the state is a goal, or the
 /// ball's path to the goal if it is in `ball`, which may be null. Nothing if there is no such
 /// solution, if it costs more than `bound` allows, or if it has more than `max_length` actions.

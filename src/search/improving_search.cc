@@ -69,8 +69,10 @@ void ImprovingSearch::Shorten(std::span<const std::uint8_t> start, SearchResult&
   result.found_length = result.actions.size();
   result.actions = WithoutDetours(domain_, start, result.actions);
   if (const std::optional<std::int64_t> nodes = NodesFor(result)) {
-    SolutionImprover::Improved improved =
-        improver_.Improve(start, std::move(result.actions), config_.improve_seconds, stop, *nodes);
+    // A* and Q* find solutions of any length.
+    const std::int64_t max_length = IsBestFirst(config_.method) ? kAnyLength : config_.max_length;
+    SolutionImprover::Improved improved = improver_.Improve(
+        start, std::move(result.actions), config_.improve_seconds, stop, *nodes, max_length);
     result.actions = std::move(improved.actions);
     result.nodes += improved.nodes;
   }

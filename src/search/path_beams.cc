@@ -31,7 +31,8 @@ PathBeams::PathBeams(const Domain& domain, Evaluator& network, const Config& con
 
 PathBeams::Pass PathBeams::Shorten(std::span<const std::uint8_t> start,
                                    std::vector<Action>& actions, std::int64_t width,
-                                   const StopSignal& stop, std::int64_t max_nodes) {
+                                   const StopSignal& stop, std::int64_t max_nodes,
+                                   std::int64_t max_length) {
   Pass pass;
   for (const Part part : PartsOf(actions.size())) {
     const std::int64_t left = max_nodes > 0 ? max_nodes - pass.nodes : 0;
@@ -39,7 +40,7 @@ PathBeams::Pass PathBeams::Shorten(std::span<const std::uint8_t> start,
       pass.wider_may_help = true;
       return pass;
     }
-    const auto way = CheaperWay(start, actions, part, width, left, stop, pass);
+    const auto way = CheaperWay(start, actions, part, width, left, max_length, stop, pass);
     if (!way) continue;
     const auto at = actions.begin() + static_cast<std::ptrdiff_t>(part.first);
     const auto rest = actions.erase(at, at + static_cast<std::ptrdiff_t>(part.length));
@@ -73,6 +74,7 @@ std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::ui
                                                          const std::vector<Action>& actions,
                                                          Part part, std::int64_t width,
                                                          std::int64_t max_nodes,
+                                                         std::int64_t max_length,
                                                          const StopSignal& stop, Pass& pass) {
   const std::span<const Action> old = std::span(actions).subspan(part.first, part.length);
   const float cost = CostOf(domain_.spec(), old);
@@ -87,12 +89,14 @@ std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::ui
   }
   SearchResult result;
   try {
-    result = beam_.SolveWithin({.width = width,
-                                .max_length = config_.max_length,
-                                .max_seconds = 0,
-                                .at_most = CostBelow(domain_.spec(), cost),
-                                .work = {.max_nodes = max_nodes, .max_bytes = config_.max_bytes()}},
-                               moved, stop);
+    result = beam_.SolveWithin(
+        {.width = width,
+         .max_length =
+             std::min(config_.max_length, MaxPartLength(actions.size(), part.length, max_length)),
+         .max_seconds = 0,
+         .at_most = CostBelow(domain_.spec(), cost),
+         .work = {.max_nodes = max_nodes, .max_bytes = config_.max_bytes()}},
+        moved, stop);
   } catch (const Stopped&) {
     pass.nodes += beam_.generated();
     pass.wider_may_help = true;

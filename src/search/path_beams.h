@@ -1,6 +1,7 @@
 // Shortens solutions by beam searches between their states.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,13 @@
 #include "tandem/evaluator.h"
 
 namespace tandem {
+
+/// The most actions that may replace `part` actions of a solution of `length` actions, so that it
+/// gets no longer than `max_length`, or no longer than it is if it exceeds that already.
+inline std::int64_t MaxPartLength(std::size_t length, std::size_t part, std::int64_t max_length) {
+  return std::max(max_length, static_cast<std::int64_t>(length)) -
+         static_cast<std::int64_t>(length - part);
+}
 
 /// PathBeams looks for cheaper ways between two states of a solution by beam search. A beam may be
 /// wider than the one that found the solution, and a part of a solution takes fewer depths than all
@@ -46,9 +54,11 @@ class PathBeams {
   /// Searches parts of a solution of `start` with beams of `width` states, long parts first, until
   /// a part becomes cheaper, all were searched, `stop` is reached, or about `max_nodes` states were
   /// generated (0: no limit). Parts that cost at most twice the ball's radius are left out, because
-  /// SolutionImprover settles them.
+  /// SolutionImprover settles them. A solution of at most `max_length` actions does not exceed
+  /// that.
   Pass Shorten(std::span<const std::uint8_t> start, std::vector<Action>& actions,
-               std::int64_t width, const StopSignal& stop, std::int64_t max_nodes = 0);
+               std::int64_t width, const StopSignal& stop, std::int64_t max_nodes = 0,
+               std::int64_t max_length = kAnyLength);
 
  private:
   // Actions [first, first + length) of the solution.
@@ -60,7 +70,8 @@ class PathBeams {
   std::optional<std::vector<Action>> CheaperWay(std::span<const std::uint8_t> start,
                                                 const std::vector<Action>& actions, Part part,
                                                 std::int64_t width, std::int64_t max_nodes,
-                                                const StopSignal& stop, Pass& pass);
+                                                std::int64_t max_length, const StopSignal& stop,
+                                                Pass& pass);
 
   const Domain& domain_;
   const SearchConfig config_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "domain/goal.h"
 #include "search/astar.h"
@@ -52,11 +53,13 @@ SolutionImprover::SolutionImprover(const Domain& domain, std::shared_ptr<const G
 SolutionImprover::Improved SolutionImprover::Improve(std::span<const std::uint8_t> start,
                                                      std::vector<Action> actions, double seconds,
                                                      const StopSignal& outer,
-                                                     std::int64_t max_nodes) {
+                                                     std::int64_t max_nodes,
+                                                     std::int64_t max_length) {
   const StopSignal stop(&outer, seconds);
   settled_.clear();
   generated_ = 0;
   max_nodes_ = max_nodes;
+  max_length_ = max_length;
   Shorten(start, actions, stop);
   return {.actions = std::move(actions), .nodes = generated_};
 }
@@ -88,7 +91,8 @@ void SolutionImprover::Shorten(std::span<const std::uint8_t> start, std::vector<
     if (beams_ == nullptr) return;
     for (bool shortened = false; !shortened;) {
       if (Ends(stop)) return;
-      const PathBeams::Pass pass = beams_->Shorten(start, actions, width, stop, NodesLeft());
+      const PathBeams::Pass pass =
+          beams_->Shorten(start, actions, width, stop, NodesLeft(), max_length_);
       generated_ += pass.nodes;
       shortened = pass.shortened;
       if (shortened) continue;
@@ -112,7 +116,8 @@ bool SolutionImprover::ImproveWindows(std::span<const std::uint8_t> start,
 }
 
 // Replaces windows of `length` actions, or of all actions if there are fewer. Returns whether all
-// searches were exact.
+// searches were exact. A search is not exact if the cheapest way makes the solution too long,
+// because a shorter way may also be cheaper than the window.
 bool SolutionImprover::ImproveWindowsOf(std::size_t length, std::span<const std::uint8_t> start,
                                         std::vector<Action>& actions, const StopSignal& stop) {
   bool exact = true;
@@ -124,8 +129,11 @@ bool SolutionImprover::ImproveWindowsOf(std::size_t length, std::span<const std:
     State to = from;
     ApplyAll(domain_, window, to);
     const Found found = CheaperUnlessSettled(from, to, window, stop);
-    exact = exact && found.exact;
-    if (!found.cheaper) {
+    const bool too_long =
+        found.cheaper &&
+        std::cmp_greater(found.cheaper->size(), MaxPartLength(actions.size(), size, max_length_));
+    exact = exact && found.exact && !too_long;
+    if (!found.cheaper || too_long) {
       ApplyAll(domain_, window.first(1), from);
       ++i;
       continue;

@@ -55,10 +55,13 @@ class SolutionImprover {
                    std::int64_t most_nodes = kMostNodes);
 
   /// Returns a solution of `start` that costs at most as much as `actions`, which must be one.
-  /// Works for at most `seconds`, generates about `max_nodes` states at most (0: no limit), and
-  /// returns early once `outer` is reached.
+  /// If the costs of actions differ, a cheaper solution may have more actions: at most
+  /// `max_length`, or as many as `actions` has if those are more. Works for at most `seconds`,
+  /// generates about `max_nodes` states at most (0: no limit), and returns early once `outer` is
+  /// reached.
   Improved Improve(std::span<const std::uint8_t> start, std::vector<Action> actions, double seconds,
-                   const StopSignal& outer, std::int64_t max_nodes = 0);
+                   const StopSignal& outer, std::int64_t max_nodes = 0,
+                   std::int64_t max_length = kAnyLength);
 
  private:
   using State = std::vector<std::uint8_t>;
@@ -101,7 +104,9 @@ class SolutionImprover {
   // state and its actions.
   std::map<std::pair<State, std::vector<Action>>, bool> settled_;
   std::int64_t generated_ = 0;  // states, by the current call of Improve
-  std::int64_t max_nodes_ = 0;  // of the current call of Improve
+  // Of the current call of Improve.
+  std::int64_t max_nodes_ = 0;
+  std::int64_t max_length_ = kAnyLength;
   std::vector<std::uint8_t> popped_;
   std::vector<float> estimates_;
 };

@@ -12,6 +12,7 @@
 #include "support/detour.h"
 #include "support/goal_ball.h"
 #include "support/long_way.h"
+#include "support/ring_domain.h"
 #include "support/small_puzzles.h"
 
 namespace tandem {
@@ -88,6 +89,24 @@ TEST(ImprovingSearch, ShortensTheGivenSolutionIfTheSearchFindsNone) {
                     EXPECT_TRUE(Solves(pancakes, detour.start, result.actions));
                   });
   EXPECT_EQ(solved, 2U);
+}
+
+// Three actions of cost 1 are cheaper than one of cost 10.
+TEST(ImprovingSearch, CheaperSolutionsKeepToMaxLengthExceptAfterAStar) {
+  const RingDomain ring(4, {1, 10});
+  const State start = ring.At(3);
+  const auto improved = [&](SearchMethod method, std::int64_t max_length) {
+    const SearchConfig config{
+        .method = method, .max_length = max_length, .improve_seconds = kSeconds};
+    ImprovingSearch search(ring, std::make_unique<LongWay>(std::vector<Action>{1}), BallOf(ring, 3),
+                           config, nullptr);
+    return search.Solve(start, StopSignal()).actions;
+  };
+  const std::vector<Action> cheapest(3, Action{0});
+  EXPECT_EQ(improved(SearchMethod::kBeam, 1), std::vector<Action>{1});
+  EXPECT_EQ(improved(SearchMethod::kBeam, 2), std::vector<Action>{1});
+  EXPECT_EQ(improved(SearchMethod::kBeam, 3), cheapest);
+  EXPECT_EQ(improved(SearchMethod::kAStar, 1), cheapest);
 }
 
 }  // namespace

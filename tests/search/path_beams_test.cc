@@ -106,6 +106,21 @@ TEST(PathBeams, ComparesCostsAndNotLengths) {
   EXPECT_FALSE(beams.Shorten(ring.At(10), actions, 4, kNoStop).shortened);
 }
 
+TEST(PathBeams, CheaperPartsDoNotMakeTheSolutionTooLong) {
+  const RingDomain ring(12, {1, 6});
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  PathBeams beams(ring, zero, {});
+  const std::vector<Action> expensive = {kRight, kRight};
+  std::vector<Action> actions = expensive;
+  constexpr std::int64_t kNoNodeLimit = 0;
+  EXPECT_FALSE(
+      beams.Shorten(ring.At(10), actions, 4, kNoStop, kNoNodeLimit, /*max_length=*/9).shortened);
+  EXPECT_EQ(actions, expensive);
+  EXPECT_TRUE(
+      beams.Shorten(ring.At(10), actions, 4, kNoStop, kNoNodeLimit, /*max_length=*/10).shortened);
+  EXPECT_EQ(actions, Left(10));
+}
+
 TEST(PathBeams, LeavesOutPartsThatABallSettles) {
   const RingDomain ring(100);
   StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });

@@ -69,6 +69,20 @@ TEST(SolutionImprover, ComparesCostsAndNotLengths) {
   EXPECT_EQ(better, std::vector<Action>(10, Action{0}));
 }
 
+// The cheapest way has 10 actions. A solution that is longer than max_length gets no longer.
+TEST(SolutionImprover, CheaperWindowsDoNotMakeTheSolutionTooLong) {
+  const RingDomain ring(12, {1, 6});
+  SolutionImprover improver(ring, BallOf(ring, 2));
+  const State start = ring.At(10);
+  const auto improved = [&](std::int64_t max_length) {
+    return improver.Improve(start, {1, 1}, kSeconds, StopSignal(), 0, max_length).actions;
+  };
+  const std::vector<Action> expensive = {1, 1};
+  EXPECT_EQ(improved(1), expensive);
+  EXPECT_EQ(improved(9), expensive);
+  EXPECT_EQ(improved(10), std::vector<Action>(10, Action{0}));
+}
+
 // Moves 0 and 2 may be made in either order. Of this solution, one window has the lower sum of
 // rounded costs in one order, and another window in the other. Only the whole solution can be
 // replaced by a cheaper one.
