@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -22,7 +23,7 @@ namespace {
 // logarithms of probabilities and taking the greatest is a draw. The k least keys are k draws
 // without replacement (Kool, van Hoof and Welling, "Stochastic Beams and Where to Find Them", ICML
 // 2019). With temperature 0, the cost itself, and no random number is drawn.
-double KeyOf(float cost, double temperature, Random& random) {
+double KeyOf(double cost, double temperature, Random& random) {
   if (temperature == 0) return cost;
   return cost + temperature * std::log(-std::log1p(-random.Share()));
 }
@@ -95,8 +96,8 @@ class BeamStates final : public StateSearch {
     chosen_.clear();
     for (const auto& [key, child] : ranked_) {
       if (chosen_.size() == width_) break;
-      // Of equal children the first has the least key.
-      if (kept_.insert(batch.children.hashes()[child]).second) chosen_.push_back(child);
+      kept_.insert(batch.children.hashes()[child]);
+      chosen_.push_back(child);
     }
     if (!chosen_.empty()) Keep(batch, first);
     return chosen_.size();
@@ -114,17 +115,27 @@ class BeamStates final : public StateSearch {
            least_cost_;
   }
 
-  // Sorts the new children of all current states by their keys; ties go to the lower index.
+  // Sorts the new children of all current states by their keys; ties go to the lower index. Of
+  // equal children only the one with the least cost is ranked. Otherwise a state with several
+  // parents would be drawn more often than its cost says.
   void RankChildren(const StateBatch& batch, std::size_t first, Random& random) {
     ranked_.clear();
+    rank_of_.clear();
     const std::size_t begin = first * spec_.num_actions();
     const std::size_t end = begin + excess_.size() * spec_.num_actions();
     for (std::size_t child = begin; child < end; ++child) {
       if (batch.children.is_left_out()[child] != 0) continue;
-      if (kept_.contains(batch.children.hashes()[child])) continue;
+      const std::uint64_t hash = batch.children.hashes()[child];
+      if (kept_.contains(hash)) continue;
       const float cost = batch.child_estimates.values()[child] + ExcessOf(child, first);
-      ranked_.emplace_back(KeyOf(cost, temperature_, random), child);
+      const auto [known, is_new] = rank_of_.try_emplace(hash, ranked_.size());
+      if (is_new) {
+        ranked_.emplace_back(cost, child);
+      } else if (cost < ranked_[known->second].first) {
+        ranked_[known->second] = {cost, child};
+      }
     }
+    for (auto& [key, child] : ranked_) key = KeyOf(key, temperature_, random);
     std::ranges::sort(ranked_);
   }
 
@@ -148,10 +159,11 @@ class BeamStates final : public StateSearch {
   const std::size_t width_;
   const double temperature_;
   const float least_cost_;
-  std::unordered_set<std::uint64_t> kept_;  // hashes of the states expanded so far
-  std::vector<float> excess_;               // by current state: see ExcessOf
-  std::vector<std::pair<double, std::size_t>> ranked_;
-  std::vector<std::size_t> chosen_;  // children that are expanded next
+  std::unordered_set<std::uint64_t> kept_;                  // hashes of the states expanded so far
+  std::vector<float> excess_;                               // by current state: see ExcessOf
+  std::vector<std::pair<double, std::size_t>> ranked_;      // keys and children
+  std::unordered_map<std::uint64_t, std::size_t> rank_of_;  // by hash: index in ranked_, unsorted
+  std::vector<std::size_t> chosen_;                         // children that are expanded next
 };
 
 // A* on one puzzle, one state per step. It never sees a goal, because the caller starts a new

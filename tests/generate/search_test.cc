@@ -398,6 +398,27 @@ TEST(BeamExamples, ExpandTheBestNewChildrenOfEachStep) {
   EXPECT_GT(steps, 40);
 }
 
+// From city 1, three roads lead to city 2 and one leads to city 3.
+TEST(BeamExamples, NumberOfWaysToAStateDoesNotChangeItsProbability) {
+  const RoadsDomain map({{0, 0, 0, 0}, {2, 2, 2, 3}, {0, 2, 2, 2}, {0, 3, 3, 3}}, {1, 1, 1, 1});
+  constexpr std::array<float, 4> kEstimates = {0, 9, 1, 1.5F};
+  StandInEvaluator network([&](std::span<const std::uint8_t> city) { return kEstimates[city[0]]; });
+  constexpr std::int64_t kRows = 30'000;
+  const DataBuffer rows = Filled(map, network,
+                                 GeneratorConfig({.search = GenerateSearch::kBeam,
+                                                  .search_iterations = 2,
+                                                  .temperature = 0.7,
+                                                  .search_beam_width = 1,
+                                                  .max_scramble = 2}),
+                                 {.update = 0, .first_row = 0, .rows = kRows});
+  std::array<double, 4> taken{};
+  for (std::size_t i = 0; i < kRows; i += 2) {
+    if (rows.column(kInputColumn)[i][0] == 1) ++taken[rows.column(kInputColumn)[i + 1][0]];
+  }
+  EXPECT_GT(taken[2] + taken[3], 4000);
+  EXPECT_NEAR(taken[3] / (taken[2] + taken[3]), 1 / (1 + std::exp(0.5 / 0.7)), 0.03);
+}
+
 TEST(BeamExamples, LabelsAreTheBackupsOfTheSameEstimates) {
   const RingDomain ring(60);
   StandInEvaluator truth = RingTruth();
