@@ -140,9 +140,9 @@ Permutation ParseCycles(std::string_view text, std::size_t positions) {
   std::size_t number = 0;
   bool open = false;
   while (const std::optional<std::string_view> token = NextToken(text)) {
-    const std::string in_cycle = "in cycle " + std::to_string(number);
+    const std::string this_cycle = "cycle " + std::to_string(number);
     if (*token == "(") {
-      if (open) throw std::invalid_argument(in_cycle + " is not closed: expected ')'");
+      if (open) throw std::invalid_argument(this_cycle + " is not closed: expected ')'");
       open = true;
       ++number;
       cycle.clear();
@@ -154,7 +154,7 @@ Permutation ParseCycles(std::string_view text, std::size_t positions) {
         permutation[cycle[(i + 1) % cycle.size()]] = cycle[i];
       }
     } else {
-      const std::string where = in_cycle + ", number " + std::to_string(cycle.size() + 1);
+      const std::string where = "in " + this_cycle + ", number " + std::to_string(cycle.size() + 1);
       cycle.push_back(ParsePosition(*token, positions, where));
       if (seen[cycle.back()]) {
         throw std::invalid_argument("position " + std::string(*token) +
@@ -269,13 +269,16 @@ void AddAction(const YamlReader& yaml, const Generator& generator, const std::st
   puzzle.costs.push_back(generator.cost);
 }
 
-// Whether a generator undoes `generator`. If the file names its inverse, only that one counts.
+// Whether a generator undoes `generator`. If the file names its inverse, only that one counts,
+// though other generators may have the same permutation.
 bool IsUndone(const YamlReader& yaml, const Generator& generator,
               const std::vector<Generator>& generators) {
-  const auto undoes =
-      std::ranges::find(generators, Inverse(generator.permutation), &Generator::permutation);
+  const Permutation inverse = Inverse(generator.permutation);
+  const auto undoes = std::ranges::find(generators, inverse, &Generator::permutation);
   if (undoes == generators.end()) return false;
-  if (!generator.named_inverse.IsNull() && generator.inverse_name != undoes->name) {
+  if (generator.named_inverse.IsNull()) return true;
+  const auto named = std::ranges::find(generators, generator.inverse_name, &Generator::name);
+  if (named == generators.end() || named->permutation != inverse) {
     yaml.Fail(generator.named_inverse, "generator " + generator.name + ": inverse is " +
                                            generator.inverse_name + ", but " + undoes->name +
                                            " undoes it");

@@ -102,6 +102,8 @@ TEST(PuzzleFile, ErrorNamesTheGeneratorAndThePosition) {
             "my.yaml:3: generator R: in cycle 2, number 2 is '7', expected a position from 0 to 2");
   EXPECT_EQ(ErrorFor(goal + "generators:\n  R: \"(0 1\"\n"),
             "my.yaml:3: generator R: the last cycle is not closed: expected ')'");
+  EXPECT_EQ(ErrorFor(goal + "generators:\n  R: \"(0 1(2\"\n"),
+            "my.yaml:3: generator R: cycle 1 is not closed: expected ')'");
   EXPECT_EQ(
       ErrorFor(goal + "inverses: given\ngenerators:\n  R: \"(0 1 2)\"\n"),
       "my.yaml:4: generator R has no inverse among the generators; `inverses: added` adds R'");
@@ -148,6 +150,13 @@ TEST(PuzzleFile, ChecksThatANamedInverseUndoesTheMove) {
             "my.yaml:6: generator X: Y does not undo it, nor does another generator");
   EXPECT_EQ(ErrorFor(given + x),
             "my.yaml:6: generator X has no inverse among the generators; `inverses: added` adds Y");
+}
+
+TEST(PuzzleFile, NamedInverseMayBeOneOfSeveralEqualGenerators) {
+  const std::string x = "goal: [1, 2, 3]\ngenerators:\n  X: {moves: \"(0 1 2)\", inverse: Z}\n";
+  EXPECT_EQ(ErrorFor(x + "  Y: \"(0 2 1)\"\n  Z: \"(0 2 1)\"\n"), "");
+  EXPECT_EQ(ErrorFor(x + "  Y: \"(0 2 1)\"\n  Z: \"(0 1)\"\n"),
+            "my.yaml:3: generator X: inverse is Z, but Y undoes it");
 }
 
 TEST(PuzzleFile, GeneratorMustBeCyclesOrAnArray) {
