@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,7 @@ class PermutationPuzzle final : public PermutationDomain {
       const auto at = std::ranges::find(puzzle_.labels, words[i]) - puzzle_.labels.begin();
       if (std::cmp_equal(at, puzzle_.labels.size())) {
         throw InputError("position " + std::to_string(i) + " is " + Quoted(words[i]) +
-                         ", expected a label of the goal: " + Labels());
+                         ", expected a label of the goal: " + ShortList(puzzle_.labels, ", "));
       }
       if (i < state.size()) state[i] = static_cast<std::uint8_t>(at);
     }
@@ -101,15 +102,6 @@ class PermutationPuzzle final : public PermutationDomain {
                                         : std::string("?").append(std::to_string(byte));
   }
 
-  std::string Labels() const {
-    constexpr std::size_t kMost = 20;
-    std::string text;
-    for (std::size_t i = 0; i < std::min(puzzle_.labels.size(), kMost); ++i) {
-      text += (i == 0 ? "" : ", ") + puzzle_.labels[i];
-    }
-    return puzzle_.labels.size() > kMost ? text + ", ..." : text;
-  }
-
   // Checks only that each label occurs as often as in the goal, not that moves lead to the goal.
   void CheckCounts(std::span<const std::uint8_t> state) const {
     for (std::size_t label = 0; label < puzzle_.labels.size(); ++label) {
@@ -139,9 +131,13 @@ std::unique_ptr<const Domain> Make(const std::string& argument) {
     return MakePuzzle(argument, ParsePuzzle(std::string(puzzle.text), argument + ".yaml"));
   }
   std::ifstream in;
-  if (std::filesystem::is_regular_file(argument)) in.open(argument);  // a pipe might never end
+  std::error_code error;
+  const bool is_file = std::filesystem::is_regular_file(argument, error);
+  if (is_file) in.open(argument);  // a pipe might never end
   if (!in.is_open()) {
-    throw InputError(argument + " cannot be read: expected a YAML file, or one of " +
+    const bool is_missing = error == std::errc::no_such_file_or_directory;
+    const std::string reason = error && !is_missing ? " (" + error.message() + ")" : "";
+    throw InputError(argument + " cannot be read" + reason + ": expected a YAML file, or one of " +
                      ShippedNames());
   }
   std::string text(kMostPuzzleBytes + 1, '\0');  // ParsePuzzle rejects a text of that size

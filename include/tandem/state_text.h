@@ -20,6 +20,9 @@ std::vector<std::string_view> Words(std::string_view text);
 std::string Quoted(char letter);
 std::string Quoted(std::string_view word);
 
+/// Joins the first 20 words, for a message. If there are more, "... (4,096 in all)" follows.
+std::string ShortList(std::span<const std::string> words, std::string_view separator);
+
 /// Reads numbers separated by white space: state.size() of them, each below `depth`. Throws
 /// InputError that names the wrong number.
 void ParseNumbers(std::string_view text, int depth, std::span<std::uint8_t> state);

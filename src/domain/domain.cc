@@ -166,7 +166,7 @@ std::vector<Action> ParseActions(const DomainSpec& spec, std::string_view text) 
       throw InputError(fmt::format("move {} is '{}{}', expected one of {}", actions.size() + 1,
                                    name.substr(0, kShownLetters),
                                    name.size() > kShownLetters ? "..." : "",
-                                   fmt::join(spec.action_names, " ")));
+                                   ShortList(spec.action_names, " ")));
     }
     actions.push_back(static_cast<Action>(found - spec.action_names.begin()));
   }

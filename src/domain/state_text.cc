@@ -47,6 +47,13 @@ std::string Quoted(std::string_view word) {
   return std::ranges::all_of(word, IsPrintable) ? fmt::format("'{}'", word) : "not printable";
 }
 
+std::string ShortList(std::span<const std::string> words, std::string_view separator) {
+  constexpr std::size_t kMost = 20;
+  if (words.size() <= kMost) return fmt::format("{}", fmt::join(words, separator));
+  return fmt::format("{}{}... ({} in all)", fmt::join(words.first(kMost), separator), separator,
+                     WithThousands(std::ssize(words)));
+}
+
 void ParseNumbers(std::string_view text, int depth, std::span<std::uint8_t> state) {
   const std::vector<std::string_view> words = Words(text);
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -208,6 +208,9 @@ TEST(PuzzleFile, ErrorsNameOtherMistakes) {
             "my.yaml:3: colours: expected \"#rrggbb\" for 1, found 'white'");
   EXPECT_THROW(MakeDomain("permutation:no-such.yaml"), InputError);
   EXPECT_THROW(MakeDomain("permutation:/tmp"), InputError);
+  EXPECT_THAT([] { MakeDomain("permutation:" + std::string(5000, 'x')); },
+              testing::ThrowsMessage<InputError>(
+                  testing::HasSubstr("x cannot be read (File name too long): expected a YAML")));
 }
 
 TEST(PuzzleFile, RejectsGeneratorsThatNeverChangeTheGoal) {
@@ -258,6 +261,25 @@ TEST(PuzzleFile, StateMustHaveTheLabelsOfTheGoal) {
   EXPECT_EQ(error_for("7 6 5 4 3 2 1 x"),
             "position 7 is 'x', expected a label of the goal: 0, 1, 2, 3, 4, 5, 6, 7");
   EXPECT_EQ(error_for("7 6 5 4 3 2 1 1"), "label 0 occurs 0 times, expected 1, as in the goal");
+}
+
+TEST(PuzzleFile, ErrorsListOnlySomeOfManyMovesAndLabels) {
+  std::string goal = "goal: [0";
+  std::string moves = "generators:\n";
+  for (int i = 1; i < 30; ++i) {
+    goal += ", " + std::to_string(i);
+    moves += "  m" + std::to_string(i) + ": \"(0 " + std::to_string(i) + ")\"\n";
+  }
+  const auto puzzle = Make(goal + "]\n" + moves);
+  EXPECT_THAT([&] { ParseActions(puzzle->spec(), "m1 x"); },
+              testing::ThrowsMessage<InputError>(
+                  testing::AllOf(testing::StartsWith("move 2 is 'x', expected one of m1 m2 m3 "),
+                                 testing::EndsWith(" m19 m20 ... (29 in all)"))));
+  State state(30);
+  EXPECT_THAT([&] { puzzle->ParseState("x", state); },
+              testing::ThrowsMessage<InputError>(testing::AllOf(
+                  testing::StartsWith("position 0 is 'x', expected a label of the goal: 0, 1, 2, "),
+                  testing::EndsWith(", 18, 19, ... (30 in all)"))));
 }
 
 TEST(Shipped, LrxReachesEveryArrangementOfItsNumbers) {
