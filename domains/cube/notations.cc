@@ -90,7 +90,14 @@ std::array<std::uint8_t, kStickers> ReadState(const Domain& cube3, std::string_v
     const std::size_t number = numbers[TheirPosition(i)];
     state[i] = kOurFace[stickers ? number / kPerFace : number];
   }
-  cube3.ParseState(cube3.FormatState(state), state);  // throws if the state is wrong
+  const std::string facelets = cube3.FormatState(state);
+  try {
+    cube3.ParseState(facelets, state);
+  } catch (const InputError& error) {
+    throw InputError(std::string(error.what()) +
+                     " (the facelets are those of the state in Tandem's notation, " + facelets +
+                     ")");
+  }
   if (stickers) CheckStickers(numbers, state);
   return state;
 }

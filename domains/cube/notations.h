@@ -25,7 +25,7 @@ std::size_t TheirPosition(std::size_t sticker);
 std::size_t TheirColour(std::size_t colour);
 
 /// Rewrites a state in another notation. Throws InputError that says what is wrong if no turns lead
-/// from the state to the solved cube.
+/// from the state to the solved cube. If that speaks of facelets, it has the state as facelets too.
 std::string Rewrite(std::string_view state, Notation from, Notation to);
 
 }  // namespace tandem::cube

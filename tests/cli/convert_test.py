@@ -91,12 +91,19 @@ class Convert(CliTest):
 
     def test_errors_name_what_was_expected(self):
         swapped = [1, 0, *range(2, 54)]
+        exchanged = [i // 9 for i in range(54)]
+        exchanged[0], exchanged[9] = exchanged[9], exchanged[0]
+        facelets = f"{SOLVED[:6]}D{SOLVED[7:33]}U{SOLVED[34:]}"
         for state, form, message in [
                 ("0 1 2", "deepcubea", "expected 54 numbers separated by spaces, found 3"),
                 ("6 " * 54, "deepxube", "number 1 is '6', expected a whole number from 0 to 5"),
                 ("0 " * 54, "deepxube", "colour U is on 54 facelets, expected 9"),
                 (text_of(swapped), "deepcubea",
                  "number 1 is sticker 1, but the colours of its piece are those of sticker 0"),
+                (text_of(exchanged), "deepxube",
+                 "the corner at UFL, facelets 7 19 39, shows D F L: on a real cube these colours go "
+                 "the other way round; are two of them exchanged? (the facelets are those of the "
+                 f"state in Tandem's notation, {facelets})"),
                 ("UUU", "facelets", "a cube has 54 facelets, found 3"),
         ]:
             args = ["--from", form]
