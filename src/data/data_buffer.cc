@@ -9,7 +9,6 @@
 
 #include "base/mapped_file.h"
 #include "base/text.h"
-#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -48,10 +47,8 @@ Storage MakeHostStorage(std::size_t bytes) {
   const std::size_t size = RoundUp(bytes);
   Storage storage{.owner = {std::aligned_alloc(kAlignment, size), &std::free}};
   if (storage.owner == nullptr) {
-    throw Error(
-        fmt::format("not enough memory for a buffer of {}; lower train.batch_size, "
-                    "train.iterations_per_update or replay.updates",
-                    HumanBytes(static_cast<double>(bytes))));
+    throw LackOfMemory(fmt::format("not enough memory for a buffer of {}",
+                                   HumanBytes(static_cast<double>(bytes))));
   }
   storage.bytes = {static_cast<std::byte*>(storage.owner.get()), size};
   std::ranges::fill(storage.bytes, std::byte{0});

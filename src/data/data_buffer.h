@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tandem/error.h"
 #include "tandem/rows.h"
 
 namespace tandem {
@@ -56,8 +57,24 @@ struct Storage {
   Memory memory = Memory::kHost;
 };
 
-/// Allocates zeroed heap memory, aligned to 64 bytes. Throws Error with the requested size if there
-/// is not enough memory.
+/// LackOfMemory says that there is not enough memory for a buffer, and which size it would have.
+class LackOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Returns make(). If that throws LackOfMemory, throws Error with `advice` too, such as "lower
+/// train.batch_size".
+template <class Make>
+auto WithMemoryAdvice(const std::string& advice, const Make& make) {
+  try {
+    return make();
+  } catch (const LackOfMemory& error) {
+    throw Error(error.what() + ("; " + advice));
+  }
+}
+
+/// Allocates zeroed heap memory, aligned to 64 bytes. Throws LackOfMemory if there is not enough.
 Storage MakeHostStorage(std::size_t bytes);
 
 /// Creates a file of `bytes` bytes in `folder` and maps it into memory. The system moves pages that
@@ -75,7 +92,7 @@ class DataBuffer {
   /// Throws Error if `storage` is smaller than BytesFor(schema, rows).
   DataBuffer(Schema schema, std::size_t rows, Storage storage);
 
-  /// Allocates the storage on the heap.
+  /// Allocates the storage on the heap. Throws LackOfMemory if there is not enough.
   DataBuffer(const Schema& schema, std::size_t rows);
 
   /// The size in bytes of the storage that `rows` rows need.

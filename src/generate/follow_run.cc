@@ -121,7 +121,9 @@ FollowEnd FollowRun(const FollowOptions& options, StreamManifest manifest, const
   const std::string config = manifest.config;
   OwnRows own(options.folder, options.name, options.config);
   PublishedNetwork network(options);
-  DataBuffer rows(options.generator.schema(), static_cast<std::size_t>(own.rows_of_shard()));
+  DataBuffer rows = WithMemoryAdvice("lower data.stream_rows", [&] {
+    return DataBuffer(options.generator.schema(), static_cast<std::size_t>(own.rows_of_shard()));
+  });
   while (true) {
     if (stop.Reached()) throw Stopped();
     if (auto now = ReadManifest(options.run)) manifest = std::move(*now);

@@ -123,7 +123,9 @@ void FillChunk(Generator& generator, const ShardSetSpec& set, std::int64_t chunk
                std::unique_ptr<DataBuffer>& rows, const StopSignal& stop) {
   const std::int64_t count = set.RowsOfChunk(chunk);
   if (rows == nullptr || std::cmp_not_equal(rows->rows(), count)) {
-    rows = std::make_unique<DataBuffer>(set.schema, static_cast<std::size_t>(count));
+    rows = WithMemoryAdvice("lower --chunk-rows", [&] {
+      return std::make_unique<DataBuffer>(set.schema, static_cast<std::size_t>(count));
+    });
   }
   generator.Fill({.update = kNoUpdate, .first_row = chunk * set.chunk_rows, .rows = count}, *rows,
                  stop);

@@ -9,6 +9,14 @@
 #include "data/examples.h"
 
 namespace tandem {
+namespace {
+
+DataBuffer MakeBuffer(const Generator& generator, std::int64_t rows) {
+  return WithMemoryAdvice(kToSpareBuffers,
+                          [&] { return generator.MakeBuffer(static_cast<std::size_t>(rows)); });
+}
+
+}  // namespace
 
 GeneratorThread::GeneratorThread(Generator& generator, std::int64_t rows, InferenceQueue* queue,
                                  const StopSignal& stop, Interrupter* interrupter,
@@ -18,8 +26,7 @@ GeneratorThread::GeneratorThread(Generator& generator, std::int64_t rows, Infere
       first_row_(rank * rows),
       queue_(queue),
       stop_(&stop),
-      buffers_(generator.MakeBuffer(static_cast<std::size_t>(rows)),
-               generator.MakeBuffer(static_cast<std::size_t>(rows))),
+      buffers_(MakeBuffer(generator, rows), MakeBuffer(generator, rows)),
       thread_(kGeneratorThread) {
   if (interrupter == nullptr) return;
   registration_.emplace(*interrupter, [this](const std::exception_ptr& reason) {

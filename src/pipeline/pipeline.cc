@@ -33,7 +33,9 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
       curriculum_(config.generate, state.longest_scramble) {
   const std::int64_t rows = config.live_rows_of(first_update);
   if (parts.labeller != nullptr) {
-    labelled_.emplace(parts.labeller->example_schema(), static_cast<std::size_t>(rows));
+    labelled_ = WithMemoryAdvice(kToSpareBuffers, [&] {
+      return DataBuffer(parts.labeller->example_schema(), static_cast<std::size_t>(rows));
+    });
   }
   if (parts.queue != nullptr) parts.queue->Open();  // an earlier pipeline may have closed it
   if (parts.generator != nullptr) {

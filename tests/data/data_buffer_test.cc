@@ -1,5 +1,6 @@
 #include "data/data_buffer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tandem/error.h"
@@ -43,12 +44,12 @@ TEST(DataBuffer, RefusesStorageThatIsTooSmall) {
 }
 
 TEST(DataBuffer, AllocationErrorStatesTheSize) {
-  try {
-    DataBuffer buffer(kSchema, std::size_t{1} << 50);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("TiB"), std::string::npos);
-  }
+  const auto make = [] { return DataBuffer(kSchema, std::size_t{1} << 50); };
+  EXPECT_THAT(make, testing::ThrowsMessage<LackOfMemory>(testing::EndsWith("TiB")));
+  EXPECT_THAT([&] { WithMemoryAdvice("lower train.batch_size", make); },
+              testing::ThrowsMessage<Error>(
+                  testing::AllOf(testing::StartsWith("not enough memory for a buffer of "),
+                                 testing::EndsWith("TiB; lower train.batch_size"))));
 }
 
 }  // namespace
