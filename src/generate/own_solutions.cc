@@ -10,6 +10,7 @@
 #include "generate/policy.h"
 #include "generate/row_ranges.h"
 #include "search/beam_memory.h"
+#include "search/beam_search.h"
 #include "search/expander.h"
 #include "tandem/error.h"
 
@@ -35,7 +36,10 @@ SearchMethod MethodOf(GenerateSearch search) {
   throw Error("generate.search cannot find own solutions; this is a bug in Tandem");
 }
 
-Config ConfigOfSearch(const Config& config) {
+Config ConfigOfSearch(const DomainSpec& spec, const Config& config) {
+  if (config.generate.search == GenerateSearch::kBeam) {
+    CheckBeamWidth(spec, config.generate.search_beam_width, "generate.search_beam_width");
+  }
   Config result = config;
   result.search = {.method = MethodOf(config.generate.search),
                    .beam_width = config.generate.search_beam_width,
@@ -54,7 +58,7 @@ OwnSolutionsGenerator::OwnSolutionsGenerator(const Domain& domain, Evaluator& ne
       at_once_(InstancesAtOnce(config.generate)),
       seed_(config.random_seed()),
       schema_(ExampleSchema(domain.spec(), config)),
-      search_(MakeSearch(domain, network, ConfigOfSearch(config))),
+      search_(MakeSearch(domain, network, ConfigOfSearch(domain.spec(), config))),
       arena_(static_cast<int>(*config.generate.workers)) {}
 
 std::int64_t OwnSolutionsGenerator::BytesFor(const DomainSpec& spec, const GenerateConfig& config,

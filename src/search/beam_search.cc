@@ -29,6 +29,12 @@ constexpr std::uint64_t kInverseSalt = 0x9E3779B97F4A7C15U;
 
 }  // namespace
 
+void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view key) {
+  if (width <= MostStates(spec)) return;
+  throw InputError(fmt::format("{}: {}, expected at most {} with {} actions", key, width,
+                               MostStates(spec), spec.num_actions()));
+}
+
 BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
                        std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
@@ -42,10 +48,7 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
       memory_(domain.spec(), kept_, frontier_, meeting_,
               ranking_.ranks_states() && expander_.keeps_children()) {
   if (config_.method == SearchMethod::kBidirectionalBeam) meeting_.emplace(domain, *inverse_);
-  if (config_.beam_width <= MostStates(domain.spec())) return;
-  throw InputError(fmt::format("search.beam_width: {}, expected at most {} with {} actions",
-                               config_.beam_width, MostStates(domain.spec()),
-                               domain.spec().num_actions()));
+  CheckBeamWidth(domain.spec(), config_.beam_width, "search.beam_width");
 }
 
 void BeamSearch::SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) {

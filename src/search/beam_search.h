@@ -26,6 +26,11 @@
 
 namespace tandem {
 
+/// Throws InputError that names `key` if a beam of `width` states is too wide for a puzzle with
+/// that many actions. Call it before BeamSearch is made with a width that another key sets, because
+/// its own error names search.beam_width.
+void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view key);
+
 /// BeamSearch expands all kept states of one depth and keeps the search.beam_width children with
 /// the least sum of path cost and estimated cost-to-go. It drops duplicates and states kept at an
 /// earlier depth. It does not generate children equal to their parent (the result of an action that

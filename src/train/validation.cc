@@ -18,6 +18,7 @@
 #include "domain/random_walk.h"
 #include "loaders/loader.h"
 #include "nn/threads.h"
+#include "search/beam_search.h"
 #include "search/greedy_descent.h"
 #include "search/states_file.h"
 #include "tandem/error.h"
@@ -165,6 +166,7 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
               kValidationPrefetch) {
   GroupStates();
   if (config_.beam_width == 0) return;
+  CheckBeamWidth(domain.spec(), config_.beam_width, "validation.beam_width");
   const std::int64_t longest = std::ranges::max(validation_set_.lengths);
   search_ = MakeSearch(domain, net_, ConfigOfSearch(config, longest));
 }

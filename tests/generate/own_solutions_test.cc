@@ -1,5 +1,6 @@
 #include "generate/own_solutions.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "support/head_evaluator.h"
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"
+#include "support/stand_in_evaluator.h"
 #include "tandem/error.h"
 #include "tandem/permutation.h"
 #include "tandem/registry.h"
@@ -232,6 +234,17 @@ TEST(OwnSolutions, OfActionsThatCommuteComeFromWalksOfDistinctActions) {
   }
   config.generate.max_scramble = 10;
   EXPECT_THROW(MakeGenerator(*lights, config, &indifferent), InputError);
+}
+
+TEST(OwnSolutions, ErrorOfABeamThatIsTooWideNamesItsKey) {
+  const auto cube = MakeDomain("cube3_htm");
+  StandInEvaluator ignorant([](std::span<const std::uint8_t>) { return 0.0F; });
+  Config config = ConfigFor(Head::kV, GenerateSearch::kBeam);
+  config.generate.search_beam_width = std::int64_t{1} << 28;
+  EXPECT_THAT([&] { MakeGenerator(*cube, config, &ignorant); },
+              testing::ThrowsMessage<InputError>(
+                  testing::StartsWith("generate.search_beam_width: 268435456, expected at most "
+                                      "238609294 with 18 actions")));
 }
 
 TEST(OwnSolutions, DoNotDependOnHowRowsAreSplit) {

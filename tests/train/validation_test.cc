@@ -163,6 +163,17 @@ TEST_F(Validation, ErrorNamesWhatTheFileLacks) {
   expect("{\"state\": \"1 2 3\", \"optimal\": 1}\n", "states.jsonl:1: ");
 }
 
+TEST_F(Validation, ErrorOfABeamThatIsTooWideNamesItsKey) {
+  Config config = MakeConfig({});
+  config.validation.beam_width = std::int64_t{1} << 31;
+  const auto domain = MakeDomain(config.domain.full_name());
+  const NetworkSpec spec = NetworkFor(config.network, domain->spec());
+  EXPECT_THAT(
+      [&] { Validator(*domain, spec, *device_, config); },
+      ThrowsMessage<InputError>(HasSubstr(
+          "validation.beam_width: 2147483648, expected at most 1073741823 with 4 actions")));
+}
+
 TEST(SquaredErrors, AreEqualOnTheCpuAndOnTheDevice) {
   const at::Tensor estimates = at::tensor({1.5F, 2.0F, 0.0F});
   const at::Tensor groups = at::tensor({0.0F, 1.0F, 1.0F}).view({3, 1});
