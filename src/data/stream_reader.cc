@@ -90,10 +90,10 @@ void StreamReader::Run() {
   }
 }
 
-// Lists the folder, and reads the shards that it has not read yet while there is room. Lists it
-// again after each round of room, so that shards are read in order.
+// Reads the shards that were not read yet. Lists the folder after each wait for room, which may
+// take a whole update, so that a shard that appears meanwhile is read in its order.
 void StreamReader::Look() {
-  while (true) {
+  while (WaitForRoom()) {
     StreamFolder::Listing listing;
     {
       const Span span(Activity::kDiskLoad);
@@ -106,12 +106,12 @@ void StreamReader::Look() {
     for (const StreamShardName& name : listing.waiting) there.insert(FormatStreamShardName(name));
     std::erase_if(read_, [&](const std::string& file) { return !there.contains(file); });
     std::erase_if(refused_, [&](const auto& entry) { return !there.contains(entry.first); });
-    const std::optional<StreamShardName> next = NextOf(listing.waiting);
     {
-      std::unique_lock lock(mutex_);
+      const std::lock_guard lock(mutex_);
       waiting_ = std::ssize(listing.waiting);
-      if (!next || !WaitForRoom(lock)) return;
     }
+    const std::optional<StreamShardName> next = NextOf(listing.waiting);
+    if (!next) return;
     ReadOne(*next);
   }
 }
@@ -135,11 +135,16 @@ std::optional<StreamShardName> StreamReader::NextOf(
   return next;
 }
 
-bool StreamReader::WaitForRoom(std::unique_lock<std::mutex>& lock) {
-  const Span span(Activity::kWaitForRoom);
-  changed_.wait(lock, [this] {
+// Waits until another shard may be read. Returns false if the thread ends instead.
+bool StreamReader::WaitForRoom() {
+  std::unique_lock lock(mutex_);
+  const auto can_go_on = [this] {
     return ends_ || reason_ != nullptr || std::ssize(ready_) < options_.read_ahead;
-  });
+  };
+  if (!can_go_on()) {
+    const Span span(Activity::kWaitForRoom);
+    changed_.wait(lock, can_go_on);
+  }
   return !ends_ && reason_ == nullptr;
 }
 

@@ -69,7 +69,7 @@ class StreamReader {
   std::optional<StreamShardName> NextOf(const std::vector<StreamShardName>& waiting) const;
   void ReadOne(const StreamShardName& name);
   void Reject(const std::string& file, const std::string& why);
-  bool WaitForRoom(std::unique_lock<std::mutex>& lock);
+  bool WaitForRoom();
   void Close(std::exception_ptr reason);
 
   const StreamFolder& folder_;

@@ -174,6 +174,19 @@ TEST_F(Stream, AShardThatAppearsEndsTheWaitForIt) {
   EXPECT_EQ(taken.get()->name, Name(0, 0, 1));
 }
 
+TEST_F(Stream, ShardOfOlderWeightsThatAppearsWhileThereIsNoRoomIsReadNext) {
+  const auto first = Write(Name(0, 0, 2));
+  const auto second = Write(Name(0, 1, 2));
+  StreamOptions options = Options();
+  options.read_ahead = 1;
+  StreamReader reader(folder_, options, never_, nullptr);
+  WaitUntil([&] { return reader.waiting() == 2; });
+  const auto older = Write(Name(1, 0, 1, "b"));
+  for (const StreamShardName& name : {first, older, second}) {
+    EXPECT_EQ(reader.Take(/*wait=*/true)->name, name);
+  }
+}
+
 TEST_F(Stream, AStopAndAnInterruptionEndTheWait) {
   StopSignal stop;
   StreamReader stopped(folder_, Options(), stop, nullptr);
