@@ -38,6 +38,10 @@ std::int64_t ShardWriter::Commit() {
   return file_.size();
 }
 
+std::string ChunkName(const std::filesystem::path& path, std::int64_t chunk) {
+  return fmt::format("{}, chunk {}", path.string(), chunk);
+}
+
 void ReadChunk(const std::filesystem::path& path, const ShardHeader& header, std::int64_t chunk,
                std::span<std::byte> to, ChunkReading reading) {
   const ShardSetSpec& set = header.set;
@@ -67,7 +71,7 @@ void ReadChunk(const std::filesystem::path& path, const ShardHeader& header, std
   } catch (const SystemError& error) {  // says nothing about the shard
     throw SystemError(fmt::format("cannot read {}: {}", path.string(), error.what()));
   } catch (const Error& error) {
-    throw DamagedShard(fmt::format("{}, chunk {}: {}", path.string(), chunk, error.what()));
+    throw DamagedShard(fmt::format("{}: {}", ChunkName(path, chunk), error.what()));
   }
 }
 

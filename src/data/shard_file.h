@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 
 #include "base/file.h"
 #include "config/config.h"
@@ -32,6 +33,10 @@ class ShardWriter {
   std::size_t added_ = 0;
   AtomicFile file_;
 };
+
+/// Names a chunk in messages: "PATH, chunk 2". `chunk` counts from the file's first one, which is
+/// 0.
+std::string ChunkName(const std::filesystem::path& path, std::int64_t chunk);
 
 /// Reads a chunk of the shard at `path`, whose header is `header`, into the first bytes of `to` and
 /// verifies its hash. `chunk` counts from the shard's first one. Throws DamagedShard if the chunk

@@ -170,6 +170,10 @@ std::int64_t ShardSet::StoredBytes(std::int64_t chunk) const {
   return shard.header->chunks[static_cast<std::size_t>(chunk % spec_.chunks_per_shard)].bytes;
 }
 
+std::string ShardSet::NameOfChunk(std::int64_t chunk) const {
+  return ChunkName(ShardOf(chunk).path, chunk % spec_.chunks_per_shard);
+}
+
 void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to, ChunkReading reading) const {
   const Shard& shard = ShardOf(chunk);
   if (!shard.header) throw DamagedShard(shard.problem);

@@ -70,6 +70,9 @@ class ShardSet {
   void Read(std::int64_t chunk, std::span<std::byte> to,
             ChunkReading reading = ChunkReading::kRead) const;
 
+  /// The file of a chunk and its number there, for messages (ChunkName).
+  std::string NameOfChunk(std::int64_t chunk) const;
+
   /// The size of a chunk in its file, in bytes; 0 if its shard has no header.
   std::int64_t StoredBytes(std::int64_t chunk) const;
 

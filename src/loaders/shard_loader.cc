@@ -132,7 +132,7 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
   try {
     set_.Read(chunk, slots_[slot]->host(kChunk), config_.reading);
     CheckExamples(RowsIn(slots_[slot]->host(kChunk), Memory::kHost, set_.spec(), chunk),
-                  input_depth_, fmt::format("chunk {} of {}", chunk, set_.folder().string()));
+                  input_depth_, set_.NameOfChunk(chunk));
   } catch (const DamagedShard& damage) {
     if (config_.on_damage == OnDamage::kStop) throw;
     // Report a missing shard once, not for each of its chunks.

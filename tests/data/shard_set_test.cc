@@ -144,6 +144,7 @@ TEST(ShardSet, AlteredByteNamesItsChunk) {
         MessageOf([&] { Chunk(set, 5); }),
         AllOf(HasSubstr("shard-000001.tandem, chunk 2: "), HasSubstr("hash does not match")));
     EXPECT_THAT(MessageOf([&] { Chunk(set, 5, /*mapped=*/true); }), HasSubstr("chunk 2: "));
+    EXPECT_THAT(set.NameOfChunk(5), testing::EndsWith("shard-000001.tandem, chunk 2"));
     Alter(path, chunk.offset + at);
   }
   EXPECT_NO_THROW(Chunk(ShardSet(folder.path()), 5));

@@ -192,7 +192,8 @@ TEST_F(ShardLoaderTest, RejectsWeightsBelowZero) {
   writer.Commit();
   ShardLoader loader(*device_, ShardSet(folder.path()), kDepth, With(0), std::nullopt);
   EXPECT_THAT([&] { loader.Next(/*update=*/0); },
-              testing::ThrowsMessage<Error>(HasSubstr("weight 2 of row 5 is -1")));
+              testing::ThrowsMessage<Error>(
+                  HasSubstr("shard-000000.tandem, chunk 0: weight 2 of row 5 is -1")));
 }
 
 TEST_F(ShardLoaderTest, RejectsMappingCompressedShards) {
