@@ -70,9 +70,9 @@ class RemainingPath {
   absl::flat_hash_map<std::string, std::size_t> after_;  // by state: the result of NumAfter
 };
 
-// A way around a part of the path: without action `skipped` of those followed, the path meets the
-// remaining one where `remaining` actions follow.
-struct Detour {
+// Shortcut is a shorter way between two states of the path: without action `skipped` of those
+// followed, the path meets the remaining one where `remaining` actions follow.
+struct Shortcut {
   std::size_t skipped;
   std::size_t remaining;
 };
@@ -102,22 +102,23 @@ class FollowedPath {
 
   // Finds the first action without which the path meets the remaining one. `remaining` must still
   // have the action that was followed last.
-  std::optional<Detour> FindDetour(const RemainingPath& remaining) const {
+  std::optional<Shortcut> FindShortcut(const RemainingPath& remaining) const {
     const ConstRows ends(others_.data(), others_.size() / state_size_, state_size_);
     for (std::size_t row = 0; row < ends.size(); ++row) {
       const std::optional<std::size_t> after = remaining.NumAfter(ends[row]);
       if (!after) continue;
-      return Detour{.skipped = actions_.size() - ends.size() + row, .remaining = *after};
+      return Shortcut{.skipped = actions_.size() - ends.size() + row, .remaining = *after};
     }
     return std::nullopt;
   }
 
-  // Leaves out the detour, and gives the last actions back to `remaining`. Paths without an earlier
-  // action were not followed as far as the place where the paths meet, so they are followed again.
-  void ApplyDetour(const Detour& detour, RemainingPath& remaining) {
-    const std::size_t first = detour.skipped - std::min(detour.skipped, kFarthest);
-    remaining.KeepLast(detour.remaining);
-    actions_.erase(actions_.begin() + static_cast<std::ptrdiff_t>(detour.skipped));
+  // Leaves out the skipped action and those that it makes useless, and gives the last actions back
+  // to `remaining`. Paths without an earlier action were not followed as far as the place where the
+  // paths meet, so they are followed again.
+  void TakeShortcut(const Shortcut& shortcut, RemainingPath& remaining) {
+    const std::size_t first = shortcut.skipped - std::min(shortcut.skipped, kFarthest);
+    remaining.KeepLast(shortcut.remaining);
+    actions_.erase(actions_.begin() + static_cast<std::ptrdiff_t>(shortcut.skipped));
     states_.resize((first + 1) * state_size_);
     remaining.Prepend(domain_, end(), std::span(actions_).subspan(first));
     actions_.resize(first);
@@ -134,9 +135,9 @@ class FollowedPath {
   std::vector<Action> repeated_;  // scratch: the next action, once for each other path
 };
 
-class DirectSearch final : public Search {
+class DetourFreeSearch final : public Search {
  public:
-  DirectSearch(const Domain& domain, std::unique_ptr<Search> search)
+  DetourFreeSearch(const Domain& domain, std::unique_ptr<Search> search)
       : domain_(domain), search_(std::move(search)) {}
 
   void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override {
@@ -175,9 +176,9 @@ std::vector<Action> WithoutDetours(const Domain& domain, std::span<const std::ui
     if (const auto after = remaining.NumAfter(followed.end())) remaining.KeepLast(*after);
     if (remaining.empty()) return followed.actions();
     followed.Follow(remaining.action(), remaining.state());
-    const std::optional<Detour> detour = followed.FindDetour(remaining);
-    if (detour) {
-      followed.ApplyDetour(*detour, remaining);
+    const std::optional<Shortcut> shortcut = followed.FindShortcut(remaining);
+    if (shortcut) {
+      followed.TakeShortcut(*shortcut, remaining);
     } else {
       remaining.KeepLast(remaining.size() - 1);
     }
@@ -185,7 +186,7 @@ std::vector<Action> WithoutDetours(const Domain& domain, std::span<const std::ui
 }
 
 std::unique_ptr<Search> SearchWithoutDetours(const Domain& domain, std::unique_ptr<Search> search) {
-  return std::make_unique<DirectSearch>(domain, std::move(search));
+  return std::make_unique<DetourFreeSearch>(domain, std::move(search));
 }
 
 }  // namespace tandem
