@@ -145,29 +145,30 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
 void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
                                       std::size_t instance) const {
   StateBatch& batch = group.batch;
-  auto& [search, searched, first_search, tree, estimates] = group.instances[instance];
+  Instance& current = group.instances[instance];
   const std::size_t first = instance * width_;
-  const bool has_begun = search != nullptr && group.step > 0;
+  const bool has_begun = current.search != nullptr && group.step > 0;
   const bool reached_goal = has_begun && ReachedGoal(group, instance);
   const bool continues = has_begun && !reached_goal;
-  if (has_begun && first_search.runs && KnowsAWay(group, instance)) first_search.solved = true;
-  searched = 0;
+  if (has_begun && current.first.runs && KnowsAWay(group, instance)) current.first.solved = true;
+  current.searched = 0;
   if (continues) {
-    searched = search->Next(
+    current.searched = current.search->Next(
         batch, first,
         Random(seed_, Purpose::kRollout, fill.request.update, fill.GlobalRow(group, first)));
   }
-  if (searched == 0) {
-    if (group.step == 0) tree.Clear();  // a fill that was stopped leaves its searches unfinished
-    EndSearch(fill, tree);
+  if (current.searched == 0) {
+    // A fill that was stopped leaves its searches unfinished.
+    if (group.step == 0) current.tree.Clear();
+    EndSearch(fill, current.tree);
     const std::int64_t length = WriteScramble(fill, group, first);
-    if (group.step == 0) first_search = {.length = length};
-    first_search.runs = group.step == 0;
-    if (search != nullptr) search->Begin(batch, first);
-    estimates.Clear();
-    searched = 1;
+    if (group.step == 0) current.first = {.length = length};
+    current.first.runs = group.step == 0;
+    if (current.search != nullptr) current.search->Begin(batch, first);
+    current.estimates.Clear();
+    current.searched = 1;
   }
-  for (std::size_t i = searched; i < width_; ++i) WriteScramble(fill, group, first + i);
+  for (std::size_t i = current.searched; i < width_; ++i) WriteScramble(fill, group, first + i);
 }
 
 // Whether the search of an instance has expanded a goal or a neighbour of one in this step.
@@ -264,7 +265,7 @@ void ValueIterationGenerator::WriteTargets(const CurrentFill& fill, Group& group
 // Does WriteTargets for one instance. `backup` is scratch memory.
 void ValueIterationGenerator::WriteTargetsOf(const CurrentFill& fill, Group& group,
                                              std::size_t instance, StateBackup& backup) const {
-  auto& [search, searched, first_search, tree, estimates] = group.instances[instance];
+  Instance& current = group.instances[instance];
   // The best state of a beam comes first in the batch and last in the tree.
   for (std::size_t i = (instance + 1) * width_; i-- > instance * width_;) {
     std::optional<std::size_t> row = fill.RowInFill(group, i);
@@ -272,14 +273,14 @@ void ValueIterationGenerator::WriteTargetsOf(const CurrentFill& fill, Group& gro
         row ? Anchor(fill, group, i) : std::optional<std::size_t>();
     if (anchor && labelled_) exact_->Write(exact_->ball()->state(*anchor), fill.out, *row);
     if (anchor) row.reset();
-    if (keeps_trees_ && i < instance * width_ + searched) {
+    if (keeps_trees_ && i < instance * width_ + current.searched) {
       targets_.BackUp(group.batch, i, backup);
-      tree.Add(group.batch, i, backup, row);
+      current.tree.Add(group.batch, i, backup, row);
     } else if (row && labelled_) {
       targets_.Write(group.batch, i, fill.out, *row);
     }
   }
-  if (group.step + 1 == fill.steps) EndSearch(fill, tree);
+  if (group.step + 1 == fill.steps) EndSearch(fill, current.tree);
 }
 
 // Writes the labels of a search that has ended, and clears its tree.
