@@ -52,19 +52,32 @@ Json ParseJson(std::string_view text) {
   });
 }
 
-/// Parses a line that must be a JSON object. Throws InputError, which says why, if it is not, or if
-/// it exceeds the limits of ParseJson.
+/// The value as a message shows it: at most about 60 characters.
+template <class Json>
+std::string ShortJson(const Json& value) {
+  constexpr std::size_t kMost = 60;
+  const std::string text =
+      value.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+}
+
+/// Parses a line that must be a JSON object. Throws InputError, which says why and where, if it is
+/// not, or if it exceeds the limits of ParseJson.
 template <class Json = nlohmann::json>
 Json ParseJsonObject(std::string_view line) {
+  std::string found;
   try {
-    Json object = ParseJson<Json>(line);
-    if (object.is_object()) return object;
+    Json value = ParseJson<Json>(line);
+    if (value.is_object()) return value;
+    found = ShortJson(value);
+  } catch (const typename Json::parse_error& error) {
+    found = "invalid JSON at byte " + std::to_string(error.byte);
   } catch (const typename Json::exception&) {
-    throw InputError("expected a JSON object, found invalid JSON");
+    found = "a number in its JSON that is too large";
   } catch (const Error& error) {
     throw InputError(std::string("cannot read the JSON object: ") + error.what());
   }
-  throw InputError("expected a JSON object, found another JSON value");
+  throw InputError("expected a JSON object, found " + found);
 }
 
 /// Parses a JSON value. Returns a discarded value if the text is not valid JSON or exceeds the

@@ -3,19 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/file.h"
-#include "base/json.h"
+#include "search/json_lines.h"
 #include "tandem/error.h"
-#include "tandem/state_text.h"
 
 namespace tandem {
 namespace {
@@ -24,15 +20,8 @@ using nlohmann::json;
 
 constexpr double kMostWeight = 1e6;  // far from where sums of weights overflow
 
-// The value as a message shows it.
-std::string Shortened(const json& value) {
-  constexpr std::size_t kMost = 60;
-  const std::string text =
-      value.dump(-1, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace);
-  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
-}
-
-std::vector<Action> ReadMoves(const json& moves, const DomainSpec& spec) {
+std::vector<Action> ReadMoves(const json& object, const DomainSpec& spec) {
+  const json& moves = object["moves"];
   if (moves.is_string()) return ParseActions(spec, moves.get<std::string>());
   std::string text;
   bool are_texts = moves.is_array();
@@ -41,9 +30,7 @@ std::vector<Action> ReadMoves(const json& moves, const DomainSpec& spec) {
     if (are_texts) text += move.get<std::string>() + " ";
   }
   if (!are_texts) {
-    throw InputError(fmt::format(
-        "expected `moves`, the names of actions, as one text or as a list of texts, found {}",
-        Shortened(moves)));
+    ThrowWrongField(object, "moves", "the names of actions, as one text or as a list of texts");
   }
   return ParseActions(spec, text);
 }
@@ -70,28 +57,16 @@ void CheckPath(const SolvedPath& path, const Domain& domain) {
 }
 
 // Returns nothing if the line is a state without a solution.
-std::optional<SolvedPath> ReadPath(std::string_view text, const Domain& domain) {
-  const json object = ParseJsonObject(text);
+std::optional<SolvedPath> ReadPath(const json& object, const Domain& domain) {
   if (!object.contains("moves")) {
-    throw InputError("expected `moves`, as `tandem solve --out` writes them");
+    ThrowWrongField(object, "moves", "as `tandem solve --out` writes them");
   }
-  if (object["moves"].is_null()) return std::nullopt;
-  if (!object.contains("state") || !object["state"].is_string()) {
-    throw InputError("expected `state`, a string");
-  }
+  if (!HasValue(object, "moves")) return std::nullopt;
   SolvedPath path;
   path.start.resize(static_cast<std::size_t>(domain.spec().state_size));
-  domain.ParseState(object["state"].get<std::string>(), path.start);
-  path.actions = ReadMoves(object["moves"], domain.spec());
-  if (object.contains("weight")) {
-    const json& weight = object["weight"];
-    if (weight.is_number()) path.weight = weight.get<double>();
-    if (!weight.is_number() || !(path.weight > 0) || path.weight > kMostWeight) {
-      throw InputError(
-          fmt::format("expected `weight` to be a number above 0 and at most {:.0f}, found {}",
-                      kMostWeight, Shortened(weight)));
-    }
-  }
+  domain.ParseState(ReadText(object, "state"), path.start);
+  path.actions = ReadMoves(object, domain.spec());
+  path.weight = ReadPositiveNumber<double>(object, "weight", kMostWeight).value_or(1);
   CheckPath(path, domain);
   return path;
 }
@@ -99,19 +74,12 @@ std::optional<SolvedPath> ReadPath(std::string_view text, const Domain& domain) 
 }  // namespace
 
 std::vector<SolvedPath> ReadSolvedPaths(const std::filesystem::path& file, const Domain& domain) {
-  std::istringstream in(WithoutByteOrderMark(ReadFile(file)));
   std::vector<SolvedPath> paths;
-  std::string line;
-  for (std::size_t number = 1; std::getline(in, line); ++number) {
-    const std::string_view text = Trimmed(line);
-    if (text.empty() || text.front() == '#') continue;
-    try {
-      if (std::optional<SolvedPath> path = ReadPath(text, domain)) {
-        paths.push_back(std::move(*path));
-      }
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}:{}: {}", file.string(), number, error.what()));
-    }
+  JsonLines lines(file.string(), WithoutByteOrderMark(ReadFile(file)));
+  while (lines.Next()) {
+    std::optional<SolvedPath> path =
+        lines.ReadObject([&](const json& object) { return ReadPath(object, domain); });
+    if (path) paths.push_back(std::move(*path));
   }
   if (paths.empty()) {
     throw InputError(fmt::format(

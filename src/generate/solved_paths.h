@@ -21,8 +21,8 @@ struct SolvedPath {
 ///   {"state": "UUU...", "moves": "R U' F2", "weight": 2}
 ///
 /// `moves` are the names of actions, in one text or as a list. `weight`, above 0, is 1 if it is
-/// missing. Other keys are ignored. Lines whose `moves` is null are unsolved states, which are
-/// skipped, as are blank lines and lines that begin with '#'.
+/// missing or null. Other keys are ignored. Lines whose `moves` is null are unsolved states, which
+/// are skipped, as are blank lines and lines that begin with '#'.
 ///
 /// Every path is replayed. Throws InputError that names the file, the line and what is wrong: an
 /// action that does not exist or leaves the state unchanged, a path that does not end at a goal or

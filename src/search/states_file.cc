@@ -4,10 +4,12 @@
 
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "search/json_lines.h"
 #include "search/search.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
@@ -29,43 +31,28 @@ void CheckNumber(std::int64_t states, const std::string& file) {
 
 // Returns the length that `object` has as `key`, or nothing if it has none.
 std::optional<int> ReadLength(const json& object, const char* key) {
-  if (!object.contains(key) || object[key].is_null()) return std::nullopt;
-  const json& length = object[key];
-  if (!length.is_number_integer() || length < 0 || length > kLongest) {
-    throw InputError(fmt::format("expected `{}` to be a whole number up to {}", key, kLongest));
-  }
-  return length.get<int>();
+  const std::optional<std::int64_t> length = ReadWholeNumber(object, key, kLongest);
+  return length ? std::optional(static_cast<int>(*length)) : std::nullopt;
 }
 
 // Reads the line's fields into `line`, except for the state, which is text still. Returns the text
 // of the known solution, or "".
 std::string ReadJson(std::string_view text, Problem& line) {
   const json object = ParseJsonObject(text);
-  if (!object.contains("state") || !object["state"].is_string()) {
-    throw InputError("expected `state`, a string");
-  }
-  line.text = object["state"];
+  line.text = ReadText(object, "state");
   if (object.contains("id")) {
     if (!object["id"].is_string() && !object["id"].is_number()) {
-      throw InputError("expected `id` to be a number or a string");
+      ThrowWrongField(object, "id", "a number or a string");
     }
     line.id = object["id"];
   }
   line.optimal = ReadLength(object, "optimal");
   line.best_known = ReadLength(object, "best_known");
-  if (object.contains("at_most") && !object["at_most"].is_null()) {
-    const json& at_most = object["at_most"];
-    const bool fits = at_most.is_number() && at_most > 0 && at_most <= kLongest;
-    line.at_most = fits ? at_most.get<float>() : 0;
-    // A float rounds 1e-50 to 0, which would mean that there is no limit.
-    if (line.at_most <= 0) {
-      throw InputError(
-          fmt::format("expected `at_most` to be a number above 0, up to {}", kLongest));
-    }
-  }
-  if (!object.contains("solution") || object["solution"].is_null()) return "";
+  // A float rounds 1e-50 to 0, which would mean that there is no limit.
+  line.at_most = ReadPositiveNumber<float>(object, "at_most", kLongest).value_or(0);
+  if (!HasValue(object, "solution")) return "";
   if (!object["solution"].is_string()) {
-    throw InputError("expected `solution` to be moves, separated by spaces");
+    ThrowWrongField(object, "solution", "moves, separated by spaces");
   }
   return object["solution"];
 }
@@ -96,7 +83,7 @@ Problem ReadLine(std::string_view text, std::size_t number, const Domain& domain
     if (!solution.empty()) line.solution = ReadSolution(solution, state, domain);
     line.state = std::move(state);
   } catch (const InputError& error) {
-    line.error = fmt::format("{}:{}: {}", file, number, error.what());
+    line.error = AtLine(file, number, error.what());
   }
   return line;
 }
@@ -104,9 +91,10 @@ Problem ReadLine(std::string_view text, std::size_t number, const Domain& domain
 // Reads states that may have several lines. An empty line ends a state. A line of spaces does not,
 // because spaces are the floor of a board. Lines that begin with ';' are comments, as in
 // collections of Sokoban levels.
-std::vector<Problem> ReadBlocks(std::istream& in, const Domain& domain, const std::string& file,
+std::vector<Problem> ReadBlocks(std::string text, const Domain& domain, const std::string& file,
                                 std::optional<std::int64_t> limit) {
   std::vector<Problem> states;
+  std::istringstream in(std::move(text));
   std::string block;
   std::size_t first = 1;
   const auto end_block = [&] {
@@ -134,16 +122,13 @@ std::vector<Problem> ReadBlocks(std::istream& in, const Domain& domain, const st
   return states;
 }
 
-std::vector<Problem> ReadLines(std::istream& in, const Domain& domain, const std::string& file,
+std::vector<Problem> ReadLines(std::string text, const Domain& domain, const std::string& file,
                                std::optional<std::int64_t> limit) {
   std::vector<Problem> states;
-  std::string line;
-  for (std::size_t number = 1; std::getline(in, line); ++number) {
-    if (limit && std::ssize(states) == *limit) break;
-    const std::string_view text = Trimmed(line);
-    if (text.empty() || text.front() == '#') continue;
+  JsonLines lines(file, std::move(text));
+  while (!(limit && std::ssize(states) == *limit) && lines.Next()) {
     CheckNumber(std::ssize(states), file);
-    states.push_back(ReadLine(text, number, domain, file));
+    states.push_back(ReadLine(lines.text(), lines.number(), domain, file));
   }
   return states;
 }
@@ -152,10 +137,9 @@ std::vector<Problem> ReadLines(std::istream& in, const Domain& domain, const std
 
 std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
                                 std::optional<std::int64_t> limit) {
-  std::istringstream in(WithoutByteOrderMark(ReadInput(path)));
-  std::vector<Problem> lines = domain.spec().multiline_states
-                                   ? ReadBlocks(in, domain, path.string(), limit)
-                                   : ReadLines(in, domain, path.string(), limit);
+  const auto read = domain.spec().multiline_states ? ReadBlocks : ReadLines;
+  std::vector<Problem> lines =
+      read(WithoutByteOrderMark(ReadInput(path)), domain, path.string(), limit);
   if (lines.empty()) {
     throw InputError(fmt::format(
         "{}: no state found; expected JSON lines with `state`, or plain states", path.string()));

@@ -481,8 +481,12 @@ TEST(Json, SaysWhyALineIsNoObject) {
     return std::string();
   };
   EXPECT_EQ(ParseJsonObject(R"({"a": 1})")["a"], 1);
-  EXPECT_EQ(message("{"), "expected a JSON object, found invalid JSON");
-  EXPECT_EQ(message("[1]"), "expected a JSON object, found another JSON value");
+  EXPECT_EQ(message("{"), "expected a JSON object, found invalid JSON at byte 2");
+  EXPECT_EQ(message(R"({"a": 1,, "b": 2})"),
+            "expected a JSON object, found invalid JSON at byte 9");
+  EXPECT_EQ(message("[1]"), "expected a JSON object, found [1]");
+  EXPECT_EQ(message("\"" + std::string(100, 'x') + "\""),
+            "expected a JSON object, found \"" + std::string(59, 'x') + "...");
   EXPECT_EQ(message(R"({"a": 1, "a": 2})"),
             "cannot read the JSON object: an object in its JSON has a name twice");
 }

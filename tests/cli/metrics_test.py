@@ -38,7 +38,8 @@ class Metrics(CliTest):
     def test_leaves_out_a_half_written_line_with_a_warning(self):
         rows = self.rows_of('{"update": 0}', '{"upd')
         self.assertEqual(rows, [{"update": "0"}])
-        self.assertIn("metrics.jsonl:2: expected a JSON object, found invalid JSON; the line is left out", self.warnings)
+        self.assertIn("metrics.jsonl:2: expected a JSON object, found invalid JSON at byte 6; the line "
+                      "is left out", self.warnings)
 
     def test_leaves_out_a_changed_line_with_a_warning(self):
         (self.folder / "run").rmdir()

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "support/temp_folder.h"
@@ -64,6 +65,37 @@ TEST(StatesFile, ReadsPublishedLengthsAndRefusesOthers) {
   EXPECT_EQ(lines[0].best_known, 3);
   EXPECT_EQ(lines[0].optimal, std::nullopt);
   EXPECT_NE(lines[1].error.find("expected `best_known` to be a whole number"), std::string::npos);
+}
+
+TEST(StatesFile, ErrorShowsTheValueThatWasFound) {
+  const auto lines = Read("npuzzle:3",
+                          "{\"state\": -1}\n"
+                          "{\"id\": 2}\n"
+                          "{\"state\": \"1 2 3 4 5 6 7 0 8\", \"id\": [3]}\n"
+                          "{\"state\": \"1 2 3 4 5 6 7 0 8\", \"optimal\": -1}\n"
+                          "{\"state\": \"1 2 3 4 5 6 7 0 8\", \"optimal\": 18446744073709551615}\n"
+                          "{\"state\": \"1 2 3 4 5 6 7 0 8\", \"at_most\": \"5\"}\n"
+                          "{\"state\": \"1 2 3 4 5 6 7 0 8\", \"solution\": 2}\n"
+                          "{\"state\": \"1 2 3\n");
+  ASSERT_EQ(lines.size(), 8);
+  const auto error_of = [&](std::size_t line) {
+    const std::string& error = lines[line - 1].error;
+    return error.substr(std::min(error.find("states.txt:"), error.size()));
+  };
+  EXPECT_EQ(error_of(1), "states.txt:1: expected `state` to be a string, found -1");
+  EXPECT_EQ(error_of(2), "states.txt:2: expected `state`, a string");
+  EXPECT_EQ(error_of(3), "states.txt:3: expected `id` to be a number or a string, found [3]");
+  EXPECT_EQ(error_of(4),
+            "states.txt:4: expected `optimal` to be a whole number from 0 to 1000000, found -1");
+  EXPECT_EQ(error_of(5),
+            "states.txt:5: expected `optimal` to be a whole number from 0 to 1000000, found "
+            "18446744073709551615");
+  EXPECT_EQ(error_of(6),
+            "states.txt:6: expected `at_most` to be a number above 0 and at most 1000000, found "
+            "\"5\"");
+  EXPECT_EQ(error_of(7),
+            "states.txt:7: expected `solution` to be moves, separated by spaces, found 2");
+  EXPECT_EQ(error_of(8), "states.txt:8: expected a JSON object, found invalid JSON at byte 17");
 }
 
 TEST(StatesFile, DeeplyNestedJsonIsAnErrorOfItsLine) {
