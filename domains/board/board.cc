@@ -15,7 +15,7 @@ std::string At(std::size_t line, std::size_t column) {
   return "line " + std::to_string(line + 1) + ", column " + std::to_string(column + 1);
 }
 
-[[noreturn]] void NoCell(std::size_t line, std::size_t column, char letter, int kinds) {
+[[noreturn]] void ThrowUnknownLetter(std::size_t line, std::size_t column, char letter, int kinds) {
   std::string known;
   for (const char each : kLetters.substr(0, static_cast<std::size_t>(kinds))) {
     known += std::string(known.empty() ? "" : " ") + "'" + each + "'";
@@ -23,7 +23,7 @@ std::string At(std::size_t line, std::size_t column) {
   throw InputError(At(line, column) + " is " + Quoted(letter) + ", expected one of " + known);
 }
 
-// A letter that Parse rejects, if the byte is no cell.
+// The letter of a cell; one that Parse rejects if the byte is not a cell.
 char LetterOf(std::uint8_t cell) { return cell < kLetters.size() ? kLetters[cell] : '?'; }
 
 void CheckPlayer(std::span<const std::uint8_t> state, int size) {
@@ -57,7 +57,8 @@ void Parse(std::string_view text, int size, int kinds, std::span<std::uint8_t> s
     }
     for (std::size_t column = 0; column < row.size(); ++column) {
       const std::size_t cell = kLetters.find(row[column]);
-      if (cell >= static_cast<std::size_t>(kinds)) NoCell(line, column, row[column], kinds);
+      if (cell >= static_cast<std::size_t>(kinds))
+        ThrowUnknownLetter(line, column, row[column], kinds);
       state[line * width + column] = static_cast<std::uint8_t>(cell);
     }
   }
@@ -74,7 +75,7 @@ int PlayerOf(std::span<const std::uint8_t> state) {
     std::uint64_t cells = 0;
     std::memcpy(&cells, state.data() + at, sizeof(cells));
     // For the player's cell, cell + 1 is 4 or 5, so the masked value is 0. For others it is 2, 4
-    // or 6. Bytes that are no cell may carry into the next one, which gives a wrong position, but
+    // or 6. Bytes that are not cells may carry into the next one, which gives a wrong position, but
     // one of these eight.
     const std::uint64_t left = ((cells + kEach) & (6 * kEach)) ^ (4 * kEach);
     const std::uint64_t found = (0x80 * kEach - left) & (0x80 * kEach);

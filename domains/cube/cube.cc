@@ -18,7 +18,7 @@ constexpr std::array<std::int32_t, 6> kPalette = {0xf8f8f8, 0xc41e3a, 0x009e60,
 constexpr std::array<std::array<int, 2>, 6> kUnfolded = {
     {{1, 0}, {2, 1}, {1, 1}, {1, 2}, {0, 1}, {3, 1}}};
 
-// The letter of a colour; '?' for a byte that is no colour.
+// The letter of a colour; '?' for a byte that is not a colour.
 char LetterOf(std::uint8_t colour) { return colour < kFaces.size() ? kFaces[colour] : '?'; }
 
 DomainSpec WithInput(DomainSpec spec, int size, Input input) {
@@ -80,8 +80,8 @@ void Cube::ReadColours(std::string_view text, std::span<std::uint8_t> state) con
   }
 }
 
-std::string Cube::HeldSo(std::span<const std::uint8_t> state,
-                         std::span<const std::uint8_t> stickers) const {
+std::string Cube::TextIfRotated(std::span<const std::uint8_t> state,
+                                std::span<const std::uint8_t> stickers) const {
   for (const Permutation& rotation : Rotations(size_)) {
     const auto fits = [&](std::uint8_t sticker) {
       return state[rotation[sticker]] == solved_[sticker];

@@ -56,8 +56,8 @@ class Cube : public PermutationDomain {
 
   /// The text of `state` if the whole cube is rotated so that each of `stickers` has its solved
   /// colour; "" if no rotation does that.
-  std::string HeldSo(std::span<const std::uint8_t> state,
-                     std::span<const std::uint8_t> stickers) const;
+  std::string TextIfRotated(std::span<const std::uint8_t> state,
+                            std::span<const std::uint8_t> stickers) const;
 
  private:
   const int size_;

@@ -103,8 +103,8 @@ Placed PieceAt(const Place& place, State state, const std::vector<Place>& places
                    ", shows " + Shown(place, state) + ": " + WhyImpossible(place, state));
 }
 
-[[noreturn]] void StandsTwice(const Place& piece, const Place& first, const Place& second,
-                              const Place& missing) {
+[[noreturn]] void ThrowDuplicatePiece(const Place& piece, const Place& first, const Place& second,
+                                      const Place& missing) {
   throw InputError("the " + KindOf(piece) + " " + piece.name + " occurs twice, at " + first.name +
                    " (facelets " + Facelets(first) + ") and at " + second.name + " (facelets " +
                    Facelets(second) + "), and the " + KindOf(piece) + " " + missing.name +
@@ -121,7 +121,7 @@ std::vector<Placed> Identify(const std::vector<Place>& places, State state) {
     if (first == static_cast<std::ptrdiff_t>(second)) continue;
     std::size_t missing = 0;
     while (std::ranges::count(all, missing, &Placed::piece) > 0) ++missing;
-    StandsTwice(places[all[second].piece], places[first], places[second], places[missing]);
+    ThrowDuplicatePiece(places[all[second].piece], places[first], places[second], places[missing]);
   }
   return all;
 }

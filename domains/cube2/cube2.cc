@@ -40,7 +40,7 @@ class Cube2 final : public cube::Cube {
     throw InputError("the corner at the bottom, back and left shows " + shown +
                      ", expected DBL, because no move moves that corner: hold the cube so that its "
                      "corner with the colours D, B and L is there; then it reads " +
-                     HeldSo(state, kFixed));
+                     TextIfRotated(state, kFixed));
   }
 };
 

@@ -29,18 +29,18 @@ class Cube3 final : public cube::Cube {
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
     ReadColours(text, state);
     for (std::size_t face = 0; face < kCentres.size(); ++face) {
-      if (state[kCentres[face]] != face) HeldOtherwise(state, face);
+      if (state[kCentres[face]] != face) ThrowWrongCentre(state, face);
     }
     pieces().CheckReachable(state);
   }
 
  private:
-  [[noreturn]] void HeldOtherwise(std::span<const std::uint8_t> state, std::size_t face) const {
+  [[noreturn]] void ThrowWrongCentre(std::span<const std::uint8_t> state, std::size_t face) const {
     std::string message = std::string("the centre of face ") + cube::kFaces[face] + " is " +
                           cube::kFaces[state[kCentres[face]]] + ", expected " + cube::kFaces[face] +
                           ": hold the cube so that each centre is on its own face";
-    const std::string held_so = HeldSo(state, kCentres);
-    if (!held_so.empty()) message += ", and it reads " + held_so;
+    const std::string rotated = TextIfRotated(state, kCentres);
+    if (!rotated.empty()) message += ", and it reads " + rotated;
     throw InputError(message);
   }
 };

@@ -104,7 +104,7 @@ class NPuzzle final : public Domain {
   Picture Draw(std::span<const std::uint8_t> state) const override;
 
  private:
-  // Every state has a blank. Bytes that are no state may have none; then any cell will do.
+  // Every state has a blank. Bytes that are not a state may have none; then any cell will do.
   std::size_t BlankOf(const std::uint8_t* state) const {
     const auto* blank = static_cast<const std::uint8_t*>(std::memchr(state, 0, cells_));
     return blank == nullptr ? 0 : blank - state;

@@ -35,7 +35,7 @@ inline constexpr std::size_t kZipEndBytes = 22;
 std::string_view ZipComment(std::span<const std::byte> archive);
 
 /// Returns `end`, the end record of an archive without a comment, changed to announce a comment of
-/// `comment_bytes` bytes. Throws Error if `end` is no such record or the comment is too long.
+/// `comment_bytes` bytes. Throws Error if `end` is not such a record or the comment is too long.
 std::string ZipEndWithComment(std::string_view end, std::size_t comment_bytes);
 
 }  // namespace tandem

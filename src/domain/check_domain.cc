@@ -176,7 +176,7 @@ std::string FindAllGoals(const SampledStates& samples, State goal, std::vector<S
   for (std::size_t at = 0; at < goals.size(); at += goal.size()) {
     const State other = std::span(goals).subspan(at, goal.size());
     if (!samples.IsGoal(other)) {
-      return "AllGoals has a state that is no goal: " + samples.NameOf(other);
+      return "AllGoals has a state that is not a goal: " + samples.NameOf(other);
     }
     found.emplace_back(other.begin(), other.end());
   }
@@ -223,7 +223,7 @@ std::string CheckScrambles(const SampledStates& samples) {
     std::ranges::reverse(back);
     for (const Action action : back) state = samples.After(state, action);
     if (!samples.IsGoal(state)) {
-      return fmt::format("{}: {} should undo the {} that led there, but the result is no goal",
+      return fmt::format("{}: {} should undo the {} that led there, but the result is not a goal",
                          name, FormatActions(samples.spec(), back),
                          Counted(static_cast<long long>(steps), "step"));
     }

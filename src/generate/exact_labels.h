@@ -39,7 +39,7 @@ class ExactLabels {
   bool Write(std::span<const std::uint8_t> state, DataBuffer& examples, std::size_t row) const;
 
   /// The number of the ball's state that row `row` of update `update` becomes; nothing if the row
-  /// is no anchor. Depends only on the seed and the two numbers.
+  /// is not an anchor. Depends only on the seed and the two numbers.
   std::optional<std::size_t> Anchor(std::int64_t update, std::int64_t row) const;
 
  private:

@@ -83,7 +83,7 @@ void RetrogradeTable::AddNewOfPredecessors() {
   }
 }
 
-// Checks that the states from number `first` on are no goals, whose labels would be wrong.
+// Checks that the states from number `first` on are not goals, whose labels would be wrong.
 void RetrogradeTable::RejectGoals(std::size_t first) {
   if (first == nodes_.size()) return;
   added_.clear();

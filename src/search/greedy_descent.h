@@ -23,7 +23,7 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
                                                          const StopSignal& stop);
 
 /// Descends with a policy, by the most probable action that changes the state. Each
-/// state is evaluated once, and its children are not. Throws Error if the network is no policy.
+/// state is evaluated once, and its children are not. Throws Error if the network is not a policy.
 std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, Evaluator& policy,
                                                          std::size_t rows_at_once, ConstRows starts,
                                                          std::span<const std::int64_t> most_actions,

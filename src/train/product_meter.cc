@@ -63,7 +63,7 @@ double MeasureProductRate(Device& device, bool bf16, int threads) {
 
 }  // namespace
 
-// A gathered first layer is no product.
+// A gathered first layer is not a product.
 ProductMeter::ProductMeter(const NetworkSpec& network, const Config& config, Device& device)
     : device_(device),
       bf16_(config.train.precision == Precision::kBf16 ||

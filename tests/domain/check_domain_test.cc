@@ -85,8 +85,9 @@ TEST(CheckDomain, DetectsWrongListsOfGoals) {
   EXPECT_EQ(FirstBroken(TwoGoals()), "");
   EXPECT_EQ(FirstBroken(ForgottenGoal()),
             "AllGoals has all goals of a problem: AllGoals lacks a goal of the problem: state 0");
-  EXPECT_EQ(FirstBroken(GoalTooMany()),
-            "AllGoals has all goals of a problem: AllGoals has a state that is no goal: state 5");
+  EXPECT_EQ(
+      FirstBroken(GoalTooMany()),
+      "AllGoals has all goals of a problem: AllGoals has a state that is not a goal: state 5");
 }
 
 TEST(CheckDomain, DetectsWrongPredecessors) {
