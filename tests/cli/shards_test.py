@@ -231,6 +231,13 @@ class Listing(Shards):
             self.assertIn(message, error)
             self.assertFalse((self.folder / "large").exists())
 
+    def test_names_the_option_that_makes_a_chunk_smaller_if_memory_is_short(self):
+        rows = 250_000_000  # a chunk of 3.0 GiB
+        _, error = self.run_tandem("generate", self.config, "--examples", rows, "--chunk-rows", rows,
+                                   "--out", self.folder / "large", code=1, memory=3 << 30)
+        self.assertIn("not enough memory for a buffer of 3.0 GiB; lower --chunk-rows", error)
+        self.assertNotIn("train.batch_size", error)
+
     def test_rejects_a_set_too_small_for_one_walk(self):
         _, error = self.run_tandem("generate", self.config, "--examples", 19, "--out",
                                    self.folder / "small", code=2)
