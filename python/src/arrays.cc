@@ -90,6 +90,30 @@ std::vector<std::int64_t> WholeNumbers(nb::handle array, std::size_t count, std:
   return result;
 }
 
+std::size_t ElementCount(const Shape& shape, std::size_t element_size) {
+  if (std::ranges::count(shape, 0U) > 0) return 0;
+  std::size_t most = kMostBytes / element_size;  // elements that the remaining axes may have
+  std::size_t count = 1;
+  for (const std::size_t extent : shape) {
+    if (extent > most) {
+      throw InputError(
+          fmt::format("an array of shape {} with {} bytes per element is larger than any memory",
+                      ShapeText(shape), element_size));
+    }
+    most /= extent;
+    count *= extent;
+  }
+  return count;
+}
+
+void FailForMemory(const Shape& shape, std::size_t element_size) {
+  const std::string message =
+      fmt::format("cannot allocate an array of shape {} with {} bytes per element",
+                  ShapeText(shape), element_size);
+  PyErr_SetString(PyExc_MemoryError, message.c_str());
+  throw nb::python_error();
+}
+
 void CopyBytes(nb::handle array, const Shape& shape, std::span<std::uint8_t> to) {
   const nb::object object = AsArray(array);
   if (Kind(object) == "O") {  // NumPy makes any object an array

@@ -6,8 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <numeric>
+#include <limits>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -25,6 +25,9 @@ using Shape = std::vector<std::size_t>;
 
 /// Number of rows that are worked on as one task of ForRanges.
 inline constexpr std::size_t kGrain = 256;
+
+/// The most bytes that an array can have. Differences of addresses have no larger number.
+inline constexpr std::size_t kMostBytes = std::numeric_limits<std::ptrdiff_t>::max();
 
 /// StateBatch views states that Python passed: an array of bytes of shape (n, row_size), or one
 /// state of shape (row_size,). It copies them only if they are not contiguous.
@@ -61,12 +64,19 @@ class WrongResult : public Error {
 /// another type or shape.
 void CopyBytes(nb::handle array, const Shape& shape, std::span<std::uint8_t> to);
 
-/// Makes a NumPy array that owns its memory, with unspecified values.
+/// Returns how many elements an array of this shape has. Throws InputError that names the shape if
+/// an address cannot reach all of their bytes.
+std::size_t ElementCount(const Shape& shape, std::size_t element_size);
+
+/// Raises Python's MemoryError, which names the shape.
+[[noreturn]] void FailForMemory(const Shape& shape, std::size_t element_size);
+
+/// Makes a NumPy array that owns its memory, with unspecified values. Throws InputError or raises
+/// MemoryError if the memory cannot hold it.
 template <class T>
 Array<T> NewArray(const Shape& shape) {
-  const std::size_t size =
-      std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
-  T* data = new T[size];
+  T* data = new (std::nothrow) T[ElementCount(shape, sizeof(T))];
+  if (data == nullptr) FailForMemory(shape, sizeof(T));
   const nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
   return Array<T>(data, shape.size(), shape.data(), owner);
 }

@@ -73,7 +73,15 @@ Puzzle MakePuzzle(const std::string& name) {
   return {.domain = MakeDomain(name)};
 }
 
+// Throws InputError if no memory can hold `count` states, or a length for each of them.
+void CheckCount(const Puzzle& puzzle, std::size_t count) {
+  const std::size_t most = kMostBytes / std::max(StateSize(puzzle), sizeof(std::int64_t));
+  if (count <= most) return;
+  throw InputError(fmt::format("count: found {}, expected at most {}", count, most));
+}
+
 Array<std::uint8_t> Goals(const Puzzle& puzzle, std::size_t count, std::uint64_t seed) {
+  CheckCount(puzzle, count);
   auto states = NewArray<std::uint8_t>({count, StateSize(puzzle)});
   const Rows rows = RowsOf(states, count, StateSize(puzzle));
   WithoutGil(count, [&](std::size_t first, std::size_t size) {
@@ -98,6 +106,7 @@ void Walk(const Domain& domain, Random random, std::int64_t length, std::span<st
 
 Array<std::uint8_t> ScrambleStates(const Puzzle& puzzle, std::size_t count, nb::handle length,
                                    std::uint64_t seed) {
+  CheckCount(puzzle, count);
   const std::vector<std::int64_t> lengths =
       WholeNumbers(length, count, 0, kLongestScramble, "length");
   auto states = NewArray<std::uint8_t>({count, StateSize(puzzle)});

@@ -105,6 +105,17 @@ class Scrambles(unittest.TestCase):
             self.cube.scramble(3, [1, 2])
 
 
+    def test_more_states_than_memory_can_hold_are_an_error(self):
+        tiles = tandem.Domain("npuzzle:4")  # 2^60 states of 16 bytes: 2^64, which is 0 in 64 bits
+        for count in (2**60, 2**60 + 1, 2**64 - 1):
+            with self.assertRaisesRegex(ValueError, f"count: found {count}, expected at most"):
+                tiles.goals(count)
+            with self.assertRaisesRegex(ValueError, f"count: found {count}, expected at most"):
+                tiles.scramble(count, 1)
+        with self.assertRaisesRegex(MemoryError, rf"shape \({2**58}, 16\)"):
+            tiles.goals(2**58)
+
+
 class Interrupts(unittest.TestCase):
     """Signals during methods that work on many states."""
 
