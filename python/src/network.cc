@@ -7,12 +7,14 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "config.h"
 #include "domain.h"
 #include "interrupt.h"
+#include "tandem/error.h"
 #include "train/trained_network.h"
 
 namespace tandem::python {
@@ -32,6 +35,40 @@ struct Solution {
   SearchResult search;
   std::string moves;
   std::string failure;  // why there is no solution; empty if there is one
+};
+
+/// NetworkUse is one thread's use of a network. It waits until other threads are done. Create it
+/// without the GIL, because the thread that uses the network may need the GIL meanwhile.
+class NetworkUse {
+ public:
+  /// Owner says which thread uses a network.
+  struct Owner {
+    std::mutex mutex;
+    std::atomic<std::thread::id> thread;
+  };
+
+  /// Throws Error if this thread uses the network already: during a search, a method of a puzzle in
+  /// Python or the handler of a signal may call the network again.
+  explicit NetworkUse(Owner& owner) : owner_(owner) {
+    if (owner_.thread == std::this_thread::get_id()) {
+      throw Error(
+          "the network is searching in this thread, so a method of the puzzle or the handler of a "
+          "signal cannot use it. Use it after the search, or use another tandem.Network.");
+    }
+    owner_.mutex.lock();
+    owner_.thread = std::this_thread::get_id();
+  }
+
+  ~NetworkUse() {
+    owner_.thread = std::thread::id();
+    owner_.mutex.unlock();
+  }
+
+  NetworkUse(const NetworkUse&) = delete;
+  NetworkUse& operator=(const NetworkUse&) = delete;
+
+ private:
+  Owner& owner_;
 };
 
 /// PythonNetwork is a TrainedNetwork that several threads may call.
@@ -69,7 +106,7 @@ class PythonNetwork {
     std::vector<Solution> solutions(batch.size());
     StopSignal stop;
     RunInterruptibly(stop, [&] {
-      const std::lock_guard lock(mutex_);
+      const NetworkUse use(owner_);
       try {
         network_->Solve(batch.rows(), stop, [&](std::size_t number, SearchResult result) {
           solutions[number] = {.search = std::move(result), .moves = {}, .failure = {}};
@@ -102,7 +139,6 @@ class PythonNetwork {
     const std::span<float> values(result.data(), batch.size() * width);
     SignalCheck signals;
     const nb::gil_scoped_release release;
-    const std::lock_guard lock(mutex_);
     const auto positions = static_cast<std::size_t>(spec().input.positions);
     const std::size_t slice = std::min(
         batch.size(), static_cast<std::size_t>(network_->config().inference.rows_at_once()));
@@ -114,6 +150,9 @@ class PythonNetwork {
         EncodeChecked(network_->domain(), batch.rows().Slice(first + at, size),
                       inputs.Slice(at, size));
       });
+      // Handlers of signals run between slices and while a puzzle in Python encodes, and may use
+      // this network.
+      const NetworkUse use(owner_);
       evaluate(inputs, values.subspan(first * width, count * width));
     }
     signals.RethrowRaised();
@@ -121,7 +160,7 @@ class PythonNetwork {
   }
 
   std::shared_ptr<TrainedNetwork> network_;
-  std::mutex mutex_;  // taken without the GIL, because a puzzle in Python needs the GIL meanwhile
+  NetworkUse::Owner owner_;
 };
 
 void BindSolution(nb::module_& module) {

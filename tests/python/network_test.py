@@ -1,7 +1,9 @@
 """Tests tandem.Network: the network of a run evaluates and solves."""
 
+import faulthandler
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -102,6 +104,22 @@ class TrainedRun(unittest.TestCase):
             thread.join()
         for values in sum(found, []):
             np.testing.assert_array_equal(values, expected)
+
+    def test_the_handler_of_a_signal_may_use_the_network_that_it_interrupts(self):
+        network = tandem.Network(self.folder / "v", settings={"inference.batch_size": 7})
+        states = network.domain.scramble(200_000, 3)
+        found = []
+
+        def handle(*_):
+            found.append(network.evaluate(network.domain.goals()))
+
+        before = signal.signal(signal.SIGALRM, handle)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        faulthandler.dump_traceback_later(100, exit=True)  # the handler may wait forever
+        self.addCleanup(faulthandler.cancel_dump_traceback_later)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        self.assertEqual(network.evaluate(states).shape, (200_000,))
+        np.testing.assert_allclose(found, [network.evaluate(network.domain.goals())], rtol=1e-4)
 
     def test_a_domain_outlives_its_network(self):
         domain = tandem.Network(self.folder / "v").domain

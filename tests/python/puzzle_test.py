@@ -1,5 +1,6 @@
 """Tests puzzles that are written in Python with NumPy."""
 
+import faulthandler
 import gc
 import json
 import os
@@ -245,6 +246,34 @@ class Training(FolderTest):
         for state, solution in zip(states, network.solve(states)):
             self.assertTrue(solution.solved, solution.failure)
             self.assertFalse(network.domain.play(state, solution.moves).any())
+
+    def test_a_puzzle_that_uses_the_network_that_is_searching_is_told_so(self):
+        class Curious(Lights):
+            name = "python_curious"
+            network = None  # asked by is_goal, in the thread that searches
+            errors = []
+
+            def is_goal(self, states):
+                if self.network is not None and threading.current_thread() is threading.main_thread():
+                    try:
+                        self.network.evaluate(states)
+                    except RuntimeError as error:
+                        self.errors.append(str(error))
+                return super().is_goal(states)
+
+        puzzle = Curious()
+        tandem.register_domain(puzzle)
+        tandem.train({**SMALL, "domain": {"name": puzzle.name}}, self.folder / "run")
+        network = tandem.Network(self.folder / "run")
+        states = network.domain.scramble(1, 3)
+        faulthandler.dump_traceback_later(100, exit=True)  # the call may wait forever
+        self.addCleanup(faulthandler.cancel_dump_traceback_later)
+        puzzle.network = network
+        network.solve(states)
+        puzzle.network = None
+        self.assertTrue(puzzle.errors)
+        self.assertIn("the network is searching in this thread", puzzle.errors[0])
+        self.assertEqual(network.evaluate(states).shape, (1,))
 
     def test_the_same_config_trains_the_weights_of_the_puzzle_in_cpp(self):
         tandem.register_domain(Lights())
