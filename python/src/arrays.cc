@@ -67,6 +67,8 @@ std::vector<std::int64_t> WholeNumbers(nb::handle array, std::size_t count, std:
   const nb::object given = AsArray(array);
   const Shape shape = FoundShape(given);
   const std::string kind = Kind(given);
+  // NumPy gives an empty list the type float64.
+  if (count == 0 && shape == Shape{0}) return {};
   // NumPy makes a single number an array of one.
   const bool fits =
       (kind == "i" || kind == "u") && shape.size() == 1 && (shape[0] == count || shape[0] == 1);

@@ -80,6 +80,10 @@ class Batches(unittest.TestCase):
         none = np.empty((0, 24), np.uint8)
         self.assertEqual(self.cube.expand(none).shape, (0, 6, 24))
         self.assertEqual(self.cube.is_goal(none).shape, (0,))
+        self.assertEqual(self.cube.apply(self.cube.goals(0), []).shape, (0, 24))
+        self.assertEqual(self.cube.scramble(0, []).shape, (0, 24))
+        with self.assertRaisesRegex(ValueError, "actions: .*expected one whole number, or 1"):
+            self.cube.apply(self.cube.goals(1), [])
 
 
 class Scrambles(unittest.TestCase):
