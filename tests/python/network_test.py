@@ -107,7 +107,7 @@ class TrainedRun(unittest.TestCase):
 
     def test_the_handler_of_a_signal_may_use_the_network_that_it_interrupts(self):
         network = tandem.Network(self.folder / "v", settings={"inference.batch_size": 7})
-        states = network.domain.scramble(200_000, 3)
+        states = network.domain.scramble(60_000, 3)
         found = []
 
         def handle(*_):
@@ -117,8 +117,8 @@ class TrainedRun(unittest.TestCase):
         self.addCleanup(signal.signal, signal.SIGALRM, before)
         faulthandler.dump_traceback_later(100, exit=True)  # the handler may wait forever
         self.addCleanup(faulthandler.cancel_dump_traceback_later)
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
-        self.assertEqual(network.evaluate(states).shape, (200_000,))
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        self.assertEqual(network.evaluate(states).shape, (60_000,))
         np.testing.assert_allclose(found, [network.evaluate(network.domain.goals())], rtol=1e-4)
 
     def test_a_domain_outlives_its_network(self):
