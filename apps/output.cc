@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -152,6 +153,11 @@ void OpenOutput(std::optional<AtomicFile>& file, const fs::path& path) {
 }
 
 void CheckCanWrite(const fs::path& path) {
+  if (IsDeviceOrPipe(path)) {
+    // Not opened, because closing a pipe tells its reader that all is written.
+    if (::access(path.c_str(), W_OK) == 0) return;
+    throw InputError(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
+  }
   std::optional<AtomicFile> attempt;  // removed without Commit
   OpenOutput(attempt, path);
 }

@@ -31,17 +31,63 @@ void ThrowIfFailed(const std::error_code& error, const char* action, const fs::p
   throw Error(fmt::format("cannot {} {}: {}", action, path.string(), error.message()));
 }
 
+bool IsSpecial(const fs::path& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return fs::exists(status) && !fs::is_regular_file(status);
+}
+
+// Returns the link "/proc/PID/fd/N" that a path such as "/dev/stdout" leads to. It names an open
+// file of a process. Returns nothing for other paths.
+std::optional<fs::path> DescriptorLink(fs::path path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  std::error_code failed;
+  for (int links = 0; links < kMostLinks && fs::is_symlink(path, failed); ++links) {
+    const fs::path folder =
+        fs::canonical(path.has_parent_path() ? path.parent_path() : fs::path("."), failed);
+    if (failed) return std::nullopt;
+    if (folder.filename() == "fd" && folder.string().starts_with("/proc/")) {
+      return folder / path.filename();
+    }
+    const fs::path target = fs::read_symlink(path, failed);
+    if (failed) return std::nullopt;
+    path = folder / target;  // `target` alone if it is absolute
+  }
+  return std::nullopt;
+}
+
+// Opens the open file that `link` names, to write where it was last written. A new descriptor of
+// the file would begin at its start. Returns -1, and sets errno, if that fails.
+int OpenDescriptor(const fs::path& link) {
+  std::error_code ignored;
+  const auto number = ParseNumber<int>(link.filename().string());
+  if (!number || link.parent_path() != fs::canonical("/proc/self/fd", ignored)) {
+    return ::open(link.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);  // of another process
+  }
+  const int flags = ::fcntl(*number, F_GETFL);
+  if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) {
+    return ::fcntl(*number, F_DUPFD_CLOEXEC, 0);
+  }
+  errno = EBADF;
+  return -1;
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
-  std::error_code ignored;
-  if (fs::is_symlink(path_, ignored)) {
-    std::error_code failed;
+  if (const std::optional<fs::path> link = DescriptorLink(path_)) {
+    aside_ = path_;
+    descriptor_ = OpenDescriptor(*link);
+    if (descriptor_ < 0) FailToWrite(path_, errno);
+    return;
+  }
+  const bool is_special = IsSpecial(path_);
+  std::error_code failed;
+  if (!is_special && fs::is_symlink(path_, failed)) {
     const fs::path target = fs::weakly_canonical(path_, failed);
     if (failed) FailToWrite(path_, failed.value());
     path_ = target;
   }
-  const bool is_special = fs::exists(path_, ignored) && !fs::is_regular_file(path_, ignored);
   aside_ = path_;
   if (!is_special) aside_ += fmt::format(".{}{}", ::getpid(), kPartial);
   // A link in place of the temporary file, whose name can be guessed, is not followed.
@@ -153,10 +199,10 @@ void WriteFileAtomically(const fs::path& path, std::string_view content) {
 
 void RequireSpace(const fs::path& path, std::int64_t bytes) {
   std::error_code failed;
+  const bool is_folder = fs::is_directory(path, failed);
+  if (!is_folder && IsSpecial(path)) return;
   const fs::path real = fs::weakly_canonical(path, failed);
   if (failed) return;
-  const bool is_folder = fs::is_directory(real, failed);
-  if (!is_folder && fs::exists(real, failed) && !fs::is_regular_file(real, failed)) return;
   const fs::space_info space = fs::space(is_folder ? real : real.parent_path(), failed);
   if (failed || space.capacity == 0) return;
   if (space.available >= static_cast<std::uintmax_t>(std::max<std::int64_t>(bytes, 0))) return;

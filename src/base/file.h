@@ -22,7 +22,9 @@ class DamagedFile : public InputError {
 /// AtomicFile writes a file that appears complete or not at all. It writes to a temporary file in
 /// the same folder. Commit makes that file durable (fsync) and renames it to `path`; if `path` is a
 /// symbolic link, its target is replaced. Without Commit, the temporary file is removed and `path`
-/// is left untouched. If `path` is a device or a pipe, it is written directly.
+/// is left untouched. A device or a pipe is written directly. So is the open file that a path such
+/// as
+/// "/dev/stdout" or "/dev/fd/63" names, where that file was last written.
 class AtomicFile {
  public:
   /// Opens the temporary file. This and all methods throw Error that names the path and the
@@ -39,7 +41,8 @@ class AtomicFile {
   std::int64_t size() const { return size_; }
 
   /// Keeps only the first `bytes` bytes; at most size(). Works on a full disk. Afterwards the file
-  /// can be committed even if a call of Write has failed. Does nothing to a device or a pipe.
+  /// can be committed even if a call of Write has failed. Does nothing if `path` is written
+  /// directly.
   void Truncate(std::int64_t bytes);
 
   /// Overwrites bytes [offset, offset + content.size()), which must have been written before.
@@ -53,7 +56,7 @@ class AtomicFile {
   void WriteAll(std::string_view content, const Call& write) const;
 
   std::filesystem::path path_;   // the final name
-  std::filesystem::path aside_;  // the file being written; path_ for a device or a pipe
+  std::filesystem::path aside_;  // the file being written; path_ if that is written directly
   int descriptor_ = -1;
   std::int64_t size_ = 0;
   bool committed_ = false;

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -369,6 +370,41 @@ TEST_F(Files, WritingToAFullDeviceFails) {
   EXPECT_THROW(WriteFileAtomically(path_, std::string(1 << 20, 'x')), Error);
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
   EXPECT_TRUE(fs::is_symlink(path_));
+}
+
+TEST_F(Files, WritingToThePipeOfADescriptorReachesItsReader) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const fs::path descriptor = "/dev/fd/" + std::to_string(ends[1]);
+  fs::create_symlink(descriptor, path_);
+  EXPECT_NO_THROW(RequireSpace(descriptor, std::int64_t{1} << 60));
+  WriteFileAtomically(descriptor, "first ");
+  WriteFileAtomically(path_, "second");
+  ::close(ends[1]);
+  EXPECT_EQ(ReadInput("/dev/fd/" + std::to_string(ends[0])), "first second");
+  ::close(ends[0]);
+  EXPECT_EQ(Count(), 1U);  // the link
+}
+
+TEST_F(Files, WritingToTheFileOfADescriptorContinuesIt) {
+  const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_GE(descriptor, 0);
+  const std::string same = "/dev/fd/" + std::to_string(descriptor);
+  ASSERT_EQ(::write(descriptor, "first ", 6), 6);
+  { const AtomicFile unused(same); }
+  WriteFileAtomically(same, "second ");
+  ASSERT_EQ(::write(descriptor, "third", 5), 5);
+  ::close(descriptor);
+  EXPECT_EQ(ReadFile(path_), "first second third");
+}
+
+TEST_F(Files, WritingToADescriptorThatIsOpenForReadingFails) {
+  WriteFileAtomically(path_, "text");
+  const int descriptor = ::open(path_.c_str(), O_RDONLY);
+  ASSERT_GE(descriptor, 0);
+  EXPECT_THROW(AtomicFile("/dev/fd/" + std::to_string(descriptor)), Error);
+  ::close(descriptor);
+  EXPECT_EQ(ReadFile(path_), "text");
 }
 
 TEST_F(Files, MissingSpaceErrorNamesTheBytesNeededAndFree) {

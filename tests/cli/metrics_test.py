@@ -3,10 +3,11 @@
 import csv
 import io
 import json
+import subprocess
 import sys
 import unittest
 
-from harness import CliTest
+from harness import TANDEM, CliTest
 
 
 class Metrics(CliTest):
@@ -90,6 +91,18 @@ class Metrics(CliTest):
         for name in ("run/metrics.csv", "config.yaml", "/dev/null"):  # the last two are of no run
             self.run_tandem("metrics", "run", "--csv", name)
         self.run_tandem("metrics", "run", "--csv", "run/metrics.csv")  # and again
+
+    def test_writes_to_a_pipe_and_to_the_standard_output_of_a_shell(self):
+        self.write("run/metrics.jsonl", '{"update": 0}\n')
+        table, _ = self.run_tandem("metrics", "run")
+        self.assertEqual(self.run_tandem("metrics", "run", "--csv", "/dev/stdout")[0], table)
+        script = f"""\
+            (echo first; '{TANDEM}' metrics run --csv /dev/stdout; echo last) > both.txt
+            '{TANDEM}' metrics run --csv >(cat > copy.csv); wait $!
+            """
+        subprocess.run(["bash", "-ec", script], cwd=self.folder, timeout=120, check=True)
+        self.assertEqual((self.folder / "both.txt").read_text(), f"first\n{table}last\n")
+        self.assertEqual((self.folder / "copy.csv").read_text(), table)
 
     def test_writes_a_file_with_the_figures_of_a_run(self):
         (self.folder / "run").rmdir()
