@@ -23,6 +23,8 @@
 #include "compare/run_record.h"
 #include "compare/run_timeline.h"
 #include "config/fields.h"
+#include "config/load.h"
+#include "config/machine_keys.h"
 #include "data/run_files.h"
 #include "tandem/error.h"
 #include "tandem/picture.h"
@@ -230,8 +232,14 @@ ReportPage PageOf(const RunFiles& files) {
   return page;
 }
 
+// Checks the options of the search before any work, also if the report needs no search.
+void CheckOverrides(const fs::path& config, const std::vector<Override>& overrides) {
+  (void)LoadConfig(config, ForThisMachine("the default of solving", overrides));
+}
+
 int RunReport(const ReportArgs& args) {
   RunFiles files = ReadFiles(args.evaluate.run);
+  CheckOverrides(files.folder / kConfigFile, args.evaluate.overrides);
   const fs::path out = args.out.empty() ? files.folder / "report.html" : fs::path(args.out);
   const fs::path evaluation = files.folder / "evaluation.json";
   std::vector<NamedFile> inputs = FilesOf(files.config);
@@ -247,6 +255,10 @@ int RunReport(const ReportArgs& args) {
   ReportPage page = PageOf(files);
   if (args.no_puzzle) {
     page.puzzle_note = "No puzzle was solved, because of --no-puzzle.";
+  } else if (!fs::exists(files.folder / kCheckpointFile)) {
+    const std::string why = fmt::format("{} has no {}", files.folder.string(), kCheckpointFile);
+    LogWarning(fmt::format("the report has no solved puzzle: {}", why));
+    page.puzzle_note = Sentence("no puzzle was solved: " + why);
   } else {
     const StopOnSignals signals;
     try {
@@ -254,9 +266,6 @@ int RunReport(const ReportArgs& args) {
     } catch (const Stopped&) {
       LogWarning("stopped; no report was written");
       return kSignalBase + signals.caught();
-    } catch (const Error& error) {
-      LogWarning(fmt::format("the report has no solved puzzle: {}", error.what()));
-      page.puzzle_note = Sentence(std::string("no puzzle was solved: ") + error.what());
     }
   }
   WriteOutput(out, ReportHtml(page));
@@ -274,7 +283,8 @@ void AddReport(CommandLine& line) {
       ->required()
       ->type_name("RUN_DIR");
   AddStatesOptions(report, args->evaluate.states, args->evaluate.limit);
-  report.get_option("--states")->required(false);
+  CLI::Option* const states = report.get_option("--states")->required(false);
+  report.get_option("--limit")->needs(states);
   report.add_option("--out", args->out, "HTML file to write (default: RUN_DIR/report.html)")
       ->type_name("FILE");
   report

@@ -180,6 +180,23 @@ class Report(CliTest):
         self.assertIn("No puzzle was solved: ", page.text["puzzle"])
         self.assertNotIn("figure", page.count["puzzle"])
 
+    def test_wrong_options_are_refused_before_any_work(self):
+        run = self.train()
+        for args, message in [(("--set", "foo=1"), "unknown key `foo`"),
+                              (("--set", "search.method=zzz"), "`search.method` is 'zzz'"),
+                              (("--beam-width", "abc"), "--beam-width abc: `search.beam_width` is 'abc'"),
+                              (("--limit", 3), "--limit requires --states")]:
+            for more in ((), ("--no-puzzle",)):
+                _, error = self.run_tandem("report", run, *args, *more, code=2)
+                self.assertIn(message, error)
+            self.assertFalse((run / "report.html").exists(), args)
+
+    def test_a_damaged_checkpoint_is_an_error_unless_no_puzzle_is_wanted(self):
+        run = self.train()
+        (run / "checkpoint.pt").write_bytes((run / "checkpoint.pt").read_bytes()[:1000])
+        self.assertIn("checkpoint.pt", self.run_tandem("report", run, code=2)[1])
+        self.run_tandem("report", run, "--no-puzzle")
+
     def test_errors_name_the_file(self):
         _, error = self.run_tandem("report", "nowhere", code=2)
         self.assertIn("nowhere: no such folder; expected the folder of a run", error)
