@@ -111,14 +111,6 @@ void CheckAll(const Plan& plan) {
   }
 }
 
-// Checks before the runs, which may take hours, that the results can be written.
-void CheckIsWritable(const std::string& json_file) {
-  if (json_file.empty()) return;
-  const fs::path folder = fs::absolute(json_file).parent_path();
-  if (fs::is_directory(folder) && !fs::is_directory(json_file)) return;
-  throw InputError(fmt::format("--json {}: expected a file name in an existing folder", json_file));
-}
-
 Plan MakePlan(const CompareArgs& args, const std::vector<std::string>& plugins) {
   CheckUpdatesAreGiven(args);
   Plan plan{
@@ -143,7 +135,7 @@ Plan MakePlan(const CompareArgs& args, const std::vector<std::string>& plugins) 
                 {"--out", plan.folder / "compare.svg"},
                 {"--json", args.json}},
                inputs);
-  CheckIsWritable(args.json);
+  if (!args.json.empty()) CheckCanWrite(args.json);  // the runs may take hours
   return plan;
 }
 
@@ -257,7 +249,7 @@ void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::s
                       Figure(runs, fmt::format("{}, {}", fs::path(plan.config).filename().string(),
                                                Counted(std::ssize(plan.seeds), "seed"))));
   fmt::print("{} and the figure {}\n", (plan.folder / "compare.json").string(), figure.string());
-  if (!json_file.empty()) WriteFileAtomically(json_file, json);
+  if (!json_file.empty()) WriteOutput(json_file, json);
 }
 
 int RunCompare(const CompareArgs& args, const std::vector<std::string>& plugins) {
