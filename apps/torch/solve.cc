@@ -47,15 +47,17 @@ class ResultWriter {
     std::signal(SIGPIPE, SIG_IGN);  // if a reader of standard output exits, still write the file
   }
 
-  // Writes one result. If the file cannot be written, for example because the disk is full, throws
-  // Error once. The file then keeps the earlier results, and this one and later ones go to standard
-  // output as JSON lines.
+  // Writes one result. If the file cannot be written, for example because the disk is full, warns
+  // once. The file then keeps the earlier results, and this one and later ones go to standard
+  // output as JSON lines. Throws Error if no output is left.
   void Write(const SolveResult& result, const Domain& domain) {
     const std::string line = DumpJson(ToJson(result, domain)) + "\n";
+    if (file_ && !file_failed_) WriteToFile(line);
     Print(for_people_ ? DescribeResult(result, domain) + "\n" : line);
-    if (file_) WriteToFile(line);
-    ++written_;
   }
+
+  // Whether the file lacks results because it could not be written.
+  bool file_failed() const { return file_failed_; }
 
   // Completes the file and prints the summary.
   void Finish(const std::vector<SolveResult>& results, double seconds) {
@@ -65,33 +67,37 @@ class ResultWriter {
 
  private:
   void WriteToFile(const std::string& line) {
-    if (failed_) return;
     const std::int64_t whole_lines = file_->size();
     try {
       file_->Write(line);
+      ++in_file_;
     } catch (const Error& error) {
-      failed_ = true;
+      file_failed_ = true;
       for_people_ = false;
-      Print(line);
       file_->Truncate(whole_lines);
-      throw Error(fmt::format(
+      LogWarning(fmt::format(
           "{}; the file keeps the first {}, and later ones go to standard output as JSON lines",
-          error.what(), Counted(written_, "result")));
+          error.what(), Counted(in_file_, "result")));
     }
   }
 
+  // Throws Error once if standard output cannot be written and the results are not in the file.
   void Print(const std::string& text) {
     std::fputs(text.c_str(), stdout);
-    if (std::fflush(stdout) == 0 || file_ || failed_) return;
-    failed_ = true;
+    const bool printed = std::fflush(stdout) == 0;
+    if (printed) ++printed_;
+    if (printed || print_failed_ || (file_ && !file_failed_)) return;
+    print_failed_ = true;
     throw Error(fmt::format("cannot write standard output: {}; it received {}",
-                            std::strerror(errno), Counted(written_, "result")));
+                            std::strerror(errno), Counted(printed_, "result")));
   }
 
   bool for_people_;
   std::optional<AtomicFile> file_;
-  std::int64_t written_ = 0;
-  bool failed_ = false;
+  std::int64_t in_file_ = 0;  // results
+  std::int64_t printed_ = 0;  // results, in either form
+  bool file_failed_ = false;
+  bool print_failed_ = false;
 };
 
 // Collects results in the order in which searches end, and writes them in the order of the lines.
@@ -223,7 +229,8 @@ int Solve(const SolveArgs& args) {
   writer.Finish(results.written(), results.seconds());
   WarnOfBadLines(lines, args, domain);
   if (failure) std::rethrow_exception(failure);
-  return signals.caught() != 0 ? kSignalBase + signals.caught() : ExitCodeFor(results.written());
+  if (signals.caught() != 0) return kSignalBase + signals.caught();
+  return writer.file_failed() ? kFailed : ExitCodeFor(results.written());
 }
 
 }  // namespace

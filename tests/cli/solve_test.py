@@ -423,7 +423,7 @@ class Solve(CliTest):
         self.assertEqual(program.returncode, 1)
         self.assertIn("cannot write standard output", program.stderr)
 
-    def test_a_full_disk_keeps_earlier_results_and_reports_the_reason(self):
+    def test_a_full_disk_keeps_earlier_results_and_prints_the_later_ones(self):
         run = self.train_small()
         states = self.write("states.txt", f"{AFTER_R}\n{SOLVED}\n" * 5)
         out = self.folder / "results.jsonl"
@@ -439,6 +439,11 @@ class Solve(CliTest):
                       "results", program.stderr)
         self.assertEqual(list(self.folder.glob("*.partial")), [])
         self.assertIn("1 moves in ", program.stdout)
+        lines = program.stdout.splitlines()
+        printed = [json.loads(line) for line in lines if line.startswith("{")]
+        self.assertEqual([result["id"] for result in results + printed], list(range(1, 11)))
+        self.assertEqual([result["solved"] for result in printed], [True] * len(printed))
+        self.assertEqual(len(lines), 10)  # readable lines of the results in the file, then JSON lines
 
     def test_reads_states_from_a_pipe_and_rejects_one_in_place_of_a_checkpoint(self):
         run = self.train_small()
