@@ -325,6 +325,10 @@ void CheckAllFit(const std::vector<EvaluatedNetwork>& networks, LoadedModel& mod
 int Evaluate(const EvaluateArgs& args) {
   const RunDirectory run = RunDirectory::Open(args.run);
   const std::string figure = FigureFile(args, run);
+  if (args.over_examples && figure.empty()) {
+    throw InputError(
+        "--over-examples: there is no figure. Add --figure FILE, or use --checkpoints all.");
+  }
   std::vector<EvaluatedNetwork> networks = NetworksOf(args, run);
   const fs::path& latest = networks.back().file;
   LoadedModel model({.runs = {args.run},

@@ -170,6 +170,8 @@ class Evaluate(CliTest):
         self.assertIn("Expected states of npuzzle:3, the puzzle of", error)
         self.assertIn("--checkpoints later: expected last, best or an existing file",
                       self.error_of(run, "--states", states, "--checkpoints", "last,later"))
+        self.assertIn("--over-examples: there is no figure. Add --figure FILE",
+                      self.error_of(run, "--states", states, "--over-examples"))
         self.assertIn("no/results.json",
                       self.error_of(run, "--states", states, "--json", "no/results.json"))
         self.assertIn("--json states.jsonl: this is the file of the states",
