@@ -211,38 +211,43 @@ void AddFollowerOptions(CLI::App& generate, GenerateArgs& args, CLI::Option* fol
       ->needs(follow);
 }
 
-// Options of the processes that write a set together.
-void AddProcessOptions(CLI::App& generate, ProcessRank& process) {
+// Options of the processes that write a set together. A generator with --follow writes no set.
+void AddProcessOptions(CLI::App& generate, ProcessRank& process, CLI::Option* follow) {
   CLI::Option* world_size = generate
                                 .add_option("--world-size", process.world_size,
                                             "Number of processes that write the set together")
                                 ->type_name("N")
                                 ->check(WholeNumber(1, kMostProcesses))
-                                ->capture_default_str();
+                                ->capture_default_str()
+                                ->excludes(follow);
   generate
       .add_option("--rank", process.rank, "Write only the shards of this process; counted from 0")
       ->type_name("R")
       ->check(WholeNumber(0, kMostProcesses - 1))
       ->needs(world_size)
-      ->capture_default_str();
+      ->capture_default_str()
+      ->excludes(follow);
 }
 
-// Options of the files of a set.
-void AddShardingOptions(CLI::App& generate, ShardingOptions& sharding) {
+// Options of the files of a set. A generator with --follow writes the files that the run asks for.
+void AddShardingOptions(CLI::App& generate, ShardingOptions& sharding, CLI::Option* follow) {
   generate
       .add_option_function<std::string>(
           "--compression",
           [&sharding](const std::string& text) { sharding.compression = CompressionOption(text); },
           "none or zstd (default: none)")
-      ->type_name("HOW");
+      ->type_name("HOW")
+      ->excludes(follow);
   generate.add_option("--chunk-rows", sharding.chunk_rows, "Rows per chunk, the unit of reading")
       ->type_name("N")
       ->check(WholeNumber(1, kMaxChunkRows))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->excludes(follow);
   generate.add_option("--shard-chunks", sharding.chunks_per_shard, "Chunks per file")
       ->type_name("N")
       ->check(WholeNumber(1, kMaxShardChunks))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->excludes(follow);
 }
 
 }  // namespace
@@ -253,9 +258,10 @@ void AddGenerate(CommandLine& line) {
     if (args->follow.empty()) return RunGenerate(*args);
     return Follow({.run = args->follow, .name = args->name, .overrides = args->overrides});
   });
-  AddFollowerOptions(generate, *args, AddSourceOptions(generate, *args));
-  AddProcessOptions(generate, args->process);
-  AddShardingOptions(generate, args->sharding);
+  CLI::Option* const follow = AddSourceOptions(generate, *args);
+  AddFollowerOptions(generate, *args, follow);
+  AddProcessOptions(generate, args->process, follow);
+  AddShardingOptions(generate, args->sharding, follow);
   AddSetOption(generate, args->overrides);
   AddKeyOption(generate, args->overrides, "seed", "seed", "Seed of every random number");
   generate.footer(

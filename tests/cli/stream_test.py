@@ -186,6 +186,13 @@ class Refusing(Streams):
         self.assertIn("this is not a folder; expected the folder of a run", error)
         error = self.run_tandem("generate", self.config, "--follow", self.run_folder, code=2)[1]
         self.assertIn("config excludes --follow", error)
+        for option, value in [("--compression", "zstd"), ("--world-size", 2), ("--chunk-rows", 100),
+                              ("--shard-chunks", 2)]:
+            error = self.run_tandem("generate", "--follow", self.run_folder, option, value, code=2)[1]
+            self.assertRegex(error, f"{option} excludes --follow|--follow excludes {option}")
+        error = self.run_tandem("generate", "--follow", self.run_folder, "--world-size", 2, "--rank", 0,
+                                code=2)[1]
+        self.assertIn("excludes", error)
         error = self.run_tandem("train", self.config, "--set", "generate.target=walk_length", code=2)[1]
         self.assertIn("the run can make them itself", error)
 
