@@ -116,7 +116,7 @@ Plan MakePlan(const CompareArgs& args, const std::vector<std::string>& plugins) 
   Plan plan{
       .config = args.config,
       .plugins = plugins,
-      .seeds = SplitList(args.seeds, "--seeds"),
+      .seeds = ParseSeeds(args.seeds),
       .common = args.overrides,
       .folder = args.out.empty() ? NewRunFolder("compare-", args.config) : fs::path(args.out)};
   // Each run must do all its updates.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <map>
 
 #include "base/split_list.h"
@@ -20,6 +22,25 @@ void CheckFolderNames(std::span<const Variant> variants) {
     throw InputError(fmt::format("--vary: the runs `{}` and `{}` would use the same folder, {}",
                                  other->second, variant.name, other->first));
   }
+}
+
+// Parses "1,2". Throws InputError if a number is not in `least`..`most`, or comes twice: 01 is 1.
+template <class Number>
+std::vector<Number> ParseNumbers(std::string_view text, std::string_view option, Number least,
+                                 Number most) {
+  std::vector<Number> numbers;
+  for (const std::string& part : SplitList(text, option)) {
+    const auto number = ParseNumber<Number>(part);
+    if (!number || *number < least || *number > most) {
+      throw InputError(
+          fmt::format("{} {}: expected whole numbers from {} to {}", option, text, least, most));
+    }
+    if (std::ranges::find(numbers, *number) != numbers.end()) {
+      throw InputError(fmt::format("{} {}: {} is listed twice", option, text, *number));
+    }
+    numbers.push_back(*number);
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -68,15 +89,15 @@ std::string Variant::FolderName() const {
 
 std::vector<int> ParseRanks(std::string_view text) {
   constexpr int kMost = 1024;
-  std::vector<int> ranks;
-  for (const std::string& part : SplitList(text, "--ranks")) {
-    const auto number = ParseNumber<int>(part);
-    if (!number || *number < 1 || *number > kMost) {
-      throw InputError(fmt::format("--ranks {}: expected whole numbers from 1 to {}", text, kMost));
-    }
-    ranks.push_back(*number);
+  return ParseNumbers<int>(text, "--ranks", 1, kMost);
+}
+
+std::vector<std::string> ParseSeeds(std::string_view text) {
+  std::vector<std::string> seeds;
+  for (const std::int64_t seed : ParseNumbers<std::int64_t>(text, "--seeds", 0, INT64_MAX)) {
+    seeds.push_back(std::to_string(seed));
   }
-  return ranks;
+  return seeds;
 }
 
 std::vector<Variant> MakeVariants(std::span<const std::string> modes,

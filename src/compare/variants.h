@@ -36,8 +36,13 @@ struct Variant {
   std::string FolderName() const;
 };
 
-/// Parses the numbers of `--ranks`, such as "1,2". Throws InputError that says what was expected.
+/// Parses the numbers of `--ranks`, such as "1,2". Throws InputError that says what was expected,
+/// or that a number comes twice.
 std::vector<int> ParseRanks(std::string_view text);
+
+/// Parses the numbers of `--seeds`, such as "1,2", and returns each as the shortest text: "1" for
+/// "01". Throws InputError that says what was expected, or that a number comes twice.
+std::vector<std::string> ParseSeeds(std::string_view text);
 
 /// Returns every combination of modes, numbers of ranks and varied values. Modes vary fastest.
 std::vector<Variant> MakeVariants(std::span<const std::string> modes,

@@ -79,6 +79,20 @@ TEST(Variants, AlignedLagSetsThePolicyLag) {
   EXPECT_EQ(variant.FolderName(), "sequential-data.path=-a-b-c");
 }
 
+TEST(Variants, SeedsAreTheirShortestTextsAndDiffer) {
+  EXPECT_EQ(ParseSeeds("007,10"), (std::vector<std::string>{"7", "10"}));
+  EXPECT_THAT([] { ParseSeeds("1,2,01"); },
+              ThrowsMessage<InputError>(HasSubstr("--seeds 1,2,01: 1 is listed twice")));
+  EXPECT_THAT([] { ParseRanks("2,02"); },
+              ThrowsMessage<InputError>(HasSubstr("--ranks 2,02: 2 is listed twice")));
+  for (const char* seeds : {"-1", "1,x", "9223372036854775808"}) {
+    EXPECT_THAT([&] { ParseSeeds(seeds); },
+                ThrowsMessage<InputError>(
+                    HasSubstr("expected whole numbers from 0 to 9223372036854775807")))
+        << seeds;
+  }
+}
+
 TEST(Variants, ListErrorsSayWhatWasExpected) {
   const auto expect = [](const char* text, const char* message) {
     EXPECT_THAT([&] { ParseVariation(text); }, ThrowsMessage<InputError>(HasSubstr(message)))
