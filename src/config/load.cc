@@ -105,17 +105,12 @@ class Reader {
     for (const auto& entry : document) {
       const std::string key = KeyText(name, entry.first);
       const std::string at = Line(name, entry.first);
-      const auto in_section = std::ranges::find(fields_, key, &Field::section);
-      const bool is_section = !key.empty() && in_section != fields_.end();
       if (key == kPhases) {
         SetOnce(origins_, key, at);
         ReadPhases(entry.second, name, at);
-      } else if (is_section && (entry.second.IsMap() || entry.second.IsNull())) {
+      } else if (IsSection(key, entry.second, at)) {
         SetOnce(origins_, key, at);
         ReadSection(key, entry.second, name);
-      } else if (is_section) {
-        throw InputError(fmt::format("{}: `{}` is a section, expected keys under it, such as {}",
-                                     at, key, in_section->key));
       } else {
         Read(key, entry.second, at);
       }
@@ -197,6 +192,15 @@ class Reader {
     return value.IsScalar() ? value.Scalar() : "";
   }
 
+  // Whether `key` is a section. It may be empty. Throws InputError if `value` holds no keys.
+  bool IsSection(const std::string& key, const YAML::Node& value, const std::string& at) const {
+    const auto in_section = std::ranges::find(fields_, key, &Field::section);
+    if (key.empty() || in_section == fields_.end()) return false;
+    if (value.IsMap() || value.IsNull()) return true;
+    throw InputError(fmt::format("{}: `{}` is a section, expected keys under it, such as {}", at,
+                                 key, in_section->key));
+  }
+
   void ReadSection(const std::string& section, const YAML::Node& node, const std::string& name) {
     for (const auto& entry : node) {
       Read(fmt::format("{}.{}", section, KeyText(name, entry.first)), entry.second,
@@ -243,7 +247,7 @@ class Reader {
       if (key == "from") {
         SetOnce(reader.set, key, line);
         ReadFrom(item.second, line, reader.phase);
-      } else if (item.second.IsMap()) {
+      } else if (IsSection(key, item.second, line) || item.second.IsMap()) {
         for (const auto& inner : item.second) {
           ReadPhaseKey(fmt::format("{}.{}", key, KeyText(name, inner.first)), inner.second,
                        Line(name, inner.first), reader);

@@ -73,6 +73,18 @@ TEST(Phases, CanBeRemovedOnTheCommandLineAndNotChanged) {
   EXPECT_THAT(ErrorFor(kFineTuned, {"phases=3"}), HasSubstr("can only remove phases"));
 }
 
+TEST(Phases, SectionWithoutKeysChangesNothing) {
+  const Config run = ParseConfig(
+      "phases:\n  - from: 0.5\n    generate:\n      # ball_radius: 3\n"
+      "    optimizer: {learning_rate: 0.1}\n",
+      "my.yaml");
+  ASSERT_EQ(run.phases.size(), 1);
+  ASSERT_EQ(run.phases[0].settings.size(), 1);
+  EXPECT_EQ(run.phases[0].settings[0].first, "optimizer.learning_rate");
+  EXPECT_THAT(ErrorFor("phases:\n  - from: 0.5\n    generate: 3\n"),
+              HasSubstr("my.yaml:3: `generate` is a section, expected keys under it"));
+}
+
 TEST(Phases, KeysOfTheWholeRunCannotChange) {
   for (const char* setting :
        {"network: {width: 512}", "train: {batch_size: 10}", "train: {iterations_per_update: 10}",
