@@ -15,8 +15,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "config/fields.h"
 #include "config/load.h"
 #include "config/write.h"
+#include "config/yaml_document.h"
 #include "nn/deepxube_weights.h"
 #include "nn/network_weights.h"
 #include "nn/tensor_file.h"
@@ -125,15 +127,34 @@ NetworkWeights ReadNetwork(const ImportArgs& args, const TensorDict& weights, co
   }
 }
 
+// Throws InputError if keys of the user's config, whose YAML is `yaml`, contradict the network of
+// the file. `config` has that network.
+void CheckFits(const ImportArgs& args, const std::string& yaml, const std::string& name,
+               Config config) {
+  std::vector<Override> overrides = args.overrides;
+  for (const Field& field : FieldsOf(config)) {
+    if (field.section() != "network") continue;
+    overrides.push_back({field.key, FieldText(field), args.file});
+  }
+  try {
+    ParseConfig(yaml, name, overrides);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format(
+        "{} The keys under `network` describe {}, so change the other key, with --config or --set.",
+        error.what(), args.file));
+  }
+}
+
 int Import(const ImportArgs& args) {
-  Config config = args.config.empty() ? ParseConfig("{}", "the defaults", args.overrides)
-                                      : LoadConfig(args.config, args.overrides);
+  const std::string name = args.config.empty() ? "the defaults" : args.config;
+  const std::string yaml = args.config.empty() ? "{}" : ReadInput(args.config, kMostConfigBytes);
+  Config config = ParseConfig(yaml, name, args.overrides);
   const std::unique_ptr<const Domain> domain = MakeDomain(config.domain.full_name());
   const TensorDict weights = ReadWeights(args.file);
   const NetworkWeights read = ReadNetwork(args, weights, config, domain->spec());
   config.network = read.layers;
   config.network.init_from.clear();
-  ParseConfig(ToYaml(config), args.out + "/config.yaml");  // checks it with the file's network
+  CheckFits(args, yaml, name, config);
   const std::unique_ptr<Network> net =
       MakeNetwork(NetworkFor(config.network, domain->spec()), /*seed=*/0);
   const StateDict state = net->State();

@@ -237,6 +237,18 @@ class Export(CliTest):
                       "the default puzzle. Name the puzzle with --config or --set domain.name.", error)
         self.assertFalse((self.folder / "cube").exists())
 
+    def test_a_config_that_does_not_fit_the_network_is_refused_with_both_origins(self):
+        weights, _ = self.export(self.train(), "deepxube")
+        wrong = self.write("wrong.yaml", CONFIG + "search: {method: q_star}\n")
+        settings = ("--set", "network.head=q")  # which the weights are not
+        _, error = self.run_tandem("import", weights, "--config", wrong, *settings, "--out", "x", code=2)
+        self.assertRegex(error, r"`search.method: q_star` \(\S*wrong.yaml:\d+\)")
+        self.assertIn(f"`network.head: v` ({weights})", error)
+        self.assertIn(f"The keys under `network` describe {weights}, so change the other key", error)
+        self.assertNotIn("x/config.yaml", error)
+        self.run_tandem("import", weights, "--config", wrong, *settings, "--set", "search.method=beam",
+                        "--out", "x")
+
     def test_errors_name_the_file_and_what_to_do(self):
         run = self.train()
         _, error = self.run_tandem("import", run / "checkpoint.pt", "--out", "x", code=2)
