@@ -10,46 +10,59 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/training_phases.h"
+#include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 namespace {
 
-// Writes `values`, the texts of `fields`, into the map that is open in `out`.
-void EmitFields(YAML::Emitter& out, const std::vector<Field>& fields,
-                const std::vector<std::string>& values) {
+// Returns the text of a value as YAML. Where a text needs quotes, yaml-cpp replaces bytes that are
+// not UTF-8, and a path may have any bytes. Such a text is quoted here.
+std::string Scalar(const std::string& text) {
+  if (text == "null") return text;  // the emitter would quote it as a string
+  YAML::Emitter out;
+  out << text;
+  std::string yaml = out.c_str();
+  if (!yaml.starts_with('"') || AsUtf8(text) == text) return yaml;
+  if (text.find_first_of("\r\n") != std::string::npos) {
+    throw InputError(
+        fmt::format("a config cannot hold the path '{}', because it has line breaks and bytes that "
+                    "are not UTF-8. Rename the file, or make a link to it.",
+                    Printable(AsUtf8(text))));
+  }
+  yaml = "'";
+  for (const char c : text) yaml += c == '\'' ? std::string("''") : std::string(1, c);
+  return yaml + "'";
+}
+
+// Returns lines that set the keys of `fields` to `values`, each after `indent`.
+std::string Lines(const std::vector<Field>& fields, const std::vector<std::string>& values,
+                  std::string_view indent) {
+  std::string lines;
   std::string open;  // the section being written
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string section = fields[i].section();
-    if (section != open) {
-      if (!open.empty()) out << YAML::EndMap;
-      if (!section.empty()) out << YAML::Key << section << YAML::Value << YAML::BeginMap;
-      open = section;
-    }
-    out << YAML::Key << fields[i].name() << YAML::Value;
-    if (values[i] == "null") {
-      out << YAML::LowerNull << YAML::Null;  // as a string it would be quoted
-    } else {
-      out << values[i];
-    }
+    if (section != open && !section.empty()) lines += fmt::format("{}{}:\n", indent, section);
+    open = section;
+    lines += fmt::format("{}{}{}: {}\n", indent, section.empty() ? "" : "  ", fields[i].name(),
+                         Scalar(values[i]));
   }
-  if (!open.empty()) out << YAML::EndMap;
+  return lines;
 }
 
-void EmitPhase(YAML::Emitter& out, const PhaseConfig& phase, std::vector<Field> fields) {
+std::string PhaseLines(const PhaseConfig& phase, std::vector<Field> fields) {
   std::vector<std::string> values;
   std::erase_if(fields, [&](const Field& field) {
     return std::ranges::none_of(phase.settings,
                                 [&](const auto& setting) { return setting.first == field.key; });
   });
   for (const auto& [key, value] : phase.settings) values.push_back(value);
-  out << YAML::BeginMap << YAML::Key << "from" << YAML::Value << fmt::format("{}", phase.from);
-  EmitFields(out, fields, values);
-  out << YAML::EndMap;
+  return fmt::format("  - from: {}\n{}", phase.from, Lines(fields, values, "    "));
 }
 
 }  // namespace
@@ -60,16 +73,10 @@ std::string ToYaml(const Config& config) {
   std::vector<std::string> values;
   values.reserve(fields.size());
   for (const Field& field : fields) values.push_back(FieldText(field));
-  YAML::Emitter out;
-  out << YAML::BeginMap;
-  EmitFields(out, fields, values);
-  if (!config.phases.empty()) {
-    out << YAML::Key << "phases" << YAML::Value << YAML::BeginSeq;
-    for (const PhaseConfig& phase : config.phases) EmitPhase(out, phase, fields);
-    out << YAML::EndSeq;
-  }
-  out << YAML::EndMap;
-  return std::string(out.c_str()) + "\n";
+  std::string yaml = Lines(fields, values, "");
+  if (!config.phases.empty()) yaml += "phases:\n";
+  for (const PhaseConfig& phase : config.phases) yaml += PhaseLines(phase, fields);
+  return yaml;
 }
 
 namespace {
@@ -109,13 +116,6 @@ std::string Comment(std::string_view text, std::string_view indent) {
     begin = end + 1;
   }
   return lines;
-}
-
-std::string Scalar(const std::string& text) {
-  if (text == "null") return text;  // the emitter would quote it as a string
-  YAML::Emitter out;
-  out << text;
-  return out.c_str();
 }
 
 // A key as the reference prints it.

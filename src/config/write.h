@@ -8,7 +8,8 @@
 
 namespace tandem {
 
-/// Returns YAML that sets every key. ParseConfig reads it back to an equal config.
+/// Returns YAML that sets every key. ParseConfig reads it back to an equal config, also if a path
+/// has bytes that are not UTF-8. Throws InputError if such a path also has line breaks.
 std::string ToYaml(const Config& config);
 
 /// Returns a config in which every key has its default, as YAML that ParseConfig reads. Comments

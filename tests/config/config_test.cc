@@ -109,6 +109,23 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   EXPECT_NE(ToYaml(tensors), ToYaml(defaults));
 }
 
+TEST(Config, PathsOfAnyBytesAreReadBackAsTheyWereWritten) {
+  Config config;
+  config.phases = {
+      {.from = 0.5,
+       .settings = {{"generate.target", "supervised"}, {"generate.paths", "/d: e/\xE9"}}}};
+  for (const char* path : {"/a", "/a b/\xE9t\xE9", "/a: b/\xE9", "/a #\xFF'\"", "/\xC3\xA9: x",
+                           "'\xE9'", "/a: \xC3\xA9\n"}) {
+    config.validation.file = path;
+    const Config again = ParseConfig(ToYaml(config), "my.yaml");
+    EXPECT_EQ(again.validation.file, path);
+    EXPECT_EQ(again.phases, config.phases);
+  }
+  config.validation.file = "/a\n/\xE9";
+  EXPECT_THAT([&] { ToYaml(config); },
+              ThrowsMessage<InputError>(HasSubstr("line breaks and bytes that are not UTF-8")));
+}
+
 TEST(Config, NetworkNameSetsTheKeysThatItStandsFor) {
   const auto network = [](const std::string& name) {
     return ParseConfig("network: {name: " + name + "}", "my.yaml").network;
