@@ -11,29 +11,48 @@ from tandem import _tandem
 Settings = Mapping[str, Any]
 
 
-def _plain(value: Any) -> Any:
-    """Returns what JSON has in place of a path or a number of NumPy."""
+def _plain(value: Any, key: str) -> Any:
+    """Returns `value`, the value of `key`, with only the types that JSON has."""
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        value = os.fsdecode(value)
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
-        return value.tolist()
-    raise ValueError(f"{value!r} is of type {type(value).__name__}, expected a str, a number, a bool, "
-                     "None, a path, or a list or dict of them")
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {name: _plain(inner, f"{key}.{name}" if key else str(name)) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner, key) for inner in value]
+    if isinstance(value, str):
+        return _checked(value, key)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    raise ValueError(f"{key}: {value!r} is of type {type(value).__name__}, expected a str, a number, a bool, "
+                     "None, a path, or a list or mapping of them")
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, default=_plain, ensure_ascii=False)
+def _checked(text: str, key: str) -> str:
+    """Returns `text`. Python decodes bytes of a path that are not UTF-8 to surrogates, and these
+    cannot be passed on."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{key}: {text!r} has bytes that are not UTF-8. Make a link to the file, and "
+                         "name that.") from None
+    return text
 
 
-def _text(value: Any) -> str:
+def _json(value: Any, key: str) -> str:
+    return json.dumps(_plain(value, key), ensure_ascii=False)
+
+
+def _text(value: Any, key: str) -> str:
     if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    return value if isinstance(value, str) else _json(value)
+        value = os.fsdecode(value)
+    return _checked(value, key) if isinstance(value, str) else _json(value, key)
 
 
 def settings_as_text(settings: Settings | None) -> dict[str, str]:
     """Returns settings as `--set KEY=VALUE` of the program takes them."""
-    return {key: _text(value) for key, value in (settings or {}).items()}
+    return {key: _text(value, key) for key, value in (settings or {}).items()}
 
 
 def load_config(config: "str | os.PathLike | Mapping | _tandem.Config",
@@ -51,5 +70,5 @@ def load_config(config: "str | os.PathLike | Mapping | _tandem.Config",
     if isinstance(config, _tandem.Config):
         return _tandem.Config.from_yaml(config.to_yaml(), "the config", texts)
     if isinstance(config, Mapping):
-        return _tandem.Config.from_yaml(_json(config), "the config", texts)  # JSON is YAML
+        return _tandem.Config.from_yaml(_json(config, ""), "the config", texts)  # JSON is YAML
     return _tandem.Config.from_file(os.fspath(config), texts)

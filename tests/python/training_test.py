@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import unittest
 
 import numpy as np
@@ -294,6 +295,21 @@ class Errors(FolderTest):
             self.assertEqual(config["validation.file"], "/tmp/states.jsonl")
         with self.assertRaisesRegex(ValueError, "of type set, expected a str, a number"):
             tandem.load_config({}, {"train.batch_size": {1, 2}})
+
+    def test_any_mapping_is_a_config(self):
+        train = types.MappingProxyType({"batch_size": 7})
+        config = tandem.load_config(types.MappingProxyType({"train": train, "seed": 3}))
+        self.assertEqual((config["train.batch_size"], config["seed"]), ("7", "3"))
+        with self.assertRaisesRegex(ValueError, "train.batch_size: .* of type set, expected a str"):
+            tandem.load_config({"train": types.MappingProxyType({"batch_size": {1, 2}})})
+
+    def test_a_path_that_is_not_utf8_is_a_value_error_that_names_its_key(self):
+        path = os.fsdecode(b"/tmp/\xff.jsonl")
+        for wrong in (path, pathlib.Path(path)):
+            with self.assertRaisesRegex(ValueError, "validation.file: .* has bytes that are not UTF-8"):
+                tandem.load_config({}, {"validation.file": wrong})
+            with self.assertRaisesRegex(ValueError, "validation.file: .* has bytes that are not UTF-8"):
+                tandem.load_config({"validation": {"file": wrong}})
 
     def test_any_letter_may_be_part_of_a_value(self):
         name = "/tmp/\N{JIGSAW PUZZLE PIECE} \N{LINE SEPARATOR}\x7f \N{GREEK SMALL LETTER PI}.jsonl"
