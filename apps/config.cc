@@ -1,11 +1,14 @@
 // tandem config --reference, tandem config CONFIG
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "apps/command_line.h"
 #include "apps/output.h"
@@ -29,26 +32,50 @@ struct ConfigArgs {
 
 using Json = nlohmann::ordered_json;
 
-// Returns a number, a switch or null as such, and anything else as text.
-Json TypedValue(const std::string& text) {
-  if (text == "null") return nullptr;
-  if (text == "false" || text == "true") return text == "true";
+Json Number(const std::string& text) {
   if (const auto number = ParseNumber<std::int64_t>(text)) return *number;
-  if (const auto number = ParseNumber<double>(text)) return *number;
-  return text;
+  return ParseNumber<double>(text).value();
+}
+
+// Returns the value of a field: a number, a switch, null or a text. The kind of the field decides,
+// because a file may have the name 007 or true.
+Json TypedValue(const Field& field) {
+  const std::string text = FieldText(field);
+  const auto text_or_null = [&](const auto& f) { return f.value->empty() ? Json() : Json(text); };
+  if (const auto* const f = std::get_if<PathField>(&field.value)) return text_or_null(*f);
+  if (const auto* const f = std::get_if<NullTextField>(&field.value)) return text_or_null(*f);
+  if (std::holds_alternative<TextField>(field.value)) return text;
+  if (std::holds_alternative<ChoiceField>(field.value)) {
+    return text == "false" || text == "true" ? Json(text == "true") : Json(text);
+  }
+  if (const auto* const f = std::get_if<ArgumentField>(&field.value)) {
+    const bool is_size = ParseNumber<std::int64_t>(f->parameter.default_value).has_value();
+    return is_size ? Number(text) : Json(text);
+  }
+  if (text == "null") return nullptr;
+  return text == "auto" ? Json(text) : Number(text);
+}
+
+// Returns the settings of a phase. `config` is the run's, and receives the values.
+Json JsonOfPhase(const PhaseConfig& phase, Config config) {
+  Json settings = Json::object();
+  const std::vector<Field> fields = FieldsOf(config);
+  for (const auto& [key, text] : phase.settings) {
+    const Field& field = *std::ranges::find(fields, key, &Field::key);
+    SetField(field, text);
+    settings[key] = TypedValue(field);
+  }
+  return {{"from", phase.from}, {"settings", std::move(settings)}};
 }
 
 Json JsonOf(Config config) {
   Json json = Json::object();
   for (const Field& field : FieldsOf(config)) {
-    (field.section().empty() ? json : json[field.section()])[field.name()] =
-        TypedValue(FieldText(field));
+    (field.section().empty() ? json : json[field.section()])[field.name()] = TypedValue(field);
   }
   json["phases"] = Json::array();
   for (const PhaseConfig& phase : config.phases) {
-    Json settings = Json::object();
-    for (const auto& [key, text] : phase.settings) settings[key] = TypedValue(text);
-    json["phases"].push_back({{"from", phase.from}, {"settings", std::move(settings)}});
+    json["phases"].push_back(JsonOfPhase(phase, config));
   }
   return json;
 }
@@ -58,7 +85,7 @@ Json JsonOfReference() {
   Json keys = Json::array();
   for (const Field& field : FieldsOf(defaults)) {
     keys.push_back({{"key", field.key},
-                    {"default", TypedValue(FieldText(field))},
+                    {"default", TypedValue(field)},
                     {"meaning", field.meaning},
                     {"expected", Expected(field)},
                     {"try_first", field.traits.try_first}});
