@@ -45,8 +45,8 @@ std::optional<RankEnvironment> ReadRankEnvironment(const GetVariable& variable) 
   };
   RankEnvironment environment;
   environment.world_size = Number("WORLD_SIZE", required("WORLD_SIZE"), 1, kMost);
-  environment.rank = Number("RANK", required("RANK"), 0, environment.world_size - 1);
   if (environment.world_size == 1 && !set("MASTER_ADDR")) return std::nullopt;
+  environment.rank = Number("RANK", required("RANK"), 0, environment.world_size - 1);
   environment.host = required("MASTER_ADDR");
   environment.port = static_cast<std::uint16_t>(
       Number("MASTER_PORT", required("MASTER_PORT"), 1, std::numeric_limits<std::uint16_t>::max()));

@@ -51,6 +51,7 @@ TEST(RankEnvironment, WithoutRanksThereIsNoGroup) {
   EXPECT_FALSE(Read({}));
   EXPECT_FALSE(Read({{"MASTER_ADDR", "node0"}, {"LOCAL_RANK", "1"}}));
   EXPECT_FALSE(Read({{"RANK", "0"}, {"WORLD_SIZE", "1"}}));
+  EXPECT_FALSE(Read({{"WORLD_SIZE", "1"}}));
 }
 
 TEST(RankEnvironment, ReadsWhatTorchrunSets) {
