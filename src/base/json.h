@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tandem/error.h"
@@ -78,6 +81,59 @@ Json ParseJsonObject(std::string_view line) {
     throw InputError(std::string("cannot read the JSON object: ") + error.what());
   }
   throw InputError("expected a JSON object, found " + found);
+}
+
+/// Throws InputError: "expected `KEY` to be EXPECTED, found VALUE", or "expected `KEY`, EXPECTED"
+/// if `object` has no such key.
+[[noreturn]] inline void FailForEntry(const nlohmann::json& object, const std::string& key,
+                                      const std::string& expected) {
+  const auto found = object.find(key);
+  if (found == object.end()) throw InputError("expected `" + key + "`, " + expected);
+  throw InputError("expected `" + key + "` to be " + expected + ", found " + ShortJson(*found));
+}
+
+/// Returns the object or the list that `object` has as `key`. Throws as FailForEntry does if it has
+/// none.
+inline const nlohmann::json& ReadObject(const nlohmann::json& object, const std::string& key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_object()) FailForEntry(object, key, "an object");
+  return *found;
+}
+inline const nlohmann::json& ReadList(const nlohmann::json& object, const std::string& key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) FailForEntry(object, key, "a list");
+  return *found;
+}
+
+/// Returns the text, the floating-point number or the whole number that `object` has as `key`.
+/// Throws as FailForEntry does if it has none, or a whole number that is too large for `Value`.
+template <class Value>
+Value ReadEntry(const nlohmann::json& object, const std::string& key) {
+  constexpr bool kIsText = std::is_same_v<Value, std::string>;
+  constexpr bool kIsWhole = std::is_integral_v<Value>;
+  const auto found = object.find(key);
+  if (found != object.end()) {
+    if constexpr (kIsText) {
+      if (found->is_string()) return found->template get<Value>();
+    } else if constexpr (kIsWhole) {
+      const bool fits = found->is_number_unsigned()
+                            ? std::in_range<Value>(found->template get<std::uint64_t>())
+                            : found->is_number_integer() &&
+                                  std::in_range<Value>(found->template get<std::int64_t>());
+      if (fits) return found->template get<Value>();
+    } else if (found->is_number()) {
+      return found->template get<Value>();
+    }
+  }
+  FailForEntry(object, key, kIsText ? "a text" : kIsWhole ? "a whole number" : "a number");
+}
+
+/// ReadEntry for a value that may be missing or null.
+template <class Value>
+std::optional<Value> FindEntry(const nlohmann::json& object, const std::string& key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return std::nullopt;
+  return ReadEntry<Value>(object, key);
 }
 
 /// Parses a JSON value. Returns a discarded value if the text is not valid JSON or exceeds the

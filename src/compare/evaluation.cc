@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <functional>
 #include <utility>
 
@@ -169,77 +168,89 @@ namespace {
 
 using ReadJson = nlohmann::json;  // finds names of a hostile file faster
 
+using Count = std::int64_t;
+
 KnownLengthFigures KnownOf(const ReadJson& json) {
-  KnownLengthFigures known{.states = json.at("with_optimal"),
-                           .optimal = json.at("optimal"),
-                           .mean_length = json.at("mean_optimal"),
+  KnownLengthFigures known{.states = ReadEntry<Count>(json, "with_optimal"),
+                           .optimal = ReadEntry<Count>(json, "optimal"),
+                           .mean_length = ReadEntry<double>(json, "mean_optimal"),
                            .estimates = {},
                            .by_length = {}};
   double sum = 0;  // of the estimates of all states
-  for (const ReadJson& each : json.at("by_length")) {
-    LengthFigures length{.length = each.at("length"),
-                         .states = each.at("states"),
-                         .solved = each.at("solved"),
+  for (const ReadJson& each : ReadList(json, "by_length")) {
+    LengthFigures length{.length = ReadEntry<Count>(each, "length"),
+                         .states = ReadEntry<Count>(each, "states"),
+                         .solved = ReadEntry<Count>(each, "solved"),
                          .estimates = {}};
-    if (each.contains("mean_estimate")) {
+    if (const auto mean = FindEntry<double>(each, "mean_estimate")) {
       length.estimates =
-          EstimateFigures{.mean = each.at("mean_estimate"), .error = each.at("value_error")};
-      sum += static_cast<double>(length.states) * length.estimates->mean;
+          EstimateFigures{.mean = *mean, .error = ReadEntry<double>(each, "value_error")};
+      sum += static_cast<double>(length.states) * *mean;
     }
     known.by_length.push_back(length);
   }
-  if (json.contains("value_error")) {
+  if (const auto error = FindEntry<double>(json, "value_error")) {
     const double mean = known.states == 0 ? 0.0 : sum / static_cast<double>(known.states);
-    known.estimates = EstimateFigures{.mean = mean, .error = json.at("value_error")};
+    known.estimates = EstimateFigures{.mean = mean, .error = *error};
   }
   return known;
 }
 
 EvaluatedNetwork NetworkOf(const ReadJson& json) {
   EvaluatedNetwork network;
-  network.name = json.at("name");
-  if (!json.at("file").is_null()) network.file = json.at("file").get<std::string>();
-  network.iterations = json.at("iterations");
-  if (!json.at("examples").is_null()) network.examples = json.at("examples").get<std::int64_t>();
-  if (!json.at("trained_s").is_null()) network.trained_s = json.at("trained_s").get<double>();
+  network.name = ReadEntry<std::string>(json, "name");
+  network.file = FindEntry<std::string>(json, "file").value_or("");
+  network.iterations = ReadEntry<Count>(json, "iterations");
+  network.examples = FindEntry<Count>(json, "examples");
+  network.trained_s = FindEntry<double>(json, "trained_s");
   SolveFigures& figures = network.figures;
-  figures.states = json.at("states");
-  figures.solved = json.at("solved");
-  if (!json.at("mean_length").is_null()) figures.mean_length = json.at("mean_length");
-  figures.nodes = json.at("nodes");
-  figures.seconds = json.at("seconds");
-  figures.slowest_s = json.at("slowest_s");
+  figures.states = ReadEntry<Count>(json, "states");
+  figures.solved = ReadEntry<Count>(json, "solved");
+  figures.mean_length = FindEntry<double>(json, "mean_length").value_or(0);
+  figures.nodes = ReadEntry<Count>(json, "nodes");
+  figures.seconds = ReadEntry<double>(json, "seconds");
+  figures.slowest_s = ReadEntry<double>(json, "slowest_s");
   if (json.contains("with_best_known")) {
-    figures.best_known = BestKnownFigures{.states = json.at("with_best_known"),
-                                          .mean_ratio = json.at("mean_ratio_to_best_known")};
+    figures.best_known =
+        BestKnownFigures{.states = ReadEntry<Count>(json, "with_best_known"),
+                         .mean_ratio = ReadEntry<double>(json, "mean_ratio_to_best_known")};
   }
   if (json.contains("with_optimal")) figures.known = KnownOf(json);
   return network;
+}
+
+// Reads the entries of the file. Errors do not name it.
+EvaluationFile EvaluationOf(const ReadJson& json) {
+  EvaluationFile evaluation{.states = ReadEntry<std::string>(json, "states"),
+                            .search = ReadEntry<std::string>(json, "search"),
+                            .networks = {},
+                            .best = {}};
+  const std::optional<std::string> best = FindEntry<std::string>(json, "best");
+  for (const ReadJson& network : ReadList(json, "networks")) {
+    evaluation.networks.push_back(NetworkOf(network));
+    if (best == evaluation.networks.back().name) {
+      evaluation.best = evaluation.networks.size() - 1;
+    }
+  }
+  return evaluation;
 }
 
 }  // namespace
 
 EvaluationFile ReadEvaluation(const std::filesystem::path& file) {
   const std::string text = ReadFile(file);
-  try {
-    const ReadJson json = ParseJson(text);
-    RequireKnownSchema(file.string(), json, kEvaluationSchema);
-    EvaluationFile evaluation{
-        .states = json.at("states"), .search = json.at("search"), .networks = {}, .best = {}};
-    for (const ReadJson& network : json.at("networks")) {
-      evaluation.networks.push_back(NetworkOf(network));
-      if (json.at("best") == evaluation.networks.back().name) {
-        evaluation.best = evaluation.networks.size() - 1;
-      }
+  const auto with_advice = [&](const auto& read) {
+    try {
+      return read();
+    } catch (const InputError& error) {
+      throw InputError(fmt::format(
+          "{}: {}. Expected a file that `tandem evaluate --json` wrote; evaluate the run again.",
+          file.string(), error.what()));
     }
-    return evaluation;
-  } catch (const InputError&) {  // a newer version's
-    throw;
-  } catch (const std::exception& error) {  // not JSON, or not these entries
-    throw InputError(fmt::format(
-        "{}: {}. Expected a file that `tandem evaluate --json` wrote; evaluate the run again.",
-        file.string(), error.what()));
-  }
+  };
+  const ReadJson json = with_advice([&] { return ParseJsonObject(text); });
+  RequireKnownSchema(file.string(), json, kEvaluationSchema);
+  return with_advice([&] { return EvaluationOf(json); });
 }
 
 }  // namespace tandem

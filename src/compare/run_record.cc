@@ -28,37 +28,34 @@ Json JsonOf(const std::string& text, const std::string& where) {
   return json;
 }
 
-// Calls `read` with `json`. If an entry is missing, the error names `where`.
+// Calls `read` with `json`. If an entry is missing or wrong, the error names `where`.
 template <class Read>
 void ReadFrom(const Json& json, const std::string& where, const Read& read) {
   try {
     read(json);
-  } catch (const Json::exception& error) {
-    throw InputError(fmt::format("{}: {}", where, error.what()));
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", where, error.what()));
   }
 }
 
 void ReadSummary(const Json& json, RunRecord& record) {
-  record.updates = json.at("updates");
-  record.examples = json.at("examples");
-  record.final_loss = json.at("final_loss");
-  record.weights_sha256 = json.at("weights_sha256");
-  const Json& warm = json.at("after_cold_start");
-  record.seconds = warm.at("wall_s");
-  record.generate_critical_s = warm.at("generate_critical_s");
-  record.train_critical_s = warm.at("train_critical_s");
-  if (const auto ranks = json.find("ranks"); ranks != json.end()) {
-    record.ranks = ranks->at("world_size");
-  }
-  record.core_s = warm.at("core_s").get<double>() * record.ranks;
-  record.cores = warm.at("cores");
-  record.idle_workers = warm.at("idle_workers");
-  record.idle_main = warm.at("idle_main");
-  if (const auto gpu = warm.find("gpu_s"); gpu != warm.end()) record.gpu_s = gpu->get<double>();
-  if (const auto share = warm.find("product_share"); share != warm.end()) {
-    record.product_share = share->get<double>() * record.ranks;
+  record.updates = ReadEntry<std::int64_t>(json, "updates");
+  record.examples = ReadEntry<std::int64_t>(json, "examples");
+  record.final_loss = ReadEntry<double>(json, "final_loss");
+  record.weights_sha256 = ReadEntry<std::string>(json, "weights_sha256");
+  if (json.contains("ranks"))
+    record.ranks = ReadEntry<int>(ReadObject(json, "ranks"), "world_size");
+  const Json& warm = ReadObject(json, "after_cold_start");
+  record.seconds = ReadEntry<double>(warm, "wall_s");
+  record.generate_critical_s = ReadEntry<double>(warm, "generate_critical_s");
+  record.train_critical_s = ReadEntry<double>(warm, "train_critical_s");
+  record.core_s = ReadEntry<double>(warm, "core_s") * record.ranks;
+  record.cores = ReadEntry<int>(warm, "cores");
+  record.idle_workers = ReadEntry<double>(warm, "idle_workers");
+  record.idle_main = ReadEntry<double>(warm, "idle_main");
+  record.gpu_s = FindEntry<double>(warm, "gpu_s");
+  if (const auto share = FindEntry<double>(warm, "product_share")) {
+    record.product_share = *share * record.ranks;
   }
 }
 
@@ -68,12 +65,12 @@ constexpr std::int64_t kMostUpdates = std::int64_t{1} << 26;
 constexpr std::int64_t kMostOfUpdate = std::int64_t{1} << 36;
 
 std::int64_t CountIn(const Json& json, const char* key, std::int64_t most) {
-  const Json& value = json.at(key);
-  if (value.is_number_unsigned() &&
-      value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most)) {
-    return value.get<std::int64_t>();
+  const auto value = json.find(key);
+  if (value != json.end() && value->is_number_unsigned() &&
+      value->get<std::uint64_t>() <= static_cast<std::uint64_t>(most)) {
+    return value->get<std::int64_t>();
   }
-  throw InputError(fmt::format("expected `{}` to be a whole number up to {}", key, most));
+  FailForEntry(json, key, fmt::format("a whole number up to {}", most));
 }
 
 // Returns the point of a line of metrics.jsonl. `curve` has the points of the earlier lines. An
@@ -89,21 +86,18 @@ UpdatePoint PointOf(const Json& json, std::span<const UpdatePoint> curve) {
   }
   point.iterations = before.iterations + updates * CountIn(json, "iterations", kMostOfUpdate);
   point.examples = before.examples + updates * CountIn(json, "examples", kMostOfUpdate);
-  point.seconds = json.at("elapsed_s");
-  point.loss = json.at("loss");
-  const auto read = [&](const char* key, std::optional<double>& value) {
-    if (const auto found = json.find(key); found != json.end()) value = found->get<double>();
-  };
-  read("solve_rate", point.solve_rate);
-  read("walk_length_error", point.walk_length_error);
-  read("value_error", point.value_error);
+  point.seconds = ReadEntry<double>(json, "elapsed_s");
+  point.loss = ReadEntry<double>(json, "loss");
+  point.solve_rate = FindEntry<double>(json, "solve_rate");
+  point.walk_length_error = FindEntry<double>(json, "walk_length_error");
+  point.value_error = FindEntry<double>(json, "value_error");
   for (const char* key : {"walk_length_error_by_length", "value_error_by_length"}) {
-    const auto found = json.find(key);
-    if (found == json.end()) continue;
-    for (const auto& [length, error] : found->items()) {
+    if (const auto found = json.find(key); found == json.end() || found->is_null()) continue;
+    const Json& errors = ReadObject(json, key);
+    for (const auto& [length, error] : errors.items()) {
       const auto number = ParseNumber<std::int64_t>(length);
       if (!number) throw InputError(fmt::format("`{}` has '{}', expected a length", key, length));
-      point.error_by_length.emplace_back(*number, error.get<double>());
+      point.error_by_length.emplace_back(*number, ReadEntry<double>(errors, length));
     }
   }
   std::ranges::sort(point.error_by_length);
@@ -112,10 +106,10 @@ UpdatePoint PointOf(const Json& json, std::span<const UpdatePoint> curve) {
 
 void ReadUpdate(const Json& json, RunRecord& record) {
   record.curve.push_back(PointOf(json, record.curve));
-  record.lag_updates += json.at("lag_updates").get<double>();
+  record.lag_updates += ReadEntry<double>(json, "lag_updates");
   const auto interval = [&](const char* began, const char* took) {
-    const double begin = json.at(began);
-    return Interval{.begin = begin, .end = begin + json.at(took).get<double>()};
+    const auto begin = ReadEntry<double>(json, began);
+    return Interval{.begin = begin, .end = begin + ReadEntry<double>(json, took)};
   };
   record.fills.push_back(interval("generate_began_s", "generate_s"));
   record.trainings.push_back(interval("train_began_s", "train_s"));
@@ -167,9 +161,10 @@ RunRecord ReadRun(const std::filesystem::path& folder) {
   RequireKnownSchema(summary, whole, kSummarySchema);
   ReadFrom(whole, summary, [&](const Json& json) {
     ReadSummary(json, record);
-    const Json& validation = json.at("validation");
-    if (!validation.is_null()) {
-      record.curve.back().solve_rate = validation.at("solve_rate").get<double>();
+    const auto validation = json.find("validation");
+    if (validation == json.end() || !validation->is_null()) {
+      record.curve.back().solve_rate =
+          ReadEntry<double>(ReadObject(json, "validation"), "solve_rate");
     }
   });
   return record;

@@ -203,7 +203,14 @@ TEST(ReadEvaluation, ErrorNamesTheFileAndTheMissingEntryOrTheNewerLayout) {
   WriteFileAtomically(file, "{\"states\": \"a\"}");
   EXPECT_THAT([&] { ReadEvaluation(file); },
               testing::ThrowsMessage<InputError>(
-                  testing::AllOf(HasSubstr("evaluation.json: "), HasSubstr("search"))));
+                  HasSubstr("evaluation.json: expected `search`, a text. Expected a file that")));
+  WriteFileAtomically(file, R"({"states": "a", "search": "beam", "networks": [{"name": 3}]})");
+  EXPECT_THAT([&] { ReadEvaluation(file); },
+              testing::ThrowsMessage<InputError>(
+                  HasSubstr("evaluation.json: expected `name` to be a text, found 3. ")));
+  WriteFileAtomically(file, "{");
+  EXPECT_THAT([&] { ReadEvaluation(file); },
+              testing::ThrowsMessage<InputError>(HasSubstr("found invalid JSON at byte ")));
   WriteFileAtomically(
       file, R"({"schema": 2, "states": "a", "search": "beam", "networks": [], "best": null})");
   EXPECT_THAT([&] { ReadEvaluation(file); },

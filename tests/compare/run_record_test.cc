@@ -20,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 // All numbers differ, so that a mix-up of two entries fails the test.
@@ -145,9 +146,19 @@ TEST_F(RunRecordTest, ReadsSolveRatesOfValidatedUpdates) {
 
 TEST_F(RunRecordTest, ErrorNamesTheFileAndTheMissingEntry) {
   EXPECT_THAT(ErrorOf("summary", {Update(0)}), HasSubstr("summary.json: "));
+  EXPECT_THAT(ErrorOf(json::object(), {Update(0)}),
+              EndsWith("summary.json: expected `updates`, a whole number"));
+  json wrong = Summary();
+  wrong["after_cold_start"]["wall_s"] = "long";
+  EXPECT_THAT(ErrorOf(wrong, {Update(0)}),
+              EndsWith("summary.json: expected `wall_s` to be a number, found \"long\""));
+  wrong["after_cold_start"] = nullptr;
+  EXPECT_THAT(ErrorOf(wrong, {Update(0)}),
+              EndsWith("summary.json: expected `after_cold_start` to be an object, found null"));
   json incomplete = Update(1);
   incomplete.erase("loss");
-  EXPECT_THAT(ErrorOf(Summary(), {Update(0), incomplete}), HasSubstr("metrics.jsonl:2: "));
+  EXPECT_THAT(ErrorOf(Summary(), {Update(0), incomplete}),
+              EndsWith("metrics.jsonl:2: expected `loss`, a number"));
   EXPECT_THAT(ErrorOf(Summary(), {}), HasSubstr("metrics.jsonl: no updates found"));
   Read(Summary(), {Update(0)});
   WriteFileAtomically(temp_.path() / "metrics.jsonl", Update(0).dump() + "\n{\"iterations\": 3");
