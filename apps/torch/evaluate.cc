@@ -58,14 +58,18 @@ class NetworkList {
         {.name = name, .file = file, .iterations = checkpoint.iterations(), .figures = {}});
   }
 
+  void AddOf(const RunDirectory& run, const std::string& which) {
+    UseCheckpoint(run, which, kOption, [&](const fs::path& file) { Add(which, file); });
+  }
+
   void AddAllOf(const RunDirectory& run) {
     const std::vector<fs::path> kept = run.AllArchived();
     for (const fs::path& file : kept) {
       const std::string stem = file.stem().string();
       Add("update " + stem.substr(stem.find('-') + 1), file);
     }
-    if (fs::exists(run.checkpoint())) Add("last", run.checkpoint());
-    if (fs::exists(run.best())) Add("best", run.best());
+    if (fs::exists(run.checkpoint())) AddOf(run, "last");
+    if (fs::exists(run.best())) AddOf(run, "best");
     if (!kept.empty()) return;
     LogWarning(fmt::format(
         "{} has kept no earlier networks, so only its last and best are evaluated. To keep more, "
@@ -87,7 +91,7 @@ std::vector<EvaluatedNetwork> NetworksOf(const EvaluateArgs& args, const RunDire
     if (which == kAll) {
       list.AddAllOf(run);
     } else {
-      list.Add(which, CheckpointOf(run, which, kOption));
+      list.AddOf(run, which);
     }
   }
   std::vector<EvaluatedNetwork> networks = list.Take();
@@ -114,13 +118,23 @@ void LocateInTraining(std::vector<EvaluatedNetwork>& networks, const RunDirector
   }
 }
 
+// Returns the validation of the untrained network, if the run's last checkpoint can be read.
+std::optional<ValidationResult> StartOf(const RunDirectory& run) {
+  if (!fs::exists(run.checkpoint())) return std::nullopt;
+  try {
+    return Checkpoint(run.checkpoint()).Counters().at_start;
+  } catch (const DamagedFile& error) {
+    LogWarning(fmt::format("{}; the validation before training is not known", error.what()));
+    return std::nullopt;
+  }
+}
+
 // Returns the points of metrics.jsonl and, before them, the validation of the untrained network.
 // Returns none for an imported network.
 std::vector<UpdatePoint> TrainingOf(const RunDirectory& run, const Config& config) {
   if (IsImported(run.checkpoint())) return {};
   std::vector<UpdatePoint> curve = ReadCurve(run.metrics());
-  if (!fs::exists(run.checkpoint())) return curve;
-  const std::optional<ValidationResult> start = Checkpoint(run.checkpoint()).Counters().at_start;
+  const std::optional<ValidationResult> start = StartOf(run);
   if (!start) return curve;
   UpdatePoint point;
   point.solve_rate = start->solve_rate;

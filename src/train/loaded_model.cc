@@ -62,6 +62,14 @@ std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& w
           : fmt::format("{} {}: expected last, best or an existing file", option, which));
 }
 
+void ThrowAgainWithAdvice(const DamagedFile& error, const RunDirectory& run,
+                          const std::string& which, const std::string& option) {
+  const std::string advice = which == "last" ? AdviceToUseBest(run, option) : "";
+  const std::string_view what = error.what();
+  if (advice.empty()) throw DamagedFile(error);
+  throw DamagedFile(fmt::format("{}{}{}", what, what.ends_with('.') ? "" : ".", advice));
+}
+
 LoadedModel::LoadedModel(const ModelArgs& args) {
   const RunDirectory first = RunDirectory::Open(args.runs.front());
   const Config asked = ConfigForSolving(first, args);
@@ -114,14 +122,8 @@ void LoadedModel::AddNetworksOf(const RunDirectory& run, const NetworkConfig& ne
           "last or best.",
           which));
     }
-    try {
-      AddNetwork(CheckpointOf(run, which, "--checkpoint"), network);
-    } catch (const DamagedFile& error) {
-      const std::string advice = which == "last" ? AdviceToUseBest(run, "--checkpoint") : "";
-      if (advice.empty()) throw;
-      const std::string_view what = error.what();
-      throw DamagedFile(fmt::format("{}{}{}", what, what.ends_with('.') ? "" : ".", advice));
-    }
+    UseCheckpoint(run, which, "--checkpoint",
+                  [&](const std::filesystem::path& file) { AddNetwork(file, network); });
   }
 }
 

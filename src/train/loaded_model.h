@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "config/config.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
@@ -73,5 +74,23 @@ class LoadedModel {
 /// naming `option`, if it does not exist.
 std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which,
                                    const std::string& option);
+
+/// Throws `error` again, which a checkpoint of the run caused. If `which` is "last" and the run has
+/// a best network, the message advises to use that with `option`.
+[[noreturn]] void ThrowAgainWithAdvice(const DamagedFile& error, const RunDirectory& run,
+                                       const std::string& which, const std::string& option);
+
+/// Returns use(file) for the file that CheckpointOf returns. Throws what CheckpointOf and `use`
+/// throw, and advises to use another checkpoint if the last one is damaged.
+template <class Use>
+auto UseCheckpoint(const RunDirectory& run, const std::string& which, const std::string& option,
+                   const Use& use) {
+  const std::filesystem::path file = CheckpointOf(run, which, option);
+  try {
+    return use(file);
+  } catch (const DamagedFile& error) {
+    ThrowAgainWithAdvice(error, run, which, option);
+  }
+}
 
 }  // namespace tandem

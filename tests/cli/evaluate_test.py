@@ -201,6 +201,17 @@ class Evaluate(CliTest):
         error = self.error_of(run, "--states", states, "--checkpoints", "all")
         self.assertIn("checkpoint-2.pt: not a tensor file", error)
 
+    def test_the_best_network_can_be_evaluated_if_the_last_one_is_damaged(self):
+        run, states = self.train(), self.states()
+        for damaged in (b"torn", (run / "checkpoint.pt").read_bytes()[:-2000]):
+            (run / "checkpoint.pt").write_bytes(damaged)
+            for which in ("last", "all"):
+                error = self.error_of(run, "--states", states, "--checkpoints", which)
+                self.assertIn("checkpoint.pt: ", error)
+                self.assertIn(". Use --checkpoints best, the network that solved most", error)
+            self.run_tandem("evaluate", run, "--states", states, "--checkpoints", "best",
+                            "--figure", "curve.svg")
+
     def test_a_checkpoint_of_another_run_has_no_place_in_the_figure(self):
         run, other = self.train(), self.train("--seed", 2, name="other")
         states, file = self.states(), other / "checkpoint.pt"
