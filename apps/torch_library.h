@@ -105,7 +105,8 @@ struct TorchLibrary {
   int (*with_labelling_network)(const Config& config,
                                 const std::function<int(const Labelling&)>& work);
 
-  /// Loads the network of a run for `tandem play`. Throws InputError if the run has no network.
+  /// Loads the network of a run for hints and solutions. Throws InputError if the run has no
+  /// network.
   std::unique_ptr<HintProvider> (*open_hint_provider)(const ModelArgs& args);
 };
 

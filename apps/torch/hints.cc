@@ -1,4 +1,4 @@
-// The network of `tandem play`.
+// The network of `tandem play` and `tandem report`.
 #include <memory>
 #include <span>
 #include <string>
