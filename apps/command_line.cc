@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -38,6 +40,21 @@ std::vector<std::string> OptionsOf(const CLI::App& app) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;
+}
+
+const ValueType* TypeOf(const CLI::Option& option) {
+  static constexpr std::array<ValueType, 8> kTypes = {
+      {{.name = "FILE", .meaning = "a file", .is_path = true},
+       {.name = "DIR", .meaning = "a folder", .is_path = true},
+       {.name = "RUN", .meaning = "the folder of a run", .is_path = true},
+       {.name = "RUN_DIR", .meaning = "the folder of a run", .is_path = true},
+       {.name = "CONFIG", .meaning = "a config", .is_path = true},
+       {.name = "STATE", .meaning = "a state"},
+       {.name = "NAME", .meaning = "a name"},
+       {.name = "NAME[:ARG]", .meaning = "a puzzle"}}};
+  const auto* const found =
+      std::ranges::find(kTypes, std::string_view(option.get_type_name()), &ValueType::name);
+  return found != kTypes.end() ? found : nullptr;
 }
 
 void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std::string& option,

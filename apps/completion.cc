@@ -81,11 +81,11 @@ std::string InSingleQuotes(std::string_view text) {
 std::string ZshValue(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::vector<std::string> values = ValuesOf(option);
-  const bool is_file = type == "FILE" || type == "DIR" || type == "RUN_DIR" || type == "CONFIG";
+  const ValueType* const described = TypeOf(option);
   return fmt::format(":{}:{}", Replaced(type, ':', R"(\:)"),
                      !values.empty() ? fmt::format("({})", fmt::join(values, " "))
-                     : is_file       ? "_files"
-                                     : " ");
+                     : described != nullptr && described->is_path ? "_files"
+                                                                  : " ");
 }
 
 // Returns the options and arguments of a command as _arguments takes them.

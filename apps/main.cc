@@ -81,25 +81,13 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
                      Explain(app, command, error), name, name.empty() ? "" : " ");
 }
 
-// What the value of an option is, by its type name in --help.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kValuesOfTypes = {
-    {{"FILE", "a file"},
-     {"DIR", "a folder"},
-     {"RUN", "the folder of a run"},
-     {"RUN_DIR", "the folder of a run"},
-     {"CONFIG", "a config"},
-     {"STATE", "a state"},
-     {"NAME", "a name"},
-     {"NAME[:ARG]", "a puzzle"}}};
-
 // Makes an empty value an error if the option takes a file, a folder or a name. It would otherwise
 // count as an option that is not given.
 void RefuseEmptyValues(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
-    const auto* const type = std::ranges::find(kValuesOfTypes, option->get_type_name(),
-                                               &decltype(kValuesOfTypes)::value_type::first);
-    if (type == kValuesOfTypes.end()) continue;
-    option->check([expected = type->second](const std::string& value) {
+    const ValueType* const type = TypeOf(*option);
+    if (type == nullptr) continue;
+    option->check([expected = type->meaning](const std::string& value) {
       return value.empty() ? fmt::format("expected {}, found nothing", expected) : "";
     });
   }

@@ -60,6 +60,8 @@ class Zsh(CliTest):
         self.assertTrue(script.startswith("#compdef tandem\n"))
         self.assertIn("\n    'train:Train a network from a YAML config'\n", script)
         self.assertIn("'--resume[Continue a run that was stopped or killed]:RUN_DIR:_files'", script)
+        self.assertIn("until it ends]:RUN:_files'", script)
+        self.assertIn("'1:CONFIG:_files'", script)
         self.assertRegex(script, r"'1:NAME\[\\:ARG\]:\(cube2 .* sokoban\)'")
 
     def test_zsh_can_parse_it(self):
