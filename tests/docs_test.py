@@ -83,7 +83,7 @@ def run_small(args):
         small = []
     elif "network.width=32" in small and NETWORK_NAME.search(pathlib.Path(args[1]).read_text()):
         del small[-2:]
-    if args and args[0] in ("solve", "evaluate", "report") and "--limit" not in args:
+    if args and args[0] in ("solve", "evaluate", "report") and "--states" in args and "--limit" not in args:
         small += ["--limit", "2"]
     code = subprocess.run([TANDEM, *args, *small], stdin=subprocess.DEVNULL).returncode
     return 0 if code == 1 and args[0] in ("solve", "evaluate") else code
