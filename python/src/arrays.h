@@ -50,8 +50,8 @@ class StateBatch {
 };
 
 /// Returns `array` as whole numbers of shape (count,). One number stands for `count` equal ones. An
-/// empty array may have any type. Throws InputError, naming `what`, for other shapes and for numbers
-/// outside of least..most.
+/// empty array may have any type. Throws InputError, naming `what`, for other shapes and for
+/// numbers outside of least..most.
 std::vector<std::int64_t> WholeNumbers(nb::handle array, std::size_t count, std::int64_t least,
                                        std::int64_t most, const char* what);
 
