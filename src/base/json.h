@@ -85,28 +85,28 @@ Json ParseJsonObject(std::string_view line) {
 
 /// Throws InputError: "expected `KEY` to be EXPECTED, found VALUE", or "expected `KEY`, EXPECTED"
 /// if `object` has no such key.
-[[noreturn]] inline void FailForEntry(const nlohmann::json& object, const std::string& key,
-                                      const std::string& expected) {
+[[noreturn]] inline void ThrowWrongEntry(const nlohmann::json& object, const std::string& key,
+                                         const std::string& expected) {
   const auto found = object.find(key);
   if (found == object.end()) throw InputError("expected `" + key + "`, " + expected);
   throw InputError("expected `" + key + "` to be " + expected + ", found " + ShortJson(*found));
 }
 
-/// Returns the object or the list that `object` has as `key`. Throws as FailForEntry does if it has
-/// none.
+/// Returns the object or the list that `object` has as `key`. Throws as ThrowWrongEntry does if it
+/// has none.
 inline const nlohmann::json& ReadObject(const nlohmann::json& object, const std::string& key) {
   const auto found = object.find(key);
-  if (found == object.end() || !found->is_object()) FailForEntry(object, key, "an object");
+  if (found == object.end() || !found->is_object()) ThrowWrongEntry(object, key, "an object");
   return *found;
 }
 inline const nlohmann::json& ReadList(const nlohmann::json& object, const std::string& key) {
   const auto found = object.find(key);
-  if (found == object.end() || !found->is_array()) FailForEntry(object, key, "a list");
+  if (found == object.end() || !found->is_array()) ThrowWrongEntry(object, key, "a list");
   return *found;
 }
 
 /// Returns the text, the floating-point number or the whole number that `object` has as `key`.
-/// Throws as FailForEntry does if it has none, or a whole number that is too large for `Value`.
+/// Throws as ThrowWrongEntry does if it has none, or a whole number that is too large for `Value`.
 template <class Value>
 Value ReadEntry(const nlohmann::json& object, const std::string& key) {
   constexpr bool kIsText = std::is_same_v<Value, std::string>;
@@ -125,7 +125,7 @@ Value ReadEntry(const nlohmann::json& object, const std::string& key) {
       return found->template get<Value>();
     }
   }
-  FailForEntry(object, key, kIsText ? "a text" : kIsWhole ? "a whole number" : "a number");
+  ThrowWrongEntry(object, key, kIsText ? "a string" : kIsWhole ? "a whole number" : "a number");
 }
 
 /// ReadEntry for a value that may be missing or null.

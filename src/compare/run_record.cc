@@ -70,7 +70,7 @@ std::int64_t CountIn(const Json& json, const char* key, std::int64_t most) {
       value->get<std::uint64_t>() <= static_cast<std::uint64_t>(most)) {
     return value->get<std::int64_t>();
   }
-  FailForEntry(json, key, fmt::format("a whole number up to {}", most));
+  ThrowWrongEntry(json, key, fmt::format("a whole number up to {}", most));
 }
 
 // Returns the point of a line of metrics.jsonl. `curve` has the points of the earlier lines. An

@@ -30,7 +30,7 @@ std::vector<Action> ReadMoves(const json& object, const DomainSpec& spec) {
     if (are_texts) text += move.get<std::string>() + " ";
   }
   if (!are_texts) {
-    ThrowWrongField(object, "moves", "the names of actions, as one text or as a list of texts");
+    ThrowWrongEntry(object, "moves", "the names of actions, as one text or as a list of texts");
   }
   return ParseActions(spec, text);
 }
@@ -59,12 +59,12 @@ void CheckPath(const SolvedPath& path, const Domain& domain) {
 // Returns nothing if the line is a state without a solution.
 std::optional<SolvedPath> ReadPath(const json& object, const Domain& domain) {
   if (!object.contains("moves")) {
-    ThrowWrongField(object, "moves", "as `tandem solve --out` writes them");
+    ThrowWrongEntry(object, "moves", "as `tandem solve --out` writes them");
   }
   if (!HasValue(object, "moves")) return std::nullopt;
   SolvedPath path;
   path.start.resize(static_cast<std::size_t>(domain.spec().state_size));
-  domain.ParseState(ReadText(object, "state"), path.start);
+  domain.ParseState(ReadEntry<std::string>(object, "state"), path.start);
   path.actions = ReadMoves(object, domain.spec());
   path.weight = ReadPositiveNumber<double>(object, "weight", kMostWeight).value_or(1);
   CheckPath(path, domain);

@@ -23,23 +23,12 @@ bool HasValue(const json& object, const char* key) {
   return object.contains(key) && !object[key].is_null();
 }
 
-void ThrowWrongField(const json& object, const char* key, std::string_view expected) {
-  if (!object.contains(key)) throw InputError(fmt::format("expected `{}`, {}", key, expected));
-  throw InputError(
-      fmt::format("expected `{}` to be {}, found {}", key, expected, ShortJson(object[key])));
-}
-
-std::string ReadText(const json& object, const char* key) {
-  if (!object.contains(key) || !object[key].is_string()) ThrowWrongField(object, key, "a string");
-  return object[key];
-}
-
 std::optional<std::int64_t> ReadWholeNumber(const json& object, const char* key,
                                             std::int64_t most) {
   if (!HasValue(object, key)) return std::nullopt;
   const json& value = object[key];
   if (value.is_number_integer() && value >= 0 && value <= most) return value.get<std::int64_t>();
-  ThrowWrongField(object, key, fmt::format("a whole number from 0 to {}", most));
+  ThrowWrongEntry(object, key, fmt::format("a whole number from 0 to {}", most));
 }
 
 }  // namespace tandem

@@ -55,21 +55,13 @@ class JsonLines {
 /// Whether `object` has a value as `key` that is not null.
 bool HasValue(const nlohmann::json& object, const char* key);
 
-/// Throws InputError: "expected `KEY` to be EXPECTED, found VALUE", or "expected `KEY`, EXPECTED"
-/// if `object` has no such key.
-[[noreturn]] void ThrowWrongField(const nlohmann::json& object, const char* key,
-                                  std::string_view expected);
-
-/// The text that `object` has as `key`. Throws as ThrowWrongField does if it has none.
-std::string ReadText(const nlohmann::json& object, const char* key);
-
 /// The whole number from 0 to `most` that `object` has as `key`; nothing if it has none or null.
-/// Throws as ThrowWrongField does for other values.
+/// Throws as ThrowWrongEntry does for other values.
 std::optional<std::int64_t> ReadWholeNumber(const nlohmann::json& object, const char* key,
                                             std::int64_t most);
 
 /// The number above 0 and at most `most` that `object` has as `key`; nothing if it has none or
-/// null. A number that `Number` rounds to 0 is not above 0. Throws as ThrowWrongField does for
+/// null. A number that `Number` rounds to 0 is not above 0. Throws as ThrowWrongEntry does for
 /// other values.
 template <class Number>
 std::optional<Number> ReadPositiveNumber(const nlohmann::json& object, const char* key,
@@ -79,7 +71,7 @@ std::optional<Number> ReadPositiveNumber(const nlohmann::json& object, const cha
   const double exact = value.is_number() ? value.get<double>() : 0;
   const Number number = exact <= most ? static_cast<Number>(exact) : Number{0};
   if (number > 0) return number;
-  ThrowWrongField(object, key, fmt::format("a number above 0 and at most {:.0f}", most));
+  ThrowWrongEntry(object, key, fmt::format("a number above 0 and at most {:.0f}", most));
 }
 
 }  // namespace tandem

@@ -39,10 +39,10 @@ std::optional<int> ReadLength(const json& object, const char* key) {
 // of the known solution, or "".
 std::string ReadJson(std::string_view text, Problem& line) {
   const json object = ParseJsonObject(text);
-  line.text = ReadText(object, "state");
+  line.text = ReadEntry<std::string>(object, "state");
   if (object.contains("id")) {
     if (!object["id"].is_string() && !object["id"].is_number()) {
-      ThrowWrongField(object, "id", "a number or a string");
+      ThrowWrongEntry(object, "id", "a number or a string");
     }
     line.id = object["id"];
   }
@@ -52,7 +52,7 @@ std::string ReadJson(std::string_view text, Problem& line) {
   line.at_most = ReadPositiveNumber<float>(object, "at_most", kLongest).value_or(0);
   if (!HasValue(object, "solution")) return "";
   if (!object["solution"].is_string()) {
-    ThrowWrongField(object, "solution", "moves, separated by spaces");
+    ThrowWrongEntry(object, "solution", "moves, separated by spaces");
   }
   return object["solution"];
 }

@@ -74,8 +74,7 @@ void LoadWeights(const Checkpoint& checkpoint, const Config& config, const Domai
 }  // namespace
 
 std::unique_ptr<Network> MakeInitialNet(const Config& config, const DomainSpec& domain) {
-  auto net =
-      MakeNetwork(NetworkFor(config.network, domain), config.random_seed());
+  auto net = MakeNetwork(NetworkFor(config.network, domain), config.random_seed());
   if (!config.network.init_from.empty()) {
     LoadWeights(Checkpoint(CheckpointIn(config.network.init_from)), config, domain, *net);
   }

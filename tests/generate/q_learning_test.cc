@@ -110,9 +110,8 @@ TEST(QLearning, CappedLabelIsAtMostTheActionItsUndoingAndTheWayBack) {
   const DataBuffer rows = Filled(ring, config, request);
   State state(30);
   for (std::size_t i = 0; i < rows.rows(); ++i) {
-    const float way_back = Scramble(
-        ring, Random(config.random_seed(), Purpose::kScramble, 3, 20 + i), 9,
-        state);
+    const float way_back =
+        Scramble(ring, Random(config.random_seed(), Purpose::kScramble, 3, 20 + i), 9, state);
     EXPECT_EQ(StateOf(rows, i), state);
     const Action action = LabelledAction(rows, i);
     const State child = After(ring, state, {action});
