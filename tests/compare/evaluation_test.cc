@@ -203,11 +203,11 @@ TEST(ReadEvaluation, ErrorNamesTheFileAndTheMissingEntryOrTheNewerLayout) {
   WriteFileAtomically(file, "{\"states\": \"a\"}");
   EXPECT_THAT([&] { ReadEvaluation(file); },
               testing::ThrowsMessage<InputError>(
-                  HasSubstr("evaluation.json: expected `search`, a text. Expected a file that")));
+                  HasSubstr("evaluation.json: expected `search`, a string. Expected a file that")));
   WriteFileAtomically(file, R"({"states": "a", "search": "beam", "networks": [{"name": 3}]})");
   EXPECT_THAT([&] { ReadEvaluation(file); },
               testing::ThrowsMessage<InputError>(
-                  HasSubstr("evaluation.json: expected `name` to be a text, found 3. ")));
+                  HasSubstr("evaluation.json: expected `name` to be a string, found 3. ")));
   WriteFileAtomically(file, "{");
   EXPECT_THAT([&] { ReadEvaluation(file); },
               testing::ThrowsMessage<InputError>(HasSubstr("found invalid JSON at byte ")));
