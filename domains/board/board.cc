@@ -57,8 +57,9 @@ void Parse(std::string_view text, int size, int kinds, std::span<std::uint8_t> s
     }
     for (std::size_t column = 0; column < row.size(); ++column) {
       const std::size_t cell = kLetters.find(row[column]);
-      if (cell >= static_cast<std::size_t>(kinds))
+      if (cell >= static_cast<std::size_t>(kinds)) {
         ThrowUnknownLetter(line, column, row[column], kinds);
+      }
       state[line * width + column] = static_cast<std::uint8_t>(cell);
     }
   }

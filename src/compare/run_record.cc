@@ -43,8 +43,9 @@ void ReadSummary(const Json& json, RunRecord& record) {
   record.examples = ReadEntry<std::int64_t>(json, "examples");
   record.final_loss = ReadEntry<double>(json, "final_loss");
   record.weights_sha256 = ReadEntry<std::string>(json, "weights_sha256");
-  if (json.contains("ranks"))
+  if (json.contains("ranks")) {
     record.ranks = ReadEntry<int>(ReadObject(json, "ranks"), "world_size");
+  }
   const Json& warm = ReadObject(json, "after_cold_start");
   record.seconds = ReadEntry<double>(warm, "wall_s");
   record.generate_critical_s = ReadEntry<double>(warm, "generate_critical_s");
