@@ -153,7 +153,7 @@ void OpenOutput(std::optional<AtomicFile>& file, const fs::path& path) {
 }
 
 void CheckCanWrite(const fs::path& path) {
-  if (IsDeviceOrPipe(path)) {
+  if (IsDeviceOrPipe(path) && !NamesOpenFile(path)) {
     // Not opened, because closing a pipe tells its reader that all is written.
     if (::access(path.c_str(), W_OK) == 0) return;
     throw InputError(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
@@ -163,6 +163,7 @@ void CheckCanWrite(const fs::path& path) {
 }
 
 void WriteOutput(const fs::path& path, std::string_view content) {
+  FlushStandardOutput();  // `path` may be standard output too
   std::optional<AtomicFile> file;
   OpenOutput(file, path);
   file->Write(content);

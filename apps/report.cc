@@ -255,10 +255,6 @@ int RunReport(const ReportArgs& args) {
   ReportPage page = PageOf(files);
   if (args.no_puzzle) {
     page.puzzle_note = "No puzzle was solved, because of --no-puzzle.";
-  } else if (!fs::exists(files.folder / kCheckpointFile)) {
-    const std::string why = fmt::format("{} has no {}", files.folder.string(), kCheckpointFile);
-    LogWarning(fmt::format("the report has no solved puzzle: {}", why));
-    page.puzzle_note = Sentence("no puzzle was solved: " + why);
   } else {
     const StopOnSignals signals;
     try {
@@ -266,6 +262,9 @@ int RunReport(const ReportArgs& args) {
     } catch (const Stopped&) {
       LogWarning("stopped; no report was written");
       return kSignalBase + signals.caught();
+    } catch (const Error& error) {  // the rest of the page needs no network
+      LogWarning(fmt::format("the report has no solved puzzle: {}", error.what()));
+      page.puzzle_note = Sentence(std::string("no puzzle was solved: ") + error.what());
     }
   }
   WriteOutput(out, ReportHtml(page));

@@ -76,7 +76,7 @@ class ResultWriter {
       for_people_ = false;
       file_->Truncate(whole_lines);
       LogWarning(fmt::format(
-          "{}; the file keeps the first {}, and later ones go to standard output as JSON lines",
+          "{}; it received the first {}, and later ones go to standard output as JSON lines",
           error.what(), Counted(in_file_, "result")));
     }
   }

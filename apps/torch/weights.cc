@@ -139,9 +139,11 @@ void CheckFits(const ImportArgs& args, const std::string& yaml, const std::strin
   try {
     ParseConfig(yaml, name, overrides);
   } catch (const InputError& error) {
-    throw InputError(fmt::format(
-        "{} The keys under `network` describe {}, so change the other key, with --config or --set.",
-        error.what(), args.file));
+    throw InputError(
+        fmt::format("{} describes the keys under `network`, so only other keys can be changed, "
+                    "with --config or "
+                    "--set: {}",
+                    args.file, error.what()));
   }
 }
 

@@ -29,6 +29,9 @@ class Interrupted : public Error {
   using Error::Error;
 };
 
+/// Whether the calling thread runs a method of a puzzle in Python.
+bool IsInPuzzleMethod();
+
 /// Checks the promises of a domain, and returns the broken ones. Throws Interrupted if Ctrl-C ended
 /// a method of a puzzle in Python, which would look like a broken promise. Call without the GIL.
 std::vector<DomainCheck> BrokenPromises(const Domain& domain, const CheckDomainOptions& options);

@@ -47,15 +47,15 @@ class NetworkUse {
     std::atomic<std::thread::id> thread;
   };
 
-  /// Throws Error if this thread uses the network already: during a search, a method of a puzzle in
-  /// Python or the handler of a signal may call the network again.
+  /// Throws Error if this thread uses the network already, because the handler of a signal calls it
+  /// during a search, or if a method of a puzzle would wait for it, because a search may wait for
+  /// that method.
   explicit NetworkUse(Owner& owner) : owner_(owner) {
-    if (owner_.thread == std::this_thread::get_id()) {
+    if (owner_.thread == std::this_thread::get_id() || !Lock()) {
       throw Error(
-          "the network is searching in this thread, so a method of the puzzle or the handler of a "
-          "signal cannot use it. Use it after the search, or use another tandem.Network.");
+          "the network is in use, and a method of a puzzle or the handler of a signal cannot wait "
+          "for it. Use it after the search, or use another tandem.Network.");
     }
-    owner_.mutex.lock();
     owner_.thread = std::this_thread::get_id();
   }
 
@@ -68,6 +68,12 @@ class NetworkUse {
   NetworkUse& operator=(const NetworkUse&) = delete;
 
  private:
+  bool Lock() {
+    if (IsInPuzzleMethod()) return owner_.mutex.try_lock();
+    owner_.mutex.lock();
+    return true;
+  }
+
   Owner& owner_;
 };
 

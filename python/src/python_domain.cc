@@ -180,6 +180,17 @@ Array<T> Copy(std::span<const T> numbers) {
   return array;
 }
 
+// The methods of puzzles that this thread runs, one inside the other.
+thread_local int methods_running = 0;
+
+class MethodScope {
+ public:
+  MethodScope() { ++methods_running; }
+  ~MethodScope() { --methods_running; }
+  MethodScope(const MethodScope&) = delete;
+  MethodScope& operator=(const MethodScope&) = delete;
+};
+
 class PythonDomain;
 
 // All living domains. The set is never destroyed, because static objects are destroyed after the
@@ -319,6 +330,7 @@ class PythonDomain final : public Domain {
   template <class Work>
   void Call(const char* method, const Work& work) const {
     const nb::gil_scoped_acquire gil;
+    const MethodScope running;
     if (!puzzle_) throw Error(fmt::format("puzzle '{}': Python is ending", spec().name));
     try {
       work(puzzle_.attr(method));
@@ -400,6 +412,8 @@ void ReleasePuzzles() {
 }
 
 }  // namespace
+
+bool IsInPuzzleMethod() { return methods_running > 0; }
 
 std::vector<DomainCheck> BrokenPromises(const Domain& domain, const CheckDomainOptions& options) {
   const auto* const puzzle = dynamic_cast<const PythonDomain*>(&domain);

@@ -11,16 +11,20 @@ from tandem import _tandem
 Settings = Mapping[str, Any]
 
 
-def _plain(value: Any, key: str) -> Any:
-    """Returns `value`, the value of `key`, with only the types that JSON has."""
+def _plain(value: Any, key: str, around: tuple[Any, ...] = ()) -> Any:
+    """Returns `value`, the value of `key`, with only the types that JSON has. `around` are the lists and
+    mappings that it is in."""
+    if any(value is outer for outer in around):
+        raise ValueError(f"{key}: expected a value, found a list or mapping that contains itself")
     if isinstance(value, os.PathLike):
         value = os.fsdecode(value)
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {name: _plain(inner, f"{key}.{name}" if key else str(name)) for name, inner in value.items()}
+        return {_checked(str(name), key): _plain(inner, f"{key}.{name}" if key else str(name), (*around, value))
+                for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(inner, key) for inner in value]
+        return [_plain(inner, key, (*around, value)) for inner in value]
     if isinstance(value, str):
         return _checked(value, key)
     if value is None or isinstance(value, (bool, int, float)):
@@ -35,7 +39,7 @@ def _checked(text: str, key: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{key}: {text!r} has bytes that are not UTF-8. Make a link to the file, and "
+        raise ValueError(f"{key or 'a key'}: {text!r} has bytes that are not UTF-8. Make a link to the file, and "
                          "name that.") from None
     return text
 
@@ -52,7 +56,7 @@ def _text(value: Any, key: str) -> str:
 
 def settings_as_text(settings: Settings | None) -> dict[str, str]:
     """Returns settings as `--set KEY=VALUE` of the program takes them."""
-    return {key: _text(value, key) for key, value in (settings or {}).items()}
+    return {_checked(key, ""): _text(value, key) for key, value in (settings or {}).items()}
 
 
 def load_config(config: "str | os.PathLike | Mapping | _tandem.Config",

@@ -74,6 +74,8 @@ int OpenDescriptor(const fs::path& link) {
 
 }  // namespace
 
+bool NamesOpenFile(const fs::path& path) { return DescriptorLink(path).has_value(); }
+
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   if (const std::optional<fs::path> link = DescriptorLink(path_)) {
     aside_ = path_;

@@ -19,11 +19,14 @@ class DamagedFile : public InputError {
   using InputError::InputError;
 };
 
+/// Whether `path` names an open file of a process, as "/dev/stdout" and "/dev/fd/63" do.
+bool NamesOpenFile(const std::filesystem::path& path);
+
 /// AtomicFile writes a file that appears complete or not at all. It writes to a temporary file in
 /// the same folder. Commit makes that file durable (fsync) and renames it to `path`; if `path` is a
 /// symbolic link, its target is replaced. Without Commit, the temporary file is removed and `path`
-/// is left untouched. A device or a pipe is written directly. So is the open file that a path
-/// such as "/dev/stdout" or "/dev/fd/63" names, where that file was last written.
+/// is left untouched. A device or a pipe is written directly, and so is an open file
+/// (NamesOpenFile), from where it was last written.
 class AtomicFile {
  public:
   /// Opens the temporary file. This and all methods throw Error that names the path and the

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -76,7 +77,7 @@ Json ParseJsonObject(std::string_view line) {
   } catch (const typename Json::parse_error& error) {
     found = "invalid JSON at byte " + std::to_string(error.byte);
   } catch (const typename Json::exception&) {
-    found = "a number in its JSON that is too large";
+    throw InputError("cannot read the JSON object: a number in its JSON is too large");
   } catch (const Error& error) {
     throw InputError(std::string("cannot read the JSON object: ") + error.what());
   }
@@ -125,14 +126,37 @@ Value ReadEntry(const nlohmann::json& object, const std::string& key) {
       return found->template get<Value>();
     }
   }
-  ThrowWrongEntry(object, key, kIsText ? "a string" : kIsWhole ? "a whole number" : "a number");
+  if constexpr (kIsWhole) {
+    using Limits = std::numeric_limits<Value>;
+    ThrowWrongEntry(object, key,
+                    "a whole number from " + std::to_string(Limits::min()) + " to " +
+                        std::to_string(Limits::max()));
+  }
+  ThrowWrongEntry(object, key, kIsText ? "a string" : "a number");
+}
+
+/// Returns the whole number from 0 to `most` that `object` has as `key`. Throws as ThrowWrongEntry
+/// does if it has none.
+inline std::int64_t ReadCount(const nlohmann::json& object, const std::string& key,
+                              std::int64_t most) {
+  const auto found = object.find(key);
+  if (found != object.end() && found->is_number_unsigned() &&
+      std::cmp_less_equal(found->get<std::uint64_t>(), most)) {
+    return found->get<std::int64_t>();
+  }
+  ThrowWrongEntry(object, key, "a whole number from 0 to " + std::to_string(most));
+}
+
+/// Whether `object` has a value as `key` that is not null.
+inline bool HasValue(const nlohmann::json& object, const std::string& key) {
+  const auto found = object.find(key);
+  return found != object.end() && !found->is_null();
 }
 
 /// ReadEntry for a value that may be missing or null.
 template <class Value>
 std::optional<Value> FindEntry(const nlohmann::json& object, const std::string& key) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return std::nullopt;
+  if (!HasValue(object, key)) return std::nullopt;
   return ReadEntry<Value>(object, key);
 }
 

@@ -65,28 +65,19 @@ void ReadSummary(const Json& json, RunRecord& record) {
 constexpr std::int64_t kMostUpdates = std::int64_t{1} << 26;
 constexpr std::int64_t kMostOfUpdate = std::int64_t{1} << 36;
 
-std::int64_t CountIn(const Json& json, const char* key, std::int64_t most) {
-  const auto value = json.find(key);
-  if (value != json.end() && value->is_number_unsigned() &&
-      value->get<std::uint64_t>() <= static_cast<std::uint64_t>(most)) {
-    return value->get<std::int64_t>();
-  }
-  ThrowWrongEntry(json, key, fmt::format("a whole number up to {}", most));
-}
-
 // Returns the point of a line of metrics.jsonl. `curve` has the points of the earlier lines. An
 // update whose line is missing counts as one with the iterations and examples of this line.
 UpdatePoint PointOf(const Json& json, std::span<const UpdatePoint> curve) {
   UpdatePoint point;
   const UpdatePoint before = curve.empty() ? UpdatePoint{.update = -1} : curve.back();
-  point.update = CountIn(json, "update", kMostUpdates);
+  point.update = ReadCount(json, "update", kMostUpdates);
   const std::int64_t updates = point.update - before.update;
   if (updates < 1) {
     throw InputError(fmt::format("`update` is {}, expected more than {}, that of the line before",
                                  point.update, before.update));
   }
-  point.iterations = before.iterations + updates * CountIn(json, "iterations", kMostOfUpdate);
-  point.examples = before.examples + updates * CountIn(json, "examples", kMostOfUpdate);
+  point.iterations = before.iterations + updates * ReadCount(json, "iterations", kMostOfUpdate);
+  point.examples = before.examples + updates * ReadCount(json, "examples", kMostOfUpdate);
   point.seconds = ReadEntry<double>(json, "elapsed_s");
   point.loss = ReadEntry<double>(json, "loss");
   point.solve_rate = FindEntry<double>(json, "solve_rate");

@@ -145,6 +145,8 @@ inline constexpr const char* kToSpareMemory =
     "lower train.batch_size, train.iterations_per_update, replay.updates, generate.chunk_rows, "
     "generate.search_iterations, inference.batch_size, network.width, network.blocks, "
     "search.beam_width or search.max_nodes, or raise train.accumulation_steps";
+inline constexpr const char* kToSpareBuffers =  // of rows to train on
+    "lower train.batch_size or train.iterations_per_update";
 inline constexpr const char* kToSpareGpuMemory =
     "raise train.accumulation_steps, or lower train.batch_size, inference.batch_size, "
     "network.width, prefetch.depth, search.beam_width or search.batch";

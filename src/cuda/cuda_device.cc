@@ -269,6 +269,15 @@ class CudaPermuter final : public RowPermuter {
         permutations_(
             {sources_.mutable_data_ptr<std::uint8_t>(), table.num_actions(), table.positions()}) {}
 
+  // Waits for the device, for the same reason as ~CudaSlot.
+  ~CudaPermuter() override {
+    try {
+      SynchronizeDevice(sources_.device());
+    } catch (const c10::Error&) {
+      // The device has failed; the next use of it reports that.
+    }
+  }
+
   void Apply(const at::Tensor& rows, const at::Tensor& actions) const override {
     permutations_.Apply(RowsOf(rows), static_cast<const Action*>(actions.const_data_ptr()),
                         StreamOf(rows));

@@ -14,7 +14,7 @@ namespace tandem {
 ///
 /// Apply, Expand and Walk only enqueue work in `stream` and return at once. `stream` must belong to
 /// that GPU. Any thread may call them if that GPU is its current one. Rows and actions must be in
-/// that GPU's memory, packed, at any address. They and the table must stay valid until the work is
+/// that GPU's memory, packed, at any address. They and `sources` must stay valid until the work is
 /// done. Throw Error with CUDA's reason if the kernel cannot start.
 class CudaPermutations {
  public:

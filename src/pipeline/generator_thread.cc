@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/timeline.h"
+#include "config/fields.h"
 #include "data/examples.h"
 
 namespace tandem {

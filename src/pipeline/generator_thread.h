@@ -15,10 +15,6 @@
 
 namespace tandem {
 
-/// Advice for a run whose buffers of rows need too much memory: which keys to change.
-inline constexpr const char* kToSpareBuffers =
-    "lower train.batch_size or train.iterations_per_update";
-
 /// The name of the arrow in traces that leads from the fill of a buffer to the training on it.
 inline constexpr std::string_view kRowsArrow = "rows";
 

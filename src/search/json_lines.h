@@ -17,7 +17,7 @@
 
 namespace tandem {
 
-/// What an error says of a line: "FILE:7: WHAT".
+/// Returns the text of an error about a line: "FILE:7: WHAT".
 std::string AtLine(std::string_view file, std::size_t number, std::string_view what);
 
 /// JsonLines goes through the lines of a text. It skips blank lines and lines that begin with '#'.
@@ -51,14 +51,6 @@ class JsonLines {
   std::string_view text_;  // of line_
   std::size_t number_ = 0;
 };
-
-/// Whether `object` has a value as `key` that is not null.
-bool HasValue(const nlohmann::json& object, const char* key);
-
-/// The whole number from 0 to `most` that `object` has as `key`; nothing if it has none or null.
-/// Throws as ThrowWrongEntry does for other values.
-std::optional<std::int64_t> ReadWholeNumber(const nlohmann::json& object, const char* key,
-                                            std::int64_t most);
 
 /// The number above 0 and at most `most` that `object` has as `key`; nothing if it has none or
 /// null. A number that `Number` rounds to 0 is not above 0. Throws as ThrowWrongEntry does for

@@ -31,8 +31,8 @@ void CheckNumber(std::int64_t states, const std::string& file) {
 
 // Returns the length that `object` has as `key`, or nothing if it has none.
 std::optional<int> ReadLength(const json& object, const char* key) {
-  const std::optional<std::int64_t> length = ReadWholeNumber(object, key, kLongest);
-  return length ? std::optional(static_cast<int>(*length)) : std::nullopt;
+  if (!HasValue(object, key)) return std::nullopt;
+  return static_cast<int>(ReadCount(object, key, kLongest));
 }
 
 // Reads the line's fields into `line`, except for the state, which is text still. Returns the text
@@ -88,27 +88,33 @@ Problem ReadLine(std::string_view text, std::size_t number, const Domain& domain
   return line;
 }
 
-// Reads states that may have several lines. An empty line ends a state. A line of spaces does not,
-// because spaces are the floor of a board. Lines that begin with ';' are comments, as in
-// collections of Sokoban levels.
+// Reads states that may have several lines. An empty line ends a state, and so does a line of
+// spaces, unless it is as long as the lines beside it: spaces are the floor of a board. Lines that
+// begin with ';' are comments, as in collections of Sokoban levels.
 std::vector<Problem> ReadBlocks(std::string text, const Domain& domain, const std::string& file,
                                 std::optional<std::int64_t> limit) {
   std::vector<Problem> states;
   std::istringstream in(std::move(text));
   std::string block;
   std::size_t first = 1;
+  // Of the block:
+  std::size_t width = 0;  // of the last line
+  bool only_spaces = true;
   const auto end_block = [&] {
-    if (!Trimmed(block).empty()) {
+    if (!only_spaces) {
       CheckNumber(std::ssize(states), file);
       states.push_back(ReadLine(block, first, domain, file));
     }
     block.clear();
+    only_spaces = true;
   };
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
     if (line.ends_with('\r')) line.pop_back();
     const bool is_json = line.starts_with('{');
-    if (is_json || line.empty()) end_block();
+    const bool is_spaces = Trimmed(line).empty();
+    const bool is_other_width = !block.empty() && line.size() != width;
+    if (is_json || line.empty() || ((is_spaces || only_spaces) && is_other_width)) end_block();
     if (limit && std::ssize(states) == *limit) return states;
     if (is_json) {
       CheckNumber(std::ssize(states), file);
@@ -116,6 +122,8 @@ std::vector<Problem> ReadBlocks(std::string text, const Domain& domain, const st
     } else if (!line.empty() && !line.starts_with(';')) {
       if (block.empty()) first = number;
       block += (block.empty() ? "" : "\n") + line;
+      width = line.size();
+      only_spaces = only_spaces && is_spaces;
     }
   }
   end_block();

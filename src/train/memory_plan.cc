@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "config/fields.h"
 #include "config/training_phases.h"
 #include "data/examples.h"
 #include "data/replay_buffer.h"
@@ -185,7 +186,7 @@ std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
     const char* advice;
   };
   std::vector<Part> parts = {
-      {plan.buffers, "lower train.batch_size or train.iterations_per_update"},
+      {plan.buffers, kToSpareBuffers},
       {plan.replay, "lower replay.updates, or set replay.map_to"},
       {plan.generation,
        "lower generate.chunk_rows, generate.ball_radius, generate.problem_states or, with "

@@ -244,7 +244,7 @@ class Export(CliTest):
         _, error = self.run_tandem("import", weights, "--config", wrong, *settings, "--out", "x", code=2)
         self.assertRegex(error, r"`search.method: q_star` \(\S*wrong.yaml:\d+\)")
         self.assertIn(f"`network.head: v` ({weights})", error)
-        self.assertIn(f"The keys under `network` describe {weights}, so change the other key", error)
+        self.assertIn(f"{weights} describes the keys under `network`, so only other keys can be changed", error)
         self.assertNotIn("x/config.yaml", error)
         self.run_tandem("import", weights, "--config", wrong, *settings, "--set", "search.method=beam",
                         "--out", "x")

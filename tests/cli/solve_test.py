@@ -435,7 +435,7 @@ class Solve(CliTest):
         self.assertGreater(len(results), 1)
         self.assertLess(len(results), 10)
         self.assertEqual(program.returncode, 1, program.stderr)
-        self.assertIn(f"results.jsonl: File too large; the file keeps the first {len(results)} "
+        self.assertIn(f"results.jsonl: File too large; it received the first {len(results)} "
                       "results", program.stderr)
         self.assertEqual(list(self.folder.glob("*.partial")), [])
         self.assertIn("1 moves in ", program.stdout)

@@ -250,16 +250,24 @@ class Training(FolderTest):
     def test_a_puzzle_that_uses_the_network_that_is_searching_is_told_so(self):
         class Curious(Lights):
             name = "python_curious"
-            network = None  # asked by is_goal, in the thread that searches
+            network = None
             errors = []
 
-            def is_goal(self, states):
-                if self.network is not None and threading.current_thread() is threading.main_thread():
-                    try:
-                        self.network.evaluate(states)
-                    except RuntimeError as error:
-                        self.errors.append(str(error))
+            def ask(self, states):
+                if self.network is None:
+                    return
+                try:
+                    self.network.evaluate(states)
+                except RuntimeError as error:
+                    self.errors.append(str(error))
+
+            def is_goal(self, states):  # called by the thread that searches
+                self.ask(states)
                 return super().is_goal(states)
+
+            def expand(self, states):  # called by workers too
+                self.ask(states)
+                return super().expand(states)
 
         puzzle = Curious()
         tandem.register_domain(puzzle)
@@ -272,7 +280,7 @@ class Training(FolderTest):
         network.solve(states)
         puzzle.network = None
         self.assertTrue(puzzle.errors)
-        self.assertIn("the network is searching in this thread", puzzle.errors[0])
+        self.assertIn("the network is in use", puzzle.errors[0])
         self.assertEqual(network.evaluate(states).shape, (1,))
 
     def test_the_same_config_trains_the_weights_of_the_puzzle_in_cpp(self):

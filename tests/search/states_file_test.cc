@@ -44,6 +44,10 @@ TEST(StatesFile, LineOfSpacesIsARowOfFloorInABoard) {
   EXPECT_EQ(lines[1].id, 5);
 }
 
+TEST(StatesFile, LineOfFewerSpacesSeparatesLevels) {
+  EXPECT_EQ(Read("sokoban:5", "  \n#@$.#\n  \n#.$@#\n \n   \n#@$.#").size(), 3);
+}
+
 TEST(StatesFile, AJsonLineThatEndsALevelKeepsToTheLimit) {
   const char* text =
       "#@$.#\n"

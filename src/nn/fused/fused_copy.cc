@@ -13,8 +13,8 @@
 #include "nn/fused/activation_passes.h"
 #include "nn/fused/aligned_vector.h"
 #include "nn/fused/block_products.h"
+#include "nn/fused/default_parameters.h"
 #include "nn/fused/first_layer_tables.h"
-#include "nn/fused/hidden_layers.h"
 #include "nn/fused/int8_weights.h"
 #include "nn/fused/quantize_passes.h"
 #include "nn/fused/region_failure.h"
@@ -31,7 +31,7 @@ class FusedCopy final : public NetworkCopy {
       : input_(spec.input),
         outputs_(spec.outputs),
         weights_(spec, at::kFloat, /*gathers=*/true, c10::kCPU),
-        descriptions_(weights_.shapes()),
+        defaults_(weights_.shapes()),
         tables_(spec.input, LayerShapes(spec).front().out) {
     AddLayers(spec.layers.activation);
   }
@@ -109,7 +109,7 @@ class FusedCopy final : public NetworkCopy {
   const InputLayout input_;
   const std::int64_t outputs_;
   FoldedLayers weights_;  // from which the operands of products are made
-  const HiddenLayers descriptions_;
+  const DefaultParameters defaults_;
 
   std::vector<Layer> layers_;  // the hidden layers
   FirstLayerTables<Entry> tables_;
@@ -122,7 +122,7 @@ template <class T, class Weight>
 void FusedCopy<T, Weight>::AddLayers(Activation activation) {
   const std::vector<LayerShape>& shapes = weights_.shapes();
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
-    layers_.push_back({.shape = descriptions_.Describe(shapes[i], activation, weights_[i]),
+    layers_.push_back({.shape = defaults_.Describe(shapes[i], activation, weights_[i]),
                        .in = shapes[i].in,
                        .adds_skip = shapes[i].adds_skip,
                        .weight = weights_[i].weight});
@@ -164,14 +164,14 @@ template <class T, class Weight>
 void FusedCopy<T, Weight>::AddTiles(std::size_t threads) {
   while (tiles_.size() < threads) {
     Tile& tile = tiles_.emplace_back();
-    const std::size_t size = Size(kTileRows * descriptions_.widest());
+    const std::size_t size = Size(kTileRows * defaults_.widest());
     for (AlignedVector<T>& x : tile.x) x.resize(size);
     tile.values.resize(Size(kTileRows * tables_.num_tables()));
     tile.entry_sums.resize(Size(kTileRows * layers_.front().shape.width));
     tile.z.resize(size);
     tile.inverse_deviation.resize(Size(kTileRows));
     if constexpr (kIsInt8) {
-      tile.q.resize(Size(kTileRows * (descriptions_.widest() + kRowsPerWord<Weight>)));
+      tile.q.resize(Size(kTileRows * (defaults_.widest() + kRowsPerWord<Weight>)));
       tile.scale.resize(Size(kTileRows));
       tile.least.resize(Size(kTileRows));
       tile.sums.resize(size);

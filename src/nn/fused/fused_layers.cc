@@ -12,9 +12,7 @@ namespace tandem {
 template <class T>
 FusedLayers<T>::FusedLayers(const ResNetFC& net, const FlatParameters& parameters,
                             bool multiplies_first)
-    : depth_(net.spec().input.depth),
-      multiplies_first_(multiplies_first),
-      descriptions_(net.shapes()) {
+    : depth_(net.spec().input.depth), multiplies_first_(multiplies_first), defaults_(net.shapes()) {
   const std::vector<DenseTensors> values = parameters.ByLayer(parameters.values());
   const std::vector<DenseTensors> gradients = parameters.ByLayer(parameters.gradients());
   const std::vector<LayerShape>& shapes = net.shapes();
@@ -24,21 +22,20 @@ FusedLayers<T>::FusedLayers(const ResNetFC& net, const FlatParameters& parameter
   hidden_.reserve(shapes.size() - 1);
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
     const LayerShape& shape = shapes[i];
-    FusedLayer<T> layer{
-        .shape = descriptions_.Describe(shape, net.spec().layers.activation, values[i]),
-        .in = shape.in,
-        .begins_block = shape.begins_block,
-        .adds_skip = shape.adds_skip,
-        .weight = values[i].weight.template const_data_ptr<float>(),
-        .weight_gradient = or_null(gradients[i].weight),
-        .bias_gradient = or_null(gradients[i].bias),
-        .scale_gradient = or_null(gradients[i].norm_weight),
-        .shift_gradient = or_null(gradients[i].norm_bias),
-        .kept = i > 0 ? WeightGradient<T>(shape.out, shape.in)
-                      : WeightGradient<T>(shape.in, shape.out)};
+    FusedLayer<T> layer{.shape = defaults_.Describe(shape, net.spec().layers.activation, values[i]),
+                        .in = shape.in,
+                        .begins_block = shape.begins_block,
+                        .adds_skip = shape.adds_skip,
+                        .weight = values[i].weight.template const_data_ptr<float>(),
+                        .weight_gradient = or_null(gradients[i].weight),
+                        .bias_gradient = or_null(gradients[i].bias),
+                        .scale_gradient = or_null(gradients[i].norm_weight),
+                        .shift_gradient = or_null(gradients[i].norm_bias),
+                        .kept = i > 0 ? WeightGradient<T>(shape.out, shape.in)
+                                      : WeightGradient<T>(shape.in, shape.out)};
     if (shape.norm == Norm::kBatch) {
       layer.batch_norm.emplace(*net.layers()[i]);
-      layer.shape.bias = descriptions_.zeros();
+      layer.shape.bias = defaults_.zeros();
       layer.bias_gradient = nullptr;
       normalises_batch_ = true;
     }

@@ -10,7 +10,7 @@
 #include "nn/fused/activation_passes.h"
 #include "nn/fused/aligned_vector.h"
 #include "nn/fused/batch_normalisation.h"
-#include "nn/fused/hidden_layers.h"
+#include "nn/fused/default_parameters.h"
 #include "nn/fused/weight_gradient.h"
 #include "nn/resnet_fc.h"
 
@@ -62,7 +62,7 @@ class FusedLayers {
   std::size_t size() const { return hidden_.size(); }
   FusedLayer<T>& operator[](std::size_t i) { return hidden_[i]; }
   const FusedLayer<T>& operator[](std::size_t i) const { return hidden_[i]; }
-  std::int64_t widest() const { return descriptions_.widest(); }
+  std::int64_t widest() const { return defaults_.widest(); }
   bool normalises_batch() const { return normalises_batch_; }  ///< in some layer
   bool multiplies_first() const { return multiplies_first_; }  ///< the first layer, or gathers it
 
@@ -95,7 +95,7 @@ class FusedLayers {
 
   const std::int64_t depth_;  // features of a position of the input
   const bool multiplies_first_;
-  const HiddenLayers descriptions_;
+  const DefaultParameters defaults_;
   std::vector<FusedLayer<T>> hidden_;
   FusedOutputLayer output_;
   std::vector<Panel> panels_;

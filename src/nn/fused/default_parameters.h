@@ -1,4 +1,4 @@
-// The hidden layers of a network, as the passes over their activations need them.
+// The numbers in place of parameters that hidden layers do not have.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@
 
 namespace tandem {
 
-/// HiddenLayers describes hidden layers. It holds the numbers that replace parameters which a layer
-/// does not have, so it must outlive the results of Describe.
-class HiddenLayers {
+/// DefaultParameters holds scales of 1, and biases and shifts of 0, for the units of the widest
+/// hidden layer. It must outlive the results of Describe.
+class DefaultParameters {
  public:
   /// `shapes` are all layers of a network. The last is the output layer.
-  explicit HiddenLayers(const std::vector<LayerShape>& shapes);
+  explicit DefaultParameters(const std::vector<LayerShape>& shapes);
 
-  /// Describes a layer with these parameters, which must outlive the result. Batch normalisation,
-  /// which is folded into the parameters or done by BatchNorm, is left out.
+  /// Describes a hidden layer that has these parameters, or the defaults of those that are
+  /// undefined. `parameters` must outlive the result. Batch normalisation, which is folded into the
+  /// parameters or done by BatchNorm, is left out.
   HiddenLayer Describe(const LayerShape& shape, Activation activation,
                        const DenseTensors& parameters) const;
 
