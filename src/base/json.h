@@ -126,13 +126,14 @@ Value ReadEntry(const nlohmann::json& object, const std::string& key) {
       return found->template get<Value>();
     }
   }
+  std::string expected = kIsText ? "a string" : kIsWhole ? "a whole number" : "a number";
   if constexpr (kIsWhole) {
     using Limits = std::numeric_limits<Value>;
-    ThrowWrongEntry(object, key,
-                    "a whole number from " + std::to_string(Limits::min()) + " to " +
-                        std::to_string(Limits::max()));
+    if (found != object.end() && found->is_number_integer()) {
+      expected += " from " + std::to_string(Limits::min()) + " to " + std::to_string(Limits::max());
+    }
   }
-  ThrowWrongEntry(object, key, kIsText ? "a string" : "a number");
+  ThrowWrongEntry(object, key, expected);
 }
 
 /// Returns the whole number from 0 to `most` that `object` has as `key`. Throws as ThrowWrongEntry

@@ -191,11 +191,12 @@ class Report(CliTest):
                 self.assertIn(message, error)
             self.assertFalse((run / "report.html").exists(), args)
 
-    def test_a_damaged_checkpoint_is_an_error_unless_no_puzzle_is_wanted(self):
+    def test_a_page_of_a_damaged_network_says_why_it_solves_no_puzzle(self):
         run = self.train()
         (run / "checkpoint.pt").write_bytes((run / "checkpoint.pt").read_bytes()[:1000])
-        self.assertIn("checkpoint.pt", self.run_tandem("report", run, code=2)[1])
-        self.run_tandem("report", run, "--no-puzzle")
+        _, warnings = self.run_tandem("report", run)
+        self.assertIn("the report has no solved puzzle: ", warnings)
+        self.assertIn("No puzzle was solved: ", self.page(run / "report.html").text["puzzle"])
 
     def test_errors_name_the_file(self):
         _, error = self.run_tandem("report", "nowhere", code=2)

@@ -101,7 +101,7 @@ TEST_F(RunRecordTest, RejectsNumbersThatDoNotFit) {
   json update = Update(0);
   update["iterations"] = std::numeric_limits<std::int64_t>::max();
   EXPECT_THAT(ErrorOf(Summary(), {update}),
-              HasSubstr("metrics.jsonl:1: expected `iterations` to be a whole number up to"));
+              HasSubstr("metrics.jsonl:1: expected `iterations` to be a whole number from 0 to"));
   update["iterations"] = 1e99;
   EXPECT_THAT(ErrorOf(Summary(), {update}), HasSubstr("expected `iterations`"));
   update = Update(0);
