@@ -93,8 +93,8 @@ Json ParseJsonObject(std::string_view line) {
   throw InputError("expected `" + key + "` to be " + expected + ", found " + ShortJson(*found));
 }
 
-/// Returns the object or the list that `object` has as `key`. Throws as ThrowWrongEntry does if it
-/// has none.
+/// Returns the object or the list that `object` has as `key`. If the key is missing, or its value
+/// is of another type, throws as ThrowWrongEntry does.
 inline const nlohmann::json& ReadObject(const nlohmann::json& object, const std::string& key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_object()) ThrowWrongEntry(object, key, "an object");
@@ -107,7 +107,8 @@ inline const nlohmann::json& ReadList(const nlohmann::json& object, const std::s
 }
 
 /// Returns the text, the floating-point number or the whole number that `object` has as `key`.
-/// Throws as ThrowWrongEntry does if it has none, or a whole number that is too large for `Value`.
+/// If the key is missing, or its value is of another type or does not fit `Value`, throws as
+/// ThrowWrongEntry does.
 template <class Value>
 Value ReadEntry(const nlohmann::json& object, const std::string& key) {
   constexpr bool kIsText = std::is_same_v<Value, std::string>;
@@ -136,8 +137,8 @@ Value ReadEntry(const nlohmann::json& object, const std::string& key) {
   ThrowWrongEntry(object, key, expected);
 }
 
-/// Returns the whole number from 0 to `most` that `object` has as `key`. Throws as ThrowWrongEntry
-/// does if it has none.
+/// Returns the whole number from 0 to `most` that `object` has as `key`. If the key is missing or
+/// has another value, throws as ThrowWrongEntry does.
 inline std::int64_t ReadCount(const nlohmann::json& object, const std::string& key,
                               std::int64_t most) {
   const auto found = object.find(key);

@@ -48,6 +48,16 @@ void SynchronizeDevice(c10::Device device) {
   c10::cuda::device_synchronize();
 }
 
+// Waits for the device before memory is freed: pending work may still use it, and the allocators
+// that get it back do not know on which streams it was used.
+void AwaitPendingUse(c10::Device device) noexcept {
+  try {
+    SynchronizeDevice(device);
+  } catch (const c10::Error&) {
+    // The device has failed; the next use of it reports that.
+  }
+}
+
 class CudaStreamScope final : public StreamScope {
  public:
   explicit CudaStreamScope(c10::cuda::CUDAStream stream) : guard_(stream) {}
@@ -79,15 +89,7 @@ class CudaSlot final : public TransferSlot {
     }
   }
 
-  // Waits for the device: pending work may still read this memory, and the allocators that get it
-  // back do not know on which streams it was used.
-  ~CudaSlot() override {
-    try {
-      SynchronizeDevice(copies_.device());
-    } catch (const c10::Error&) {
-      // The device has failed; the next use of it reports that.
-    }
-  }
+  ~CudaSlot() override { AwaitPendingUse(copies_.device()); }
 
   std::span<std::byte> host(std::size_t i) override {
     return {static_cast<std::byte*>(host_[i].data_ptr()), host_[i].nbytes()};
@@ -188,8 +190,9 @@ class CudaEvent final : public DeviceEvent {
   at::cuda::CUDAEvent event_{kBlocking};
 };
 
-// Other threads allocate and wait for events while this one captures, so only the calls of this
-// thread may break the capture (cudaStreamCaptureModeThreadLocal), and what CaptureMutex guards.
+// Other threads allocate and wait for events while this one captures. With
+// cudaStreamCaptureModeThreadLocal, that does not break the capture. CaptureMutex keeps out the
+// calls of other threads that still would.
 class CudaGraphWork final : public CapturedWork {
  public:
   explicit CudaGraphWork(std::function<void()> work) : work_(std::move(work)) {}
@@ -269,14 +272,7 @@ class CudaPermuter final : public RowPermuter {
         permutations_(
             {sources_.mutable_data_ptr<std::uint8_t>(), table.num_actions(), table.positions()}) {}
 
-  // Waits for the device, for the same reason as ~CudaSlot.
-  ~CudaPermuter() override {
-    try {
-      SynchronizeDevice(sources_.device());
-    } catch (const c10::Error&) {
-      // The device has failed; the next use of it reports that.
-    }
-  }
+  ~CudaPermuter() override { AwaitPendingUse(sources_.device()); }
 
   void Apply(const at::Tensor& rows, const at::Tensor& actions) const override {
     permutations_.Apply(RowsOf(rows), static_cast<const Action*>(actions.const_data_ptr()),

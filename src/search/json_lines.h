@@ -26,7 +26,7 @@ class JsonLines {
   /// Begins before the first line. `file` names the file in errors.
   JsonLines(std::string file, std::string text) : file_(std::move(file)), in_(std::move(text)) {}
 
-  /// Goes to the next line. Returns false if there is none.
+  /// Goes to the next line. Returns false at the end of the text.
   bool Next();
 
   /// The number of the line, from 1, and its text without white space at its ends.
@@ -52,9 +52,9 @@ class JsonLines {
   std::size_t number_ = 0;
 };
 
-/// The number above 0 and at most `most` that `object` has as `key`; nothing if it has none or
-/// null. A number that `Number` rounds to 0 is not above 0. Throws as ThrowWrongEntry does for
-/// other values.
+/// Returns the number above 0 and at most `most` that `object` has as `key`. If the key is missing
+/// or null, returns nothing. A number that `Number` rounds to 0 is not above 0. For other values,
+/// throws as ThrowWrongEntry does.
 template <class Number>
 std::optional<Number> ReadPositiveNumber(const nlohmann::json& object, const char* key,
                                          double most) {
