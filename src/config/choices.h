@@ -85,7 +85,6 @@ enum class Target {
   kPolicy,
   kQLearning,
   kCappedQLearning,
-  kSupervised,
   kOwnSolutions,
   kExactDistance,
   kRetrograde
@@ -112,14 +111,11 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kCappedQLearning, "capped_q_learning",
      "the label of q_learning, but at most the cost of the action and of the one that undoes it, "
      "plus the cost of the random walk's way back"},
-    {Target::kSupervised, "supervised",
-     "labels from solved paths (generate.paths): the remaining cost of the path, which a Q net "
-     "learns for the path's next action; for a policy, that action (where actions commute, all "
-     "that remain on the path)"},
     {Target::kOwnSolutions, "own_solutions",
-     "the same labels as supervised, but from solutions that a search with the target network "
-     "finds (generate.search: greedy or beam). If a search finds none that costs at most as much "
-     "as its random walk, the walk labels the states"},
+     "labels from solutions that a search with the target network finds (generate.search: greedy "
+     "or beam): the remaining cost of the solution, which a Q net learns for its next action; for "
+     "a policy, that action (where actions commute, all that remain). If a search finds none that "
+     "costs at most as much as its random walk, the walk labels the states"},
     {Target::kExactDistance, "exact_distance",
      "the exact cost-to-go of a state that is drawn uniformly from all states in the ball around "
      "the goal (generate.ball_radius)"},
@@ -181,8 +177,6 @@ constexpr TargetTraits TraitsOf(Target target) {
               .is_q_learning = true,
               .fits_action_heads = true,
               .takes_ball = true};
-    case Target::kSupervised:
-      return {.labels_actions = true, .labels_policies = true, .fits_action_heads = true};
     case Target::kOwnSolutions:
       return {.needs_network = true,
               .labels_actions = true,

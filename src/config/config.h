@@ -46,7 +46,6 @@ struct PipelineConfig {
 
 struct GenerateConfig {
   Target target = Target::kWalkLength;
-  std::string paths;
   GenerateSearch search = GenerateSearch::kNone;
   std::int64_t search_iterations = 50;
   double search_epsilon = 0.1;

@@ -65,8 +65,6 @@ constexpr KeyTraits kTryFirst{.try_first = true};
 
 bool IsAlways(const Config& /*config*/) { return true; }
 
-bool GeneratesRows(const Config& c) { return c.live_rows_of(0) > 0; }
-
 bool ReadsShards(const Config& c) { return c.data.source == DataSource::kShards; }
 
 bool IsReplayed(const Config& c) { return c.replay.updates > 0; }
@@ -146,14 +144,6 @@ std::vector<Field> GenerateFields(Config& c) {
   return {
       ChoiceKey("generate.target", "How examples are labelled.", c.generate.target, kTargets,
                 kTryFirst),
-      {"generate.paths",
-       "File of solved paths for the target supervised: JSON lines with `state`, `moves` and an "
-       "optional `weight`, as `tandem solve --out` writes them. Each state of a path is drawn in "
-       "proportion to the path's weight. Lines without `moves` are skipped. null: no file.",
-       PathField{.value = &c.generate.paths,
-                 .kind = PathKind::kFile,
-                 .must_exist = GeneratesRows,
-                 .is_for_shards = true}},
       ChoiceKey("generate.search",
                 "Which states become examples. With the target own_solutions, the search that "
                 "looks for solutions: greedy or beam.",
@@ -259,10 +249,7 @@ std::vector<Field> GenerateFields(Config& c) {
        "Length of the longest random walk from the goal, in actions.",
        IntField{&c.generate.max_scramble, 1, 100'000},
        {.try_first = true,
-        .is_in_sets =
-            [](const Config& config) {
-              return !IsRetrograde(config) && config.generate.target != Target::kSupervised;
-            },
+        .is_in_sets = [](const Config& config) { return !IsRetrograde(config); },
         .is_in_streams = true}},
       {"generate.rows_per_walk",
        "Number of states of a random walk that become rows (targets walk_length and policy). The "

@@ -90,8 +90,7 @@ struct KeyTraits {
 
   /// Whether generated rows or their labels depend on the key, so that the description of a set of
   /// shards has it. null: never. Of keys that were added later, a set has only those that make a
-  /// difference, so that older sets stay valid. generate.target and the contents of generate.paths
-  /// are in a description in other ways.
+  /// difference, so that older sets stay valid. generate.target is in a description in another way.
   bool (*is_in_sets)(const Config&) = nullptr;
 
   /// Whether the description of a stream has the key. A generator may run on another device and

@@ -88,9 +88,6 @@ Config ConfigOfPhase(const Config& run, std::int64_t phase) {
           fmt::format("phase {}: cannot set {} to {}; this is a bug in Tandem", phase, key, value));
     }
   }
-  const bool sets_paths = std::ranges::any_of(
-      settings, [](const auto& setting) { return setting.first == "generate.paths"; });
-  if (config.generate.target != Target::kSupervised && !sets_paths) config.generate.paths.clear();
   return config;
 }
 

@@ -31,8 +31,7 @@ bool PhaseMayChange(std::string_view key);
 std::string DescribePhase(const Config& run, std::int64_t phase);
 
 /// Returns the config with which phase `phase` of a run works. Phase 0 is the part before the
-/// first entry of `run.phases`, and has the settings of `run` itself. A phase with another target
-/// than supervised inherits no solved paths.
+/// first entry of `run.phases`, and has the settings of `run` itself.
 Config ConfigOfPhase(const Config& run, std::int64_t phase);
 
 /// Returns the first update of phase `phase` if the run has `updates` updates. Phase 0 begins at

@@ -32,7 +32,7 @@ class Reject {
   const Contradiction& contradiction_;
 };
 
-// Names the targets that have a trait, for advice: "value_iteration, policy or supervised".
+// Names the targets that have a trait, for advice: "value_iteration, policy or own_solutions".
 template <class Trait>
 std::string TargetsWith(const Trait& trait) {
   std::string text;
@@ -261,18 +261,6 @@ void CheckPolicy(const Config& c, const Reject& reject) {
          "solve_rate.");
   reject(c.train.loss != Loss::kSquared, "train.loss", "network.head",
          "a policy is trained with cross-entropy, and train.loss is for costs. Remove train.loss.");
-}
-
-// Checks that solved paths are given exactly where they are used.
-void CheckPaths(const Config& c, const Reject& reject) {
-  const bool supervised = c.generate.target == Target::kSupervised;
-  reject(supervised && c.generate.paths.empty() && c.live_rows_of(0) > 0, "generate.target",
-         "generate.paths",
-         "this target labels the states of solved paths. Set generate.paths to a file that `tandem "
-         "solve --out` wrote.");
-  reject(!supervised && !c.generate.paths.empty(), "generate.paths", "generate.target",
-         "only the target supervised reads solved paths. Set generate.target to supervised, or "
-         "generate.paths to null; a phase with that target can set it.");
 }
 
 // Checks the keys that need a ball around the goal.
@@ -634,7 +622,6 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                            CheckHead,
                            CheckGuidance,
                            CheckPolicy,
-                           CheckPaths,
                            CheckBalls,
                            CheckData,
                            CheckStream,

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
-#include <system_error>
 
 #include "generate/bellman.h"
 #include "generate/known_estimates.h"
@@ -21,14 +19,6 @@ std::int64_t BallBytes(const Config& config, const DomainSpec& spec) {
   if (config.generate.ball_radius <= 0) return 0;
   return static_cast<std::int64_t>(GoalBall::BytesFor(
       spec, static_cast<float>(config.generate.ball_radius), config.memory.ball_limit_bytes()));
-}
-
-// Returns the bytes of the file's text, which is held twice while it is read, and of the paths,
-// which take less than the text.
-std::int64_t PathFileBytes(const GenerateConfig& generate) {
-  std::error_code missing;  // the generator reports it
-  const std::uintmax_t text = std::filesystem::file_size(generate.paths, missing);
-  return missing ? 0 : 3 * static_cast<std::int64_t>(text);
 }
 
 // Returns how many of `states` states exist at a time: those of two chunks at most.
@@ -84,8 +74,6 @@ std::int64_t TargetBytes(const Config& config, const DomainSpec& spec, std::int6
     case Target::kQLearning:
     case Target::kCappedQLearning:
       return BackupBytes(config, spec, rows);
-    case Target::kSupervised:
-      return PathFileBytes(generate);
     case Target::kOwnSolutions:
       return OwnSolutionsGenerator::BytesFor(spec, generate, rows);
     case Target::kRetrograde:

@@ -8,7 +8,6 @@
 #include "generate/policy.h"
 #include "generate/q_learning.h"
 #include "generate/retrograde.h"
-#include "generate/supervised.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_length.h"
 
@@ -32,8 +31,6 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
     case Target::kQLearning:
     case Target::kCappedQLearning:
       return std::make_unique<QLearningGenerator>(domain, *network, config, std::move(exact));
-    case Target::kSupervised:
-      return std::make_unique<SupervisedGenerator>(domain, config);
     case Target::kOwnSolutions:
       return std::make_unique<OwnSolutionsGenerator>(domain, *network, config);
     case Target::kExactDistance:

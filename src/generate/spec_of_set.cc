@@ -1,7 +1,5 @@
 #include "generate/spec_of_set.h"
 
-#include "base/file.h"
-#include "base/hash.h"
 #include "base/json.h"
 #include "config/fields.h"
 #include "data/examples.h"
@@ -37,10 +35,6 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
   if (const auto rows = set.provenance.find("generate.rows_per_walk");
       rows != set.provenance.end()) {
     rows->second = std::to_string(config.generate.rows_of_walk());  // the key may be auto
-  }
-  if (config.generate.target == Target::kSupervised) {
-    // The hash of the contents, because processes may read the file from different places.
-    set.provenance["paths_hash"] = HashOf(WithoutByteOrderMark(ReadFile(config.generate.paths)));
   }
   if (NeedsNetwork(config.generate.target)) {
     const bool on_cpu = config.device == "cpu";

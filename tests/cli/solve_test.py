@@ -55,46 +55,6 @@ class Solve(CliTest):
                                    "search.program=tensor", "--set", "search.method=astar", code=2)
         self.assertIn("only beam search has a tensor program", error)
 
-    def test_networks_train_on_the_solutions_that_it_wrote(self):
-        config = self.write("puzzle.yaml", "domain: {name: npuzzle, size: 3}\n" + SMALL)
-        run = self.folder / "run"
-        self.run_tandem("train", config, "--out", run)
-        states = self.write("states.txt", "1 2 3 4 0 5 7 8 6\n")
-        solved = self.folder / "solved.jsonl"
-        self.run_tandem("solve", "--model", run, "--states", states, "--out", solved)
-        for head in ("v", "q", "q_in", "vp", "policy"):
-            trained = self.folder / head
-            sets = [f"network.head={head}", "generate.target=supervised", f"generate.paths={solved}"]
-            options = [option for text in sets for option in ("--set", text)]
-            self.run_tandem("train", config, *options, "--out", trained, "--set",
-                            "optimizer.learning_rate=0.01", "--set", "train.max_updates=20")
-            summary = json.loads((trained / "summary.json").read_text())
-            self.assertLess(summary["final_loss"], 0.3, head)  # it has only three states to learn
-            self.run_tandem("solve", "--model", trained, "--states", states)
-        # The policy came last. With a beam of one state, it repeats what it was taught.
-        text, _ = self.run_tandem("solve", "--model", trained, "--states", states,
-                                  "--beam-width", 1)
-        self.assertEqual(json.loads(text)["moves"], "L U")
-        # The same rows on disk.
-        shards = self.folder / "shards"
-        self.run_tandem("generate", config, *options, "--examples", 2000, "--out", shards)
-        from_shards = ["--set", "data.source=shards", "--set", f"data.path={shards}"]
-        self.run_tandem("train", config, "--set", "network.head=policy", *from_shards,
-                        "--out", self.folder / "from_shards")
-        _, error = self.run_tandem("train", config, "--set", "network.head=q", *from_shards,
-                                   "--out", self.folder / "wrong", code=2)
-        self.assertIn("`network.head: q` cannot learn from examples with generate.target supervised",
-                      error)
-
-    def test_a_wrong_path_is_named_before_training(self):
-        paths = self.write("paths.jsonl", json.dumps({"state": AFTER_R, "moves": "R"}) + "\n")
-        config = self.write("small.yaml", SMALL)
-        run = self.folder / "run"
-        _, error = self.run_tandem("train", config, "--set", "generate.target=supervised", "--set",
-                                   f"generate.paths={paths}", "--out", run, code=2)
-        self.assertIn("paths.jsonl:1: the moves do not lead from the state to a goal", error)
-        self.assertFalse((run / "checkpoint.pt").exists())
-
     def test_value_and_policy_solves_with_every_search(self):
         config = self.write("puzzle.yaml", "domain: {name: npuzzle, size: 3}\n" + SMALL)
         run = self.folder / "run"

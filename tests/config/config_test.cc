@@ -113,7 +113,7 @@ TEST(Config, PathsOfAnyBytesAreReadBackAsTheyWereWritten) {
   Config config;
   config.phases = {
       {.from = 0.5,
-       .settings = {{"generate.target", "supervised"}, {"generate.paths", "/d: e/\xE9"}}}};
+       .settings = {{"generate.target", "policy"}}}};
   for (const char* path : {"/a", "/a b/\xE9t\xE9", "/a: b/\xE9", "/a #\xFF'\"", "/\xC3\xA9: x",
                            "'\xE9'", "/a: \xC3\xA9\n"}) {
     config.validation.file = path;
@@ -440,11 +440,6 @@ TEST(Config, MissingPathErrorNamesTheKeyAndWhereItWasSet) {
             "my.yaml:1: `replay.map_to`: /dev/null: not a folder");
   EXPECT_EQ(ErrorOfNewRun("data: {source: shards, path: /none}\n"),
             "my.yaml:1: `data.path`: /none: no such folder");
-  EXPECT_EQ(ErrorOfNewRun("generate: {target: supervised, paths: /none}\n"),
-            "my.yaml:1: `generate.paths`: /none: no such file");
-  EXPECT_EQ(ErrorOfNewRun("phases:\n  - from: 0.5\n    generate: {target: supervised,\n"
-                          "      paths: /none}\n"),
-            "my.yaml:4: `generate.paths`: /none: no such file");
 }
 
 TEST(Config, MissingPathIsNoErrorIfNothingUsesIt) {
@@ -519,6 +514,15 @@ TEST(Config, RenamedKeyErrorStatesTheNewName) {
   EXPECT_EQ(ErrorFor("", {"diagnose.trace=true"}),
             "--set diagnose.trace=true: unknown key `diagnose.trace`; it was renamed to "
             "`profile.trace`");
+}
+
+TEST(Config, ErrorForARemovedKeyOrChoiceSaysWhatToUseInstead) {
+  EXPECT_THAT(ErrorFor("generate: {paths: solved.jsonl}\n"),
+              StartsWith("my.yaml:1: unknown key `generate.paths`; it was removed: "));
+  const std::vector<std::string> choices = {"generate.target=supervised"};
+  for (const std::string& choice : choices) {
+    EXPECT_THAT(ErrorFor("", {choice}), HasSubstr("; it was removed: ")) << choice;
+  }
 }
 
 TEST(Config, ShippedConfigsAreValid) {

@@ -43,24 +43,6 @@ TEST(Phases, EachChangesOnlyItsOwnKeysOfTheRun) {
   EXPECT_EQ(third.generate.ball_radius, 3);
 }
 
-TEST(Phases, LearnFromSolvedPathsBesideOtherTargets) {
-  const Config later = ParseConfig(
-      "phases:\n  - from: 0.5\n    generate: {target: supervised, paths: solved.jsonl}\n",
-      "my.yaml");
-  EXPECT_EQ(ConfigOfPhase(later, 0).generate.paths, "");
-  EXPECT_EQ(ConfigOfPhase(later, 1).generate.paths, "solved.jsonl");
-  const Config earlier = ParseConfig(
-      "generate: {target: supervised, paths: solved.jsonl}\n"
-      "phases:\n"
-      "  - from: 0.5\n    generate: {target: walk_length}\n"
-      "  - from: 0.7\n    optimizer: {learning_rate: 0.1}\n",
-      "my.yaml");
-  EXPECT_EQ(ConfigOfPhase(earlier, 1).generate.paths, "");
-  EXPECT_EQ(ConfigOfPhase(earlier, 2).generate.paths, "solved.jsonl");
-  EXPECT_THAT(ErrorFor("phases:\n  - from: 0.5\n    generate: {paths: solved.jsonl}\n"),
-              AllOf(HasSubstr("phase 1: "), HasSubstr("only the target supervised")));
-}
-
 TEST(Phases, AreReadBackAsTheyWereWritten) {
   const Config run = ParseConfig(kFineTuned, "my.yaml");
   const Config again = ParseConfig(ToYaml(run), "again.yaml");

@@ -206,7 +206,7 @@ TEST(Validate, PolicyNeedsPolicyLabelsAndABeam) {
   for (const char* target : {"walk_length", "value_iteration", "capped_value_iteration"}) {
     ExpectContradiction({"network.head=policy", std::string("generate.target=") + target},
                         "network.head", "generate.target",
-                        "labels states with costs. Set generate.target to policy, supervised or "
+                        "labels states with costs. Set generate.target to policy or "
                         "own_solutions, or network.head to v or q.");
   }
   for (const char* head : {"v", "q"}) {
@@ -431,25 +431,6 @@ TEST(Validate, OwnSolutionsNeedASearchThatSolves) {
                       "generate.target", "takes no labels from the ball");
   ExpectContradiction(With(own, {"pipeline.mode=sync_main", "replay.updates=1"}), "pipeline.mode",
                       "generate.target", "a solution labels all its states at once");
-}
-
-TEST(Validate, SolvedPathsAndTheTargetSupervisedNeedEachOther) {
-  const std::vector<std::string> both = {"generate.target=supervised", "generate.paths=solved"};
-  for (const char* head : {"v", "q", "policy", "vp", "q_in"}) {
-    EXPECT_EQ(ErrorOf(With(both, {std::string("network.head=") + head})), "");
-  }
-  ExpectContradiction({"generate.target=supervised"}, "generate.target", "generate.paths",
-                      "the states of solved paths");
-  ExpectContradiction({"generate.paths=solved"}, "generate.paths", "generate.target",
-                      "only the target supervised");
-  ExpectContradiction(With(both, {"generate.ball_radius=2"}), "generate.ball_radius",
-                      "generate.target", "takes no labels from the ball");
-  ExpectContradiction(With(kSyncMain, both), "pipeline.mode", "generate.target",
-                      "which this target does not use");
-  // Rows are drawn from paths, so a buffer need not hold a whole walk.
-  EXPECT_EQ(ErrorOf(With(both, {"train.batch_size=10", "train.iterations_per_update=1",
-                                "generate.max_scramble=26"})),
-            "");
 }
 
 TEST(Validate, SearchMustEndWithinABuffer) {

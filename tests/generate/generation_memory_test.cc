@@ -4,10 +4,8 @@
 
 #include <memory>
 
-#include "base/file.h"
 #include "search/goal_ball.h"
 #include "support/generator_config.h"
-#include "support/temp_folder.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -39,14 +37,6 @@ TEST(GenerationBytes, CountsTheBallAroundTheGoal) {
   Config large = GeneratorConfig({.target = Target::kWalkLength, .ball_radius = 20});
   large.memory.ball_limit_gib = 0.5;
   EXPECT_EQ(GenerationBytes(large, MakeDomain("cube3")->spec(), kRows), std::int64_t{1} << 29);
-}
-
-TEST(GenerationBytes, CountsTheTextOfSolvedPaths) {
-  const TempFolder folder;
-  const std::string paths = (folder.path() / "paths.jsonl").string();
-  EXPECT_EQ(BytesFor({.target = Target::kSupervised, .paths = paths}), 0);  // no such file
-  WriteFileAtomically(paths, std::string(100, ' '));
-  EXPECT_EQ(BytesFor({.target = Target::kSupervised, .paths = paths}), 300);
 }
 
 TEST(GenerationBytes, CountsATableOfEachWorkerThatSearchesBackwards) {

@@ -7,10 +7,8 @@
 #include <set>
 #include <string>
 
-#include "base/file.h"
 #include "config/fields.h"
 #include "support/example_sets.h"
-#include "support/temp_folder.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -49,22 +47,6 @@ TEST_F(SpecOfSetTest, SetWithExactLabelsHoldsTheKeysOfTheBall) {
   EXPECT_TRUE(set.provenance.contains("generate.anchor_share"));
 }
 
-TEST_F(SpecOfSetTest, SupervisedSetHoldsTheContentsOfItsPaths) {
-  const TempFolder folder;
-  const auto spec_of = [&](const char* name, const std::string& text) {
-    WriteFileAtomically(folder.path() / name, text);
-    Config config = Puzzle8Config();
-    config.generate.target = Target::kSupervised;
-    config.generate.paths = (folder.path() / name).string();
-    const auto domain = MakeDomain(config.domain.full_name());
-    return SpecOfSet(config, domain->spec(), SmallShards(), "");
-  };
-  const ShardSetSpec spec = spec_of("a", "one");
-  EXPECT_EQ(spec, spec_of("b", "one"));  // wherever the file lies
-  EXPECT_NE(spec, spec_of("a", "two"));
-  EXPECT_FALSE(spec.provenance.contains("generate.max_scramble"));
-}
-
 TEST_F(SpecOfSetTest, SetLabelledWithAGatheredLayerDiffersFromOneWithAProduct) {
   Config config = Puzzle8Config();
   config.device = "cpu";
@@ -76,9 +58,9 @@ TEST_F(SpecOfSetTest, SetLabelledWithAGatheredLayerDiffersFromOneWithAProduct) {
 }
 
 TEST_F(SpecOfSetTest, EveryKeyOfGenerationDeterminesRowsOrIsListedHere) {
-  // generate.target and the contents of generate.paths are in the spec in other ways.
-  std::set<std::string> others = {"generate.target", "generate.paths", "generate.workers",
-                                  "generate.curriculum", "generate.program"};
+  // generate.target is in the spec in another way.
+  std::set<std::string> others = {"generate.target", "generate.workers", "generate.curriculum",
+                                  "generate.program"};
   std::set<std::string> keys;
   Config config;
   for (const Field& field : FieldsOf(config)) {

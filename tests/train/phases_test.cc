@@ -12,7 +12,6 @@
 #include "config/load.h"
 #include "nn/device.h"
 #include "support/small_run.h"
-#include "support/source_folder.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "train/checkpoint.h"
@@ -49,12 +48,6 @@ constexpr const char* kBellman =
 const std::vector<std::string> kCurriculum = {
     "generate.target=value_iteration", "generate.search=greedy", "generate.search_iterations=10",
     "generate.curriculum=true"};
-
-// The settings of a phase that learns from the solved paths of a file in data/.
-std::string LearnFrom(const std::string& file) {
-  return "    generate: {target: supervised, paths: '" + (SourceFolder() / "data" / file).string() +
-         "'}\n";
-}
 
 struct Case {
   std::string name;
@@ -151,16 +144,6 @@ TEST_F(PhasedRun, LimitsOfThePuzzleAreFoundBeforeTheRunBegins) {
       ThrowsMessage<InputError>(HasSubstr("phase 1: `generate.ball_radius: 25`")));
 }
 
-TEST_F(PhasedRun, SolvedPathsAreReadBeforeTheRunBegins) {
-  const Config config = MakeConfig(LearnFrom("missing.jsonl"));
-  EXPECT_THAT(
-      [&] {
-        TrainRun(config,
-                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
-      },
-      ThrowsMessage<InputError>(AllOf(HasSubstr("phase 1: "), HasSubstr("missing.jsonl"))));
-}
-
 TEST_F(PhasedRun, ResumeRejectsOtherPhasesAndAnotherNumberOfUpdates) {
   InFolder(MakeConfig(kBellman));
   const RunDirectory directory = RunDirectory::Reopen(folder_);
@@ -174,24 +157,6 @@ TEST_F(PhasedRun, ResumeRejectsOtherPhasesAndAnotherNumberOfUpdates) {
   WriteFileAtomically(directory.config(), yaml.replace(at, 4, "0.72"));
   EXPECT_THAT([&] { ConfigToResume(directory, checkpoint, {}); },
               ThrowsMessage<InputError>(HasSubstr("phases differ")));
-}
-
-TEST_F(PhasedRun, FilesOfAPhaseMayHaveMovedWhenARunIsResumed) {
-  const fs::path paths = temp_.path() / "paths.jsonl";
-  fs::copy_file(SourceFolder() / "data/puzzle8_solved.jsonl", paths);
-  {
-    TrainRun run(MakeConfig(LearnFrom(paths.string())),
-                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
-    run.RunUpdate();
-    run.RequestStop();
-    ToTheEnd(run);
-  }
-  fs::rename(paths, temp_.path() / "moved.jsonl");
-  std::string yaml = ReadFile(folder_ / "config.yaml");
-  const std::size_t at = yaml.find("paths.jsonl");
-  ASSERT_NE(at, std::string::npos);
-  WriteFileAtomically(folder_ / "config.yaml", yaml.replace(at, 11, "moved.jsonl"));
-  EXPECT_EQ(GoOn().updates, 7);
 }
 
 class Switch : public PhasedRun, public testing::WithParamInterface<Case> {
@@ -276,7 +241,6 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"walks_then_bellman", kBellman, {}},
         Case{"walks_then_walks", "    generate: {max_scramble: 5}\n", {"optimizer.name=sgd"}},
-        Case{"walks_then_solved_paths", LearnFrom("puzzle8_solved.jsonl"), {}},
         Case{"policy_then_own_solutions",
              "    generate: {target: own_solutions, search: greedy, search_iterations: 8}\n",
              {"network.head=policy", "generate.target=policy"}},
