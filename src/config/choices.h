@@ -86,7 +86,6 @@ enum class Target {
   kQLearning,
   kCappedQLearning,
   kOwnSolutions,
-  kExactDistance,
   kRetrograde
 };
 inline constexpr auto kTargets = std::to_array<Choice<Target>>({
@@ -116,9 +115,6 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
      "or beam): the remaining cost of the solution, which a Q net learns for its next action; for "
      "a policy, that action (where actions commute, all that remain). If a search finds none that "
      "costs at most as much as its random walk, the walk labels the states"},
-    {Target::kExactDistance, "exact_distance",
-     "the exact cost-to-go of a state that is drawn uniformly from all states in the ball around "
-     "the goal (generate.ball_radius)"},
     {Target::kRetrograde, "retrograde",
      "for head v and puzzles whose goals differ by problem, the exact cost-to-go of a state of a "
      "random problem, whose states are all found by a search backwards from its goals; for a state "
@@ -184,8 +180,6 @@ constexpr TargetTraits TraitsOf(Target target) {
               .labels_policies = true,
               .fits_action_heads = true,
               .follows_search = true};
-    case Target::kExactDistance:
-      return {.fits_action_heads = true, .takes_ball = true};
     case Target::kRetrograde:
       break;
   }

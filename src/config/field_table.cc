@@ -220,8 +220,9 @@ std::vector<Field> GenerateFields(Config& c) {
        {.is_in_sets = HasExactLabels, .is_in_streams = true}},
       {"generate.anchor_share",
        "Share of the rows that are anchors: states drawn uniformly from the ball, with exact "
-       "labels. They keep estimates near the goal correct.",
-       RealField{&c.generate.anchor_share, 0, 0.9},
+       "labels. They keep estimates near the goal correct. 1: all rows, for a ball that holds all "
+       "states.",
+       RealField{&c.generate.anchor_share, 0, 1},
        {.is_in_sets = HasExactLabels, .is_in_streams = true}},
       {"generate.problem_rows",
        "Number of consecutive rows that are drawn from one problem (target retrograde). Finding "

@@ -41,6 +41,7 @@ constexpr auto kFormer = std::to_array<Former>({
     {"diagnose.trace_epochs", "profile.trace_epochs"},
     {"generate.paths", "", kOwnSolutions},
     {"generate.target: supervised", "", kOwnSolutions},
+    {"generate.target: exact_distance", "", "set generate.anchor_share to 1"},
 });
 
 // Returns "" if `name` is neither a key nor a choice of an older version.

@@ -269,16 +269,9 @@ void CheckBalls(const Config& c, const Reject& reject) {
          "generate.ball_radius",
          "anchors are drawn from the ball around the goal. Set generate.ball_radius above 0, or "
          "generate.anchor_share to 0.");
-  const bool draws_from_ball = c.generate.target == Target::kExactDistance;
-  reject(draws_from_ball && c.generate.ball_radius == 0 && c.live_rows_of(0) > 0, "generate.target",
-         "generate.ball_radius",
-         "this target draws states from the ball around the goal. Set generate.ball_radius above 0 "
-         "(14 has all states of cube2), or choose another target.");
   reject(c.generate.ball_radius > 0 && !TraitsOf(c.generate.target).takes_ball,
          "generate.ball_radius", "generate.target",
          "this target takes no labels from the ball. Set generate.ball_radius to 0.");
-  reject(draws_from_ball && c.generate.anchor_share > 0, "generate.anchor_share", "generate.target",
-         "all rows of this target come from the ball already. Set generate.anchor_share to 0.");
 }
 
 // Checks where rows come from: shards, generation, or both.

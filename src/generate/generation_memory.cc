@@ -67,7 +67,6 @@ std::int64_t TargetBytes(const Config& config, const DomainSpec& spec, std::int6
   switch (generate.target) {
     case Target::kWalkLength:
     case Target::kPolicy:
-    case Target::kExactDistance:
       return 0;
     case Target::kValueIteration:
     case Target::kCappedValueIteration:

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "generate/exact_distance.h"
 #include "generate/exact_labels.h"
 #include "generate/own_solutions.h"
 #include "generate/policy.h"
@@ -33,8 +32,6 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
       return std::make_unique<QLearningGenerator>(domain, *network, config, std::move(exact));
     case Target::kOwnSolutions:
       return std::make_unique<OwnSolutionsGenerator>(domain, *network, config);
-    case Target::kExactDistance:
-      return std::make_unique<ExactDistanceGenerator>(domain, config, std::move(exact));
     case Target::kRetrograde:
       return std::make_unique<RetrogradeGenerator>(domain, config);
   }

@@ -119,8 +119,8 @@ RetrogradeGenerator::RetrogradeGenerator(const Domain& domain, const Config& con
   if (!domain.spec().per_problem_goals) {
     throw InputError(fmt::format(
         "`generate.target: retrograde`: all problems of {} have the same goal, expected a puzzle "
-        "whose goals differ by problem, such as sokoban. Set generate.target to exact_distance "
-        "and generate.ball_radius above 0.",
+        "whose goals differ by problem, such as sokoban. Set generate.target to walk_length, "
+        "generate.ball_radius above 0 and generate.anchor_share to 1.",
         domain.spec().name));
   }
   for (std::int64_t i = 0; i < *config.generate.workers; ++i) tables_.emplace_back(domain);

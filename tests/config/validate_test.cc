@@ -369,27 +369,6 @@ TEST(Validate, OneFillRejectsWhatChangesFromFillToFill) {
                       "generate.curriculum", "pipeline.mode", "fills one buffer");
 }
 
-TEST(Validate, ExactDistancesNeedABallAndAHeadOfCosts) {
-  const std::vector<std::string> exact = {"generate.target=exact_distance",
-                                          "generate.ball_radius=4"};
-  EXPECT_EQ(ErrorOf(exact), "");
-  EXPECT_EQ(ErrorOf(With(exact, {"network.head=q"})), "");
-  EXPECT_EQ(ErrorOf(With(exact, {"replay.updates=2"})), "");
-  ExpectContradiction({"generate.target=exact_distance"}, "generate.target", "generate.ball_radius",
-                      "draws states from the ball");
-  ExpectContradiction(With(exact, {"generate.anchor_share=0.1"}), "generate.anchor_share",
-                      "generate.target", "come from the ball already");
-  ExpectContradiction(With(exact, {"network.head=policy"}), "network.head", "generate.target",
-                      "labels states with costs");
-  for (const std::string head : {"vp", "q_in"}) {
-    EXPECT_EQ(ErrorOf(With(exact, {"network.head=" + head})), "");
-  }
-  ExpectContradiction(With(exact, {"generate.search=greedy"}), "generate.search", "generate.target",
-                      "value_iteration");
-  ExpectContradiction(With(kSyncMain, exact), "pipeline.mode", "generate.target",
-                      "which this target does not use");
-}
-
 TEST(Validate, SearchesBackwardsNeedAHeadOfStatesAndNoBall) {
   const std::string retrograde = "generate.target=retrograde";
   EXPECT_EQ(ErrorOf({retrograde}), "");

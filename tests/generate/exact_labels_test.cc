@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "generate/generator.h"
 #include "generate/stored_state_labeller.h"
@@ -111,9 +112,6 @@ TEST_F(ExactLabelsTest, OtherTargetsGetThemForTheHeadsThatTheySupport) {
   expect(Target::kPolicy, Head::kPolicy, 0.25);
   expect(Target::kQLearning, Head::kQIn, 0.25);
   expect(Target::kCappedQLearning, Head::kQ, 0.25);
-  for (const Head head : {Head::kV, Head::kQ, Head::kQIn, Head::kVp}) {
-    expect(Target::kExactDistance, head, 0);
-  }
 }
 
 TEST_F(ExactLabelsTest, SearchesGetExactLabelsAndAnchorsToo) {
@@ -175,6 +173,25 @@ TEST_F(ExactLabelsTest, AnchorsAreTheRequestedShareAndUniformInTheBall) {
   EXPECT_NEAR(mean / static_cast<double>(anchors), middle, middle * 0.04);
 }
 
+TEST_F(ExactLabelsTest, AnchorShareOfOneDrawsAllStatesOfTheBallEquallyOften) {
+  for (const Head head : {Head::kV, Head::kQ, Head::kQIn, Head::kVp}) {
+    const DataBuffer rows = Filled(pancakes_, ConfigFor(Target::kWalkLength, head, 1), nullptr);
+    EXPECT_EQ(ExpectExact(rows, head), kRows);
+  }
+  const DataBuffer rows = Filled(pancakes_, ConfigFor(Target::kWalkLength, Head::kV, 1), nullptr,
+                                 {.rows = 20'000});
+  std::map<State, int, ByBytes> drawn;
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    const auto row = rows.column(kInputColumn)[i];
+    ++drawn[State(row.begin(), row.end())];
+  }
+  ASSERT_EQ(std::ssize(drawn), std::ranges::count_if(distances_, [](const auto& entry) {
+              return entry.second <= 4;
+            }));
+  const double expected = 20'000.0 / static_cast<double>(drawn.size());
+  for (const auto& [state, times] : drawn) EXPECT_NEAR(times, expected, 6 * std::sqrt(expected));
+}
+
 TEST_F(ExactLabelsTest, AnchorsDependNeitherOnWorkersNorOnRanges) {
   Config config = ConfigFor(Target::kWalkLength, Head::kQ, 0.3);
   const DataBuffer whole = Filled(pancakes_, config, nullptr);
@@ -231,7 +248,7 @@ class TwoRings final : public RowPuzzle {
 TEST(ExactLabels, ActionsThatTieExceptForRoundingGetTheSameProbability) {
   const TwoRings rings;
   const Config config = GeneratorConfig(
-      {.target = Target::kExactDistance, .ball_radius = 10, .workers = 1}, Head::kVp);
+      {.target = Target::kWalkLength, .ball_radius = 10, .workers = 1}, Head::kVp);
   const auto exact = MakeExactLabels(rings, config);
   ASSERT_EQ(exact->ball()->size(), 25U);
   DataBuffer rows(ExampleSchema(rings.spec(), Head::kVp), 1);

@@ -18,7 +18,7 @@ std::int64_t BytesFor(const GenerateConfig& generate, std::int64_t rows = kRows)
 }
 
 TEST(GenerationBytes, WalksNeedNoMemoryOfTheirOwn) {
-  for (const Target target : {Target::kWalkLength, Target::kPolicy, Target::kExactDistance}) {
+  for (const Target target : {Target::kWalkLength, Target::kPolicy}) {
     EXPECT_EQ(BytesFor({.target = target}), 0);
   }
 }
