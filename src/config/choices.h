@@ -334,23 +334,14 @@ inline constexpr auto kInputLayers = std::to_array<Choice<InputLayer>>({
 });
 
 /// optimizer.name
-enum class OptimizerKind { kAdam, kAdamW, kSgd, kMuon };
+enum class OptimizerKind { kAdam, kAdamW };
 inline constexpr auto kOptimizers = std::to_array<Choice<OptimizerKind>>({
-    {OptimizerKind::kAdam, "adam", "Adam, with weight decay added to the gradient",
-     Reads("optimizer.beta1", "optimizer.beta2", "optimizer.epsilon")},
-    {OptimizerKind::kAdamW, "adamw", "Adam with decoupled weight decay",
-     Reads("optimizer.beta1", "optimizer.beta2", "optimizer.epsilon")},
-    {OptimizerKind::kSgd, "sgd", "stochastic gradient descent with momentum",
-     Reads("optimizer.momentum", "optimizer.nesterov")},
-    {OptimizerKind::kMuon, "muon",
-     "orthogonalised momentum for the weights of all linear layers except the first and the last, "
-     "AdamW for all other parameters",
-     Reads("optimizer.muon_learning_rate", "optimizer.momentum", "optimizer.beta1",
-           "optimizer.beta2", "optimizer.epsilon")},
+    {OptimizerKind::kAdam, "adam", "Adam, with weight decay added to the gradient"},
+    {OptimizerKind::kAdamW, "adamw", "Adam with decoupled weight decay"},
 });
 
 /// optimizer.schedule
-enum class Schedule { kConstant, kLinear, kCosine, kExponential, kStep, kWsd };
+enum class Schedule { kConstant, kLinear, kCosine, kExponential };
 inline constexpr auto kSchedules = std::to_array<Choice<Schedule>>({
     {Schedule::kConstant, "constant", "no change"},
     {Schedule::kLinear, "linear", "decrease to final_learning_rate at the last iteration",
@@ -359,19 +350,12 @@ inline constexpr auto kSchedules = std::to_array<Choice<Schedule>>({
      Reads("optimizer.final_learning_rate")},
     {Schedule::kExponential, "exponential", "multiply by decay after every iteration",
      Reads("optimizer.decay")},
-    {Schedule::kStep, "step", "multiply by step_factor after every step_every updates",
-     Reads("optimizer.step_every", "optimizer.step_factor")},
-    {Schedule::kWsd, "wsd",
-     "no change, then a linear decrease to final_learning_rate over the last decay_share of the "
-     "run",
-     Reads("optimizer.final_learning_rate", "optimizer.decay_share")},
 });
 
 /// Returns whether the learning rate ends at optimizer.final_learning_rate, so that it depends on
 /// the number of updates.
 constexpr bool DependsOnLength(Schedule schedule) {
-  return schedule == Schedule::kLinear || schedule == Schedule::kCosine ||
-         schedule == Schedule::kWsd;
+  return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
 }
 
 /// train.loss
@@ -461,7 +445,7 @@ inline constexpr auto kTrainSteps = std::to_array<Choice<TrainStep>>({
     {TrainStep::kTensors, "tensors",
      "products and fused passes without autograd, for resnet_fc and mlp on any device"},
     {TrainStep::kCaptured, "captured",
-     "tensors, which a GPU repeats as one CUDA graph, with adam and adamw including the optimizer"},
+     "tensors, which a GPU repeats as one CUDA graph, including the optimizer"},
     {TrainStep::kAuto, "auto",
      "fused on a CPU and captured on a GPU where they are supported, otherwise autograd"},
 });

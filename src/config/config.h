@@ -137,23 +137,12 @@ struct NetworkConfig {
 struct OptimizerConfig {
   OptimizerKind name = OptimizerKind::kAdamW;
   double learning_rate = 1e-3;
-  double muon_learning_rate = 0.02;
   Schedule schedule = Schedule::kConstant;
   double final_learning_rate = 2e-5;
   double decay = 0.9999993;
-  std::int64_t step_every = 100;
-  double step_factor = 0.1;
-  double decay_share = 0.2;
   std::int64_t warmup_iterations = 0;
   double max_grad_norm = 0;
   double weight_decay = 0.0;
-  double first_layer_lr_factor = 1;
-  double output_layer_lr_factor = 1;
-  double first_layer_weight_decay_factor = 1;
-  double output_layer_weight_decay_factor = 1;
-  double bias_weight_decay_factor = 1;
-  double momentum = 0.95;
-  bool nesterov = false;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;

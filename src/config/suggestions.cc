@@ -16,6 +16,13 @@ namespace {
 constexpr std::string_view kOwnSolutions =
     "generate.target own_solutions learns from solutions that a search finds";
 
+constexpr std::string_view kAdam = "optimizer.name is adam or adamw";
+constexpr std::string_view kSchedule =
+    "optimizer.schedule is constant, linear, cosine or exponential, and network.init_from starts a "
+    "run with another learning rate";
+constexpr std::string_view kOneGroup =
+    "optimizer.learning_rate and optimizer.weight_decay hold for all layers";
+
 // Former is a key or a choice ("key: choice") that was renamed or removed before version 0.1.0. The
 // error for it says what to use now.
 struct Former {
@@ -42,6 +49,21 @@ constexpr auto kFormer = std::to_array<Former>({
     {"generate.paths", "", kOwnSolutions},
     {"generate.target: supervised", "", kOwnSolutions},
     {"generate.target: exact_distance", "", "set generate.anchor_share to 1"},
+    {"optimizer.name: sgd", "", kAdam},
+    {"optimizer.name: muon", "", kAdam},
+    {"optimizer.momentum", "", kAdam},
+    {"optimizer.nesterov", "", kAdam},
+    {"optimizer.muon_learning_rate", "", kAdam},
+    {"optimizer.schedule: step", "", kSchedule},
+    {"optimizer.schedule: wsd", "", kSchedule},
+    {"optimizer.step_every", "", kSchedule},
+    {"optimizer.step_factor", "", kSchedule},
+    {"optimizer.decay_share", "", kSchedule},
+    {"optimizer.first_layer_lr_factor", "", kOneGroup},
+    {"optimizer.output_layer_lr_factor", "", kOneGroup},
+    {"optimizer.first_layer_weight_decay_factor", "", kOneGroup},
+    {"optimizer.output_layer_weight_decay_factor", "", kOneGroup},
+    {"optimizer.bias_weight_decay_factor", "", kOneGroup},
 });
 
 // Returns "" if `name` is neither a key nor a choice of an older version.

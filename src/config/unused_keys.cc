@@ -25,7 +25,7 @@ struct Use {
   std::string why_unused;
 };
 
-// The choices of a key, such as "sgd" and "muon" of optimizer.name, that read another key.
+// The choices of a key, such as "linear" and "cosine" of optimizer.schedule, that read another key.
 std::vector<std::string> ReadersOf(const std::string& key, const Field& choice) {
   std::vector<std::string> readers;
   const auto* const field = std::get_if<ChoiceField>(&choice.value);

@@ -374,8 +374,8 @@ void CheckTraining(const Config& c, const Reject& reject) {
   reject(DependsOnLength(c.optimizer.schedule) &&
              c.optimizer.final_learning_rate > c.optimizer.learning_rate,
          "optimizer.final_learning_rate", "optimizer.learning_rate",
-         "the linear, cosine and wsd schedules decrease, so they must end at or below their start. "
-         "Lower optimizer.final_learning_rate.");
+         "the linear and cosine schedules decrease, so they must end at or below their start. Lower "
+         "optimizer.final_learning_rate.");
   reject(c.network.norm == Norm::kBatch && c.train.batch_size == c.train.accumulation_steps,
          "network.norm", "train.batch_size",
          "batch normalisation needs at least 2 examples in each part of a batch. Raise "
@@ -494,33 +494,6 @@ void CheckResNet2d(const Config& c, const Reject& reject) {
          "network.kind",
          "convolutions are normalised by batch normalisation or not at all. Set network.norm to "
          "batch or none.");
-  reject(c.optimizer.name == OptimizerKind::kMuon, "optimizer.name", "network.kind",
-         "muon works on the linear layers between the first and the last, and resnet_2d has none "
-         "there. Set optimizer.name to adamw.");
-}
-
-// Checks that something is there for each factor to multiply.
-void CheckFactors(const Config& c, const Reject& reject) {
-  const OptimizerConfig& o = c.optimizer;
-  for (const auto& [key, factor] :
-       {std::pair("optimizer.first_layer_weight_decay_factor", o.first_layer_weight_decay_factor),
-        std::pair("optimizer.output_layer_weight_decay_factor", o.output_layer_weight_decay_factor),
-        std::pair("optimizer.bias_weight_decay_factor", o.bias_weight_decay_factor)}) {
-    reject(factor != 1 && o.weight_decay == 0, key, "optimizer.weight_decay",
-           "the key multiplies the weight decay, which is 0. Raise optimizer.weight_decay, or "
-           "remove {}.",
-           key);
-  }
-}
-
-void CheckMuon(const Config& c, const Reject& reject) {
-  if (c.optimizer.name != OptimizerKind::kMuon) return;
-  reject(c.network.blocks == 0 && c.network.stem_width == 0, "optimizer.name", "network.blocks",
-         "muon works on the linear layers between the first and the last, and this network has "
-         "none. Raise network.blocks, or set optimizer.name to adamw.");
-  reject(c.optimizer.learning_rate == 0, "optimizer.name", "optimizer.learning_rate",
-         "the schedule scales muon_learning_rate by the factor by which it changes learning_rate, "
-         "which must therefore be above 0. Raise optimizer.learning_rate.");
 }
 
 void CheckSchedule(const Config& c, const Reject& reject) {
@@ -625,8 +598,6 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                            CheckNarrowPrecision,
                            CheckResNet2d,
                            CheckInputLayer,
-                           CheckMuon,
-                           CheckFactors,
                            CheckSchedule,
                            CheckSizes,
                            CheckSearch,

@@ -130,11 +130,9 @@ void Planner::PlanShards() {
 }
 
 void Planner::PlanNetworks() {
-  // Muon keeps one mean of a hidden matrix and AdamW two of any other parameter, so two are an
-  // upper bound.
-  const std::int64_t means = config_.optimizer.name == OptimizerKind::kSgd ? 1 : 2;
+  constexpr std::int64_t kMeans = 2;  // of Adam
   const std::int64_t average = config_.train.averages() ? 1 : 0;
-  const std::int64_t kept = 1 + means + average;  // weights, means and average, between updates
+  const std::int64_t kept = 1 + kMeans + average;  // weights, means and average, between updates
   constexpr std::int64_t kGradients = 1;
   // The state before the current update, and the state of a checkpoint that is being written.
   constexpr std::int64_t kCopies = 2;

@@ -80,7 +80,7 @@ class TorchTrainer::Pass final : public TrainPass {
     const std::int64_t iteration = iterations_of_run();
     const Section section("iteration", iteration);
     const Batch batch = NextBatch();
-    stats_.learning_rate = trainer_.LearningRateAt(iteration, update_);
+    stats_.learning_rate = trainer_.LearningRateAt(iteration);
     const at::Tensor loss = trainer_.Step(batch, stats_.learning_rate);
     if (!loss.defined()) ++stats_.skipped;
     if (trainer_.average_ && loss.defined()) {
@@ -177,11 +177,10 @@ TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loade
   if (config_.averages()) average_.emplace(net_, config_.ema_decay);
 }
 
-double TorchTrainer::LearningRateAt(std::int64_t iteration, std::int64_t update) const {
+double TorchTrainer::LearningRateAt(std::int64_t iteration) const {
   const std::int64_t per_update = config_.iterations_per_update;
   const std::int64_t in_phase = iteration - plan_.first_update * per_update;
   return LearningRate(optimizer_config_, {.iteration = in_phase,
-                                          .update = update - plan_.first_update,
                                           .done = plan_.updates.Done(in_phase, per_update)});
 }
 

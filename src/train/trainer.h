@@ -66,7 +66,7 @@ class TorchTrainer final : public Trainer {
 
   void AverageStatistics();
   double ErrorOfTarget();
-  double LearningRateAt(std::int64_t iteration, std::int64_t update) const;
+  double LearningRateAt(std::int64_t iteration) const;
   at::Tensor StepIfFinite(const Batch& batch, double learning_rate);
   at::Tensor Reduce(const Batch& batch, const at::Tensor& loss);
   bool GradientsAreFinite() const;

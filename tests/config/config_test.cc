@@ -519,8 +519,9 @@ TEST(Config, RenamedKeyErrorStatesTheNewName) {
 TEST(Config, ErrorForARemovedKeyOrChoiceSaysWhatToUseInstead) {
   EXPECT_THAT(ErrorFor("generate: {paths: solved.jsonl}\n"),
               StartsWith("my.yaml:1: unknown key `generate.paths`; it was removed: "));
-  const std::vector<std::string> choices = {"generate.target=supervised",
-                                            "generate.target=exact_distance"};
+  const std::vector<std::string> choices = {
+      "generate.target=supervised", "generate.target=exact_distance", "optimizer.name=muon",
+      "optimizer.schedule=wsd"};
   for (const std::string& choice : choices) {
     EXPECT_THAT(ErrorFor("", {choice}), HasSubstr("; it was removed: ")) << choice;
   }

@@ -35,10 +35,7 @@ TEST(Fields, ChoicesWithTheSameMeaningShareAListItem) {
             "Learning-rate schedule.\n"
             "- constant: no change.\n"
             "- linear, cosine: decrease to final_learning_rate at the last iteration.\n"
-            "- exponential: multiply by decay after every iteration.\n"
-            "- step: multiply by step_factor after every step_every updates.\n"
-            "- wsd: no change, then a linear decrease to final_learning_rate over the last "
-            "decay_share of the run.");
+            "- exponential: multiply by decay after every iteration.");
 }
 
 TEST(DeviceName, ParsesTheIndexOfAGpu) {

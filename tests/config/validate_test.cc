@@ -95,16 +95,6 @@ TEST(Validate, LinearInputLayerRejectsAStem) {
       "network.input_layer", "network.kind", "only resnet_fc");
 }
 
-TEST(Validate, MuonNeedsHiddenMatricesAndALearningRate) {
-  EXPECT_EQ(ErrorOf({"optimizer.name=muon"}), "");
-  EXPECT_EQ(ErrorOf({"optimizer.name=muon", "network.blocks=0", "network.stem_width=8"}), "");
-  ExpectContradiction({"optimizer.name=muon", "network.blocks=0"}, "optimizer.name",
-                      "network.blocks", "between the first and the last");
-  ExpectContradiction(
-      {"optimizer.name=muon", "optimizer.learning_rate=0", "optimizer.final_learning_rate=0"},
-      "optimizer.name", "optimizer.learning_rate", "must therefore be above 0");
-}
-
 TEST(Validate, ShardsNeedAFolderAndAFolderNeedsShards) {
   EXPECT_EQ(ErrorOf(kShards), "");
   ExpectContradiction({"data.path=set"}, "data.path", "data.source",
@@ -117,16 +107,6 @@ TEST(Validate, AnchorsNeedABallAndShorteningDoesNot) {
                       "generate.ball_radius", "anchors are drawn from the ball");
   EXPECT_EQ(ErrorOf({"generate.anchor_share=0.1", "generate.ball_radius=4"}), "");
   EXPECT_EQ(ErrorOf({"search.improve_seconds=5"}), "");
-}
-
-TEST(Validate, FactorsOnTheWeightDecayNeedOne) {
-  for (const std::string key : {"first_layer_weight_decay_factor",
-                                "output_layer_weight_decay_factor", "bias_weight_decay_factor"}) {
-    const std::string set = "optimizer." + key + "=0";
-    ExpectContradiction({set}, "optimizer." + key, "optimizer.weight_decay",
-                        "multiplies the weight decay, which is 0");
-    EXPECT_EQ(ErrorOf({set, "optimizer.weight_decay=0.01"}), "");
-  }
 }
 
 TEST(Validate, WithShardsEveryBatchHasAtLeastOneRowFromThem) {
@@ -519,15 +499,13 @@ TEST(Validate, KindOfNetworkMustSupportTheOtherKeys) {
   ExpectContradiction({"network.kind=resnet_2d"}, "network.norm", "network.kind", "batch or none");
   ExpectContradiction(With(board, {"network.stem_width=9"}), "network.stem_width", "network.kind",
                       "linear layer");
-  ExpectContradiction(With(board, {"optimizer.name=muon"}), "optimizer.name", "network.kind",
-                      "adamw");
   for (const char* key : {"train.first_layer", "inference.first_layer"}) {
     EXPECT_EQ(ErrorOf(With(board, {std::string(key) + "=auto"})), "");
     ExpectContradiction(With(board, {std::string(key) + "=gather"}), key, "network.kind",
                         "only the first layer of resnet_fc and mlp");
     EXPECT_EQ(ErrorOf({"network.kind=mlp", std::string(key) + "=gather"}), "");
   }
-  EXPECT_EQ(ErrorOf({"network.kind=mlp", "optimizer.name=muon", "network.stem_width=9"}), "");
+  EXPECT_EQ(ErrorOf({"network.kind=mlp", "network.stem_width=9"}), "");
   ExpectContradiction({"network.kind=mlp", "network.input_layer=linear"}, "network.input_layer",
                       "network.kind", "only resnet_fc");
 }

@@ -51,12 +51,11 @@ TEST(MemoryPlan, CountsNoHostMemoryForRowsThatAGpuGenerates) {
             on_cpu.allocated - on_cpu.buffers - on_cpu.generation);
 }
 
-TEST(MemoryPlan, CountsTheOptimizersMeansAndTheAverageOfTheWeights) {
-  const MemoryPlan adam = PlanFor("");
+TEST(MemoryPlan, CountsTheAverageOfTheWeights) {
+  const MemoryPlan plan = PlanFor("");
   // It exists, and is copied before an update and for a checkpoint.
-  const std::int64_t one = 3 * 4 * adam.parameters;
-  EXPECT_EQ(PlanFor("optimizer: {name: sgd}").network, adam.network - one);
-  EXPECT_EQ(PlanFor("train: {ema_decay: 0.99}").network, adam.network + one);
+  const std::int64_t one = 3 * 4 * plan.parameters;
+  EXPECT_EQ(PlanFor("train: {ema_decay: 0.99}").network, plan.network + one);
 }
 
 TEST(MemoryPlan, CountsTheCopiesOfWeightsThatWaitToBeWritten) {

@@ -240,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, Switch,
     testing::Values(
         Case{"walks_then_bellman", kBellman, {}},
-        Case{"walks_then_walks", "    generate: {max_scramble: 5}\n", {"optimizer.name=sgd"}},
+        Case{"walks_then_walks", "    generate: {max_scramble: 5}\n", {"optimizer.name=adam"}},
         Case{"policy_then_own_solutions",
              "    generate: {target: own_solutions, search: greedy, search_iterations: 8}\n",
              {"network.head=policy", "generate.target=policy"}},

@@ -489,8 +489,7 @@ TEST(TorchTrainer, ErrorNamesTheIterationInTheMiddleOfAnUpdate) {
 
 TEST(TorchTrainer, LossOfAnUpdateIsTheMeanOfItsIterations) {
   const auto loss_in_batches_of = [](std::int64_t size) {
-    Config config = SmallConfig(
-        {.name = OptimizerKind::kSgd, .learning_rate = 1e-30, .momentum = 0});  // changes nothing
+    Config config = SmallConfig({.learning_rate = 1e-30});  // changes nothing
     config.train.batch_size = size;
     config.train.iterations_per_update = 20 / size;
     Parts parts(config);
@@ -530,9 +529,7 @@ TEST(TorchTrainer, SkippingAllStepsOfAnUpdateIsAnError) {
 
 TEST(TorchTrainer, GradientThatIsNotFiniteInTheLastIterationIsAnError) {
   // The loss is finite, but the step with it makes the weights infinite.
-  Config config = SmallConfig({.name = OptimizerKind::kSgd,
-                               .learning_rate = std::numeric_limits<float>::max(),
-                               .momentum = 0});
+  Config config = SmallConfig({.learning_rate = 1e39});
   config.train.iterations_per_update = 1;
   Parts parts(config);
   try {

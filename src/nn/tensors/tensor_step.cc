@@ -94,7 +94,6 @@ class ResNetTensorStep final : public GradientStep {
   at::Tensor Step(const at::Tensor& inputs, const at::Tensor& targets, const at::Tensor& weights,
                   const Update& update) override {
     Optimizer& optimizer = update.optimizer;
-    if (!optimizer.is_capturable()) return GradientStep::Step(inputs, targets, weights, update);
     optimizer.SetDeviceRate(update.learning_rate);
     if (update.reduce) {
       at::Tensor loss = update.reduce(SetGradients(inputs, targets, weights));

@@ -26,7 +26,7 @@ std::string WhyNoTensorStep(const NetworkConfig& network, const Device& device);
 /// if only SetGradients is called.
 ///
 /// `train.step: captured` also makes a CUDA graph of the step on a GPU (Device::CaptureWork).
-/// If the optimizer is_capturable and there is no reduction, they are a part of the graph.
+/// If there is no reduction, the step of the optimizer is a part of the graph.
 ///
 /// `net` and `device` must outlive the step, and WhyNoTensorStep must be empty. Moves the
 /// parameters of `net` (FlatParameters).
