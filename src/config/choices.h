@@ -358,17 +358,6 @@ constexpr bool DependsOnLength(Schedule schedule) {
   return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
 }
 
-/// train.loss
-enum class Loss { kSquared, kHuber, kLogCosh };
-inline constexpr auto kLosses = std::to_array<Choice<Loss>>({
-    {Loss::kSquared, "squared", "squared error"},
-    {Loss::kHuber, "huber", "squared for errors up to huber_delta, linear above",
-     Reads("train.huber_delta")},
-    {Loss::kLogCosh, "log_cosh",
-     "log(cosh(error)), which is about half the squared error for small errors and linear for "
-     "large ones"},
-});
-
 /// train.on_invalid
 enum class OnInvalid { kStop, kSkip };
 inline constexpr auto kOnInvalids = std::to_array<Choice<OnInvalid>>({

@@ -157,8 +157,6 @@ struct TrainingConfig {
   std::string plan;            ///< UpdatePlan::text() if the run revised its plan, else empty
   bool follows_clock = false;  ///< has no key; max_updates was auto, so the run revises its plan
   double max_seconds = 0;
-  Loss loss = Loss::kSquared;
-  double huber_delta = 1;
   double policy_weight = 1;
   std::int64_t accumulation_steps = 1;
   OnInvalid on_invalid = OnInvalid::kStop;

@@ -425,10 +425,6 @@ std::vector<Field> TrainFields(Config& c) {
        NullTextField{&c.train.plan, "a plan, or null"}},
       {"train.max_seconds", "End the run after this many seconds of wall time. 0: no limit.",
        RealField{&c.train.max_seconds, 0, 1e9}, kTryFirst},
-      ChoiceKey("train.loss", "Loss of estimated costs; a policy always uses cross-entropy.",
-                c.train.loss, kLosses),
-      {"train.huber_delta", "Error above which the Huber loss is linear, in units of cost.",
-       RealField{&c.train.huber_delta, 1e-6, 1e6}},
       {"train.policy_weight",
        "For head vp, weight of the policy's cross-entropy in the loss, relative to the loss of the "
        "estimated cost.",

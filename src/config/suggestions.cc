@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kOwnSolutions =
     "generate.target own_solutions learns from solutions that a search finds";
 
+constexpr std::string_view kLoss = "costs have the squared error as their loss";
 constexpr std::string_view kAdam = "optimizer.name is adam or adamw";
 constexpr std::string_view kSchedule =
     "optimizer.schedule is constant, linear, cosine or exponential, and network.init_from starts a "
@@ -49,6 +50,8 @@ constexpr auto kFormer = std::to_array<Former>({
     {"generate.paths", "", kOwnSolutions},
     {"generate.target: supervised", "", kOwnSolutions},
     {"generate.target: exact_distance", "", "set generate.anchor_share to 1"},
+    {"train.loss", "", kLoss},
+    {"train.huber_delta", "", kLoss},
     {"optimizer.name: sgd", "", kAdam},
     {"optimizer.name: muon", "", kAdam},
     {"optimizer.momentum", "", kAdam},

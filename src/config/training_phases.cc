@@ -26,8 +26,6 @@ constexpr auto kMayChange = std::to_array<KeyRange>({
     {.keys = "pipeline.refresh_every"},
     {.keys = "pipeline.refresh_margin"},
     {.keys = "pipeline.loss_thresh"},
-    {.keys = "train.loss"},
-    {.keys = "train.huber_delta"},
 });
 
 bool Contains(const KeyRange& range, std::string_view key) {

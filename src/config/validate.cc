@@ -259,8 +259,6 @@ void CheckPolicy(const Config& c, const Reject& reject) {
   reject(c.validation.best_by == Measure::kValueError, "validation.best_by", "network.head",
          "a policy estimates no costs, so its estimates have no error. Set validation.best_by to "
          "solve_rate.");
-  reject(c.train.loss != Loss::kSquared, "train.loss", "network.head",
-         "a policy is trained with cross-entropy, and train.loss is for costs. Remove train.loss.");
 }
 
 // Checks the keys that need a ball around the goal.

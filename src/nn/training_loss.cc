@@ -2,18 +2,13 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/huber_loss.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/mse_loss.h>
-#include <ATen/ops/softplus.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
-
-#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -21,12 +16,6 @@ namespace {
 at::Tensor PolicyLoss(const at::Tensor& logits, const at::Tensor& targets,
                       at::Reduction::Reduction reduction) {
   return at::cross_entropy_loss(logits, targets, /*weight=*/{}, reduction);
-}
-
-// log(cosh(error)) of each output. cosh itself overflows for errors above 89.
-at::Tensor LogCosh(const at::Tensor& outputs, const at::Tensor& targets) {
-  const at::Tensor errors = outputs - targets;
-  return errors + at::softplus(-2 * errors) - std::numbers::ln2;
 }
 
 // The cross-entropy of the outputs of a row from column `first` on, which are logits.
@@ -48,10 +37,6 @@ double PolicyLoss(const TrainingLoss::HostRows& rows, std::int64_t row, std::int
     rows.gradient[i] = static_cast<float>(scale * (probability * targets - rows.targets[i]));
   }
   return scale * (targets * std::log(exps) - logits);
-}
-
-[[noreturn]] void ThrowUnknownLoss() {
-  throw Error("TrainingLoss: unknown loss; this is a bug in Tandem");
 }
 
 }  // namespace
@@ -77,26 +62,11 @@ at::Tensor TrainingLoss::OutputLoss(const at::Tensor& outputs, const at::Tensor&
                                     at::Reduction::Reduction reduction) const {
   const std::int64_t costs = NumCosts(targets.size(1));
   const std::int64_t logits = targets.size(1) - costs;
-  if (logits == 0) return CostLoss(outputs, targets, reduction);
+  if (logits == 0) return at::mse_loss(outputs, targets, reduction);
   if (costs == 0) return PolicyLoss(outputs, targets, reduction);
-  return CostLoss(outputs.narrow(1, 0, costs), targets.narrow(1, 0, costs), reduction) +
+  return at::mse_loss(outputs.narrow(1, 0, costs), targets.narrow(1, 0, costs), reduction) +
          policy_weight_ * PolicyLoss(outputs.narrow(1, costs, logits),
                                      targets.narrow(1, costs, logits), reduction);
-}
-
-at::Tensor TrainingLoss::CostLoss(const at::Tensor& costs, const at::Tensor& targets,
-                                  at::Reduction::Reduction reduction) const {
-  switch (loss_) {
-    case Loss::kSquared:
-      return at::mse_loss(costs, targets, reduction);
-    case Loss::kHuber:
-      return at::huber_loss(costs, targets, reduction, huber_delta_);
-    case Loss::kLogCosh: {
-      const at::Tensor losses = LogCosh(costs, targets);
-      return reduction == at::Reduction::None ? losses : losses.mean();
-    }
-  }
-  ThrowUnknownLoss();
 }
 
 void TrainingLoss::Add(const TensorRows& rows, const at::Tensor& loss,
@@ -105,7 +75,9 @@ void TrainingLoss::Add(const TensorRows& rows, const at::Tensor& loss,
   const std::int64_t costs = NumCosts(outputs);
   if (costs > 0) {
     const auto part = [&](const at::Tensor& tensor) { return tensor.narrow(1, 0, costs); };
-    auto [losses, slopes] = ErrorLosses(part(rows.outputs) - part(rows.targets));
+    const at::Tensor errors = part(rows.outputs) - part(rows.targets);
+    const at::Tensor losses = errors.square();
+    at::Tensor slopes = errors * 2;
     at::Tensor sum;
     if (rows.weights.defined()) {
       sum = (losses * part(rows.weights)).sum() * rows.cost_scale;
@@ -129,55 +101,19 @@ void TrainingLoss::Add(const TensorRows& rows, const at::Tensor& loss,
   part(gradient).copy_((logs.exp() * wanted.sum(1, /*keepdim=*/true) - wanted) * scale);
 }
 
-// The loss of each error, and its derivative.
-std::pair<at::Tensor, at::Tensor> TrainingLoss::ErrorLosses(const at::Tensor& errors) const {
-  switch (loss_) {
-    case Loss::kSquared:
-      return {errors.square(), errors * 2};
-    case Loss::kHuber: {  // c (error - c / 2), where c is the error clamped to delta
-      const at::Tensor clamped = errors.clamp(-huber_delta_, huber_delta_);
-      return {clamped * (errors - clamped / 2), clamped};
-    }
-    case Loss::kLogCosh: {  // log(cosh(x)) = |x| + log(1 + exp(-2 |x|)) - log 2
-      const at::Tensor sizes = errors.abs();
-      return {sizes + (sizes * -2).exp().log1p() - std::numbers::ln2, errors.tanh()};
-    }
-  }
-  ThrowUnknownLoss();
-}
-
 double TrainingLoss::RowLoss(const HostRows& rows) const {
   const std::int64_t costs = NumCosts(rows.outputs);
   double sum = 0;
   for (std::int64_t r = 0; r < rows.rows; ++r) {
     for (std::int64_t i = r * rows.outputs; i < r * rows.outputs + costs; ++i) {
       const double weight = rows.weights != nullptr ? rows.weights[i] : 1;
-      const Term term = ErrorLoss(static_cast<double>(rows.y[i]) - rows.targets[i]);
-      sum += rows.cost_scale * weight * term.loss;
-      rows.gradient[i] = static_cast<float>(rows.cost_scale * weight * term.slope);
+      const double error = static_cast<double>(rows.y[i]) - rows.targets[i];
+      sum += rows.cost_scale * weight * (error * error);
+      rows.gradient[i] = static_cast<float>(rows.cost_scale * weight * (2 * error));
     }
     if (costs < rows.outputs) sum += PolicyLoss(rows, r, costs, rows.row_scale * policy_weight_);
   }
   return sum;
-}
-
-TrainingLoss::Term TrainingLoss::ErrorLoss(double error) const {
-  switch (loss_) {
-    case Loss::kSquared:
-      return {.loss = error * error, .slope = 2 * error};
-    case Loss::kHuber: {
-      const double delta = huber_delta_;
-      const double size = std::abs(error);
-      return {.loss = size <= delta ? error * error / 2 : delta * (size - delta / 2),
-              .slope = std::isnan(error) ? error : std::clamp(error, -delta, delta)};
-    }
-    case Loss::kLogCosh: {  // log(cosh(x)) = |x| + log(1 + exp(-2 |x|)) - log 2
-      const double size = std::abs(error);
-      return {.loss = size + std::log1p(std::exp(-2 * size)) - std::numbers::ln2,
-              .slope = std::tanh(error)};
-    }
-  }
-  ThrowUnknownLoss();
 }
 
 double TrainingLoss::CostScale(std::int64_t rows, std::int64_t outputs,

@@ -5,15 +5,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <utility>
 
 #include "config/config.h"
 
 namespace tandem {
 
-/// TrainingLoss fits a network's outputs to their targets: estimated costs by train.loss, and the
-/// actions of a policy by cross-entropy. For head vp, the loss is that of the estimated cost plus
-/// train.policy_weight times the cross-entropy, as in AlphaZero (Silver et al., 2018). The loss of
+/// TrainingLoss fits a network's outputs to their targets: estimated costs by the squared
+/// error, and the actions of a policy by cross-entropy. For head vp, the loss is that of the
+/// estimated cost plus train.policy_weight times the cross-entropy, as in AlphaZero (Silver et al., 2018). The loss of
 /// a batch is the mean over the outputs that are costs, or over the rows of a policy. If outputs
 /// have weights w, it is the sum of w times loss over all outputs, divided by the sum of w. Rows
 /// that label a policy have no weights, because a policy has one loss for each row.
@@ -24,10 +23,7 @@ namespace tandem {
 class TrainingLoss {
  public:
   TrainingLoss(Head head, const TrainingConfig& config)
-      : head_(head),
-        loss_(config.loss),
-        huber_delta_(config.huber_delta),
-        policy_weight_(EstimatesCosts(head) ? config.policy_weight : 1) {}
+      : head_(head), policy_weight_(EstimatesCosts(head) ? config.policy_weight : 1) {}
 
   /// Returns the sum of all weights, by which losses are divided. It is not 0, so that the loss of
   /// a batch whose outputs are all masked is 0 and not 0 / 0.
@@ -68,22 +64,12 @@ class TrainingLoss {
   double CostScale(std::int64_t rows, std::int64_t outputs, const at::Tensor& weights) const;
 
  private:
-  struct Term {
-    double loss, slope;
-  };
-
   // How many of the outputs are costs. They are the first ones.
   std::int64_t NumCosts(std::int64_t outputs) const;
   at::Tensor OutputLoss(const at::Tensor& outputs, const at::Tensor& targets,
                         at::Reduction::Reduction reduction) const;
-  at::Tensor CostLoss(const at::Tensor& costs, const at::Tensor& targets,
-                      at::Reduction::Reduction reduction) const;
-  std::pair<at::Tensor, at::Tensor> ErrorLosses(const at::Tensor& errors) const;
-  Term ErrorLoss(double error) const;
 
   Head head_;
-  Loss loss_;
-  double huber_delta_;
   double policy_weight_;  // 1 if there is nothing but the policy
 };
 

@@ -519,6 +519,7 @@ TEST(Config, RenamedKeyErrorStatesTheNewName) {
 TEST(Config, ErrorForARemovedKeyOrChoiceSaysWhatToUseInstead) {
   EXPECT_THAT(ErrorFor("generate: {paths: solved.jsonl}\n"),
               StartsWith("my.yaml:1: unknown key `generate.paths`; it was removed: "));
+  EXPECT_THAT(ErrorFor("", {"train.loss=huber"}), HasSubstr("unknown key `train.loss`; it was"));
   const std::vector<std::string> choices = {
       "generate.target=supervised", "generate.target=exact_distance", "optimizer.name=muon",
       "optimizer.schedule=wsd"};

@@ -199,8 +199,6 @@ TEST(Validate, PolicyNeedsPolicyLabelsAndABeam) {
                       "a policy gives only probabilities");
   ExpectContradiction(With(policy, {"validation.best_by=value_error"}), "validation.best_by",
                       "network.head", "estimates no costs");
-  ExpectContradiction(With(policy, {"train.loss=huber"}), "train.loss", "network.head",
-                      "cross-entropy");
   ExpectContradiction(With(policy, {"generate.search=greedy"}), "generate.search",
                       "generate.target", "leaves the random walk");
   // Examples on disk have their own labels.
