@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-ACTIVATIONS = {"relu": F.relu, "leaky_relu": F.leaky_relu, "silu": F.silu}
+ACTIVATIONS = {"relu": F.relu, "leaky_relu": F.leaky_relu}
 EPSILON = 1e-5
 
 

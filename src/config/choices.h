@@ -315,11 +315,10 @@ inline constexpr auto kNorms = std::to_array<Choice<Norm>>({
 });
 
 /// network.activation
-enum class Activation { kRelu, kLeakyRelu, kSilu };
+enum class Activation { kRelu, kLeakyRelu };
 inline constexpr auto kActivations = std::to_array<Choice<Activation>>({
     {Activation::kRelu, "relu"},
     {Activation::kLeakyRelu, "leaky_relu", "x, or 0.01 x if x is negative"},
-    {Activation::kSilu, "silu", "x times its logistic sigmoid"},
 });
 
 /// The slope of leaky_relu below 0.

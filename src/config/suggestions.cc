@@ -50,6 +50,7 @@ constexpr auto kFormer = std::to_array<Former>({
     {"generate.paths", "", kOwnSolutions},
     {"generate.target: supervised", "", kOwnSolutions},
     {"generate.target: exact_distance", "", "set generate.anchor_share to 1"},
+    {"network.activation: silu", "", "use relu or leaky_relu"},
     {"train.loss", "", kLoss},
     {"train.huber_delta", "", kLoss},
     {"optimizer.name: sgd", "", kAdam},

@@ -10,7 +10,6 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rms_norm.h>
-#include <ATen/ops/silu.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -138,8 +137,6 @@ at::Tensor Activate(Activation activation, const at::Tensor& x) {
       return x.relu();
     case Activation::kLeakyRelu:
       return at::leaky_relu(x, kLeakySlope);
-    case Activation::kSilu:
-      return at::silu(x);
   }
   return x;
 }

@@ -522,7 +522,7 @@ TEST(Config, ErrorForARemovedKeyOrChoiceSaysWhatToUseInstead) {
   EXPECT_THAT(ErrorFor("", {"train.loss=huber"}), HasSubstr("unknown key `train.loss`; it was"));
   const std::vector<std::string> choices = {
       "generate.target=supervised", "generate.target=exact_distance", "optimizer.name=muon",
-      "optimizer.schedule=wsd"};
+      "optimizer.schedule=wsd", "network.activation=silu"};
   for (const std::string& choice : choices) {
     EXPECT_THAT(ErrorFor("", {choice}), HasSubstr("; it was removed: ")) << choice;
   }

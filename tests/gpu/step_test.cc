@@ -46,7 +46,7 @@ TEST_F(CudaStep, EveryPassMatchesTheCpu) {
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
     for (const std::int64_t width : {6, 33, 64, 200, 1000, 5000}) {
       for (const Norm norm : {Norm::kLayer, Norm::kRms, Norm::kBatch}) {
-        for (const Activation activation : {Activation::kRelu, Activation::kSilu}) {
+        for (const Activation activation : {Activation::kRelu, Activation::kLeakyRelu}) {
           SCOPED_TRACE(testing::Message()
                        << NameOf(kNorms, norm) << ", " << NameOf(kActivations, activation)
                        << ", width " << width << ", " << c10::toString(type));
@@ -129,7 +129,6 @@ struct StepCase {
   Norm norm;
   Precision precision;
   std::int64_t parts;
-  Activation activation = Activation::kRelu;
   const char* kind = "resnet_fc";
 };
 
@@ -186,8 +185,7 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
                                      .stem_width = 128,
                                      .width = 64,
                                      .blocks = 2,
-                                     .norm = GetParam().norm,
-                                     .activation = GetParam().activation}};
+                                     .norm = GetParam().norm}};
   const at::Tensor inputs_ = at::randint(0, 6, {kRows, 54}, generator_, at::kByte);
   const at::Tensor targets_ = at::randn({kRows, 1}, generator_);
 };
@@ -202,7 +200,8 @@ TEST_P(CudaTensorStep, GradientsAreThoseOfTheCpu) {
     difference += (actual[i] - expected[i]).square().sum().item<double>();
     size += expected[i].square().sum().item<double>();
   }
-  EXPECT_LT(std::sqrt(difference / size), GetParam().precision == Precision::kFp32 ? 1e-4 : 3e-2);
+  // ReLU's slope jumps at 0, and rounding may put a number on the other side.
+  EXPECT_LT(std::sqrt(difference / size), GetParam().precision == Precision::kFp32 ? 1e-2 : 3e-2);
 }
 
 TEST_P(CudaTensorStep, CapturedStepsGiveTheWeightsOfOthers) {
@@ -215,18 +214,16 @@ TEST_P(CudaTensorStep, CapturedStepsGiveTheWeightsOfOthers) {
   }
 }
 
-// In fp32, ReLU's slope would need a larger tolerance: it jumps at 0, and rounding may put a number
-// on the other side. SiLU's does not jump.
 INSTANTIATE_TEST_SUITE_P(
     Every, CudaTensorStep,
     testing::Values(StepCase{Norm::kNone, Precision::kBf16, 1},
                     StepCase{Norm::kBatch, Precision::kBf16, 1},
                     StepCase{Norm::kLayer, Precision::kBf16, 1},
                     StepCase{Norm::kRms, Precision::kBf16, 1},
-                    StepCase{Norm::kBatch, Precision::kFp32, 1, Activation::kSilu},
-                    StepCase{Norm::kBatch, Precision::kBf16, 1, Activation::kRelu, "mlp"},
+                    StepCase{Norm::kBatch, Precision::kFp32, 1},
+                    StepCase{Norm::kBatch, Precision::kBf16, 1, "mlp"},
                     StepCase{Norm::kLayer, Precision::kBf16, 2},
-                    StepCase{Norm::kLayer, Precision::kFp32, 2, Activation::kSilu}));
+                    StepCase{Norm::kLayer, Precision::kFp32, 2}));
 
 TEST_F(CudaStep, InferenceByTensorsIsThatOfTheCpu) {
   const auto cpu = OpenDevice("cpu");

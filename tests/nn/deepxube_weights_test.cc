@@ -192,8 +192,8 @@ TEST(ToDeepXube, RefusesWhatDeepXubeLacks) {
   EXPECT_EQ(error([](NetworkConfig& n) { n.norm = Norm::kLayer; }), "`network.norm: layer`");
   EXPECT_EQ(error([](NetworkConfig& n) { n.norm = Norm::kRms; }), "`network.norm: rms`");
   EXPECT_EQ(error([](NetworkConfig& n) { n.stem_width = 9; }), "`network.stem_width: 9`");
-  EXPECT_EQ(error([](NetworkConfig& n) { n.activation = Activation::kSilu; }),
-            "`network.activation: silu`");
+  EXPECT_EQ(error([](NetworkConfig& n) { n.activation = Activation::kLeakyRelu; }),
+            "`network.activation: leaky_relu`");
   EXPECT_EQ(error([](NetworkConfig& n) { n.head = Head::kPolicy; }), "`network.head: policy`");
 }
 

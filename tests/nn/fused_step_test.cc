@@ -80,7 +80,7 @@ TEST_P(FusedNetwork, Bf16GradientsAreAsNearToFp32AsThoseOfAutograd) {
 INSTANTIATE_TEST_SUITE_P(
     Every, FusedNetwork,
     testing::Combine(testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms),
-                     testing::Values(Activation::kRelu, Activation::kLeakyRelu, Activation::kSilu),
+                     testing::Values(Activation::kRelu, Activation::kLeakyRelu),
                      testing::Values(0, 40)));
 
 TEST_F(FusedGradients, AreTheSameOnAnyNumberOfThreads) {

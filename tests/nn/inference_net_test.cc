@@ -127,8 +127,8 @@ TEST_P(Inference, QNetGivesActionValuesAndTheirMinimum) {
 INSTANTIATE_TEST_SUITE_P(AllNormsAndActivations, Inference,
                          testing::Combine(testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer,
                                                           Norm::kRms),
-                                          testing::Values(Activation::kRelu, Activation::kLeakyRelu,
-                                                          Activation::kSilu)));
+                                          testing::Values(Activation::kRelu,
+                                                          Activation::kLeakyRelu)));
 
 TEST(Inference, PolicyGivesNegativeLogProbabilitiesAndNoEstimates) {
   NetworkSpec spec = SmallSpec(Norm::kLayer);

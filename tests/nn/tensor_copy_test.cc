@@ -106,7 +106,7 @@ TEST_P(TensorCopies, EvaluateInFp8) {
 INSTANTIATE_TEST_SUITE_P(
     Every, TensorCopies,
     testing::Combine(testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms),
-                     testing::Values(Activation::kRelu, Activation::kLeakyRelu, Activation::kSilu),
+                     testing::Values(Activation::kRelu, Activation::kLeakyRelu),
                      testing::Values(Layers{"resnet_fc", 0, InputLayer::kHidden},
                                      Layers{"resnet_fc", 48, InputLayer::kHidden},
                                      Layers{"resnet_fc", 0, InputLayer::kLinear},

@@ -69,7 +69,7 @@ TEST_P(TensorNetwork, Bf16GradientsAreAsNearToFp32AsThoseOfAutograd) {
 INSTANTIATE_TEST_SUITE_P(
     Every, TensorNetwork,
     testing::Combine(testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms),
-                     testing::Values(Activation::kRelu, Activation::kLeakyRelu, Activation::kSilu),
+                     testing::Values(Activation::kRelu, Activation::kLeakyRelu),
                      testing::Values(0, 40), testing::Values(32, 33)));
 
 // Its input layer has no activation.
@@ -93,8 +93,7 @@ TEST_P(TensorDeepXubeNetwork, RunningStatisticsAreThoseOfAutograd) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, TensorDeepXubeNetwork,
-                         testing::Values(Activation::kRelu, Activation::kLeakyRelu,
-                                         Activation::kSilu));
+                         testing::Values(Activation::kRelu, Activation::kLeakyRelu));
 
 class TensorMlp : public TensorGradients, public testing::WithParamInterface<Norm> {
  protected:

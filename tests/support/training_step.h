@@ -48,7 +48,7 @@ inline NetworkConfig SmallMlp(Norm norm) {
           .width = 32,
           .blocks = 2,
           .norm = norm,
-          .activation = Activation::kSilu};
+          .activation = Activation::kLeakyRelu};
 }
 
 /// `TrainingStepTest` compares a training step, which MakeStep makes, with autograd.

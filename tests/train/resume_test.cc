@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  "generate.search_iterations=10", "generate.curriculum=true"},
         std::vector<std::string>{"optimizer.name=adam", "optimizer.schedule=cosine",
                                  "train.ema_decay=0.9"},
-        std::vector<std::string>{"network.norm=rms", "network.activation=silu",
+        std::vector<std::string>{"network.norm=rms", "network.activation=leaky_relu",
                                  "optimizer.schedule=exponential"},
         std::vector<std::string>{"generate.target=value_iteration", "train.ema_decay=0.9",
                                  "train.ema_use=both", "pipeline.refresh=solve_rate",
@@ -430,7 +430,7 @@ TEST_P(InFolder, InitFromStartsARunWithTrainedWeights) {
   warm.RunUpdate();
   EXPECT_EQ(warm.Finish().weights_sha256, first.weights_sha256);
 
-  config.network.activation = Activation::kSilu;
+  config.network.activation = Activation::kLeakyRelu;
   EXPECT_THAT([&] { TrainRun(config, {.device = device_, .stop = never_}); },
               ThrowsMessage<InputError>(HasSubstr("trained with `network.activation: relu`")));
   config.network.activation = Activation::kRelu;

@@ -1,8 +1,6 @@
 #include "nn/fused/activation_passes.h"
 
-#include <bit>
 #include <cmath>
-#include <optional>
 
 #include "nn/fused/simd_dispatch.h"
 
@@ -16,37 +14,6 @@ struct PiecewiseLinear {
   TANDEM_INLINE float Derivative(float x) const { return x > 0 ? 1 : slope; }
 };
 
-// exp(x) for x up to 88, with a relative error below 1e-6. 2^n is made from its bits, and 2^f for
-// -1/2 <= f <= 1/2 is a Taylor polynomial. std::exp would not be vectorised.
-TANDEM_INLINE float Exp(float x) {
-  constexpr float kLog2E = 1.44269504F;
-  constexpr float kRound = 12582912;  // 1.5 * 2^23: adding it rounds to a whole number
-  const float clamped = x < -87 ? -87 : (x > 88 ? 88 : x);
-  const float rounded = clamped * kLog2E + kRound;
-  const float n = rounded - kRound;
-  float f = clamped - n * 0.693359375F;  // ln 2 in two parts, so that the difference is exact
-  f = f + n * 2.12194440e-4F;
-  float p = 1.0F / 720;
-  p = p * f + 1.0F / 120;
-  p = p * f + 1.0F / 24;
-  p = p * f + 1.0F / 6;
-  p = p * f + 0.5F;
-  p = p * f + 1;
-  p = p * f + 1;
-  const auto bits = std::bit_cast<std::int32_t>(rounded) - std::bit_cast<std::int32_t>(kRound);
-  return p * std::bit_cast<float>((bits + 127) << 23);
-}
-
-struct Silu {
-  TANDEM_INLINE static float Sigmoid(float x) { return 1 / (1 + Exp(-x)); }
-  TANDEM_INLINE float operator()(float x) const { return x * Sigmoid(x); }
-  // NOLINTNEXTLINE(readability-convert-member-functions-to-static): as those of other activations
-  TANDEM_INLINE float Derivative(float x) const {
-    const float s = Sigmoid(x);
-    return s * (1 + x * (1 - s));
-  }
-};
-
 // A row of the residual connection, or zeros.
 template <class T, bool kSkip>
 struct Skip {
@@ -54,8 +21,8 @@ struct Skip {
   TANDEM_INLINE float operator[](std::int64_t c) const { return kSkip ? Widen(row[c]) : 0; }
 };
 
-template <class T, class Function, bool kSkip>
-TANDEM_INLINE void Forward(const ActivateRows<T>& p, const Function function) {
+template <class T, bool kSkip>
+TANDEM_INLINE void Forward(const ActivateRows<T>& p, const PiecewiseLinear function) {
   const std::int64_t width = p.layer.width;
   const float* __restrict bias = p.layer.bias;
   const float* __restrict scale = p.layer.scale;
@@ -98,8 +65,8 @@ TANDEM_INLINE void Forward(const ActivateRows<T>& p, const Function function) {
 // With n the normalised values, h the gradient of n, and <> the mean over a row, the gradient of
 // the product is (h - <h> - n <h n>) / deviation for layer normalisation, the same without <h> for
 // RMSNorm, and h without a normalisation.
-template <class T, class Function, bool kSkip>
-TANDEM_INLINE void Backward(const ActivateRowsBackward<T>& p, const Function function) {
+template <class T, bool kSkip>
+TANDEM_INLINE void Backward(const ActivateRowsBackward<T>& p, const PiecewiseLinear function) {
   const std::int64_t width = p.layer.width;
   const float* __restrict scale = p.layer.scale;
   const float* __restrict shift = p.layer.shift;
@@ -135,22 +102,12 @@ TANDEM_INLINE void Backward(const ActivateRowsBackward<T>& p, const Function fun
   }
 }
 
-// The slope below 0 of a layer's activation, or nothing for SiLU.
-TANDEM_INLINE std::optional<float> SlopeOf(const HiddenLayer& layer) {
-  if (layer.linear) return 1.0F;
-  switch (layer.activation) {
-    case Activation::kRelu:
-      return 0.0F;
-    case Activation::kLeakyRelu:
-      return static_cast<float>(kLeakySlope);
-    case Activation::kSilu:
-      break;
-  }
-  return std::nullopt;
+TANDEM_INLINE PiecewiseLinear ActivationOf(const HiddenLayer& layer) {
+  if (layer.linear) return {1};
+  return {layer.activation == Activation::kRelu ? 0 : static_cast<float>(kLeakySlope)};
 }
 
-template <class Function>
-TANDEM_INLINE void Forward(const ActivateSums& p, const Function function) {
+TANDEM_INLINE void Forward(const ActivateSums& p, const PiecewiseLinear function) {
   const std::int64_t width = p.layer.width;
   const float* __restrict unit_scale = p.unit_scale;
   const float* __restrict bias = p.layer.bias;
@@ -181,33 +138,17 @@ TANDEM_INLINE void Forward(const ActivateSums& p, const Function function) {
 
 template <class T>
 TANDEM_INLINE void Run(const ActivateRows<T>& p) {
-  const std::optional<float> slope = SlopeOf(p.layer);
-  if (!slope) {
-    p.skip != nullptr ? Forward<T, Silu, true>(p, {}) : Forward<T, Silu, false>(p, {});
-    return;
-  }
-  const PiecewiseLinear linear{*slope};
-  p.skip != nullptr ? Forward<T, PiecewiseLinear, true>(p, linear)
-                    : Forward<T, PiecewiseLinear, false>(p, linear);
+  const PiecewiseLinear function = ActivationOf(p.layer);
+  p.skip != nullptr ? Forward<T, true>(p, function) : Forward<T, false>(p, function);
 }
 
 template <class T>
 TANDEM_INLINE void Run(const ActivateRowsBackward<T>& p) {
-  const std::optional<float> slope = SlopeOf(p.layer);
-  if (!slope) {
-    p.skip != nullptr ? Backward<T, Silu, true>(p, {}) : Backward<T, Silu, false>(p, {});
-    return;
-  }
-  const PiecewiseLinear linear{*slope};
-  p.skip != nullptr ? Backward<T, PiecewiseLinear, true>(p, linear)
-                    : Backward<T, PiecewiseLinear, false>(p, linear);
+  const PiecewiseLinear function = ActivationOf(p.layer);
+  p.skip != nullptr ? Backward<T, true>(p, function) : Backward<T, false>(p, function);
 }
 
-TANDEM_INLINE void Run(const ActivateSums& p) {
-  const std::optional<float> slope = SlopeOf(p.layer);
-  if (!slope) return Forward(p, Silu{});
-  Forward(p, PiecewiseLinear{*slope});
-}
+TANDEM_INLINE void Run(const ActivateSums& p) { Forward(p, ActivationOf(p.layer)); }
 
 TANDEM_INLINE void Run(const ColumnMoments& p) {
   const auto n = static_cast<float>(p.rows);

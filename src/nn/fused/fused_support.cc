@@ -48,7 +48,6 @@ bool HasPasses(Activation activation) {
   switch (activation) {
     case Activation::kRelu:
     case Activation::kLeakyRelu:
-    case Activation::kSilu:
       return true;
   }
   return false;

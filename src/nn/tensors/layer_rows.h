@@ -11,8 +11,6 @@ namespace tandem {
 
 namespace pass {
 
-TANDEM_PASS_INLINE float Sigmoid(float x) { return 1 / (1 + expf(-x)); }
-
 // Replaces each u by its activation. NaN stays NaN.
 template <int V>
 TANDEM_PASS_INLINE void Activate(Activation activation, float (&u)[V]) {
@@ -23,22 +21,7 @@ TANDEM_PASS_INLINE void Activate(Activation activation, float (&u)[V]) {
     case Activation::kLeakyRelu:
       for (int i = 0; i < V; ++i) u[i] = u[i] < 0 ? static_cast<float>(kLeakySlope) * u[i] : u[i];
       break;
-    case Activation::kSilu:
-      for (int i = 0; i < V; ++i) u[i] *= Sigmoid(u[i]);
-      break;
   }
-}
-
-// Whether the derivative depends on more of u than its sign, which the result has too.
-TANDEM_PASS_INLINE bool SlopeNeedsInput(Activation activation) {
-  switch (activation) {
-    case Activation::kRelu:
-    case Activation::kLeakyRelu:
-      return false;
-    case Activation::kSilu:
-      return true;
-  }
-  return true;
 }
 
 // Multiplies each gradient by the derivative at u. ReLU and leaky ReLU need only the sign of u,
@@ -52,12 +35,6 @@ TANDEM_PASS_INLINE void TimesSlope(Activation activation, const float (&u)[V],
       break;
     case Activation::kLeakyRelu:
       for (int i = 0; i < V; ++i) gradient[i] *= u[i] <= 0 ? static_cast<float>(kLeakySlope) : 1;
-      break;
-    case Activation::kSilu:
-      for (int i = 0; i < V; ++i) {
-        const float s = Sigmoid(u[i]);
-        gradient[i] *= s * (1 + u[i] * (1 - s));
-      }
       break;
   }
 }
@@ -83,7 +60,7 @@ struct LayerRows {
   Norm norm;
   Activation activation;
   bool linear;
-  const T* z;                   ///< null without a normalisation if the slope does not need z
+  const T* z;                   ///< null without a normalisation
   const T* skip;                ///< null for none
   const float *scale, *shift;   ///< (width); null for none
   const float *mean, *inverse;  ///< null for none; RMSNorm has no mean
@@ -94,7 +71,7 @@ struct LayerRows {
   // Whether the slope of the activation is that of its input, which is computed again, or else
   // taken from its result.
   TANDEM_PASS_INLINE bool slope_needs_input() const {
-    return !linear && (pass::SlopeNeedsInput(activation) || (z != nullptr && skip == nullptr));
+    return !linear && z != nullptr && skip == nullptr;
   }
   TANDEM_PASS_INLINE bool slope_needs_result() const { return !linear && !slope_needs_input(); }
 

@@ -44,10 +44,8 @@ void TensorLayers::Reserve(std::int64_t rows) {
     const Norm norm = layer.shape.norm;
     const std::int64_t width = layer.shape.out;
     layer.y = at::empty({rows, width}, options_);
-    const bool keeps_z =
-        norm != Norm::kNone || (pass::SlopeNeedsInput(activation_) && !layer.shape.linear);
-    layer.z = keeps_z ? at::empty({rows, width}, options_) : at::Tensor();
     if (norm == Norm::kNone) continue;
+    layer.z = at::empty({rows, width}, options_);
     const std::int64_t statistics = norm == Norm::kBatch ? width : rows;
     layer.inverse = at::empty({statistics}, floats);
     if (norm != Norm::kRms) layer.mean = at::empty({statistics}, floats);
