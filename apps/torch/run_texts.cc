@@ -68,7 +68,7 @@ void WarnOfDifferences(const ShardSetSpec& set, const Config& c) {
 
 std::string DescribeShards(const Config& c, const ShardSetSpec& set) {
   const std::int64_t live = c.live_part_of(c.train.batch_size);
-  const auto rows = static_cast<double>(c.rows_of(0) - c.live_rows_of(0));
+  const auto rows = static_cast<double>(c.rows_per_update() - c.live_rows());
   return fmt::format(
       "{}: {} examples, target {}; an update takes {:.3g} epochs of them{}", c.data.path,
       WithThousands(set.examples), set.target, rows / static_cast<double>(set.examples),

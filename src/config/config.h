@@ -3,7 +3,6 @@
 // gives each field its key, its range and its meaning; choices.h has the enums.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -151,7 +150,6 @@ struct OptimizerConfig {
 /// The section `train`.
 struct TrainingConfig {
   std::int64_t batch_size = 1000;
-  std::int64_t batch_doubles_every = 0;
   std::int64_t iterations_per_update = 100;
   AutoInt max_updates = 100;
   std::string plan;            ///< UpdatePlan::text() if the run revised its plan, else empty
@@ -287,18 +285,8 @@ struct Config {
   /// Returns `seed` as Random takes it.
   std::uint64_t random_seed() const { return static_cast<std::uint64_t>(seed); }
 
-  /// Returns the batch size of an update: train.batch_size, doubled every
-  /// train.batch_doubles_every updates.
-  std::int64_t batch_size_of(std::int64_t update) const {
-    constexpr std::int64_t kMostDoublings = 32;  // avoids overflow; Validate rejects such configs
-    const std::int64_t every = train.batch_doubles_every;
-    return train.batch_size << (every > 0 ? std::min(update / every, kMostDoublings) : 0);
-  }
-
-  /// Returns the number of rows in the buffer that an update trains on.
-  std::int64_t rows_of(std::int64_t update) const {
-    return batch_size_of(update) * train.iterations_per_update;
-  }
+  /// Returns the number of rows in a buffer, on which an update trains.
+  std::int64_t rows_per_update() const { return train.batch_size * train.iterations_per_update; }
 
   /// Returns how many rows of a batch are generated during the run. The rest comes from shards or a
   /// stream.
@@ -312,12 +300,12 @@ struct Config {
 
   /// Whether a network labels rows of this run, in this process or in others.
   bool labels_with_network() const {
-    return NeedsNetwork(generate.target) && (streams() || live_rows_of(0) > 0);
+    return NeedsNetwork(generate.target) && (streams() || live_rows() > 0);
   }
 
   /// Returns how many rows of an update's buffer are generated during the run.
-  std::int64_t live_rows_of(std::int64_t update) const {
-    return live_part_of(batch_size_of(update)) * train.iterations_per_update;
+  std::int64_t live_rows() const {
+    return live_part_of(train.batch_size) * train.iterations_per_update;
   }
 };
 

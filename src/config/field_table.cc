@@ -407,9 +407,6 @@ std::vector<Field> TrainFields(Config& c) {
   return {
       {"train.batch_size", "Number of examples per iteration.",
        IntField{&c.train.batch_size, 1, kMostBatchSize}, kTryFirst},
-      {"train.batch_doubles_every",
-       "Double the batch size every this many updates. 0: keep it constant.",
-       IntField{&c.train.batch_doubles_every, 0, kMany}},
       {"train.iterations_per_update",
        "Number of batches in one buffer. The network trains on each buffer once.",
        IntField{&c.train.iterations_per_update, 1, 100'000'000}},

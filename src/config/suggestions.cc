@@ -51,6 +51,7 @@ constexpr auto kFormer = std::to_array<Former>({
     {"generate.target: supervised", "", kOwnSolutions},
     {"generate.target: exact_distance", "", "set generate.anchor_share to 1"},
     {"network.activation: silu", "", "use relu or leaky_relu"},
+    {"train.batch_doubles_every", "", "start a second run with network.init_from"},
     {"train.loss", "", kLoss},
     {"train.huber_delta", "", kLoss},
     {"optimizer.name: sgd", "", kAdam},

@@ -92,9 +92,6 @@ void CheckOneFill(const Config& c, const Reject& reject) {
   reject(c.generate.curriculum, "generate.curriculum", "pipeline.mode",
          "scrambles become longer from fill to fill, and one_fill fills one buffer. Set "
          "generate.curriculum to false, or choose another mode.");
-  reject(c.train.batch_doubles_every > 0, "train.batch_doubles_every", "pipeline.mode",
-         "one_fill fills one buffer, whose size cannot change. Set train.batch_doubles_every to 0, "
-         "or choose another mode.");
   reject(c.pipeline.policy_lag == 1, "pipeline.policy_lag", "pipeline.mode",
          "one_fill labels its rows before update 0, with the initial network. Set "
          "pipeline.policy_lag to 0 or auto.");
@@ -135,7 +132,7 @@ void CheckExamples(const Config& c, const Reject& reject) {
       "this target chooses its states itself. Set generate.search to none, or generate.target to "
       "{}.",
       searched);
-  const std::int64_t rows = c.live_rows_of(0);
+  const std::int64_t rows = c.live_rows();
   const bool generates = rows > 0;
   const std::int64_t states_per_step = c.generate.states_per_step();
   const bool takes_walks = LabelsWalks(c.generate.target);
@@ -205,14 +202,14 @@ void CheckGenerateSearch(const Config& c, const Reject& reject) {
 void CheckHead(const Config& c, const Reject& reject) {
   const Head head = c.network.head;
   const Target target = c.generate.target;
-  const bool generates = c.live_rows_of(0) > 0 || c.streams();
+  const bool generates = c.live_rows() > 0 || c.streams();
   reject(!EstimatesCosts(head) && !TraitsOf(target).labels_policies && generates, "network.head",
          "generate.target",
          "a policy learns which action to take, and this target labels states with costs. Set "
          "generate.target to {}, or network.head to v or q.",
          TargetsWith(&TargetTraits::labels_policies));
   reject(RanksActions(head) && EstimatesCosts(head) && !TraitsOf(target).fits_action_heads &&
-             c.live_rows_of(0) > 0,
+             c.live_rows() > 0,
          "generate.target", "network.head",
          "this target labels states with their costs-to-go. Set network.head to v.");
   reject(target == Target::kPolicy && EstimatesCosts(head), "generate.target", "network.head",
@@ -494,24 +491,9 @@ void CheckResNet2d(const Config& c, const Reject& reject) {
          "batch or none.");
 }
 
-void CheckSchedule(const Config& c, const Reject& reject) {
-  if (c.train.batch_doubles_every == 0) return;
-  reject(!c.train.max_updates, "train.batch_doubles_every", "train.max_updates",
-         "auto measures how long an update takes, so all updates must have one size. Give "
-         "train.max_updates a number, or set train.batch_doubles_every to 0.");
-  reject(c.replay.updates > 0, "train.batch_doubles_every", "replay.updates",
-         "replay needs buffers of one size. Set one of the two keys to 0.");
-  const std::int64_t last = c.batch_size_of(*c.train.max_updates - 1);
-  reject(last > kMostBatchSize, "train.batch_doubles_every", "train.max_updates",
-         "the last batch would have {} rows, expected at most {}. Raise "
-         "train.batch_doubles_every, or lower train.max_updates.",
-         last, kMostBatchSize);
-}
-
 void CheckSizes(const Config& c, const Reject& reject) {
   const std::int64_t updates = c.train.max_updates.value_or(1);
-  const double rows = static_cast<double>(c.batch_size_of(updates - 1)) *
-                      static_cast<double>(c.train.iterations_per_update);
+  const auto rows = static_cast<double>(c.rows_per_update());
   reject(rows * static_cast<double>(updates) > kMostCounted, "train.max_updates",
          "train.iterations_per_update",
          "the run would train on more than 10^18 examples. Lower one of the two keys.");
@@ -523,7 +505,7 @@ void CheckSizes(const Config& c, const Reject& reject) {
 // Checks what the tensor programs of generation and search support.
 void CheckTensorGeneration(const Config& c, const Reject& reject) {
   const GenerateConfig& g = c.generate;
-  if (g.program != Program::kTensor || c.live_rows_of(0) == 0) return;
+  if (g.program != Program::kTensor || c.live_rows() == 0) return;
   reject(!TraitsOf(g.target).by_tensors, "generate.program", "generate.target",
          "the tensor program has no such labels. Set generate.program to domain, or "
          "generate.target to {}.",
@@ -596,7 +578,6 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                            CheckNarrowPrecision,
                            CheckResNet2d,
                            CheckInputLayer,
-                           CheckSchedule,
                            CheckSizes,
                            CheckSearch,
                            CheckTensorGeneration,

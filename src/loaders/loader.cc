@@ -267,7 +267,6 @@ DataLoader::DataLoader(Device& device, Schema schema, Config config, StoredExamp
       rank_(rank) {}
 
 void DataLoader::UseBatchSize(std::int64_t batch_size) {
-  live_.reset();
   const std::int64_t live_rows = config_.live_part_of(batch_size);
   if (live_rows > 0) {
     live_.emplace(

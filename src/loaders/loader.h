@@ -118,8 +118,7 @@ class DataLoader {
   DataLoader(Device& device, Schema schema, Config config, StoredExamples* stored,
              std::int64_t rank = 0);
 
-  /// Sets the size of whole batches. Call it once before the first Open, and again when the batch
-  /// size changes; no iterator may exist. Frees the old slots before it allocates new ones.
+  /// Sets the size of whole batches. Call it before the first Open.
   void UseBatchSize(std::int64_t batch_size);
 
   /// Returns an iterator over the batches of update `update`. `rows` must outlive it; null if no

@@ -32,7 +32,7 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
       target_(parts.generator != nullptr && parts.generator->needs_network(), parts.trainer,
               config.pipeline, state.target, parts.publisher),
       curriculum_(config.generate, state.longest_scramble) {
-  const std::int64_t rows = config.live_rows_of(first_update);
+  const std::int64_t rows = config.live_rows();
   if (parts.labeller != nullptr) {
     labelled_ = WithMemoryAdvice(kToSpareBuffers, [&] {
       return DataBuffer(parts.labeller->example_schema(), static_cast<std::size_t>(rows));

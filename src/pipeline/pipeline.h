@@ -77,7 +77,6 @@ class Pipeline {
 
   /// Returns whether RunUpdate may be called: the next update is before `end_update`.
   bool has_next() const { return next_ < end_update_; }
-  std::int64_t next_update() const { return next_; }
 
   /// Reports the solve rate of a validation that was due. Call it between updates.
   void OnValidation(double solve_rate) { target_.OnValidation(next_, solve_rate); }

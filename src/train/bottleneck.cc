@@ -29,7 +29,7 @@ std::string AdviceForSharedCores(const TimeReport& report, const Config& c, std:
   std::string lower = "give the run more cores";
   if (*c.train.threads > 1) {
     lower = fmt::format("lower train.threads (now {})", *c.train.threads);
-  } else if (c.live_rows_of(0) > 0 && *c.generate.workers > 1) {
+  } else if (c.live_rows() > 0 && *c.generate.workers > 1) {
     lower = fmt::format("lower generate.workers (now {})", *c.generate.workers);
   }
   if (used > kAllCores * static_cast<double>(cores)) {
@@ -74,7 +74,7 @@ std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::
         "{}) and generate.chunk_rows (now {})",
         c.train.iterations_per_update, c.generate.rows_of_chunk());
   }
-  if (c.rows_of(0) < c.generate.rows_of_chunk() * *c.generate.workers) {
+  if (c.rows_per_update() < c.generate.rows_of_chunk() * *c.generate.workers) {
     return fmt::format("lower generate.chunk_rows (now {}), so that every worker gets chunks",
                        c.generate.rows_of_chunk());
   }
@@ -137,7 +137,7 @@ std::string AdviceForTraining(const TimeReport& report, const Config& c, std::in
                        c.train.batch_size, SmallerNetwork(c.network));
   }
   std::string smaller = SmallerNetwork(c.network);
-  if (c.live_rows_of(0) == 0 || *c.generate.workers == 1) return smaller;
+  if (c.live_rows() == 0 || *c.generate.workers == 1) return smaller;
   return fmt::format("{}, or, because both sides share the cores, lower generate.workers (now {})",
                      smaller, *c.generate.workers);
 }
@@ -179,7 +179,7 @@ std::string DescribeBottleneck(const TimeReport& report, const Config& config, s
     }
     return DescribeReading(report.threads);
   }
-  if (config.live_rows_of(0) == 0) {
+  if (config.live_rows() == 0) {
     return fmt::format("training is the bottleneck: it waited {} for chunks of shards; {}",
                        HumanSeconds(report.threads.main[Activity::kGpuQueueWait]),
                        AdviceForTraining(report, config, cores));

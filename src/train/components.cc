@@ -86,7 +86,7 @@ void CheckLaterPhases(const Config& run, std::int64_t current, Device& device) {
           phase,
           DescribeDifference(StreamKind(config, domain->spec()), StreamKind(run, domain->spec()))));
     }
-    if (config.live_rows_of(0) == 0) continue;
+    if (config.live_rows() == 0) continue;
     std::unique_ptr<InferenceNet> target;
     if (NeedsNetwork(config.generate.target)) {
       target = std::make_unique<InferenceNet>(NetworkFor(config.network, domain->spec()),
@@ -135,8 +135,7 @@ Components::Components(const Config& run, PhasePlan phase, RunContext shared, co
         context.folder, run, domain->spec().identity(), labels, *context.device, *stream,
         context.interrupter, start.update, start.pipeline.target.refreshed);
   }
-  batch_size = config.batch_size_of(start.update);
-  loader.UseBatchSize(batch_size);
+  loader.UseBatchSize(config.train.batch_size);
   MakePipeline(start.update, start.pipeline);
 }
 
@@ -205,17 +204,10 @@ void Components::MakeGenerator() {
   if (config.replay.updates > 0) {
     replay = WithMemoryAdvice("lower replay.updates, or set replay.map_to", [&] {
       return std::make_unique<ReplayBuffer>(
-          generator->schema(), static_cast<std::size_t>(config.live_rows_of(0)),
+          generator->schema(), static_cast<std::size_t>(config.live_rows()),
           config.replay.updates, config.random_seed(), config.replay.map_to);
     });
   }
-}
-
-// The pipeline ends with the phase, or where the batch size changes, so that it starts no fill that
-// no update will use.
-std::int64_t Components::EndOfPipeline(std::int64_t first_update) const {
-  const std::int64_t every = config.train.batch_doubles_every;
-  return every > 0 ? std::min(plan.end(), (first_update / every + 1) * every) : plan.end();
 }
 
 void Components::MakePipeline(std::int64_t first_update, const PipelineState& state) {
@@ -228,16 +220,14 @@ void Components::MakePipeline(std::int64_t first_update, const PipelineState& st
                             .publisher = publisher.get(),
                             .interrupter = &context.interrupter,
                             .rank = rank()};
-  pipeline = std::make_unique<Pipeline>(config, parts, first_update, EndOfPipeline(first_update),
-                                        state, context.stop);
+  pipeline = std::make_unique<Pipeline>(config, parts, first_update, plan.end(), state,
+                                        context.stop);
 }
 
 void Components::PrepareUpdate(std::int64_t update) {
-  if (config.batch_size_of(update) == batch_size && pipeline->has_next()) return;
+  if (pipeline->has_next()) return;
   const PipelineState state = pipeline->state();
   pipeline.reset();
-  batch_size = config.batch_size_of(update);
-  loader.UseBatchSize(batch_size);
   MakePipeline(update, state);
 }
 
@@ -245,7 +235,7 @@ void Components::PrepareUpdate(std::int64_t update) {
 void Components::UsePlan(const PhasePlan& changed) {
   plan = changed;
   trainer.UsePlan(plan);
-  if (pipeline->has_next()) pipeline->EndAt(EndOfPipeline(pipeline->next_update()));
+  if (pipeline->has_next()) pipeline->EndAt(plan.end());
 }
 
 void Components::AttachTo(RunSaver& saver) {

@@ -75,9 +75,8 @@ struct Components {
   /// Follows `changed`, a new plan of this phase, from the next update on.
   void UsePlan(const PhasePlan& changed);
 
-  /// Call before `update`, the next update to do. Switches to its batch size. If the size changes,
-  /// or the pipeline was to end before this update, stops background work and starts it again with
-  /// rows of this update.
+  /// Call before `update`, the next update to do. If the pipeline was to end before this update,
+  /// starts background work again with rows of this update.
   void PrepareUpdate(std::int64_t update);
 
   /// Lets `saver`, which must outlive this object, save replay rows and positions in a stream.
@@ -110,12 +109,11 @@ struct Components {
   std::unique_ptr<Generator> generator;  // null if no rows are generated
   std::unique_ptr<ReplayBuffer> replay;  // null without replay
   std::unique_ptr<Validator> validator;  // null without validation
-  std::int64_t batch_size = 0;
   std::unique_ptr<Pipeline> pipeline;              // its thread uses the members above
   std::optional<RunSaver::Attachment> attachment;  // last, because the saver's thread uses them too
 
  private:
-  bool generates() const { return config.live_rows_of(0) > 0; }
+  bool generates() const { return config.live_rows() > 0; }
   std::int64_t rank() const { return context.links ? context.links->ranks.rank() : 0; }
   std::unique_ptr<Network> MakeNet(const Origin& origin) const;
   std::unique_ptr<InferenceNet> MakeTarget() const;
@@ -124,7 +122,6 @@ struct Components {
   StoredExamples* stored() const;
   void MakeGenerator();
   void CopyWeightsOf(const RunState& ended);
-  std::int64_t EndOfPipeline(std::int64_t first_update) const;
   void MakePipeline(std::int64_t first_update, const PipelineState& state);
 };
 

@@ -36,8 +36,7 @@ class Planner {
         spec_(domain_->spec()),
         schema_(ExampleSchema(spec_, config)),
         sync_main_(LabelsWhenTraining(config.pipeline.mode)),
-        last_(*config.train.max_updates - 1),
-        rows_(config.live_rows_of(last_)) {}
+        rows_(config.live_rows()) {}
 
   MemoryPlan Plan() {
     PlanBuffers();
@@ -71,7 +70,6 @@ class Planner {
   const DomainSpec& spec_;
   const Schema schema_;
   const bool sync_main_;
-  const std::int64_t last_;  // the last update, whose batches are the largest
   const std::int64_t rows_;  // rows that are generated for it
 
   MemoryPlan plan_;
@@ -97,7 +95,7 @@ void Planner::PlanBatches() {
   const auto bytes = [](const PrefetchConfig& prefetch, const Schema& schema, std::int64_t rows) {
     return NumSlots(prefetch) * rows * static_cast<std::int64_t>(schema.row_bytes());
   };
-  trained_ = bytes(config_.prefetch, schema_, config_.live_part_of(config_.batch_size_of(last_)));
+  trained_ = bytes(config_.prefetch, schema_, config_.live_part_of(config_.train.batch_size));
   if (validates()) {
     const ValidationConfig& validation = config_.validation;
     validated_ = bytes(validation.prefetch, ExampleSchema(spec_, Head::kV), validation.batch_size);
@@ -156,7 +154,7 @@ void Planner::PlanNetworks() {
                                        (num_inference_nets() + copied_targets) *
                                            CopiedBytesPerParameter(spec, config_.inference));
   plan_.activations =
-      network.activations * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
+      network.activations * 4 * config_.train.batch_size / config_.train.accumulation_steps;
   plan_.inference_activations = num_inference_nets() * config_.inference.rows_at_once() *
                                 network.activations_at_once * bytes_per_number;
 }

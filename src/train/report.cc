@@ -85,7 +85,7 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
       {"train_examples_per_s", RoundedReal(static_cast<double>(train.examples) / train.seconds)}};
   if (record.fill.seconds > 0) {
     line["generate_examples_per_s"] = RoundedReal(
-        static_cast<double>(config.live_rows_of(record.update)) *
+        static_cast<double>(config.live_rows()) *
         (ranks != nullptr ? PerSecondOfAll(ranks->generate_s) : 1 / record.fill.seconds));
   }
   const Head head = config.network.head;

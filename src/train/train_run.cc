@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -273,7 +274,7 @@ void TrainRun::OnIterationEnd(std::int64_t iterations) {
   TrainingProgress now = progress();
   const std::int64_t of_update = iterations - so_far_.updates * config_.train.iterations_per_update;
   now.iterations = iterations;
-  now.examples += of_update * components_->batch_size * components_->trainer.num_ranks();
+  now.examples += of_update * config_.train.batch_size * components_->trainer.num_ranks();
   for (TrainObserver* observer : observers_) observer->OnIteration(now);
 }
 
@@ -450,11 +451,8 @@ TrainingMark TrainRun::Mark() const {
 std::int64_t TrainRun::EndOfTracedEpochs() const {
   const std::int64_t rows =
       config_.profile.trace_epochs * components_->shards->set().spec().examples;
-  std::int64_t end = 0;
-  for (std::int64_t done = 0; done < rows && end < *config_.train.max_updates; ++end) {
-    done += config_.rows_of(end) - config_.live_rows_of(end);
-  }
-  return end;
+  const std::int64_t per_update = config_.rows_per_update() - config_.live_rows();
+  return std::min((rows + per_update - 1) / per_update, *config_.train.max_updates);
 }
 
 RunSummary TrainRun::Finish() {

@@ -79,7 +79,6 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   config.network.stem_width = 0;  // contradicts input_layer linear
   config.pipeline.overlap = true;
   config.profile.timing_breakdown = false;
-  config.train.batch_doubles_every = 0;
   config.train.policy_weight = 1;
   config.search.policy_weight = 0;
   config.search.policy_actions = 0;
@@ -94,7 +93,6 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   others.network.stem_width = 8;
   others.pipeline.overlap = false;
   others.profile.timing_breakdown = true;
-  others.train.batch_doubles_every = 50;
   others.network.head = Head::kVp;
   others.train.policy_weight = 2;
   others.search.policy_weight = 0.5;
@@ -194,24 +192,6 @@ TEST(Config, MalformedNetworkNameErrorSaysWhichPartIsWrong) {
   EXPECT_THAT(error("bn_ln"), HasSubstr("'ln' repeats"));
   EXPECT_THAT(error("resnet_fc."), HasSubstr("no parts"));
   EXPECT_THAT(error("0H"), HasSubstr("`network.width` is '0', expected a whole number from 1"));
-}
-
-TEST(Config, DoublingBatchSizesAreCheckedUpToTheLastUpdate) {
-  const Config config = ParseConfig(
-      "train: {batch_size: 10, batch_doubles_every: 3, iterations_per_update: 2, max_updates: 9}\n"
-      "generate: {max_scramble: 20}",
-      "my.yaml");
-  EXPECT_EQ(config.batch_size_of(2), 10);
-  EXPECT_EQ(config.batch_size_of(3), 20);
-  EXPECT_EQ(config.rows_of(7), 80);
-  const std::string yaml = "train: {batch_doubles_every: 1, max_updates: ";
-  EXPECT_EQ(ErrorFor(yaml + "40}"),
-            "`train.batch_doubles_every: 1` (my.yaml:1) contradicts `train.max_updates: 40` "
-            "(my.yaml:1): the last batch would have 4294967296000 rows, expected at most 16777216. "
-            "Raise train.batch_doubles_every, or lower train.max_updates.");
-  EXPECT_THAT(ErrorFor(yaml + "auto, max_seconds: 9}"),
-              HasSubstr("all updates must have one size"));
-  EXPECT_THAT(ErrorFor(yaml + "4}\nreplay: {updates: 2}"), HasSubstr("buffers of one size"));
 }
 
 TEST(Config, UnknownKeyErrorNamesLineAndNearestKey) {

@@ -337,9 +337,11 @@ TEST(Validate, OneFillRejectsWhatChangesFromFillToFill) {
   const std::vector<std::string> target = With(one_fill, kTarget);
   EXPECT_EQ(ErrorOf(target), "");
   const std::vector<std::pair<std::string, std::string>> rejected = {
-      {"replay.updates", "1"},         {"train.batch_doubles_every", "5"},
-      {"pipeline.policy_lag", "1"},    {"pipeline.refresh", "every"},
-      {"pipeline.refresh_every", "2"}, {"pipeline.loss_thresh", "0.1"}};
+      {"replay.updates", "1"},
+      {"pipeline.policy_lag", "1"},
+      {"pipeline.refresh", "every"},
+      {"pipeline.refresh_every", "2"},
+      {"pipeline.loss_thresh", "0.1"}};
   for (const auto& [key, value] : rejected) {
     ExpectContradiction(With(target, {key + "=" + value}), key, "pipeline.mode", "one_fill");
   }
@@ -473,21 +475,6 @@ TEST(Validate, SizesDoNotOverflow) {
   ExpectContradiction({"train.batch_size=1000000", "train.iterations_per_update=4000",
                        "train.max_updates=1000000000"},
                       "train.max_updates", "train.iterations_per_update", "10^18 examples");
-  // If batches double, the last buffer is the largest: 8 times the first.
-  const std::vector<std::string> doubles = {"train.batch_size=65536", "train.batch_doubles_every=2",
-                                            "train.max_updates=8"};
-  EXPECT_EQ(ErrorOf(With(doubles, {"train.iterations_per_update=8191"})), "");
-  ExpectContradiction(With(doubles, {"train.iterations_per_update=8192"}), "train.batch_size",
-                      "train.iterations_per_update", "4,294,967,295");
-}
-
-TEST(Validate, DoubledBatchOfTheLastUpdateMustNotExceedTheMaximum) {
-  // 2^14 rows, doubled ten times, are 2^24.
-  const std::vector<std::string> doubles = {"train.batch_size=16384", "train.batch_doubles_every=1",
-                                            "train.iterations_per_update=1"};
-  EXPECT_EQ(ErrorOf(With(doubles, {"train.max_updates=11"})), "");
-  ExpectContradiction(With(doubles, {"train.max_updates=12"}), "train.batch_doubles_every",
-                      "train.max_updates", "33554432 rows, expected at most 16777216");
 }
 
 TEST(Validate, KindOfNetworkMustSupportTheOtherKeys) {

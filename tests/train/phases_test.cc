@@ -254,8 +254,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"refresh_by_solve_rate",
              std::string(kBellman) + "    pipeline: {refresh: solve_rate, refresh_margin: 0}\n",
              {}},
-        Case{"curriculum", "    generate: {max_scramble: 6}\n", kCurriculum},
-        Case{"growing_batches", kBellman, {"train.batch_doubles_every=3"}}),
+        Case{"curriculum", "    generate: {max_scramble: 6}\n", kCurriculum}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -245,27 +245,6 @@ TEST_P(InFolder, ResumeRemovesTheOldSummary) {
   EXPECT_FALSE(fs::exists(folder_ / "summary.json"));
 }
 
-TEST_P(InFolder, FailureToAllocateLargerBatchesLosesNoUpdate) {
-  Config config = MakeConfig();
-  config.train.batch_size = 100'000;  // which the slots of the prefetch ring hold 64 times
-  config.train.iterations_per_update = 1;
-  config.train.batch_doubles_every = 1;
-  config.prefetch.depth = 64;
-  TrainRun run(config,
-               {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
-  EXPECT_TRUE(run.RunUpdate());
-  rlimit before{};
-  getrlimit(RLIMIT_AS, &before);
-  std::int64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const rlimit tight{.rlim_cur = static_cast<rlim_t>(pages * getpagesize()) + (100 << 20),
-                     .rlim_max = before.rlim_max};
-  setrlimit(RLIMIT_AS, &tight);
-  EXPECT_ANY_THROW(run.RunUpdate());
-  setrlimit(RLIMIT_AS, &before);
-  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 1);
-}
-
 class OftenSaved : public Resume {};
 
 TEST_P(OftenSaved, CheckpointFollowsALongUpdate) {

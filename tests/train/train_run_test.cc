@@ -822,30 +822,6 @@ TEST_F(Calibrate, KeepsThreadsOfShortRunsAndExplicitNumbers) {
   EXPECT_EQ(MeasureThreads(chosen, chosen, device_, stop_).train.threads, 3);
 }
 
-// A device that remembers the largest batch for which it made memory.
-class LargestBatch final : public RecordingDevice {
- public:
-  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
-                                                       const std::vector<TensorSpec>& tensors,
-                                                       const PrefetchConfig& config) override {
-    for (const TensorSpec& tensor : tensors) rows = std::max(rows, tensor.sizes.front());
-    return RecordingDevice::MakeSlots(count, tensors, config);
-  }
-
-  std::int64_t rows = 0;
-};
-
-TEST(MeasureThreads, BatchesOfTheMeasurementDoNotGrow) {
-  if (NumCores() == 1) GTEST_SKIP() << "with one core, nothing is measured";
-  const auto device = std::make_shared<LargestBatch>();
-  const Config config = MakeConfig(
-      {"train.batch_doubles_every=1", "train.max_updates=5", "train.iterations_per_update=1000"},
-      *device);
-  const StopSignal never;
-  MeasureThreads(config, ParseConfig("", "my.yaml"), device, never);
-  EXPECT_EQ(device->rows, config.train.batch_size);
-}
-
 TEST_F(Calibrate, MakesTheRunFollowTheClock) {
   const Config config = Resolve({"train.max_seconds=2"}, stop_);
   EXPECT_TRUE(config.train.follows_clock);
