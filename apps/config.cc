@@ -1,12 +1,10 @@
 // tandem config --reference, tandem config CONFIG
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -16,7 +14,6 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/load.h"
-#include "config/training_phases.h"
 #include "config/write.h"
 #include "tandem/error.h"
 
@@ -56,26 +53,10 @@ Json TypedValue(const Field& field) {
   return text == "auto" ? Json(text) : Number(text);
 }
 
-// Returns the settings of a phase. `config` is the run's, and receives the values.
-Json JsonOfPhase(const PhaseConfig& phase, Config config) {
-  Json settings = Json::object();
-  const std::vector<Field> fields = FieldsOf(config);
-  for (const auto& [key, text] : phase.settings) {
-    const Field& field = *std::ranges::find(fields, key, &Field::key);
-    SetField(field, text);
-    settings[key] = TypedValue(field);
-  }
-  return {{"from", phase.from}, {"settings", std::move(settings)}};
-}
-
 Json JsonOf(Config config) {
   Json json = Json::object();
   for (const Field& field : FieldsOf(config)) {
     (field.section().empty() ? json : json[field.section()])[field.name()] = TypedValue(field);
-  }
-  json["phases"] = Json::array();
-  for (const PhaseConfig& phase : config.phases) {
-    json["phases"].push_back(JsonOfPhase(phase, config));
   }
   return json;
 }
@@ -90,11 +71,6 @@ Json JsonOfReference() {
                     {"expected", Expected(field)},
                     {"try_first", field.traits.try_first}});
   }
-  keys.push_back({{"key", "phases"},
-                  {"default", Json::array()},
-                  {"meaning", PhasesMeaning()},
-                  {"expected", "a list"},
-                  {"try_first", false}});
   return keys;
 }
 

@@ -43,8 +43,7 @@ std::string DescribeProgress(const TrainingProgress& progress, std::string_view 
   const double done = DoneShare(progress);
   const double rate = static_cast<double>(progress.examples) / progress.seconds;
   return fmt::format(
-      "{:3.0f} %{}  {} {}  loss {}{}{}  {} left", 100 * done,
-      progress.phase > 0 ? fmt::format("  phase {}", progress.phase) : "",
+      "{:3.0f} %  {} {}  loss {}{}{}  {} left", 100 * done,
       WithThousands(static_cast<long long>(rate)), unit,
       progress.loss ? fmt::format("{:.3f}", *progress.loss) : "...", DescribeCurriculum(progress),
       progress.solve_rate ? fmt::format("  solved {:.1f} %", 100 * *progress.solve_rate) : "",

@@ -13,7 +13,6 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/training_phases.h"
 #include "data/run_files.h"
 #include "data/shard_set.h"
 #include "data/stream_manifest.h"
@@ -130,14 +129,6 @@ void AnnounceData(const Config& c, const std::filesystem::path& out) {
                           : "training waits until the rows of a batch are there"));
 }
 
-void AnnouncePhases(const Config& c, std::string_view about) {
-  for (std::int64_t phase = 1; phase <= std::ssize(c.phases); ++phase) {
-    LogInfo(fmt::format("  phase {}   from {}update {}: {}", phase, about,
-                        FirstUpdateOfPhase(c, phase, *c.train.max_updates),
-                        DescribePhase(c, phase)));
-  }
-}
-
 // Says why the run ended and how much it did.
 void ReportEnd(const RunSummary& summary, const Config& config) {
   const double rate = static_cast<double>(summary.examples) / summary.wall_s;
@@ -205,7 +196,6 @@ void Announce(const Config& c, const std::string& device, const std::filesystem:
         "  loss      rises when targets grow, even while the network improves; judge by the share "
         "solved");
   }
-  AnnouncePhases(c, about);
   LogInfo(fmt::format("  folder    {}", out.string()));
 }
 

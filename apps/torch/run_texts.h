@@ -13,8 +13,7 @@ namespace tandem {
 /// `out` is its folder. Warns if its shards do not match the config.
 void Announce(const Config& config, const std::string& device, const std::filesystem::path& out);
 
-/// Logs what the run in the folder `out` has done, and what to do next. `config` is that of its
-/// last phase.
+/// Logs what the run in the folder `out` has done, and what to do next.
 void Report(const RunSummary& summary, const Config& config, const std::filesystem::path& out);
 
 /// Logs how to go on with the run in the folder `out`, which has failed, if it has a checkpoint.

@@ -51,7 +51,7 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
     ReportFailure(directory.path());
     throw;
   }
-  Report(summary, run.phase_config(), directory.path());
+  Report(summary, run.config(), directory.path());
   return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
 }
 

@@ -15,7 +15,7 @@ namespace tandem {
 /// push and pop.
 ///
 /// Close wakes all waiting threads and drops the remaining items. From then on, every call throws
-/// the reason, until Open.
+/// the reason.
 template <class T>
 class Channel {
  public:
@@ -53,13 +53,6 @@ class Channel {
       items_.clear();
     }
     changed_.notify_all();
-  }
-
-  /// Opens the channel again, without items. Call it while no other thread uses the channel.
-  void Open() {
-    const std::lock_guard lock(mutex_);
-    items_.clear();
-    closed_ = nullptr;
   }
 
  private:

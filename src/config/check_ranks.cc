@@ -6,13 +6,16 @@
 
 #include "config/config.h"
 #include "config/fields.h"
-#include "config/training_phases.h"
 #include "tandem/error.h"
 
 namespace tandem {
-namespace {
 
-void CheckPhase(const Config& config) {
+void CheckRanks(const Config& config) {
+  if (!config.train.max_updates || config.train.follows_clock) {
+    throw InputError(
+        "`train.max_updates: auto` is not supported with several ranks, whose clocks would plan "
+        "differently. Set a number, and train.max_seconds as a limit");
+  }
   const auto refuse = [&](bool refused, std::string_view key, std::string_view why) {
     if (!refused) return;
     throw InputError(fmt::format(
@@ -30,19 +33,6 @@ void CheckPhase(const Config& config) {
          "it has been tested in one process only");
   refuse(config.generate.curriculum, "generate.curriculum",
          "each rank would follow the searches of its own rows");
-}
-
-}  // namespace
-
-void CheckRanks(const Config& config) {
-  if (!config.train.max_updates || config.train.follows_clock) {
-    throw InputError(
-        "`train.max_updates: auto` is not supported with several ranks, whose clocks would plan "
-        "differently. Set a number, and train.max_seconds as a limit");
-  }
-  for (std::int64_t phase = 0; phase <= std::ssize(config.phases); ++phase) {
-    CheckPhase(ConfigOfPhase(config, phase));
-  }
 }
 
 }  // namespace tandem

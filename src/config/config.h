@@ -8,8 +8,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "config/choices.h"
 
@@ -251,15 +249,6 @@ struct ProfileConfig {
   bool stream_ledger = false;
 };
 
-/// PhaseConfig is an entry of `phases`: a later part of the run with other settings
-/// (training_phases.h).
-struct PhaseConfig {
-  double from = 0;  ///< share of the updates after which the phase begins, between 0 and 1
-  std::vector<std::pair<std::string, std::string>> settings;  ///< keys in the order of FieldsOf,
-                                                              ///< with values as FieldText writes
-  bool operator==(const PhaseConfig&) const = default;
-};
-
 /// Config holds every setting of a run. LoadConfig reads and checks one.
 struct Config {
   DomainConfig domain;
@@ -280,7 +269,6 @@ struct Config {
   ProfileConfig profile;
   std::string device = "auto";
   std::int64_t seed = 1;
-  std::vector<PhaseConfig> phases;  ///< in the order of `from`
 
   /// Returns `seed` as Random takes it.
   std::uint64_t random_seed() const { return static_cast<std::uint64_t>(seed); }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,15 +21,12 @@
 #include "config/named_paths.h"
 #include "config/network_name.h"
 #include "config/suggestions.h"
-#include "config/training_phases.h"
 #include "config/yaml_document.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 namespace {
-
-constexpr std::size_t kMostPhases = 1000;
 
 std::string Line(const std::string& file, const YAML::Node& node) {
   return fmt::format("{}:{}", file, node.Mark().line + 1);
@@ -105,11 +101,8 @@ class Reader {
     for (const auto& entry : document) {
       const std::string key = KeyText(name, entry.first);
       const std::string at = Line(name, entry.first);
-      if (key == kPhases) {
-        SetOnce(origins_, key, at);
-        ReadPhases(entry.second, name, at);
-      } else if (IsSection(key, entry.second, at)) {
-        SetOnce(origins_, key, at);
+      if (IsSection(key, entry.second, at)) {
+        SetOnce(key, at);
         ReadSection(key, entry.second, name);
       } else {
         Read(key, entry.second, at);
@@ -119,10 +112,6 @@ class Reader {
 
   void ReadOverrides() {
     for (const Override& override : overrides_) {
-      if (override.key == kPhases) {
-        ReadPhasesOverride(override);
-        continue;
-      }
       Store(Find(override.key, override.origin), override.value, override.origin);
       origins_[override.key] = override.origin;
     }
@@ -139,7 +128,7 @@ class Reader {
       if (origins_.contains(key) && before != value) {
         throw InputError(fmt::format(
             "{} contradicts {}: the name stands for `{}: {}`. Remove one of the two keys.",
-            WithOrigin(config_, origins_, key), WithOrigin(config_, origins_, kName), key, value));
+            WithOrigin(key), WithOrigin(kName), key, value));
       }
       Store(field, value, origins_.at(kName));
       origins_.try_emplace(key, origins_.at(kName));
@@ -151,32 +140,21 @@ class Reader {
   void CheckPaths(PathsOf work) const {
     const std::optional<MissingPath> missing = FindMissingPath(config_, work);
     if (!missing) return;
-    const std::string& key = missing->key;
-    const auto phase = static_cast<std::size_t>(missing->phase);
-    const bool is_of_phase = phase > 0 && phase_origins_[phase - 1].contains(key);
-    const Origins& origins = is_of_phase ? phase_origins_[phase - 1] : origins_;
-    throw InputError(fmt::format("{}: {}", origins.at(key), missing->message));
+    throw InputError(fmt::format("{}: {}", origins_.at(missing->key), missing->message));
   }
 
-  // Throws InputError if two keys contradict each other, in the run or in a phase of it.
+  // Throws InputError if two keys contradict each other.
   void CheckTogether() const {
-    Check(config_, origins_, "");
-    for (std::size_t i = 0; i < phase_origins_.size(); ++i) {
-      const auto phase = static_cast<std::int64_t>(i + 1);
-      Origins origins = phase_origins_[i];
-      origins.insert(origins_.begin(), origins_.end());  // a key of the phase keeps its origin
-      Check(ConfigOfPhase(config_, phase), origins, fmt::format("phase {}: ", phase));
-    }
+    Validate(config_, [&](const auto& key, const auto& other, const auto& why) {
+      throw InputError(
+          fmt::format("{} contradicts {}: {}", WithOrigin(key), WithOrigin(other), why));
+    });
   }
 
  private:
-  static constexpr const char* kPhases = "phases";
-
-  using Origins = std::map<std::string, std::string>;  // where each key was set
-
-  // Remembers in `origins` that `key` is set at `at`. Throws InputError if it was set before.
-  static void SetOnce(Origins& origins, const std::string& key, const std::string& at) {
-    const auto [earlier, is_new] = origins.emplace(key, at);
+  // Remembers that `key` is set at `at`. Throws InputError if it was set before.
+  void SetOnce(const std::string& key, const std::string& at) {
+    const auto [earlier, is_new] = origins_.emplace(key, at);
     if (!is_new) {
       throw InputError(
           fmt::format("{}: `{}` is set twice, first at {}. Remove one.", at, key, earlier->second));
@@ -211,116 +189,11 @@ class Reader {
   void Read(const std::string& key, const YAML::Node& value, const std::string& at) {
     const Field& field = Find(key, at);
     const std::string text = TextOf(value, field, at);
-    SetOnce(origins_, key, at);
+    SetOnce(key, at);
     if (std::holds_alternative<ArgumentField>(field.value) && IsOverridden(overrides_, key)) {
       return;  // the overridden argument may name a file that no longer exists
     }
     Store(field, text, at);
-  }
-
-  void ReadPhases(const YAML::Node& list, const std::string& name, const std::string& at) {
-    if (list.IsNull()) return;
-    if (!list.IsSequence()) {
-      throw InputError(
-          fmt::format("{}: `phases` is not a list; expected entries such as `- from: 0.9`", at));
-    }
-    if (list.size() > kMostPhases) {
-      throw InputError(fmt::format("{}: there are {} phases, expected at most {}", at, list.size(),
-                                   kMostPhases));
-    }
-    for (const YAML::Node& entry : list) ReadPhase(entry, name);
-  }
-
-  void ReadPhase(const YAML::Node& entry, const std::string& name) {
-    const std::string at = Line(name, entry);
-    const std::int64_t phase = std::ssize(config_.phases) + 1;
-    if (!entry.IsMap()) {
-      throw InputError(fmt::format(
-          "{}: phase {} is not a map; expected `from` and the keys that the phase changes", at,
-          phase));
-    }
-    Config values = config_;  // parses the values
-    PhaseReader reader{.fields = FieldsOf(values), .set = {}, .phase = {}};
-    for (const auto& item : entry) {
-      const std::string key = KeyText(name, item.first);
-      const std::string line = Line(name, item.first);
-      if (key == "from") {
-        SetOnce(reader.set, key, line);
-        ReadFrom(item.second, line, reader.phase);
-      } else if (IsSection(key, item.second, line) || item.second.IsMap()) {
-        for (const auto& inner : item.second) {
-          ReadPhaseKey(fmt::format("{}.{}", key, KeyText(name, inner.first)), inner.second,
-                       Line(name, inner.first), reader);
-        }
-      } else {
-        ReadPhaseKey(key, item.second, line, reader);
-      }
-    }
-    if (reader.phase.from == 0) {
-      throw InputError(fmt::format(
-          "{}: phase {} has no `from`; expected the share of the run after which it begins, such "
-          "as `from: 0.9`",
-          at, phase));
-    }
-    for (const Field& field : reader.fields) {
-      if (reader.set.contains(field.key)) {
-        reader.phase.settings.emplace_back(field.key, FieldText(field));
-      }
-    }
-    config_.phases.push_back(std::move(reader.phase));
-    phase_origins_.push_back(std::move(reader.set));
-  }
-
-  // A phase while it is read.
-  struct PhaseReader {
-    std::vector<Field> fields;
-    Origins set;  // the keys of the phase
-    PhaseConfig phase;
-  };
-
-  void ReadFrom(const YAML::Node& value, const std::string& at, PhaseConfig& phase) const {
-    const double least = config_.phases.empty() ? 0 : config_.phases.back().from;
-    const auto from = ParseNumber<double>(value.IsScalar() ? value.Scalar() : "");
-    if (!from || !(*from > least && *from < 1)) {
-      throw InputError(
-          fmt::format("{}: `from` is '{}', expected a number above {} and below 1: the share of "
-                      "the run after which the phase begins",
-                      at, value.IsScalar() ? value.Scalar() : "", least));
-    }
-    phase.from = *from;
-  }
-
-  void ReadPhaseKey(const std::string& key, const YAML::Node& value, const std::string& at,
-                    PhaseReader& reader) const {
-    const std::string text = TextOf(value, Find(key, at), at);
-    if (!PhaseMayChange(key)) {
-      throw InputError(fmt::format(
-          "{}: a phase cannot change `{}`. It may change {}. Set `{}` for the whole run.", at, key,
-          PhaseKeys(), key));
-    }
-    SetOnce(reader.set, key, at);
-    Store(*std::ranges::find(reader.fields, key, &Field::key), text, at);
-  }
-
-  // The command line can only remove the phases of a file.
-  void ReadPhasesOverride(const Override& override) {
-    if (override.value != "null") {
-      throw InputError(fmt::format(
-          "{}: the command line can only remove phases (`--set phases=null`). Write them into the "
-          "config file.",
-          override.origin));
-    }
-    config_.phases.clear();
-    phase_origins_.clear();
-  }
-
-  // Throws InputError that begins with `where` if two keys of `config` contradict each other.
-  static void Check(const Config& config, const Origins& origins, const std::string& where) {
-    Validate(config, [&](const auto& key, const auto& other, const auto& why) {
-      throw InputError(fmt::format("{}{} contradicts {}: {}", where,
-                                   WithOrigin(config, origins, key),
-                                   WithOrigin(config, origins, other), why));
-    });
   }
 
   const Field& Find(const std::string& key, const std::string& at) const {
@@ -342,19 +215,17 @@ class Reader {
                                  Expected(field), SuggestChoice(field.key, value)));
   }
 
-  static std::string WithOrigin(const Config& config, const Origins& origins,
-                                const std::string& key) {
-    const auto origin = origins.find(key);
-    return fmt::format("`{}: {}` ({})", key, ValueText(config, key),
-                       origin == origins.end() ? "the default" : origin->second);
+  std::string WithOrigin(const std::string& key) const {
+    const auto origin = origins_.find(key);
+    return fmt::format("`{}: {}` ({})", key, ValueText(config_, key),
+                       origin == origins_.end() ? "the default" : origin->second);
   }
 
   Config& config_;
   const std::vector<Override>& overrides_;
   const std::string domain_;
   std::vector<Field> fields_;
-  Origins origins_;
-  std::vector<Origins> phase_origins_;  // of the keys of each phase
+  std::map<std::string, std::string> origins_;  // where each key was set
 };
 
 struct ParsedConfig {

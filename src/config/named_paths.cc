@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "config/fields.h"
-#include "config/training_phases.h"
 
 namespace tandem {
 namespace {
@@ -53,16 +52,13 @@ std::string WhyMissing(const std::string& key, const PathField& path) {
 
 }  // namespace
 
-std::optional<MissingPath> FindMissingPath(const Config& run, PathsOf work) {
-  for (std::int64_t phase = 0; phase <= std::ssize(run.phases); ++phase) {
-    Config config = ConfigOfPhase(run, phase);
-    for (const Field& field : FieldsOf(config)) {
-      const auto* const path = std::get_if<PathField>(&field.value);
-      if (path == nullptr || path->value->empty() || !Needs(work, *path)) continue;
-      if (path->must_exist != nullptr && !path->must_exist(config)) continue;
-      const std::string message = WhyMissing(field.key, *path);
-      if (!message.empty()) return MissingPath{field.key, phase, message};
-    }
+std::optional<MissingPath> FindMissingPath(Config config, PathsOf work) {
+  for (const Field& field : FieldsOf(config)) {
+    const auto* const path = std::get_if<PathField>(&field.value);
+    if (path == nullptr || path->value->empty() || !Needs(work, *path)) continue;
+    if (path->must_exist != nullptr && !path->must_exist(config)) continue;
+    const std::string message = WhyMissing(field.key, *path);
+    if (!message.empty()) return MissingPath{field.key, message};
   }
   return std::nullopt;
 }

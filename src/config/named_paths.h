@@ -1,7 +1,6 @@
 // The files and folders that a config names.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -13,11 +12,10 @@ namespace tandem {
 /// MissingPath is a path that a config names and that does not exist.
 struct MissingPath {
   std::string key;
-  std::int64_t phase;   ///< the first phase of the run that needs the path
   std::string message;  ///< "`validation.file`: states.jsonl: no such file"
 };
 
 /// Returns the first path that `work` needs and that does not exist.
-std::optional<MissingPath> FindMissingPath(const Config& run, PathsOf work);
+std::optional<MissingPath> FindMissingPath(Config config, PathsOf work);
 
 }  // namespace tandem

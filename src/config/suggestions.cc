@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kOwnSolutions =
     "generate.target own_solutions learns from solutions that a search finds";
 
+constexpr std::string_view kSecondRun = "start a second run with network.init_from";
 constexpr std::string_view kLoss = "costs have the squared error as their loss";
 constexpr std::string_view kAdam = "optimizer.name is adam or adamw";
 constexpr std::string_view kSchedule =
@@ -51,7 +52,8 @@ constexpr auto kFormer = std::to_array<Former>({
     {"generate.target: supervised", "", kOwnSolutions},
     {"generate.target: exact_distance", "", "set generate.anchor_share to 1"},
     {"network.activation: silu", "", "use relu or leaky_relu"},
-    {"train.batch_doubles_every", "", "start a second run with network.init_from"},
+    {"phases", "", kSecondRun},
+    {"train.batch_doubles_every", "", kSecondRun},
     {"train.loss", "", kLoss},
     {"train.huber_delta", "", kLoss},
     {"optimizer.name: sgd", "", kAdam},

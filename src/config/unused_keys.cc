@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -13,7 +12,6 @@
 #include <vector>
 
 #include "config/fields.h"
-#include "config/training_phases.h"
 
 namespace tandem {
 namespace {
@@ -68,19 +66,12 @@ bool IsOfSearch(std::string_view key) { return key.starts_with("search."); }
 }  // namespace
 
 std::vector<std::string> DescribeUnusedKeys(const Config& run) {
-  std::vector<Config> phases;
-  for (std::int64_t phase = 0; phase <= std::ssize(run.phases); ++phase) {
-    phases.push_back(ConfigOfPhase(run, phase));
-  }
   const Config defaults;
   std::vector<std::string> sentences;
   for (const Use& use : AllUses()) {
     if (IsOfSearch(use.key)) continue;
-    const auto set = std::ranges::find_if(phases, [&](const Config& phase) {
-      return ValueText(phase, use.key) != ValueText(defaults, use.key);
-    });
-    if (set == phases.end() || std::ranges::any_of(phases, use.is_used)) continue;
-    sentences.push_back(Sentence(use, *set));
+    const bool is_set = ValueText(run, use.key) != ValueText(defaults, use.key);
+    if (is_set && !use.is_used(run)) sentences.push_back(Sentence(use, run));
   }
   return sentences;
 }

@@ -10,7 +10,7 @@
 namespace tandem {
 
 /// Returns a sentence for each key that differs from its default and that another key makes
-/// ineffective in all phases of the run: "`optimizer.decay: 0.9` has no effect: only
+/// ineffective: "`optimizer.decay: 0.9` has no effect: only
 /// `optimizer.schedule: exponential` reads it". Leaves out the keys of validation and prefetching,
 /// which are often switched off for a measurement. A key that contradicts another one is an error
 /// of LoadConfig instead.

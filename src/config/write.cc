@@ -4,7 +4,6 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/load.h"
-#include "config/training_phases.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -40,42 +38,19 @@ std::string Scalar(const std::string& text) {
   return yaml + "'";
 }
 
-// Returns lines that set the keys of `fields` to `values`, each after `indent`.
-std::string Lines(const std::vector<Field>& fields, const std::vector<std::string>& values,
-                  std::string_view indent) {
-  std::string lines;
-  std::string open;  // the section being written
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const std::string section = fields[i].section();
-    if (section != open && !section.empty()) lines += fmt::format("{}{}:\n", indent, section);
-    open = section;
-    lines += fmt::format("{}{}{}: {}\n", indent, section.empty() ? "" : "  ", fields[i].name(),
-                         Scalar(values[i]));
-  }
-  return lines;
-}
-
-std::string PhaseLines(const PhaseConfig& phase, std::vector<Field> fields) {
-  std::vector<std::string> values;
-  std::erase_if(fields, [&](const Field& field) {
-    return std::ranges::none_of(phase.settings,
-                                [&](const auto& setting) { return setting.first == field.key; });
-  });
-  for (const auto& [key, value] : phase.settings) values.push_back(value);
-  return fmt::format("  - from: {}\n{}", phase.from, Lines(fields, values, "    "));
-}
-
 }  // namespace
 
 std::string ToYaml(const Config& config) {
   Config copy = config;
-  const std::vector<Field> fields = FieldsOf(copy);
-  std::vector<std::string> values;
-  values.reserve(fields.size());
-  for (const Field& field : fields) values.push_back(FieldText(field));
-  std::string yaml = Lines(fields, values, "");
-  if (!config.phases.empty()) yaml += "phases:\n";
-  for (const PhaseConfig& phase : config.phases) yaml += PhaseLines(phase, fields);
+  std::string yaml;
+  std::string open;  // the section being written
+  for (const Field& field : FieldsOf(copy)) {
+    const std::string section = field.section();
+    if (section != open && !section.empty()) yaml += fmt::format("{}:\n", section);
+    open = section;
+    yaml += fmt::format("{}{}: {}\n", section.empty() ? "" : "  ", field.name(),
+                        Scalar(FieldText(field)));
+  }
   return yaml;
 }
 
@@ -194,9 +169,6 @@ std::string ConfigReference() {
     }
     text += SectionText(section, entries);
   }
-  text += "\n" + Comment(PhasesMeaning(), "");
-  std::istringstream example{std::string(kPhasesExample)};
-  for (std::string line; std::getline(example, line);) text += "# " + line + "\n";
   return text;
 }
 

@@ -18,7 +18,7 @@ std::string ToYaml(const Config& config);
 std::string ConfigReference();
 
 /// Returns a short config for a user to edit, as YAML that ParseConfig reads back to an equal
-/// config, without phases. It begins with `introduction` as a comment, and has the keys to try
+/// config. It begins with `introduction` as a comment, and has the keys to try
 /// first, those of the puzzle, and those whose values differ from the defaults. Comments say what
 /// each key means and which values it accepts.
 std::string StarterConfig(Config config, std::string_view introduction);

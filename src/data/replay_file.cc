@@ -27,14 +27,14 @@ constexpr int kReplaySchema = 1;
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored in memory order");
 
-std::int64_t FirstNeeded(const ReplayBuffer& replay, std::int64_t next, std::int64_t since) {
-  return std::max(since, next - replay.earlier());
+std::int64_t FirstNeeded(const ReplayBuffer& replay, std::int64_t next) {
+  return std::max<std::int64_t>(0, next - replay.earlier());
 }
 
-std::string Header(const ReplayBuffer& replay, std::int64_t next, std::int64_t since) {
+std::string Header(const ReplayBuffer& replay, std::int64_t next) {
   return fmt::format("{} {}\ncolumns {}\nrows {}\nupdates {} {}\n", kKindOfFile, kReplaySchema,
                      DescribeSchema(replay.schema()), replay.rows(),
-                     FirstNeeded(replay, next, since), next);
+                     FirstNeeded(replay, next), next);
 }
 
 // Reads a file from front to back and hashes it.
@@ -85,10 +85,9 @@ class Reader {
 
 }  // namespace
 
-void WriteReplay(const fs::path& path, const ReplayBuffer& replay, std::int64_t next,
-                 std::int64_t since) {
+void WriteReplay(const fs::path& path, const ReplayBuffer& replay, std::int64_t next) {
   FaultPoint(Fault::kWriteReplay);
-  const std::int64_t updates = next - FirstNeeded(replay, next, since);
+  const std::int64_t updates = next - FirstNeeded(replay, next);
   RequireSpace(path,
                updates * static_cast<std::int64_t>(replay.rows() * replay.schema().row_bytes()));
   AtomicFile file(path);
@@ -97,8 +96,8 @@ void WriteReplay(const fs::path& path, const ReplayBuffer& replay, std::int64_t 
     file.Write(bytes);
     hash.Add(bytes);
   };
-  write(Header(replay, next, since));
-  for (std::int64_t update = FirstNeeded(replay, next, since); update < next; ++update) {
+  write(Header(replay, next));
+  for (std::int64_t update = FirstNeeded(replay, next); update < next; ++update) {
     const DataBuffer& rows = replay.BufferOf(update);
     for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
       write(TextOf(std::as_bytes(rows.column(c).bytes())));
@@ -108,9 +107,9 @@ void WriteReplay(const fs::path& path, const ReplayBuffer& replay, std::int64_t 
   file.Commit();
 }
 
-void ReadReplay(const fs::path& path, ReplayBuffer& replay, std::int64_t next, std::int64_t since) {
+void ReadReplay(const fs::path& path, ReplayBuffer& replay, std::int64_t next) {
   Reader reader(path);
-  const std::string expected = Header(replay, next, since);
+  const std::string expected = Header(replay, next);
   if (const std::string header = reader.Read(expected.size()); header != expected) {
     RequireKnownSchema(path.string(), header, kKindOfFile, kReplaySchema);
     throw DamagedFile(fmt::format("{} does not belong to this run: it begins with\n{}expected\n{}",
@@ -118,7 +117,7 @@ void ReadReplay(const fs::path& path, ReplayBuffer& replay, std::int64_t next, s
                                   expected));
   }
   DataBuffer rows(replay.schema(), replay.rows());
-  for (std::int64_t update = FirstNeeded(replay, next, since); update < next; ++update) {
+  for (std::int64_t update = FirstNeeded(replay, next); update < next; ++update) {
     for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
       reader.Read(std::as_writable_bytes(rows.column(c).bytes()));
     }

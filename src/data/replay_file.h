@@ -9,15 +9,13 @@
 namespace tandem {
 
 /// Writes the buffers that a run needs in order to resume at update `next`: those of the
-/// replay.earlier() updates before it, without those before update `since`, where the replay of the
-/// current phase began. The file appears complete or not at all. Throws Error that names the file.
-void WriteReplay(const std::filesystem::path& path, const ReplayBuffer& replay, std::int64_t next,
-                 std::int64_t since = 0);
+/// replay.earlier() updates before it. The file appears complete or not at all. Throws Error that
+/// names the file.
+void WriteReplay(const std::filesystem::path& path, const ReplayBuffer& replay, std::int64_t next);
 
 /// Loads a file that WriteReplay wrote into `replay`, which must be empty. Throws InputError that
 /// names the file if it does not exist, is damaged, or was written for another schema, another
 /// number of rows or other updates.
-void ReadReplay(const std::filesystem::path& path, ReplayBuffer& replay, std::int64_t next,
-                std::int64_t since = 0);
+void ReadReplay(const std::filesystem::path& path, ReplayBuffer& replay, std::int64_t next);
 
 }  // namespace tandem

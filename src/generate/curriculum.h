@@ -37,7 +37,7 @@ class SolvedByLength {
 class Curriculum {
  public:
   /// Goes on from `reached`, which is 1 in a new run and reached() of the previous object in a run
-  /// that was resumed or begins a phase.
+  /// that was resumed.
   Curriculum(const GenerateConfig& config, std::int64_t reached)
       : is_on_(config.curriculum),
         max_(config.max_scramble),
@@ -52,8 +52,7 @@ class Curriculum {
   /// Call after each fill, and before the next one starts, with Generator::searches_solved().
   void FillEnds(std::optional<double> searches_solved);
 
-  /// Returns the length that the curriculum has reached. It stays as it is in a phase without
-  /// generate.curriculum.
+  /// Returns the length that the curriculum has reached.
   std::int64_t reached() const { return reached_; }
 
  private:

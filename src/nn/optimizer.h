@@ -68,9 +68,9 @@ class Optimizer {
   const PassRunner* passes_ = nullptr;          // null until UseFlat
 };
 
-/// SchedulePoint is a point of a run, or of a phase of it, as the learning-rate schedules see it.
+/// SchedulePoint is a point of a run, as the learning-rate schedules see it.
 struct SchedulePoint {
-  std::int64_t iteration = 0;  ///< counts from the start of the run or phase
+  std::int64_t iteration = 0;  ///< counts from the start of the run
   double done = 0;  ///< completed share: 0 at the first iteration, 1 at the last (UpdatePlan::Done)
 };
 

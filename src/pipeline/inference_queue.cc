@@ -54,10 +54,4 @@ void InferenceQueue::Close(const std::exception_ptr& reason) {
   results_.Close(reason);
 }
 
-void InferenceQueue::Open() {
-  messages_.Open();
-  results_.Open();
-  fills_awaited_ = fills_ended_ = 0;
-}
-
 }  // namespace tandem

@@ -47,9 +47,6 @@ class InferenceQueue final : public Evaluator {
   /// Makes every waiting and later Evaluate throw `reason`. Only the first call counts.
   void Close(const std::exception_ptr& reason);
 
-  /// Starts again, without requests and fills. Call it while no other thread uses the queue.
-  void Open();
-
  private:
   struct Request {
     ConstRows inputs;

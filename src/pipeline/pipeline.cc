@@ -38,7 +38,6 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
       return DataBuffer(parts.labeller->example_schema(), static_cast<std::size_t>(rows));
     });
   }
-  if (parts.queue != nullptr) parts.queue->Open();  // an earlier pipeline may have closed it
   if (parts.generator != nullptr) {
     fills_.emplace(*parts.generator, rows, parts.queue, stop, parts.interrupter, parts.rank);
   }

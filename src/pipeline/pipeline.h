@@ -39,8 +39,7 @@ struct PipelineParts {
   TrainingHooks hooks;
   Generator* generator = nullptr;   ///< null if no rows are generated
   ReplayBuffer* replay = nullptr;   ///< null without replay
-  InferenceQueue* queue = nullptr;  ///< sync_main: the generator's requests, of one pipeline at a
-                                    ///< time
+  InferenceQueue* queue = nullptr;  ///< sync_main: the generator's requests
   StoredStateLabeller* labeller = nullptr;  ///< sync_main: labels states with the target network
   WeightsPublisher* publisher = nullptr;    ///< null unless other processes follow the run
   Interrupter* interrupter = nullptr;       ///< ends the waits for buffers; null: nothing does
@@ -74,9 +73,6 @@ class Pipeline {
   /// Changes `end_update`. Call it between updates, with more than the number of completed
   /// updates.
   void EndAt(std::int64_t end_update) { end_update_ = end_update; }
-
-  /// Returns whether RunUpdate may be called: the next update is before `end_update`.
-  bool has_next() const { return next_ < end_update_; }
 
   /// Reports the solve rate of a validation that was due. Call it between updates.
   void OnValidation(double solve_rate) { target_.OnValidation(next_, solve_rate); }

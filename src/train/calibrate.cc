@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/text.h"
-#include "config/training_phases.h"
 #include "config/update_plan.h"
 #include "train/memory_plan.h"
 #include "train/resolve.h"
@@ -55,8 +54,8 @@ struct ProbeLength {
   std::int64_t iterations = std::numeric_limits<std::int64_t>::max();
 };
 
-// Returns the config of a probe, whose network is discarded. It does not validate and has no later
-// phases, and its scrambles have the lengths of the end of a curriculum. It uses up no rows of a stream: it generates all rows itself. It synchronizes with
+// Returns the config of a probe, whose network is discarded. It does not validate, and its scrambles
+// have the lengths of the end of a curriculum. It uses up no rows of a stream: it generates all rows itself. It synchronizes with
 // the device as often as the run will, but logs no timing and does not measure products.
 // IterationsPerSecond limits its time.
 Config ProbeFor(Config config) {
@@ -67,7 +66,6 @@ Config ProbeFor(Config config) {
   if (config.streams()) config.data = DataConfig();
   config.train.max_updates = 1'000'000;
   config.train.plan.clear();
-  config.phases.clear();
   config.generate.curriculum = false;
   config.train.max_seconds = 0;
   config.train.iterations_per_update =
@@ -102,7 +100,7 @@ std::optional<double> IterationsPerSecond(const Config& config,
 
 void CheckMemory(Config config) {
   if (!config.train.max_updates) config.train.max_updates = 1;  // all updates need the same memory
-  CheckLimitsOfPhases(config);
+  CheckLimits(PlanMemory(config), config);
 }
 
 bool ShouldMeasureThreads(const Config& config) {
@@ -133,11 +131,9 @@ std::int64_t FewestIterationsPerUpdate(const Config& config) {
   const std::int64_t rows = config.live_part_of(config.train.batch_size);
   if (rows == 0) return 1;
   std::int64_t needed = 1;
-  for (std::int64_t phase = 0; phase <= std::ssize(config.phases); ++phase) {
-    const GenerateConfig generate = ConfigOfPhase(config, phase).generate;
-    if (generate.searches()) needed = std::max(needed, generate.rows_per_search());
-    if (LabelsWalks(generate.target)) needed = std::max(needed, generate.rows_of_walk());
-  }
+  const GenerateConfig& generate = config.generate;
+  if (generate.searches()) needed = std::max(needed, generate.rows_per_search());
+  if (LabelsWalks(generate.target)) needed = std::max(needed, generate.rows_of_walk());
   return (needed + rows - 1) / rows;
 }
 

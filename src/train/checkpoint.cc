@@ -103,10 +103,6 @@ TensorDict ToDict(const RunCounters& c) {
   dict.insert("validated_iterations", c.validated_iterations);
   dict.insert("best_update", c.best_update);
   if (c.skipped > 0) dict.insert("skipped", c.skipped);
-  if (c.phase > 0) {
-    dict.insert("phase", c.phase);
-    dict.insert("phase_began", c.phase_began);
-  }
   return dict;
 }
 
@@ -308,10 +304,6 @@ void Checkpoint::LoadModel(Network& net, const std::string& domain) const {
 RunCounters Checkpoint::Counters() const {
   const Entries counters = RunStateIn(content_, file_).Dict("counters");
   const std::int64_t updates = counters.Count("updates");
-  // The config bounds the product of `updates` and train.iterations_per_update.
-  const auto update = [&](const char* name) {
-    return counters.CountUpTo(name, updates, "the number of completed updates");
-  };
   return {.updates = updates,
           .iterations = counters.Count("iterations"),
           .examples = counters.Count("examples"),
@@ -327,9 +319,8 @@ RunCounters Checkpoint::Counters() const {
           .validation = ResultIn(counters, "validation"),
           .best = ResultIn(counters, "best"),
           .validated_iterations = counters.Count("validated_iterations"),
-          .best_update = update("best_update"),
-          .phase = counters.Has("phase") ? counters.Count("phase") : 0,
-          .phase_began = counters.Has("phase") ? update("phase_began") : 0};
+          .best_update =
+              counters.CountUpTo("best_update", updates, "the number of completed updates")};
 }
 
 std::string Checkpoint::ConfigYaml() const { return RunStateIn(content_, file_).Text("config"); }

@@ -1,8 +1,5 @@
 #include "train/components.h"
 
-#include <c10/core/GradMode.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -19,17 +16,6 @@
 namespace tandem {
 namespace {
 
-// Returns the generator that generate.program selects. `evaluator` is `target`, or what takes its
-// place in sync_main; both are null if no rows are labelled by a network.
-std::unique_ptr<Generator> GeneratorFor(const Domain& domain, const Config& config,
-                                        InferenceNet* target, Evaluator* evaluator,
-                                        std::shared_ptr<const ExactLabels> exact, Device& device) {
-  if (config.generate.program == Program::kTensor) {
-    return MakeTensorGenerator(domain, config, target, device);
-  }
-  return MakeGenerator(domain, config, evaluator, std::move(exact));
-}
-
 std::vector<std::string> ParameterNames(const Network& net) {
   std::vector<std::string> names;
   for (const auto& [name, parameter] : net.named_parameters()) names.push_back(name);
@@ -41,30 +27,12 @@ std::size_t MaxThreads(const Config& config) {
   return static_cast<std::size_t>(std::max(*config.generate.workers, *config.train.threads)) + 1;
 }
 
-// The target network of a new phase starts with the weights with which the previous phase ended,
-// and its scrambles with the length that the previous phase reached.
-PipelineState PipelineStateAfter(const RunState& ended) {
-  const double solve_rate = ended.pipeline.target.solve_rate;
-  return {.target = {.offered = ended.counters.updates,
-                     .refreshed = ended.counters.updates,
-                     .last_loss = 0,
-                     .solve_rate = solve_rate,
-                     .rate_at_refresh = solve_rate},
-          .longest_scramble = ended.pipeline.longest_scramble};
-}
-
-StartPoint StartOf(const PhasePlan& plan, const Origin& origin) {
-  if (const Checkpoint* const from = origin.checkpoint; from != nullptr) {
-    return {.update = from->Counters().updates,
-            .shards = from->PositionInShards(),
-            .stream = from->PositionInStream(),
-            .pipeline = from->Pipeline()};
-  }
-  if (origin.ended == nullptr) return {.update = plan.first_update};
-  return {.update = plan.first_update,
-          .shards = origin.ended->position,
-          .stream = origin.ended->stream,
-          .pipeline = PipelineStateAfter(*origin.ended)};
+StartPoint StartOf(const Checkpoint* from) {
+  if (from == nullptr) return {};
+  return {.update = from->Counters().updates,
+          .shards = from->PositionInShards(),
+          .stream = from->PositionInStream(),
+          .pipeline = from->Pipeline()};
 }
 
 std::optional<GradientReducer> MakeReducer(const std::optional<RankLinks>& links, Device& device) {
@@ -74,76 +42,44 @@ std::optional<GradientReducer> MakeReducer(const std::optional<RankLinks>& links
 
 }  // namespace
 
-void CheckLaterPhases(const Config& run, std::int64_t current, Device& device) {
-  for (std::int64_t phase = current + 1; phase <= std::ssize(run.phases); ++phase) {
-    const Config config = ConfigOfPhase(run, phase);
-    const auto domain = MakeDomain(config.domain.full_name());
-    if (config.streams() && StreamKind(config, domain->spec()) != StreamKind(run, domain->spec())) {
-      throw InputError(fmt::format(
-          "phase {}: with `data.source: stream`, generators follow the config of the run, so no "
-          "phase can change which rows are generated: {}. Remove that from the phase, or set "
-          "data.source to live.",
-          phase,
-          DescribeDifference(StreamKind(config, domain->spec()), StreamKind(run, domain->spec()))));
-    }
-    if (config.live_rows() == 0) continue;
-    std::unique_ptr<InferenceNet> target;
-    if (NeedsNetwork(config.generate.target)) {
-      target = std::make_unique<InferenceNet>(NetworkFor(config.network, domain->spec()),
-                                              config.inference, device);
-    }
-    try {
-      GeneratorFor(*domain, config, target.get(), target.get(), MakeExactLabels(*domain, config),
-                   device);
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("phase {}: {}", phase, error.what()));
-    }
-  }
-}
-
-Components::Components(const Config& run, PhasePlan phase, RunContext shared, const Origin& origin)
-    : config(ConfigOfPhase(run, phase.phase)),
-      plan(std::move(phase)),
+Components::Components(const Config& run, RunContext shared, const Checkpoint* from)
+    : config(run),
       context(std::move(shared)),
-      start(StartOf(plan, origin)),
+      start(StartOf(from)),
       tbb_limit(tbb::global_control::max_allowed_parallelism, MaxThreads(config)),
       domain(MakeDomain(config.domain.full_name())),
       network(NetworkFor(config.network, domain->spec())),
-      net(MakeNet(origin)),
+      net(MakeNet(from)),
       target(MakeTarget()),
       shards(MakeShards()),
       stream(MakeStream()),
       loader(*context.device, ExampleSchema(domain->spec(), config), config, stored(), rank()),
       reducer(MakeReducer(context.links, *context.device)),
       trainer(*net, target.get(), loader, *context.device, config, reducer ? &*reducer : nullptr) {
-  trainer.UsePlan(plan);
   if (generates()) MakeGenerator();
   if (config.validation.every_updates > 0 && rank() == 0) {
-    // All phases validate on the same states, which depend on generate.max_scramble.
-    validator = std::make_unique<Validator>(*domain, network, *context.device, run);
+    validator = std::make_unique<Validator>(*domain, network, *context.device, config);
   }
-  if (origin.ended != nullptr) CopyWeightsOf(*origin.ended);
   if (target != nullptr) trainer.RefreshTarget();
-  if (origin.checkpoint != nullptr) {
+  if (from != nullptr) {
     const RunState state = State({});
-    origin.checkpoint->LoadState(state.model, state.optimizer, state.target_network, state.average);
+    from->LoadState(state.model, state.optimizer, state.target_network, state.average);
     context.device->Synchronize();  // the target network is read on another stream
   }
   if (stream != nullptr) {
     const Network& labels = config.train.labels_with_average() ? trainer.average()->net() : *net;
     publisher = std::make_unique<StreamPublisher>(
-        context.folder, run, domain->spec().identity(), labels, *context.device, *stream,
+        context.folder, config, domain->spec().identity(), labels, *context.device, *stream,
         context.interrupter, start.update, start.pipeline.target.refreshed);
   }
   loader.UseBatchSize(config.train.batch_size);
-  MakePipeline(start.update, start.pipeline);
+  MakePipeline();
 }
 
-std::unique_ptr<Network> Components::MakeNet(const Origin& origin) const {
-  if (origin.checkpoint != nullptr) origin.checkpoint->CheckDomain(domain->spec().identity());
-  const bool is_new = origin.checkpoint == nullptr && origin.ended == nullptr;
-  auto made =
-      is_new ? MakeInitialNet(config, domain->spec()) : MakeNetwork(network, config.random_seed());
+std::unique_ptr<Network> Components::MakeNet(const Checkpoint* from) const {
+  if (from != nullptr) from->CheckDomain(domain->spec().identity());
+  auto made = from == nullptr ? MakeInitialNet(config, domain->spec())
+                              : MakeNetwork(network, config.random_seed());
   made->To(context.device->torch());
   made->SetTraining(true);
   return made;
@@ -179,17 +115,6 @@ StoredExamples* Components::stored() const {
   return shards.get();
 }
 
-// Copies the weights of the network and their moving average. They come from components of the same
-// network, so names and shapes agree.
-void Components::CopyWeightsOf(const RunState& ended) {
-  const c10::NoGradGuard no_grad;
-  const auto copy = [](const StateDict& from, const StateDict& into) {
-    for (std::size_t i = 0; i < into.size(); ++i) into[i].second.copy_(from.at(i).second);
-  };
-  copy(ended.model, net->State());
-  if (trainer.average() != nullptr) copy(ended.average, trainer.average()->net().State());
-}
-
 // In sync_main the generator queries the network being trained, and its rows are labelled later.
 void Components::MakeGenerator() {
   Evaluator* evaluator = target.get();
@@ -200,7 +125,9 @@ void Components::MakeGenerator() {
     labeller = std::make_unique<StoredStateLabeller>(*domain, *target, config, exact);
     evaluator = queue.get();
   }
-  generator = GeneratorFor(*domain, config, target.get(), evaluator, exact, *context.device);
+  generator = config.generate.program == Program::kTensor
+                  ? MakeTensorGenerator(*domain, config, target.get(), *context.device)
+                  : MakeGenerator(*domain, config, evaluator, exact);
   if (config.replay.updates > 0) {
     replay = WithMemoryAdvice("lower replay.updates, or set replay.map_to", [&] {
       return std::make_unique<ReplayBuffer>(
@@ -210,7 +137,7 @@ void Components::MakeGenerator() {
   }
 }
 
-void Components::MakePipeline(std::int64_t first_update, const PipelineState& state) {
+void Components::MakePipeline() {
   const PipelineParts parts{.trainer = trainer,
                             .hooks = context.hooks,
                             .generator = generator.get(),
@@ -220,22 +147,14 @@ void Components::MakePipeline(std::int64_t first_update, const PipelineState& st
                             .publisher = publisher.get(),
                             .interrupter = &context.interrupter,
                             .rank = rank()};
-  pipeline = std::make_unique<Pipeline>(config, parts, first_update, plan.end(), state,
+  pipeline = std::make_unique<Pipeline>(config, parts, start.update,
+                                        UpdatePlan(config.train).updates(), start.pipeline,
                                         context.stop);
 }
 
-void Components::PrepareUpdate(std::int64_t update) {
-  if (pipeline->has_next()) return;
-  const PipelineState state = pipeline->state();
-  pipeline.reset();
-  MakePipeline(update, state);
-}
-
-// A pipeline without a next update has started no fill for it, so only a new pipeline can go on.
-void Components::UsePlan(const PhasePlan& changed) {
-  plan = changed;
+void Components::UsePlan(const UpdatePlan& plan) {
   trainer.UsePlan(plan);
-  if (pipeline->has_next()) pipeline->EndAt(plan.end());
+  pipeline->EndAt(plan.updates());
 }
 
 void Components::AttachTo(RunSaver& saver) {

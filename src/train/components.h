@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "config/training_phases.h"
+#include "config/update_plan.h"
 #include "data/replay_buffer.h"
 #include "generate/stored_state_labeller.h"
 #include "loaders/loader.h"
@@ -28,18 +28,13 @@
 
 namespace tandem {
 
-/// Checks that the puzzle of `run` can do what the phases after phase `current` ask for, so that
-/// none of them fails once it begins. Builds their generators, with their balls around the goal,
-/// and drops them. Throws InputError that names the phase.
-void CheckLaterPhases(const Config& run, std::int64_t current, Device& device);
-
 /// RankLinks connects the components of a run to the other ranks that train the same network.
 struct RankLinks {
   Ranks& ranks;
   AgreedStop& stop;
 };
 
-/// RunContext is what the phases of a run have in common, in addition to its config.
+/// RunContext is what the components of a run need in addition to its config.
 struct RunContext {
   std::shared_ptr<Device> device;
   TrainingHooks hooks;
@@ -49,15 +44,7 @@ struct RunContext {
   std::filesystem::path folder;    ///< of the run, for a stream; "" if the run writes no files
 };
 
-/// Origin says what components continue from: nothing, or one of its members.
-struct Origin {
-  const Checkpoint* checkpoint = nullptr;
-  /// The state at the end of the previous phase. The networks keep its weights, and the optimizer,
-  /// the target network's schedule and replay begin again.
-  const RunState* ended = nullptr;
-};
-
-/// StartPoint says where a run or a phase of it begins.
+/// StartPoint says where a run begins.
 struct StartPoint {
   std::int64_t update = 0;               ///< the next one to do
   std::optional<ShardPosition> shards;   ///< nothing: their beginning, or no rows from shards
@@ -65,19 +52,15 @@ struct StartPoint {
   PipelineState pipeline;
 };
 
-/// Components holds the objects of a run, or of a phase of it, in the order of construction. Each
-/// member uses only members above it.
+/// Components holds the objects of a run in the order of construction. Each member uses only
+/// members above it.
 struct Components {
-  /// Builds the objects of phase `phase` of `run`. Throws the same errors as TrainRun's
-  /// constructor.
-  Components(const Config& run, PhasePlan phase, RunContext shared, const Origin& origin);
+  /// Builds the objects of `run`, which continues from the checkpoint `from` unless that is null.
+  /// Throws the same errors as TrainRun's constructor.
+  Components(const Config& run, RunContext shared, const Checkpoint* from);
 
-  /// Follows `changed`, a new plan of this phase, from the next update on.
-  void UsePlan(const PhasePlan& changed);
-
-  /// Call before `update`, the next update to do. If the pipeline was to end before this update,
-  /// starts background work again with rows of this update.
-  void PrepareUpdate(std::int64_t update);
+  /// Follows `plan`, a new plan of the run, from the next update on.
+  void UsePlan(const UpdatePlan& plan);
 
   /// Lets `saver`, which must outlive this object, save replay rows and positions in a stream.
   void AttachTo(RunSaver& saver);
@@ -88,8 +71,7 @@ struct Components {
   /// Returns the number of rows that the networks have evaluated, without validation.
   std::int64_t NumEvaluated() const;
 
-  const Config config;  // of the phase
-  PhasePlan plan;
+  const Config config;
   const RunContext context;
   const StartPoint start;
   tbb::global_control tbb_limit;
@@ -115,14 +97,13 @@ struct Components {
  private:
   bool generates() const { return config.live_rows() > 0; }
   std::int64_t rank() const { return context.links ? context.links->ranks.rank() : 0; }
-  std::unique_ptr<Network> MakeNet(const Origin& origin) const;
+  std::unique_ptr<Network> MakeNet(const Checkpoint* from) const;
   std::unique_ptr<InferenceNet> MakeTarget() const;
   std::unique_ptr<ShardLoader> MakeShards() const;
   std::unique_ptr<StreamLoader> MakeStream() const;
   StoredExamples* stored() const;
   void MakeGenerator();
-  void CopyWeightsOf(const RunState& ended);
-  void MakePipeline(std::int64_t first_update, const PipelineState& state);
+  void MakePipeline();
 };
 
 }  // namespace tandem

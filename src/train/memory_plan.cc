@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/training_phases.h"
 #include "data/examples.h"
 #include "data/replay_buffer.h"
 #include "generate/generation_memory.h"
@@ -223,13 +222,6 @@ void CheckLimits(const MemoryPlan& plan, const Config& config) {
       "memory.pinned_limit_gib", config.memory.pinned_limit_gib, plan.pinned, "pin",
       "lower prefetch.depth, data.cpu_prefetch, data.gpu_prefetch or inference.batch_size, or set "
       "prefetch.pin_memory to false");
-}
-
-void CheckLimitsOfPhases(const Config& config) {
-  for (std::int64_t phase = 0; phase <= std::ssize(config.phases); ++phase) {
-    const Config of_phase = ConfigOfPhase(config, phase);
-    CheckLimits(PlanMemory(of_phase), of_phase);
-  }
 }
 
 std::string DescribeMemory(const MemoryPlan& plan) {

@@ -43,9 +43,6 @@ MemoryPlan PlanMemory(const Config& config);
 /// what takes most memory, and the keys to change.
 void CheckLimits(const MemoryPlan& plan, const Config& config);
 
-/// Throws InputError if a phase of the run exceeds a memory limit.
-void CheckLimitsOfPhases(const Config& config);
-
 /// Describes in one line of text how much memory each purpose takes.
 std::string DescribeMemory(const MemoryPlan& plan);
 

@@ -114,7 +114,7 @@ PreparedRun PrepareNew(const Config& asked, const RankGroup* group, const Stopwa
                                 : ResolveAutos(asked, *device, ProcessesOnThisMachine(group)),
                   .device = device,
                   .from = nullptr};
-  CheckLimitsOfPhases(run.config);
+  CheckLimits(PlanMemory(run.config), run.config);
   return run;
 }
 
@@ -137,7 +137,7 @@ PreparedRun PrepareResume(const RunDirectory& directory, const std::filesystem::
                   .from = std::move(from)};
   CheckHasPrecision(run.config, *device, overrides);
   LogChanges(asked, run.config);
-  CheckLimitsOfPhases(run.config);
+  CheckLimits(PlanMemory(run.config), run.config);
   return run;
 }
 

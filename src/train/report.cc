@@ -100,7 +100,6 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
   line["peak_rss_bytes"] = PeakRssBytes();
   if (config.train.on_invalid == OnInvalid::kSkip) line["skipped"] = train.skipped;
   if (train.copy_error) line["inference_error"] = RoundedReal(*train.copy_error);
-  if (!config.phases.empty()) line["phase"] = counters.phase;
   AddSearches(record.fill, line);
   if (validation) line.update(ValidationJson(*validation, config));
   line.update(FlatJson(times));
@@ -181,7 +180,6 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"learning", summary.learning},
       {"time", ToJson(summary.time.threads)}};
   if (config.train.on_invalid == OnInvalid::kSkip) json["skipped"] = summary.skipped;
-  if (!config.phases.empty()) json["phase"] = summary.phase;
   AddSearches(summary.last_fill, json);
   if (summary.time.gpu) json["time"]["gpu"] = ToJson(*summary.time.gpu);
   if (summary.data) json["data"] = ToJson(*summary.data);

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "base/machine.h"
 #include "config/fields.h"
-#include "config/training_phases.h"
 #include "nn/device.h"
 #include "nn/fused/fused_support.h"
 #include "nn/tensors/tensor_step.h"
@@ -86,48 +83,7 @@ InferenceForward ForwardFor(const Config& config, const Device& device) {
                                          : InferenceForward::kOperators;
 }
 
-// Replaces `auto` in `number`, which is the key `key`, by number_for(generate of the phase), in the
-// run and in its later phases, so that the run stays the same if another version chooses another
-// number. number_for returns nothing if the phase does not use the key.
-template <class NumberFor>
-void ResolveByPhase(Config& config, const char* key, AutoInt GenerateConfig::*number,
-                    const NumberFor& number_for) {
-  Config asked = config;
-  const std::vector<Field> fields = FieldsOf(asked);
-  const auto resolved = [&](std::int64_t phase) -> AutoInt {
-    const GenerateConfig generate = ConfigOfPhase(asked, phase).generate;
-    return generate.*number ? std::nullopt : number_for(generate);
-  };
-  if (const AutoInt of_run = resolved(0)) config.generate.*number = of_run;
-  for (std::size_t i = 0; i < config.phases.size(); ++i) {
-    const AutoInt of_phase = resolved(static_cast<std::int64_t>(i) + 1);
-    const Config inherits = ConfigOfPhase(config, static_cast<std::int64_t>(i) + 1);
-    if (!of_phase || inherits.generate.*number == of_phase) continue;
-    auto& settings = config.phases[i].settings;
-    std::erase_if(settings, [&](const auto& setting) { return setting.first == key; });
-    settings.emplace_back(key, std::to_string(*of_phase));
-    std::ranges::sort(settings, {}, [&](const auto& setting) {
-      return std::ranges::find(fields, setting.first, &Field::key) - fields.begin();
-    });
-  }
-}
-
-// Replaces `generate.rows_per_walk: auto` by rows(generate of the phase).
-template <class RowsOfWalk>
-void ResolveRowsPerWalk(Config& config, const RowsOfWalk& rows) {
-  ResolveByPhase(config, "generate.rows_per_walk", &GenerateConfig::rows_per_walk,
-                 [&](const GenerateConfig& generate) -> AutoInt {
-                   if (!UsesRowsPerWalk(generate.target)) return std::nullopt;
-                   return rows(generate);
-                 });
-}
-
 }  // namespace
-
-Config WithAllRowsOfWalks(Config config) {
-  ResolveRowsPerWalk(config, [](const GenerateConfig& generate) { return generate.max_scramble; });
-  return config;
-}
 
 Config WithAbsolutePaths(Config config) {
   if (IsPath(config.domain)) MakeAbsolute(config.domain.argument);
@@ -135,11 +91,6 @@ Config WithAbsolutePaths(Config config) {
     const auto* const path = std::get_if<PathField>(&field.value);
     if (path == nullptr) continue;
     MakeAbsolute(*path->value);
-    for (PhaseConfig& phase : config.phases) {
-      for (auto& [key, value] : phase.settings) {
-        if (key == field.key && value != "null") MakeAbsolute(value);
-      }
-    }
   }
   return config;
 }
@@ -150,10 +101,10 @@ Config ResolveAutos(Config config, const Device& device, std::int64_t processes)
   config.pipeline.policy_lag =
       config.pipeline.policy_lag.value_or(DefaultLag(config.pipeline.mode));
   config.generate.workers = config.generate.workers.value_or(cores);
-  ResolveByPhase(config, "generate.chunk_rows", &GenerateConfig::chunk_rows,
-                 [](const GenerateConfig& generate) { return AutoInt(generate.rows_of_chunk()); });
-  ResolveRowsPerWalk(config,
-                     [](const GenerateConfig& generate) { return generate.rows_of_walk(); });
+  config.generate.chunk_rows = config.generate.rows_of_chunk();
+  if (UsesRowsPerWalk(config.generate.target)) {
+    config.generate.rows_per_walk = config.generate.rows_of_walk();
+  }
   config.train.threads = config.train.threads.value_or(cores);
   config.inference.threads = config.inference.threads.value_or(*config.train.threads);
   config.inference.batch_size = config.inference.batch_size.value_or(

@@ -21,7 +21,6 @@
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
-#include "train/resolve.h"
 
 namespace tandem {
 namespace {
@@ -52,14 +51,6 @@ bool MayChange(std::string_view key) {
   });
 }
 
-// Returns the phases without the settings that may change.
-std::vector<PhaseConfig> FixedParts(std::vector<PhaseConfig> phases) {
-  for (PhaseConfig& phase : phases) {
-    std::erase_if(phase.settings, [](const auto& setting) { return MayChange(setting.first); });
-  }
-  return phases;
-}
-
 }  // namespace
 
 void CheckConfigStays(const Config& began, const Config& requested,
@@ -75,9 +66,6 @@ void CheckConfigStays(const Config& began, const Config& requested,
     const std::string now = FindValueText(requested, field.key).value_or("missing");
     if (now == value || MayChange(field.key)) continue;
     differences.push_back(fmt::format("{} is {} and was {}", field.key, now, value));
-  }
-  if (FixedParts(began.phases) != FixedParts(requested.phases)) {
-    differences.emplace_back("phases differ");
   }
   if (differences.empty()) return;
   throw InputError(fmt::format(
@@ -114,19 +102,11 @@ void CheckHasTimeLimit(const Config& requested, const std::filesystem::path& fol
 void CheckScheduleStays(const Config& before, const Config& requested,
                         const std::filesystem::path& folder) {
   if (requested.train.max_updates == before.train.max_updates) return;
-  if (!requested.phases.empty()) {
-    throw InputError(fmt::format(
-        "train.max_updates must stay {} in this run, because its phases begin at shares of the "
-        "run. To train further, start a new run from its weights with `--set "
-        "network.init_from={}`.",
-        *before.train.max_updates, folder.string()));
-  }
   if (!DependsOnLength(requested.optimizer.schedule)) return;
   throw InputError(fmt::format(
       "train.max_updates must stay {} in this run, because the {} schedule decreases the learning "
       "rate up to the last update. To train further, start a new run from its weights with `--set "
-      "network.init_from={}`. Runs with the constant, exponential and step schedules can be "
-      "extended.",
+      "network.init_from={}`. Runs with the constant and exponential schedules can be extended.",
       *before.train.max_updates, ValueText(requested, "optimizer.schedule"), folder.string()));
 }
 
@@ -158,8 +138,7 @@ std::vector<Override> OverridesOfPuzzleFile(const std::vector<Override>& overrid
 Config SavedConfig(const RunDirectory& directory, const Checkpoint& checkpoint,
                    const std::vector<Override>& overrides) {
   const bool written = !std::filesystem::is_empty(directory.config());
-  return WithAllRowsOfWalks(written ? LoadConfig(directory.config(), overrides)
-                                    : checkpoint.ReadConfig(overrides));
+  return written ? LoadConfig(directory.config(), overrides) : checkpoint.ReadConfig(overrides);
 }
 
 Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
@@ -170,7 +149,7 @@ Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoin
     // A resumed run writes the new place to config.yaml before it writes a checkpoint.
     place.push_back({kPuzzleFile, *file, directory.config().string()});
   }
-  const Config began = WithAllRowsOfWalks(checkpoint.ReadConfig(place));
+  const Config began = checkpoint.ReadConfig(place);
   std::vector<Override> changes = overrides;
   if (IsOverridden(overrides, "train.max_updates")) {
     changes.push_back(
@@ -234,7 +213,7 @@ void CheckNotComplete(const Config& config, const RunCounters& done,
     case Limit::kUpdates:
       throw InputError(fmt::format(
           "{}: the run has done all its {} updates. {}", folder.string(), *config.train.max_updates,
-          DependsOnLength(config.optimizer.schedule) || !config.phases.empty()
+          DependsOnLength(config.optimizer.schedule)
               ? fmt::format("To train further, start a new run with `--set network.init_from={}`.",
                             folder.string())
               : "Add `--set train.max_updates=N` to do more."));

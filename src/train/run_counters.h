@@ -55,8 +55,6 @@ struct RunCounters {
   std::optional<ValidationResult> best;
   std::int64_t validated_iterations = 0;  ///< iterations at the last validation
   std::int64_t best_update = 0;           ///< updates that the network of best.pt was trained for
-  std::int64_t phase = 0;                 ///< number of the current phase (training_phases.h)
-  std::int64_t phase_began = 0;           ///< first update of the current phase
 };
 
 /// Returns the number of updates that the network of best.pt was trained for, if there is one.

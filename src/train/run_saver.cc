@@ -70,8 +70,7 @@ std::string RunSaver::WhyBestIsUnusable(const RunCounters& so_far) const {
 // If a checkpoint was just started, its copy of the tensors is that of the next update too.
 void RunSaver::TakeSnapshot(RunState state) {
   const std::shared_ptr<const RunState> copied = std::exchange(copied_, nullptr);
-  if (copied != nullptr && copied->counters.iterations == state.counters.iterations &&
-      copied->counters.phase == state.counters.phase) {
+  if (copied != nullptr && copied->counters.iterations == state.counters.iterations) {
     state.model = copied->model;
     state.optimizer = copied->optimizer;
     state.target_network = copied->target_network;
@@ -154,9 +153,7 @@ std::string RunSaver::SaveCheckpoint(const RunState& current) {
 std::string RunSaver::Save(const RunState& resume, const RunState& current) {
   const std::int64_t next = resume.counters.updates;
   directory_.SyncMetrics();
-  if (sources_.replay != nullptr) {
-    WriteReplay(directory_.replay(next), *sources_.replay, next, resume.counters.phase_began);
-  }
+  if (sources_.replay != nullptr) WriteReplay(directory_.replay(next), *sources_.replay, next);
   FaultPoint(Fault::kCheckpoint);
   if (config_.checkpoint.keep > 1 && saved_next_ && *saved_next_ < next) {
     directory_.PreserveCheckpoint(*saved_next_);

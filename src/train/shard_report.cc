@@ -15,29 +15,19 @@ nlohmann::ordered_json ToJson(const StageTotals& stage) {
   return {{"bytes", stage.bytes}, {"seconds", stage.seconds}, {"gb_per_s", stage.GbPerSecond()}};
 }
 
-StageTotals Sum(const StageTotals& a, const StageTotals& b) {
-  return {.bytes = a.bytes + b.bytes, .seconds = a.seconds + b.seconds};
-}
-
 double EpochsOf(const ShardReport& report) {
   return static_cast<double>(report.position.rows) / static_cast<double>(report.examples);
 }
 
 }  // namespace
 
-ShardReads AddReads(const ShardLoader& shards, const ShardReads& before) {
-  return {.disk = Sum(before.disk, shards.disk()),
-          .transfer = Sum(before.transfer, shards.transfer())};
-}
-
-ShardReport ReportOfShards(const ShardLoader& shards, const ShardReads& before,
-                           const TrainingMark& begin, const TrainingMark& end) {
+ShardReport ReportOfShards(const ShardLoader& shards, const TrainingMark& begin,
+                           const TrainingMark& end) {
   const ShardSetSpec& set = shards.set().spec();
-  const ShardReads reads = AddReads(shards, before);
   ShardReport report{.position = shards.position(),
                      .examples = set.examples,
-                     .disk = reads.disk,
-                     .transfer = reads.transfer};
+                     .disk = shards.disk(),
+                     .transfer = shards.transfer()};
   const double seconds = (end.train_s - begin.train_s) - (end.wait_s - begin.wait_s);
   report.training = {
       .bytes = (end.rows - begin.rows) * static_cast<std::int64_t>(set.schema.row_bytes()),

@@ -29,18 +29,9 @@ struct TrainingMark {
   double wait_s = 0;      ///< seconds of that spent waiting for chunks
 };
 
-/// ShardReads holds the work of the stages before training.
-struct ShardReads {
-  StageTotals disk, transfer;
-};
-
-/// Returns the work of `shards` and the earlier work `before`.
-ShardReads AddReads(const ShardLoader& shards, const ShardReads& before);
-
-/// Reports what a run did between two marks. `shards` is the loader of the current phase, and
-/// `before` is the work of the loaders of earlier phases.
-ShardReport ReportOfShards(const ShardLoader& shards, const ShardReads& before,
-                           const TrainingMark& begin, const TrainingMark& end);
+/// Reports what a run did between two marks.
+ShardReport ReportOfShards(const ShardLoader& shards, const TrainingMark& begin,
+                           const TrainingMark& end);
 
 nlohmann::ordered_json ToJson(const ShardReport& report);
 

@@ -10,9 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/machine.h"
-#include "base/text.h"
 #include "base/timeline.h"
-#include "config/training_phases.h"
 #include "config/write.h"
 #include "data/examples.h"
 #include "data/replay_buffer.h"
@@ -52,8 +50,7 @@ TrainRun::TrainRun(Config config, RunOptions options)
     stop_.SetTimeLimit(began_, config_.train.max_seconds - earlier_s_);
   }
   if (ranks_ != nullptr) rank_times_.emplace(*ranks_);
-  CheckLaterPhases(config_, so_far_.phase, *device_);
-  MakeComponents({.checkpoint = options.from});
+  MakeComponents(options.from);
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (config_.profile.product_rate && (directory_ || ranks_ == nullptr)) {
     products_.emplace(components_->network, config_, *device_);
@@ -70,20 +67,10 @@ std::string TrainRun::domain_identity() const { return components_->domain->spec
 
 std::int64_t TrainRun::num_parameters() const { return components_->net->NumParameters(); }
 
-std::int64_t TrainRun::NumEvaluated() const {
-  return evaluated_rows_ + components_->NumEvaluated();
-}
-
-Config TrainRun::phase_config() const { return ConfigOfPhase(config_, so_far_.phase); }
-
 // Takes over what the run has done. The updates from there on will be repeated, so their revisions
 // of the plan go.
 void TrainRun::ContinueFrom(const Checkpoint& checkpoint) {
   so_far_ = checkpoint.Counters();
-  if (so_far_.phase > std::ssize(config_.phases)) {
-    throw InputError(fmt::format("the checkpoint was in phase {}, but the config has {}",
-                                 so_far_.phase, Counted(std::ssize(config_.phases), "phase")));
-  }
   earlier_s_ = so_far_.wall_s;
   if (!config_.train.follows_clock) return;
   UpdatePlan plan(config_.train);
@@ -91,14 +78,10 @@ void TrainRun::ContinueFrom(const Checkpoint& checkpoint) {
   plan.WriteTo(config_.train);
 }
 
-// Builds the components of the current phase (see Components).
-void TrainRun::MakeComponents(const Origin& origin) {
-  if (origin.checkpoint != nullptr) CheckReplayCanBeRead();
-  const bool is_first = components_ == nullptr;
-  if (!is_first) CountEndedComponents();
-  components_.reset();  // waits for the files being written, and stops background work
+void TrainRun::MakeComponents(const Checkpoint* from) {
+  if (from != nullptr) CheckReplayCanBeRead();
   components_ = std::make_unique<Components>(
-      WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
+      WithoutOverlapIfTimed(config_),
       RunContext{.device = device_,
                  .hooks = {.on_training_start = [this] { OnTrainingStart(); },
                            .on_iteration_end = [this](std::int64_t done) { OnIterationEnd(done); }},
@@ -108,18 +91,9 @@ void TrainRun::MakeComponents(const Origin& origin) {
                               ? std::optional(RankLinks{.ranks = *ranks_, .stop = *stop_.agreed()})
                               : std::nullopt,
                  .folder = directory_ ? directory_->path() : std::filesystem::path()},
-      origin);
-  if (origin.checkpoint != nullptr && components_->replay != nullptr) ReadReplayRows();
-  if (is_first && components_->shards != nullptr) began_training_ = Mark();
-  if (saver_) components_->AttachTo(*saver_);
-}
-
-// Call before the components of a phase end. They count their own work only.
-void TrainRun::CountEndedComponents() {
-  evaluated_rows_ = NumEvaluated();
-  if (components_->shards != nullptr) {
-    earlier_reads_ = AddReads(*components_->shards, earlier_reads_);
-  }
+      from);
+  if (from != nullptr && components_->replay != nullptr) ReadReplayRows();
+  if (components_->shards != nullptr) began_training_ = Mark();
 }
 
 void TrainRun::CheckReplayCanBeRead() const {
@@ -134,7 +108,7 @@ void TrainRun::CheckReplayCanBeRead() const {
 void TrainRun::ReadReplayRows() {
   ReplayBuffer& replay = *components_->replay;
   const std::filesystem::path file = directory_->replay(so_far_.updates);
-  ReadReplay(file, replay, so_far_.updates, so_far_.phase_began);
+  ReadReplay(file, replay, so_far_.updates);
   if (!HasTargets(replay.schema())) return;
   for (std::int64_t k = replay.first(); k < replay.end(); ++k) {
     CheckExamples(replay.BufferOf(k), components_->network.input.depth, file.string());
@@ -178,7 +152,6 @@ bool TrainRun::RunUpdate() {
     RecordLate(validation_.ValidateIfDue(*components_));
     TakeSnapshot();
     RevisePlan();
-    FollowPlan();
     {
       const Section section("update", so_far_.updates);
       RunPipelineUpdate();
@@ -214,38 +187,7 @@ void TrainRun::RevisePlan() {
   if (plan.revisions() == before.revisions()) return;
   plan.WriteTo(config_.train);
   if (directory_) SaveConfig();
-}
-
-// Prepares the next update. A revised plan may begin a phase earlier or later than planned, but
-// never goes back to a phase that has ended.
-void TrainRun::FollowPlan() {
-  if (const std::int64_t phase = PhaseAt(config_, so_far_.updates); phase > so_far_.phase) {
-    EnterPhase(phase);
-  } else {
-    components_->UsePlan(PlanOfPhase(config_, so_far_.phase, so_far_.phase_began));
-  }
-  components_->PrepareUpdate(so_far_.updates);
-}
-
-// Builds new components around the weights of the network. Saves a checkpoint first: if building
-// fails, the weights are not lost; if the run is killed later, it resumes from here.
-void TrainRun::EnterPhase(std::int64_t phase) {
-  if (saver_) {
-    const Span span(Activity::kCheckpoint);
-    saver_->SaveCheckpoint(State());
-    saver_->DropSnapshot();
-  }
-  const Span span(Activity::kSetUp);
-  const RunState ended = State();
-  so_far_.phase = phase;
-  so_far_.phase_began = so_far_.updates;
-  pacer_ = UpdatePacer();  // updates of another phase take another time
-  MakeComponents({.ended = &ended});
-  LogInfo(
-      fmt::format("after update {}, phase {} begins: {}; the optimizer and its schedule begin "
-                  "again",
-                  so_far_.updates, phase, DescribePhase(config_, phase)));
-  TakeSnapshot();
+  components_->UsePlan(plan);
 }
 
 void TrainRun::RunPipelineUpdate() {
@@ -263,7 +205,7 @@ void TrainRun::RunPipelineUpdate() {
 void TrainRun::OnTrainingStart() {
   if (saver_) saver_->ReportFailure();
   time_.OnTrainingStart();
-  if (products_) products_->OnColdStartEnd(NumEvaluated());
+  if (products_) products_->OnColdStartEnd(components_->NumEvaluated());
 }
 
 void TrainRun::OnIterationEnd(std::int64_t iterations) {
@@ -284,7 +226,6 @@ TrainingProgress TrainRun::progress() const {
       .iterations = so_far_.iterations,
       .planned_iterations = *config_.train.max_updates * config_.train.iterations_per_update,
       .examples = so_far_.examples,
-      .phase = so_far_.phase,
       .seconds = earlier_s_ + began_.Seconds(),
       .max_seconds = config_.train.max_seconds,
       .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt,
@@ -396,9 +337,8 @@ void TrainRun::SaveConfig() const {
   WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
 }
 
-// Does nothing if the components of a phase could not be built: EnterPhase has saved the state.
 void TrainRun::TakeSnapshot() {
-  if (!saver_ || !components_) return;
+  if (!saver_) return;
   const Span span(Activity::kKeepState);
   saver_->TakeSnapshot(State());
 }
@@ -490,12 +430,12 @@ RunSummary TrainRun::MakeSummary() {
   if (tracer_) tracer_->Finish();
   summary.time = time_.Report();
   if (tracer_) summary.time.gpu = tracer_->gpu();
-  summary.bottleneck = DescribeBottleneck(summary.time, phase_config(), NumCores());
-  summary.learning = DescribeLearning(summary, phase_config());
-  if (products_ && end_ != RunEnd::kStopped) summary.products = products_->Measure(NumEvaluated());
+  summary.bottleneck = DescribeBottleneck(summary.time, config_, NumCores());
+  summary.learning = DescribeLearning(summary, config_);
+  if (products_ && end_ != RunEnd::kStopped) summary.products = products_->Measure(components_->NumEvaluated());
   if (rank_times_ && !rank_times_->total().names.empty()) summary.ranks = rank_times_->total();
   if (components_->shards != nullptr) {
-    summary.data = ReportOfShards(*components_->shards, earlier_reads_, began_training_, Mark());
+    summary.data = ReportOfShards(*components_->shards, began_training_, Mark());
   }
   if (components_->stream != nullptr) {
     summary.stream = stream_report_;

@@ -36,7 +36,6 @@ class Device;
 class Ranks;
 class Stream;
 struct Components;
-struct Origin;
 struct RunState;
 
 /// TrainObserver receives callbacks on the main thread. An exception thrown by a callback ends
@@ -117,16 +116,12 @@ class TrainRun final {
   /// now.
   const Config& config() const { return config_; }
 
-  /// Returns the config of the current phase.
-  Config phase_config() const;
-
  private:
   std::string domain_identity() const;
   std::int64_t num_parameters() const;
 
   // Setting up.
-  void MakeComponents(const Origin& origin);
-  void CountEndedComponents();
+  void MakeComponents(const Checkpoint* from);
   void ContinueFrom(const Checkpoint& checkpoint);
   void CheckReplayCanBeRead() const;
   void ReadReplayRows();
@@ -136,8 +131,6 @@ class TrainRun final {
   void RequireNoFailure() const;
   void SaveOnFailure(const std::function<void()>& work);
   void RevisePlan();
-  void FollowPlan();
-  void EnterPhase(std::int64_t phase);
   void RunPipelineUpdate();
   void OnTrainingStart();
   void OnIterationEnd(std::int64_t iterations);
@@ -166,7 +159,6 @@ class TrainRun final {
   // Measuring.
   TrainingMark Mark() const;
   std::int64_t EndOfTracedEpochs() const;
-  std::int64_t NumEvaluated() const;
 
   Config config_;  // only its plan changes
   UpdatePacer pacer_;
@@ -192,9 +184,7 @@ class TrainRun final {
   StreamReport stream_report_;       // since this object was made
   FillStats last_fill_;              // of the last update's rows
   std::optional<BusyShares> busy_;   // in the last update
-  TrainingMark began_training_;      // when the first components were built
-  ShardReads earlier_reads_;         // by the components of earlier phases
-  std::int64_t evaluated_rows_ = 0;  // rows evaluated by earlier components
+  TrainingMark began_training_;      // when the components were built
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   bool failed_ = false;

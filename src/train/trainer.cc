@@ -165,7 +165,7 @@ TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loade
       reducer_(reducer),
       config_(config.train),
       optimizer_config_(config.optimizer),
-      plan_({.phase = 0, .first_update = 0, .updates = UpdatePlan(config.train)}),
+      plan_(config.train),
       stream_(device.MainStream()),
       step_(MakeGradientStep(net, config.train, device)),
       optimizer_(net.parameters(), config.optimizer),
@@ -179,9 +179,8 @@ TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loade
 
 double TorchTrainer::LearningRateAt(std::int64_t iteration) const {
   const std::int64_t per_update = config_.iterations_per_update;
-  const std::int64_t in_phase = iteration - plan_.first_update * per_update;
-  return LearningRate(optimizer_config_, {.iteration = in_phase,
-                                          .done = plan_.updates.Done(in_phase, per_update)});
+  return LearningRate(optimizer_config_,
+                      {.iteration = iteration, .done = plan_.Done(iteration, per_update)});
 }
 
 void TorchTrainer::RefreshTarget() {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "config/config.h"
-#include "config/training_phases.h"
+#include "config/update_plan.h"
 #include "loaders/loader.h"
 #include "nn/device.h"
 #include "nn/gradient_step.h"
@@ -26,8 +26,7 @@ class TorchTrainer final : public Trainer {
  public:
   /// All references and `target` must outlive this object. `net` must be on `device`. `target` is
   /// the target network, or null if no rows are labelled by one. `config` must have no `auto` left.
-  /// The learning-rate schedule covers the whole run until UsePlan is called. Throws if LibTorch's
-  /// matrix products are wrong on this machine (CheckProducts), or if `train.step` does not support
+  /// Throws if LibTorch's matrix products are wrong on this machine (CheckProducts), or if `train.step` does not support
   /// the network or the device. May move the parameters of `net` (FlatParameters). With `reducer`,
   /// which must outlive this object, all ranks train on the rows of all ranks, and TrainStats
   /// counts all rows.
@@ -35,7 +34,7 @@ class TorchTrainer final : public Trainer {
                const Config& config, GradientReducer* reducer = nullptr);
 
   /// Replaces the plan of updates, which the learning rate follows, from the next iteration on.
-  void UsePlan(const PhasePlan& plan) { plan_ = plan; }
+  void UsePlan(const UpdatePlan& plan) { plan_ = plan; }
 
   void RefreshTarget() override;
   std::unique_ptr<TrainPass> Begin(std::int64_t update, const DataBuffer* rows) override;
@@ -78,7 +77,7 @@ class TorchTrainer final : public Trainer {
   GradientReducer* const reducer_;  // null if this process trains alone
   const TrainingConfig config_;
   const OptimizerConfig optimizer_config_;
-  PhasePlan plan_;
+  UpdatePlan plan_;
   std::unique_ptr<Stream> stream_;
   const std::unique_ptr<GradientStep> step_;  // before optimizer_, because it moves parameters
   Optimizer optimizer_;

@@ -18,7 +18,6 @@ struct TrainingProgress {
   std::int64_t iterations = 0;          ///< including those of an incomplete update
   std::int64_t planned_iterations = 0;  ///< of the whole run
   std::int64_t examples = 0;            ///< rows trained on, by all ranks
-  std::int64_t phase = 0;               ///< number of the current phase
   double seconds = 0;      ///< since the run began, with the time before it was resumed
   double max_seconds = 0;  ///< the time limit; 0: none
 

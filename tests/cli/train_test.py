@@ -68,26 +68,6 @@ class Train(CliTest):
         self.assertEqual(first["weights_sha256"], second["weights_sha256"])
         self.assertEqual(second["mode"], "sequential")
 
-    def test_a_phase_is_announced_logged_and_repeated_from_the_saved_config(self):
-        config = self.write("phased.yaml", SMALL + "phases:\n  - from: 0.5\n"
-                            "    generate: {target: value_iteration}\n"
-                            "    optimizer: {learning_rate: 5e-5}\n")
-        _, log = self.run_tandem("train", config, "--out", "run")
-        changes = "generate.target=value_iteration, optimizer.learning_rate=5e-05"
-        self.assertIn(f"  phase 1   from update 2: {changes}\n", log)
-        self.assertIn(f"after update 2, phase 1 begins: {changes}; the optimizer", log)
-        self.assertRegex(log, r"100 %  phase 1  [0-9,]+ examples/s")
-        run = self.folder / "run"
-        metrics = (run / "metrics.jsonl").read_text().splitlines()
-        phases = [json.loads(line)["phase"] for line in metrics]
-        self.assertEqual(phases, [0, 0, 1, 1])
-        self.run_tandem("train", run / "config.yaml", "--out", "again")
-        self.run_tandem("train", config, "--out", "plain", "--set", "phases=null")
-        hashes = [json.loads((self.folder / name / "summary.json").read_text())["weights_sha256"]
-                  for name in ("run", "again", "plain")]
-        self.assertEqual(hashes[0], hashes[1])
-        self.assertNotEqual(hashes[0], hashes[2])
-
     def test_a_curriculum_is_shown_and_repeated_from_the_saved_config(self):
         config = self.write("small.yaml", SMALL)
         _, log = self.run_tandem("train", config, "--out", "run", "--set",
@@ -107,13 +87,6 @@ class Train(CliTest):
         self.run_tandem("train", self.folder / "run" / "config.yaml", "--out", "again")
         again = json.loads((self.folder / "again" / "summary.json").read_text())
         self.assertEqual(summary["weights_sha256"], again["weights_sha256"])
-
-    def test_a_wrong_phase_is_an_error_before_the_run(self):
-        config = self.write("phased.yaml", SMALL + "phases:\n  - from: 0.5\n"
-                            "    network: {width: 64}\n")
-        _, error = self.run_tandem("train", config, "--out", "run", code=2)
-        self.assertIn("phased.yaml:8: a phase cannot change `network.width`", error)
-        self.assertFalse((self.folder / "run").exists())
 
     def test_a_network_name_becomes_plain_keys(self):
         config = self.write("named.yaml", SMALL.replace("width: 32, blocks: 1", "name: 24H_1B_bn"))
@@ -304,10 +277,10 @@ class Auto(CliTest):
         self.assertEqual((run / "config.yaml").read_text(), saved)
 
     def test_few_rows_of_long_walks_are_saved_as_a_number(self):
-        config = self.write("small.yaml", SMALL + "phases:\n  - {from: 0.5, generate: {max_scramble: 20}}\n")
+        config = self.write("small.yaml", SMALL)
         self.run_tandem("train", config, "--out", "run", "--set", "generate.max_scramble=80")
         saved = (self.folder / "run" / "config.yaml").read_text()
-        self.assertEqual(re.findall(r"rows_per_walk: (.*)", saved), ["8", "20"])
+        self.assertEqual(re.findall(r"rows_per_walk: (.*)", saved), ["8"])
 
     def test_the_saved_config_repeats_a_run_that_follows_the_clock(self):
         config = self.write("small.yaml", SMALL + "optimizer: {schedule: linear}\n")

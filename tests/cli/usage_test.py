@@ -202,12 +202,6 @@ class Config(CliTest):
         self.assertIs(shown["prefetch"]["enabled"], True)
         self.assertIs(shown["pipeline"]["loss_thresh"], None)
         self.assertEqual(shown["generate"]["workers"], "auto")
-        self.assertEqual(shown["phases"], [])
-        with_phase = self.write("phases.yaml", SMALL + "phases: [{from: 0.5, generate: "
-                                                       "{target: capped_value_iteration}}]\n")
-        shown = json.loads(self.run_tandem("config", with_phase, "--json")[0])
-        self.assertEqual(shown["phases"],
-                         [{"from": 0.5, "settings": {"generate.target": "capped_value_iteration"}}])
 
     def test_names_that_look_like_numbers_are_texts_in_json(self):
         config = self.write("names.yaml", SMALL + "validation: {file: 007}\n")

@@ -7,7 +7,6 @@
 
 #include "config/fields.h"
 #include "config/load.h"
-#include "config/training_phases.h"
 #include "config/write.h"
 #include "tandem/registry.h"
 
@@ -61,18 +60,6 @@ TEST(ConfigReference, MarksExactlyTheKeysToTryFirst) {
         unwrapped.find("[try first] " + OneLine(field.meaning)) != std::string::npos;
     EXPECT_EQ(marked, field.traits.try_first) << field.key;
   }
-}
-
-TEST(ConfigReference, ShowsPhasesAsACommentedExampleThatIsValid) {
-  const std::string reference = ConfigReference();
-  EXPECT_NE(Unwrapped(reference).find(PhasesMeaning()), std::string::npos);
-  std::string example;
-  std::istringstream lines{std::string(kPhasesExample)};
-  for (std::string line; std::getline(lines, line);) {
-    EXPECT_NE(reference.find("# " + line + "\n"), std::string::npos) << line;
-    example += line + "\n";
-  }
-  EXPECT_EQ(ParseConfig(example, "example").phases.size(), 1);
 }
 
 TEST(ConfigReference, FitsATerminal) {

@@ -47,13 +47,6 @@ TEST(UnusedKeys, AreNoneIfTheKeysAreUsedOrHaveTheirDefaults) {
   EXPECT_THAT(UnusedOf(ToYaml(ParseConfig("", "my.yaml"))), IsEmpty());
 }
 
-TEST(UnusedKeys, MayBeUsedByAPhaseAlone) {
-  const std::string run = "optimizer: {final_learning_rate: 0.0001}\nphases:\n  - from: 0.5\n";
-  EXPECT_THAT(UnusedOf(run + "    optimizer: {schedule: linear}\n"), IsEmpty());
-  EXPECT_EQ(UnusedOf(run + "    optimizer: {schedule: exponential}\n").size(), 1);
-  EXPECT_EQ(UnusedOf("phases:\n  - from: 0.5\n    optimizer: {decay: 0.7}\n").size(), 1);
-}
-
 TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
   EXPECT_THAT(UnusedOf("pipeline: {loss_thresh: 0.1, refresh_every: 3, refresh_margin: 0.5}\n"
                        "replay: {map_to: rows}\ndata: {max_lag: 3}\n"),

@@ -197,19 +197,6 @@ TEST_F(ReplayFile, SavesTheStateBeforeTheNewestUpdate) {
   EXPECT_EQ(SampleAfter(resumed, 8), SampleAfter(replay, 8));
 }
 
-TEST_F(ReplayFile, ReplayThatBeganLateIsResumedFromItsFirstUpdate) {
-  for (const std::int64_t next : {5, 6, 7, 9}) {
-    ReplayBuffer whole(kSchema, kRows, 3, 1);
-    for (std::int64_t update = 5; update < next; ++update) whole.Add(update, RowsOf(update));
-    WriteReplay(file_, whole, next, /*since=*/5);
-    ReplayBuffer resumed(kSchema, kRows, 3, 1);
-    ReadReplay(file_, resumed, next, /*since=*/5);
-    for (ReplayBuffer* replay : {&whole, &resumed}) replay->Add(next, RowsOf(next));
-    EXPECT_EQ(resumed.first(), whole.first());
-    EXPECT_EQ(Ids(resumed.Sample()), Ids(whole.Sample()));
-  }
-}
-
 TEST_F(ReplayFile, ErrorsSayWhatIsWrongWithTheFile) {
   EXPECT_NE(
       ErrorOfReading(7).find("replay-7.bin, which is needed to resume with replay: No such file"),

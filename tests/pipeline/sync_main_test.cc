@@ -298,28 +298,6 @@ TEST(SyncMain, LossThreshSkipsTargetNetworkCopies) {
   EXPECT_EQ(ages, (std::vector<std::int64_t>{0, 0, 1, 2, 0, 0}));
 }
 
-// A plan that is revised may let a phase go on after the update with which its pipeline was to end.
-TEST(SyncMain, AnotherPipelineGoesOnWithTheSameQueue) {
-  World world{.requests = 3};
-  SyncMainRun run(world, 2);
-  run.pipeline->RunUpdate();
-  run.pipeline->RunUpdate();
-  EXPECT_FALSE(run.pipeline->has_next());
-  const PipelineState state = run.pipeline->state();
-  run.pipeline.reset();
-  run.pipeline = std::make_unique<Pipeline>(run.config,
-                                            PipelineParts{.trainer = run.trainer,
-                                                          .hooks = run.hooks(),
-                                                          .generator = &run.generator,
-                                                          .replay = &run.replay,
-                                                          .queue = &run.queue,
-                                                          .labeller = &run.labeller},
-                                            2, 4, state, run.stop);
-  EXPECT_EQ(run.pipeline->RunUpdate().update, 2);
-  EXPECT_EQ(run.pipeline->RunUpdate().update, 3);
-  EXPECT_EQ(world.results.size(), std::size_t{4 * 3});
-}
-
 TEST(SyncMain, ResumesAfterAnUpdate) {
   World world;
   SyncMainRun run(world, 6, /*first_update=*/4);

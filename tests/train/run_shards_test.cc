@@ -100,19 +100,6 @@ TEST_F(FromShards, SummaryReportsEachStage) {
   EXPECT_GT(summary["time"]["disk"]["activities"]["disk_load"].get<double>(), 0);
 }
 
-TEST_F(FromShards, SummaryCountsTheShardsThatEveryPhaseRead) {
-  const std::string phases = "phases:\n  - from: 0.5\n    optimizer: {learning_rate: 0.0005}\n";
-  const Config config = ConfigWith(
-      kSmall + phases, {"data.source=shards", "data.path=" + shards_.string()}, *device_);
-  const RunSummary summary = TrainToTheEnd(config, device_);
-  EXPECT_EQ(summary.phase, 1);
-  ASSERT_TRUE(summary.data.has_value());
-  const std::int64_t bytes = std::int64_t{8} * 300 * 13;
-  EXPECT_EQ(summary.data->training.bytes, bytes);
-  EXPECT_GE(summary.data->disk.bytes, bytes);
-  EXPECT_GE(summary.data->transfer.bytes, bytes);
-}
-
 TEST_F(FromShards, MetricsHaveAFillWithoutLengthWithinTheRun) {
   RunStopped(1'000'000, {});
   for (const nlohmann::json& line : MetricsOf(folder_)) {

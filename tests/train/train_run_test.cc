@@ -23,7 +23,6 @@
 #include "base/hashed_line.h"
 #include "base/machine.h"
 #include "config/load.h"
-#include "config/training_phases.h"
 #include "config/update_plan.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
@@ -958,19 +957,12 @@ TEST(ResolveAutos, RecordsStepsOnAGpuUnlessBatchesOfAStreamDifferInSize) {
 }
 
 TEST(ResolveAutos, ChunksOfTensorProgramsAreLarger) {
-  using Chunks = std::pair<std::int64_t, std::int64_t>;  // of the run, and of its second phase
   const auto chunks = [](const std::string& yaml) {
-    const Config config = ResolveAutos(ParseConfig(yaml, "my.yaml"), *OpenDevice("cpu"));
-    return Chunks(*config.generate.chunk_rows, *ConfigOfPhase(config, 1).generate.chunk_rows);
+    return *ResolveAutos(ParseConfig(yaml, "my.yaml"), *OpenDevice("cpu")).generate.chunk_rows;
   };
-  const std::string then = "phases: [{from: 0.5, generate: {program: ";
-  EXPECT_EQ(chunks(then + "domain}}]"), Chunks(4096, 4096));
-  EXPECT_EQ(chunks(then + "tensor}}]"), Chunks(4096, 65'536));
-  EXPECT_EQ(chunks("generate: {program: tensor}\n" + then + "domain}}]"), Chunks(65'536, 4096));
-  EXPECT_EQ(chunks("generate: {program: tensor, chunk_rows: 9}\n" + then + "domain}}]"),
-            Chunks(9, 9));
-  EXPECT_EQ(chunks("generate: {chunk_rows: 9}\n" + then + "tensor, chunk_rows: auto}}]"),
-            Chunks(9, 65'536));
+  EXPECT_EQ(chunks("generate: {program: domain}\n"), 4096);
+  EXPECT_EQ(chunks("generate: {program: tensor}\n"), 65'536);
+  EXPECT_EQ(chunks("generate: {program: tensor, chunk_rows: 9}\n"), 9);
 }
 
 TEST(ResolveAutos, OnlyAFullyConnectedNetworkMayGatherItsFirstLayer) {
