@@ -55,8 +55,7 @@ std::string DescribeProgress(const TrainingProgress& progress, std::string_view 
 std::string DescribeBusyShares(const TrainingProgress& progress, const Config& config) {
   if (!progress.busy) return "";
   const std::string generating =
-      config.live_rows() > 0 ? fmt::format("  gen {:.0f} %", 100 * progress.busy->generating)
-                                 : "";
+      config.live_rows() > 0 ? fmt::format("  gen {:.0f} %", 100 * progress.busy->generating) : "";
   return fmt::format("{}  train {:.0f} %", generating, 100 * progress.busy->training);
 }
 

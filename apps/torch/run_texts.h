@@ -9,8 +9,8 @@
 
 namespace tandem {
 
-/// Logs what a run of `config`, which has no `auto` left, will do and how much memory it will take.
-/// `out` is its folder. Warns if its shards do not match the config.
+/// Logs what a run of `config`, which has no `auto` left, will do. `out` is its folder. Warns if
+/// its shards do not match the config.
 void Announce(const Config& config, const std::string& device, const std::filesystem::path& out);
 
 /// Logs what the run in the folder `out` has done, and what to do next.

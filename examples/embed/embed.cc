@@ -44,13 +44,11 @@ class Perceptron final : public tandem::Network {
   Layer hidden_, output_;
 };
 
-// What the network takes, by which a run plans its memory.
+// What the network takes.
 tandem::NetworkCost CostOfPerceptron(const tandem::NetworkSpec& spec) {
   const std::int64_t width = spec.layers.width;
   const std::int64_t weights = width * (spec.features() + spec.outputs);
   return {.parameters = weights + width + spec.outputs,
-          .activations = spec.features() + width,
-          .activations_at_once = spec.features() + 2 * width,
           .evaluation_flop = 2.0 * static_cast<double>(weights),
           .training_flop = 6.0 * static_cast<double>(weights)};
 }

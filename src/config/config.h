@@ -106,9 +106,6 @@ struct ReplayConfig {
 };
 
 struct MemoryConfig {
-  double allocated_limit_gib = 0;
-  double mapped_limit_gib = 0;
-  double pinned_limit_gib = 0;
   double ball_limit_gib = 1;
 
   /// The limit on a ball around the goal, in bytes.

@@ -670,17 +670,6 @@ std::vector<Field> CheckpointFields(Config& c) {
 
 std::vector<Field> MemoryFields(Config& c) {
   return {
-      {"memory.allocated_limit_gib",
-       "Refuse to start a run that would allocate more host memory than this. The 200 MiB or so "
-       "that LibTorch itself needs are not counted. 0: no limit.",
-       RealField{&c.memory.allocated_limit_gib, 0, 1e9}},
-      {"memory.mapped_limit_gib",
-       "Refuse to start a run that would map more file data into memory than this. 0: no limit.",
-       RealField{&c.memory.mapped_limit_gib, 0, 1e9}},
-      {"memory.pinned_limit_gib",
-       "Refuse to start a run that would pin more host memory than this for copies to a GPU. 0: no "
-       "limit.",
-       RealField{&c.memory.pinned_limit_gib, 0, 1e9}},
       {"memory.ball_limit_gib",
        "Largest memory of a ball around the goal. A larger ball ends at a smaller radius in "
        "solving, and is refused in training.",

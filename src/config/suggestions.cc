@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kOwnSolutions =
     "generate.target own_solutions learns from solutions that a search finds";
-
+constexpr std::string_view kNoLimit = "`ulimit -v` limits the memory of a process";
 constexpr std::string_view kSecondRun = "start a second run with network.init_from";
 constexpr std::string_view kLoss = "costs have the squared error as their loss";
 constexpr std::string_view kAdam = "optimizer.name is adam or adamw";
@@ -52,6 +52,9 @@ constexpr auto kFormer = std::to_array<Former>({
     {"generate.target: supervised", "", kOwnSolutions},
     {"generate.target: exact_distance", "", "set generate.anchor_share to 1"},
     {"network.activation: silu", "", "use relu or leaky_relu"},
+    {"memory.allocated_limit_gib", "", kNoLimit},
+    {"memory.mapped_limit_gib", "", kNoLimit},
+    {"memory.pinned_limit_gib", "", kNoLimit},
     {"phases", "", kSecondRun},
     {"train.batch_doubles_every", "", kSecondRun},
     {"train.loss", "", kLoss},

@@ -366,11 +366,12 @@ void CheckTraining(const Config& c, const Reject& reject) {
          "auto derives the number of updates from a time limit, so the limit must be more "
          "than 0 seconds. Set train.max_seconds, or give train.max_updates a number.");
   CheckPlan(c, reject);
-  reject(DependsOnLength(c.optimizer.schedule) &&
-             c.optimizer.final_learning_rate > c.optimizer.learning_rate,
-         "optimizer.final_learning_rate", "optimizer.learning_rate",
-         "the linear and cosine schedules decrease, so they must end at or below their start. Lower "
-         "optimizer.final_learning_rate.");
+  reject(
+      DependsOnLength(c.optimizer.schedule) &&
+          c.optimizer.final_learning_rate > c.optimizer.learning_rate,
+      "optimizer.final_learning_rate", "optimizer.learning_rate",
+      "the linear and cosine schedules decrease, so they must end at or below their start. Lower "
+      "optimizer.final_learning_rate.");
   reject(c.network.norm == Norm::kBatch && c.train.batch_size == c.train.accumulation_steps,
          "network.norm", "train.batch_size",
          "batch normalisation needs at least 2 examples in each part of a batch. Raise "
@@ -561,27 +562,13 @@ void CheckSearch(const Config& c, const Reject& reject) {
 
 void Validate(const Config& config, const Contradiction& contradiction) {
   const Reject reject(contradiction);
-  for (const auto check : {CheckSyncMain,
-                           CheckOneFill,
-                           CheckExamples,
-                           CheckGenerateSearch,
-                           CheckHead,
-                           CheckGuidance,
-                           CheckPolicy,
-                           CheckBalls,
-                           CheckData,
-                           CheckStream,
-                           CheckTraining,
-                           CheckRefresh,
-                           CheckWatchdog,
-                           CheckWaysOfComputing,
-                           CheckNarrowPrecision,
-                           CheckResNet2d,
-                           CheckInputLayer,
-                           CheckSizes,
-                           CheckSearch,
-                           CheckTensorGeneration,
-                           CheckTensorSearch}) {
+  for (const auto check :
+       {CheckSyncMain,    CheckOneFill,         CheckExamples,        CheckGenerateSearch,
+        CheckHead,        CheckGuidance,        CheckPolicy,          CheckBalls,
+        CheckData,        CheckStream,          CheckTraining,        CheckRefresh,
+        CheckWatchdog,    CheckWaysOfComputing, CheckNarrowPrecision, CheckResNet2d,
+        CheckInputLayer,  CheckSizes,           CheckSearch,          CheckTensorGeneration,
+        CheckTensorSearch}) {
     check(config, reject);
   }
 }

@@ -20,10 +20,6 @@ ReplayBuffer::ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t 
   }
 }
 
-std::size_t ReplayBuffer::BytesFor(const Schema& schema, std::size_t rows, std::int64_t earlier) {
-  return (static_cast<std::size_t>(earlier) + 1) * DataBuffer::BytesFor(schema, rows);
-}
-
 void ReplayBuffer::Add(std::int64_t update, const DataBuffer& rows) {
   const Span span(Activity::kReplay);
   if (first_ != end_ && update != end_) {

@@ -24,9 +24,6 @@ class ReplayBuffer {
   ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier, std::uint64_t seed,
                const std::filesystem::path& map_to = {});
 
-  /// The size in bytes of all buffers. The sample needs the size of one more.
-  static std::size_t BytesFor(const Schema& schema, std::size_t rows, std::int64_t earlier);
-
   /// Adds a copy of the buffer of `update`. If there is no room, it replaces the oldest one.
   /// Updates must be consecutive; the first may have any number. Throws Error if an update is out
   /// of order.

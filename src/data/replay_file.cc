@@ -33,8 +33,8 @@ std::int64_t FirstNeeded(const ReplayBuffer& replay, std::int64_t next) {
 
 std::string Header(const ReplayBuffer& replay, std::int64_t next) {
   return fmt::format("{} {}\ncolumns {}\nrows {}\nupdates {} {}\n", kKindOfFile, kReplaySchema,
-                     DescribeSchema(replay.schema()), replay.rows(),
-                     FirstNeeded(replay, next), next);
+                     DescribeSchema(replay.schema()), replay.rows(), FirstNeeded(replay, next),
+                     next);
 }
 
 // Reads a file from front to back and hashes it.

@@ -35,13 +35,6 @@ void WriteGreedyAction(const BackupOf& backup_of, const HasEffect& has_effect,
 
 }  // namespace
 
-std::int64_t StateBatch::BytesFor(const DomainSpec& spec, std::int64_t size) {
-  constexpr std::int64_t kIsGoal = 1;
-  const auto number = static_cast<std::int64_t>(sizeof(float));
-  return size * (spec.state_size + kIsGoal + 2 * number) + Expander::BytesFor(spec, size) +
-         ChildEstimates::BytesFor(spec, size * spec.num_actions());
-}
-
 void StateBatch::Resize(std::size_t size) {
   states.resize(size * domain.spec().state_size);
   is_goal.resize(size);

@@ -28,9 +28,6 @@ struct StateBatch {
              std::shared_ptr<const GoalBall> ball = nullptr)
       : domain(domain), children(domain, std::move(ball)), child_estimates(domain, network) {}
 
-  /// The memory, in bytes, of a batch of `size` states.
-  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t size);
-
   std::size_t size() const { return is_goal.size(); }
   Rows rows() {
     return {states.data(), size(), static_cast<std::size_t>(domain.spec().state_size)};

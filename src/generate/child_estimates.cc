@@ -13,17 +13,6 @@ ChildEstimates::ChildEstimates(const Domain& domain, Evaluator& network)
   CheckEstimatesStates("a target that backs up estimates", network);
 }
 
-std::int64_t ChildEstimates::BytesFor(const DomainSpec& spec, std::int64_t children) {
-  constexpr std::int64_t kValue = sizeof(float);
-  constexpr std::int64_t kNumber = sizeof(std::uint32_t);
-  constexpr std::int64_t kIsNeeded = 1;
-  // The inputs and values of all children, and again of those that are evaluated.
-  const std::int64_t of_child =
-      2 * (spec.input.positions + kValue) + kIsNeeded + 2 * kNumber;  // evaluated_, place_
-  const auto slots = std::bit_ceil(static_cast<std::uint64_t>(2 * children));
-  return children * of_child + static_cast<std::int64_t>(slots) * kNumber;
-}
-
 void ChildEstimates::Resize(std::size_t children) {
   inputs_.resize(children * domain_.spec().input.positions);
   values_.resize(children);

@@ -26,9 +26,6 @@ class ChildEstimates {
   /// states.
   ChildEstimates(const Domain& domain, Evaluator& network);
 
-  /// The most memory, in bytes, for `children` children.
-  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t children);
-
   /// Whether the estimates of some children may be set or left out.
   bool skips_known() const { return skips_known_; }
 

@@ -8,13 +8,6 @@
 
 namespace tandem {
 
-std::int64_t KnownEstimates::BytesFor(const DomainSpec& spec, std::int64_t states) {
-  constexpr std::int64_t kNode = 4 * sizeof(void*);  // of by_hash_: the entry, a link and a bucket
-  constexpr std::int64_t kGrowth = 2;  // a growing vector has up to twice the memory that it needs
-  const auto stored = spec.state_size + static_cast<std::int64_t>(sizeof(float));
-  return states * (kGrowth * stored + kNode);
-}
-
 void KnownEstimates::Clear() {
   by_hash_.clear();
   states_.clear();

@@ -16,9 +16,6 @@ namespace tandem {
 /// ChildEstimates::skips_known(). States are compared by all their bytes.
 class KnownEstimates {
  public:
-  /// The memory, in bytes, for `states` states.
-  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
-
   void Clear();
 
   /// Adds states first to first + count - 1 of `batch` whose estimates are known, and then sets the

@@ -9,9 +9,7 @@
 #include "domain/random_walk.h"
 #include "generate/policy.h"
 #include "generate/row_ranges.h"
-#include "search/beam_memory.h"
 #include "search/beam_search.h"
-#include "search/expander.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -60,19 +58,6 @@ OwnSolutionsGenerator::OwnSolutionsGenerator(const Domain& domain, Evaluator& ne
       schema_(ExampleSchema(domain.spec(), config)),
       search_(MakeSearch(domain, network, ConfigOfSearch(domain.spec(), config))),
       arena_(static_cast<int>(*config.generate.workers)) {}
-
-std::int64_t OwnSolutionsGenerator::BytesFor(const DomainSpec& spec, const GenerateConfig& config,
-                                             std::int64_t rows) {
-  const std::int64_t walks = (rows + config.max_scramble - 1) / config.max_scramble;
-  const std::int64_t instances = std::min(walks, InstancesAtOnce(config));
-  const std::int64_t walk = (config.max_scramble + 1) * (spec.state_size + 1);
-  const std::int64_t path = config.search_iterations * (spec.state_size + 1);
-  if (config.search == GenerateSearch::kBeam) {  // one after another
-    return instances * (walk + path) +
-           BeamMemory::BytesFor(spec, config.search_beam_width, config.search_iterations);
-  }
-  return instances * (walk + path) + Expander::BytesFor(spec, instances);
-}
 
 void OwnSolutionsGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                  const StopSignal& stop) {

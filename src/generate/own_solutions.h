@@ -45,10 +45,6 @@ class OwnSolutionsGenerator final : public Generator {
   /// generate.search must be greedy or beam. Throws the same errors as WalkKindOfActions.
   OwnSolutionsGenerator(const Domain& domain, Evaluator& network, const Config& config);
 
-  /// The memory, in bytes, that filling `rows` rows takes.
-  static std::int64_t BytesFor(const DomainSpec& spec, const GenerateConfig& config,
-                               std::int64_t rows);
-
   bool needs_network() const override { return true; }
   const Schema& schema() const override { return schema_; }
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;

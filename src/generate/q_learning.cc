@@ -31,14 +31,6 @@ QLearningGenerator::QLearningGenerator(const Domain& domain, Evaluator& network,
   CheckEstimatesStates("Q-learning", network);
 }
 
-std::int64_t QLearningGenerator::BytesFor(const DomainSpec& spec, std::int64_t states) {
-  constexpr std::int64_t kNumbers = 3;  // bound, known cost and estimate
-  constexpr std::int64_t kIsGoal = 1;
-  return states *
-         (2 * spec.state_size + spec.input.positions + kIsGoal +
-          static_cast<std::int64_t>(sizeof(Action)) + kNumbers * std::int64_t{sizeof(float)});
-}
-
 void QLearningGenerator::Batch::Resize(const DomainSpec& spec, std::size_t size) {
   const auto state_size = static_cast<std::size_t>(spec.state_size);
   states.resize(size * state_size);

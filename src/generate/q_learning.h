@@ -49,9 +49,6 @@ class QLearningGenerator final : public Generator {
   QLearningGenerator(const Domain& domain, Evaluator& network, const Config& config,
                      std::shared_ptr<const ExactLabels> exact = nullptr);
 
-  /// The memory, in bytes, of a batch of `states` states.
-  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
-
   bool needs_network() const override { return true; }
   const Schema& schema() const override { return schema_; }
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;

@@ -40,11 +40,6 @@ RetrogradeTable::RetrogradeTable(const Domain& domain)
   }
 }
 
-std::int64_t RetrogradeTable::BytesFor(const DomainSpec& spec, std::int64_t states) {
-  return static_cast<std::int64_t>(NodeTable::BytesFor(static_cast<std::size_t>(states),
-                                                       static_cast<std::size_t>(spec.state_size)));
-}
-
 bool RetrogradeTable::Build(std::span<const std::uint8_t> goal, std::size_t most_states) {
   nodes_.Clear();
   ends_.clear();

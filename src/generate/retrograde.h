@@ -26,9 +26,6 @@ class RetrogradeTable {
   /// not know the predecessors of states.
   explicit RetrogradeTable(const Domain& domain);
 
-  /// An upper bound on the memory, in bytes, of a table with `states` states.
-  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
-
   /// Finds the states of the problem of `goal`, a goal from Domain::DrawGoals, and forgets those
   /// before. Returns false if there are more than `most_states`; the table is then unspecified.
   /// Throws Error if Domain::AllGoals lacks a goal.

@@ -13,14 +13,6 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-std::int64_t SearchTree::BytesFor(const DomainSpec& spec, std::int64_t states) {
-  constexpr std::int64_t kIndex = 48;  // an element of by_hash_ and its bucket
-  const std::int64_t per_action = 2 * sizeof(float) + sizeof(std::uint64_t) + sizeof(std::uint32_t);
-  const std::int64_t per_state = spec.state_size + spec.num_actions() * per_action + kIndex +
-                                 std::int64_t{sizeof(Node)} + std::int64_t{sizeof(Row)};
-  return 2 * states * per_state;  // a growing vector has up to twice the memory that it needs
-}
-
 void SearchTree::Clear() {
   solved_ = false;
   last_ = 0;

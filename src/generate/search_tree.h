@@ -40,9 +40,6 @@ class SearchTree {
     return config.backup != Backup::kOneStep || config.hindsight;
   }
 
-  /// The memory, in bytes, of a tree of `states` states.
-  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
-
   /// `domain` must outlive this. For a Q net every action keeps a finite backup.
   SearchTree(const Domain& domain, Head head) : domain_(domain), head_(head) {}
 

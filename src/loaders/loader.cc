@@ -26,6 +26,12 @@ namespace {
 // which the device may still be working on.
 constexpr std::int64_t kHeld = 2;
 
+// The number of slots, each of one batch: those that the trainer holds, and those that are prepared
+// ahead.
+std::int64_t NumSlots(const PrefetchConfig& config) {
+  return kHeld + (config.enabled ? config.depth : 0);
+}
+
 // The order in which an update trains on its rows. It is drawn only as far as it is used.
 class RowOrder {
  public:
@@ -106,10 +112,6 @@ std::optional<Batch> StoredExamples::Next(std::int64_t update) {
   }
   if (parts.empty()) return std::nullopt;
   return parts.size() == 1 ? parts.front() : Concatenate(parts);
-}
-
-std::int64_t NumSlots(const PrefetchConfig& config) {
-  return kHeld + (config.enabled ? config.depth : 0);
 }
 
 // Hands out the batches of one buffer, which the ring's stages copy to the device and train on.

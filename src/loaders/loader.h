@@ -62,10 +62,6 @@ class StoredExamples {
 /// The name of the prefetch thread of training in traces and in the run's time profile.
 inline constexpr const char* kPrefetchThread = "prefetch";
 
-/// The number of slots, each of one batch, of a BufferLoader: the batch in use, the previous one,
-/// which the device may still be working on, and those that are prepared ahead.
-std::int64_t NumSlots(const PrefetchConfig& config);
-
 /// BufferLoader makes batches of the rows of a buffer.
 ///
 /// With `prefetch.enabled`, it prepares up to `prefetch.depth` batches ahead on its own thread: it

@@ -186,9 +186,4 @@ StageTotals ShardLoader::transfer() const {
   return transfer_;
 }
 
-std::int64_t ShardLoader::BytesFor(const ShardSetSpec& set, const DataConfig& config) {
-  const std::size_t order = static_cast<std::size_t>(set.RowsOfChunk(0)) * sizeof(std::int32_t);
-  return static_cast<std::int64_t>(NumChunkSlots(config) * (set.BytesOfChunk(0) + order));
-}
-
 }  // namespace tandem

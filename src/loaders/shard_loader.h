@@ -53,9 +53,6 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
   StageTotals transfer() const;
   const ShardSet& set() const { return set_; }
 
-  /// The size in bytes of the slots' host memory. A GPU needs as much again on the device.
-  static std::int64_t BytesFor(const ShardSetSpec& set, const DataConfig& config);
-
  private:
   // The chunk that batches are being gathered from.
   struct Current {

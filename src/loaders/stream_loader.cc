@@ -98,11 +98,4 @@ StreamUse StreamLoader::TakeUse() {
   return use;
 }
 
-std::int64_t StreamLoader::BytesFor(const ShardSetSpec& kind, const DataConfig& config) {
-  // Those that wait in memory, the one that is being read, and the one that batches come from.
-  return (config.cpu_prefetch + 2) *
-         static_cast<std::int64_t>(
-             DataBuffer::BytesFor(kind.schema, static_cast<std::size_t>(config.stream_rows)));
-}
-
 }  // namespace tandem

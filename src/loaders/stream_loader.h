@@ -49,9 +49,6 @@ class StreamLoader final : public StoredExamples {
   /// Call when a checkpoint with this position is complete. Any thread.
   void OnCheckpoint(const StreamPosition& position) { ledger_.OnCheckpoint(position); }
 
-  /// The host memory of the shards that are read ahead, in bytes.
-  static std::int64_t BytesFor(const ShardSetSpec& kind, const DataConfig& config);
-
  private:
   std::optional<Batch> TakeRows(std::int64_t most, std::int64_t update) override;
   bool BeginShard(std::int64_t update);

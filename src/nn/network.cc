@@ -152,28 +152,6 @@ std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const Infe
   return std::make_unique<ModuleCopy>(spec, config, device.torch());
 }
 
-// Autocast converts the weights of a module in fp32 for each evaluation. FusedCopy keeps its
-// weights in fp32 too, and TensorCopy those of products in fp8 in bf16 too.
-std::int64_t CopiedBytesPerParameter(const NetworkSpec& spec, const InferenceConfig& config) {
-  constexpr std::int64_t kFull = 4;
-  constexpr std::int64_t kHalf = 2;
-  constexpr std::int64_t kByte = 1;
-  const bool is_fused = config.forward == InferenceForward::kFused;
-  if (!is_fused && Find(spec.layers.kind).make_copy == nullptr) return kFull;
-  switch (config.precision) {
-    case Precision::kInt8:
-      return kFull + kByte;
-    case Precision::kFp8:
-      return kHalf + kByte;
-    case Precision::kBf16:
-      return is_fused ? kFull + kHalf : kHalf;
-    case Precision::kFp32:
-    case Precision::kAuto:
-      break;
-  }
-  return is_fused ? kFull + kFull : kFull;
-}
-
 void CheckInputs(const at::Tensor& bytes, int depth, std::string_view where) {
   if (!bytes.is_cpu()) return;
   const at::Tensor rows = bytes.contiguous();

@@ -55,16 +55,10 @@ struct NetworkSpec {
   std::int64_t features() const { return std::int64_t{input.positions} * input.depth; }
 };
 
-/// NetworkCost is what a network takes. Runs plan their memory with it before they allocate any.
+/// NetworkCost is what a network takes.
 struct NetworkCost {
   /// The number of trainable parameters.
   std::int64_t parameters = 0;
-
-  /// How many numbers per row a forward pass keeps for the backward pass.
-  std::int64_t activations = 0;
-
-  /// About how many numbers per row a forward pass without a backward pass holds at the same time.
-  std::int64_t activations_at_once = 0;
 
   /// The floating-point operations of the matrix products and convolutions that evaluate one row: a
   /// multiplication and an addition for each use of a weight.
@@ -160,9 +154,6 @@ std::unique_ptr<Network> MakeNetwork(const NetworkSpec& spec, std::uint64_t seed
 NetworkCost CostOf(const NetworkSpec& spec);
 std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const InferenceConfig& config,
                                              const Device& device);
-
-/// About how many bytes each parameter takes in an inference copy.
-std::int64_t CopiedBytesPerParameter(const NetworkSpec& spec, const InferenceConfig& config);
 
 /// Throws Error that names the first row of `bytes` (n, positions) with a byte that is not below
 /// `depth`. `where` says what the rows are for: "evaluation". Does nothing on a GPU, where the host

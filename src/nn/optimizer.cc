@@ -138,8 +138,8 @@ void Optimizer::StepAtDeviceRate() {
   ClearGradients();
 }
 
-// Steps all parameters in one pass. Returns false, having done nothing, if gradients or means are not
-// each in one block.
+// Steps all parameters in one pass. Returns false, having done nothing, if gradients or means are
+// not each in one block.
 bool Optimizer::TryStepAtOnce(const std::vector<at::Tensor>& gradients) const {
   const std::vector<at::Tensor> of_parameters = Joined(gradients);
   const std::vector<at::Tensor> mean = Joined(mean_);
@@ -148,20 +148,20 @@ bool Optimizer::TryStepAtOnce(const std::vector<at::Tensor>& gradients) const {
   const at::Tensor& values = flat_->values();
   const at::Tensor& copies = flat_->copies();
   if (of_parameters.front().numel() != values.numel()) return false;
-  passes_->Run(AdamPass{
-      .count = values.numel(),
-      .parameters = values.mutable_data_ptr<float>(),
-      .gradients = of_parameters.front().const_data_ptr<float>(),
-      .mean = mean.front().mutable_data_ptr<float>(),
-      .mean_square = mean_square.front().mutable_data_ptr<float>(),
-      .copies = copies.defined() ? static_cast<Bf16*>(copies.data_ptr()) : nullptr,
-      .steps = steps_.const_data_ptr<float>(),
-      .rate = rate_.const_data_ptr<float>(),
-      .beta1 = config_.beta1,
-      .beta2 = config_.beta2,
-      .weight_decay = static_cast<float>(config_.weight_decay),
-      .epsilon = static_cast<float>(config_.epsilon),
-      .decoupled = config_.name == OptimizerKind::kAdamW});
+  passes_->Run(
+      AdamPass{.count = values.numel(),
+               .parameters = values.mutable_data_ptr<float>(),
+               .gradients = of_parameters.front().const_data_ptr<float>(),
+               .mean = mean.front().mutable_data_ptr<float>(),
+               .mean_square = mean_square.front().mutable_data_ptr<float>(),
+               .copies = copies.defined() ? static_cast<Bf16*>(copies.data_ptr()) : nullptr,
+               .steps = steps_.const_data_ptr<float>(),
+               .rate = rate_.const_data_ptr<float>(),
+               .beta1 = config_.beta1,
+               .beta2 = config_.beta2,
+               .weight_decay = static_cast<float>(config_.weight_decay),
+               .epsilon = static_cast<float>(config_.epsilon),
+               .decoupled = config_.name == OptimizerKind::kAdamW});
   return true;
 }
 

@@ -6,8 +6,6 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
-#include <algorithm>
-
 #include "nn/threads.h"
 
 namespace tandem {
@@ -101,22 +99,14 @@ at::Tensor ResNet2D::Forward(const at::Tensor& features) {
 }
 
 NetworkCost ResNet2D::CostOf(const NetworkSpec& spec) {
-  // For each unit, the inputs of the normalisation and of the activation, and the activation's
-  // output are kept; at one time there are also the inputs of the block.
-  constexpr std::int64_t kKept = 3;
-  constexpr std::int64_t kAtOnce = 4;
   const std::int64_t cells = spec.input.positions;
   const std::int64_t norm_parameters = spec.layers.norm == Norm::kBatch ? 2 : 0;
-  NetworkCost cost{
-      .activations = spec.features(),
-      .activations_at_once =
-          spec.features() + kAtOnce * std::max(spec.layers.channels * cells, spec.layers.width)};
+  NetworkCost cost;
   double first_products = 0;
   double products = 0;  // multiplications of weights
   for (const ConvolutionShape& shape : ConvolutionShapes(spec)) {
     const std::int64_t weights = kWeightsPerChannel * shape.in;
     cost.parameters += shape.out * (weights + 1 + norm_parameters);
-    cost.activations += kKept * shape.out * cells;
     products += static_cast<double>(shape.out * weights * cells);
     if (first_products == 0) first_products = products;
   }
@@ -125,7 +115,6 @@ NetworkCost ResNet2D::CostOf(const NetworkSpec& spec) {
     cost.parameters += shape.out * (shape.in + 1 + (normalised ? norm_parameters : 0));
     products += static_cast<double>(shape.in * shape.out);
   }
-  cost.activations += kKept * spec.layers.width;
   // Training also computes the gradients of the weights and of each layer's inputs, except the
   // inputs of the first layer.
   cost.evaluation_flop = 2 * products;

@@ -12,8 +12,6 @@
 #include <ATen/ops/rms_norm.h>
 #include <ATen/ops/zeros.h>
 
-#include <algorithm>
-
 #include "nn/fused/fused_support.h"
 #include "nn/resnet_fc_copy.h"
 #include "nn/threads.h"
@@ -222,19 +220,12 @@ at::Tensor ResNetFC::ForwardFrom(const at::Tensor& input, First&& first_layer) {
 
 NetworkCost ResNetFC::CostOf(const NetworkSpec& spec) {
   const std::vector<LayerShape> layers = LayerShapes(spec);
-  const std::int64_t kept = spec.layers.norm == Norm::kRms ? 4 : 3;
-  constexpr std::int64_t kAtOnce = 4;  // the block's input, and the three that are kept
-  NetworkCost cost{.activations = spec.features()};
+  NetworkCost cost;
   double weights = 0;
-  std::int64_t widest = 0;
   for (const LayerShape& layer : layers) {
     cost.parameters += layer.out * (layer.in + 1 + NormParameters(layer.norm));
     weights += Weights(layer);
-    if (&layer == &layers.back()) continue;
-    cost.activations += kept * layer.out;
-    widest = std::max(widest, layer.out);
   }
-  cost.activations_at_once = spec.features() + kAtOnce * widest;
   cost.first_layer_flop = 2 * Weights(layers.front());
   cost.evaluation_flop = 2 * weights;
   cost.training_flop = 3 * cost.evaluation_flop - cost.first_layer_flop;

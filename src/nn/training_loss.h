@@ -12,10 +12,11 @@ namespace tandem {
 
 /// TrainingLoss fits a network's outputs to their targets: estimated costs by the squared
 /// error, and the actions of a policy by cross-entropy. For head vp, the loss is that of the
-/// estimated cost plus train.policy_weight times the cross-entropy, as in AlphaZero (Silver et al., 2018). The loss of
-/// a batch is the mean over the outputs that are costs, or over the rows of a policy. If outputs
-/// have weights w, it is the sum of w times loss over all outputs, divided by the sum of w. Rows
-/// that label a policy have no weights, because a policy has one loss for each row.
+/// estimated cost plus train.policy_weight times the cross-entropy, as in AlphaZero (Silver et al.,
+/// 2018). The loss of a batch is the mean over the outputs that are costs, or over the rows of a
+/// policy. If outputs have weights w, it is the sum of w times loss over all outputs, divided by
+/// the sum of w. Rows that label a policy have no weights, because a policy has one loss for each
+/// row.
 ///
 /// The losses are written in three forms, which agree apart from rounding: by operators that
 /// autograd differentiates, by operators that also compute the gradient, and for rows in host

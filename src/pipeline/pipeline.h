@@ -37,9 +37,9 @@ struct PipelineState {
 struct PipelineParts {
   Trainer& trainer;
   TrainingHooks hooks;
-  Generator* generator = nullptr;   ///< null if no rows are generated
-  ReplayBuffer* replay = nullptr;   ///< null without replay
-  InferenceQueue* queue = nullptr;  ///< sync_main: the generator's requests
+  Generator* generator = nullptr;           ///< null if no rows are generated
+  ReplayBuffer* replay = nullptr;           ///< null without replay
+  InferenceQueue* queue = nullptr;          ///< sync_main: the generator's requests
   StoredStateLabeller* labeller = nullptr;  ///< sync_main: labels states with the target network
   WeightsPublisher* publisher = nullptr;    ///< null unless other processes follow the run
   Interrupter* interrupter = nullptr;       ///< ends the waits for buffers; null: nothing does

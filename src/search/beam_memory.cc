@@ -13,11 +13,6 @@ constexpr std::size_t kBytesPerEntry = 2 * (sizeof(std::uint64_t) + 1);
 
 }  // namespace
 
-std::int64_t BeamMemory::BytesFor(const DomainSpec& spec, std::int64_t width, std::int64_t depths) {
-  return (depths + 1) * width * std::int64_t{sizeof(BeamPaths::Step) + kBytesPerEntry} +
-         BytesOfChildren(spec, width, width, /*copies=*/true);
-}
-
 std::int64_t BeamMemory::BytesStored(std::size_t more) const {
   std::size_t bytes = kept_.BytesWith(more) + (kept_.size() + more) * sizeof(BeamPaths::Step) +
                       frontier_.states.size();

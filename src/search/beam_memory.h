@@ -27,9 +27,6 @@ class BeamMemory {
         meeting_(meeting),
         copies_children_(copies_children) {}
 
-  /// About the greatest memory of a search of `depths` depths with beams of `width`.
-  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t width, std::int64_t depths);
-
   /// The memory of the states kept so far, once `more` others are kept.
   std::int64_t BytesStored(std::size_t more = 0) const;
 

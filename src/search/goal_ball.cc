@@ -214,21 +214,6 @@ std::vector<Action> GoalBall::PathToGoal(std::span<const std::uint8_t> state) co
   return actions;
 }
 
-// The center has num_actions neighbours, and any other state at most num_actions - 1 that are
-// further away.
-std::size_t GoalBall::BytesFor(const DomainSpec& spec, float radius, std::size_t most_bytes) {
-  const auto state_size = static_cast<std::size_t>(spec.state_size);
-  double states = 1;
-  double level = spec.num_actions();
-  const auto levels = static_cast<int>(std::min(WithRounding(radius) / LeastCost(spec), 1e6F));
-  for (int i = 0; i < levels && states < static_cast<double>(most_bytes); ++i) {
-    states += level;
-    level *= std::max(1, spec.num_actions() - 1);
-  }
-  if (states >= static_cast<double>(most_bytes)) return most_bytes;
-  return std::min(most_bytes, NodeTable::BytesFor(static_cast<std::size_t>(states), state_size));
-}
-
 void RefuseSecondGoal(const Domain& domain, std::span<const std::uint8_t> goal) {
   Refuse(domain.spec(), "there is more than one goal, for example " + domain.FormatState(goal));
 }

@@ -76,9 +76,6 @@ class GoalBall {
   }
   float cost(std::size_t i) const { return nodes_[static_cast<std::uint32_t>(i)].cost; }
 
-  /// An upper bound on the memory of a ball, in bytes.
-  static std::size_t BytesFor(const DomainSpec& spec, float radius, std::size_t most_bytes);
-
  private:
   class Builder;
 

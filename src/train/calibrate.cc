@@ -14,7 +14,6 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "config/update_plan.h"
-#include "train/memory_plan.h"
 #include "train/resolve.h"
 #include "train/train_run.h"
 
@@ -54,10 +53,10 @@ struct ProbeLength {
   std::int64_t iterations = std::numeric_limits<std::int64_t>::max();
 };
 
-// Returns the config of a probe, whose network is discarded. It does not validate, and its scrambles
-// have the lengths of the end of a curriculum. It uses up no rows of a stream: it generates all rows itself. It synchronizes with
-// the device as often as the run will, but logs no timing and does not measure products.
-// IterationsPerSecond limits its time.
+// Returns the config of a probe, whose network is discarded. It does not validate, and its
+// scrambles have the lengths of the end of a curriculum. It uses up no rows of a stream: it
+// generates all rows itself. It synchronizes with the device as often as the run will, but logs no
+// timing and does not measure products. IterationsPerSecond limits its time.
 Config ProbeFor(Config config) {
   config.validation.every_updates = 0;
   config.profile.timing_every = 0;
@@ -96,11 +95,6 @@ std::optional<double> IterationsPerSecond(const Config& config,
   const std::int64_t done = run.Finish().iterations;
   if (done == 0) return std::nullopt;
   return static_cast<double>(done) / seconds;
-}
-
-void CheckMemory(Config config) {
-  if (!config.train.max_updates) config.train.max_updates = 1;  // all updates need the same memory
-  CheckLimits(PlanMemory(config), config);
 }
 
 bool ShouldMeasureThreads(const Config& config) {
@@ -159,7 +153,6 @@ std::int64_t IterationsPerUpdate(const Config& config, double iterations) {
 Config MeasureThreads(Config config, const Config& requested, const std::shared_ptr<Device>& device,
                       const StopSignal& stop) {
   if (requested.train.threads || !ShouldMeasureThreads(config)) return config;
-  CheckMemory(config);
   std::vector<ThreadRate> rates;
   for (std::int64_t threads = NumCores(); threads > 0; threads /= 2) {
     rates.push_back({.threads = threads});
@@ -200,7 +193,6 @@ Config MeasureThreads(Config config, const Config& requested, const std::shared_
 Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
                          const Stopwatch& began, const StopSignal& stop) {
   if (config.train.max_updates) return config;
-  CheckMemory(config);
   const double limit = config.train.max_seconds;
   LogInfo(fmt::format("measuring how many updates fit into {}", HumanSeconds(limit)));
   const ProbeLength length{.seconds = std::min(kProbeSeconds, kProbeShare * limit)};

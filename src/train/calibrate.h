@@ -41,8 +41,8 @@ Config MeasureThreads(Config config, const Config& requested, const std::shared_
 /// fit between now and `began` + train.max_seconds. Buffers become shorter if too few updates would
 /// fit. If the discarded run finishes no iteration, warns and plans a number of updates that is not
 /// measured. The run then follows the clock: it revises its plan as it goes on. Returns other
-/// configs unchanged. `config` must have no other `auto` left. Throws InputError, before anything
-/// large is allocated, if the run would exceed a memory limit, and Stopped once `stop` is reached.
+/// configs unchanged. `config` must have no other `auto` left. Throws Stopped
+/// once `stop` is reached.
 Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
                          const Stopwatch& began, const StopSignal& stop);
 

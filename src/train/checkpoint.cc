@@ -304,6 +304,8 @@ void Checkpoint::LoadModel(Network& net, const std::string& domain) const {
 RunCounters Checkpoint::Counters() const {
   const Entries counters = RunStateIn(content_, file_).Dict("counters");
   const std::int64_t updates = counters.Count("updates");
+  const std::int64_t best_update =
+      counters.CountUpTo("best_update", updates, "the number of completed updates");
   return {.updates = updates,
           .iterations = counters.Count("iterations"),
           .examples = counters.Count("examples"),
@@ -319,8 +321,7 @@ RunCounters Checkpoint::Counters() const {
           .validation = ResultIn(counters, "validation"),
           .best = ResultIn(counters, "best"),
           .validated_iterations = counters.Count("validated_iterations"),
-          .best_update =
-              counters.CountUpTo("best_update", updates, "the number of completed updates")};
+          .best_update = best_update};
 }
 
 std::string Checkpoint::ConfigYaml() const { return RunStateIn(content_, file_).Text("config"); }

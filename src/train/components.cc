@@ -127,12 +127,12 @@ void Components::MakeGenerator() {
   }
   generator = config.generate.program == Program::kTensor
                   ? MakeTensorGenerator(*domain, config, target.get(), *context.device)
-                  : MakeGenerator(*domain, config, evaluator, exact);
+                  : tandem::MakeGenerator(*domain, config, evaluator, exact);
   if (config.replay.updates > 0) {
     replay = WithMemoryAdvice("lower replay.updates, or set replay.map_to", [&] {
       return std::make_unique<ReplayBuffer>(
-          generator->schema(), static_cast<std::size_t>(config.live_rows()),
-          config.replay.updates, config.random_seed(), config.replay.map_to);
+          generator->schema(), static_cast<std::size_t>(config.live_rows()), config.replay.updates,
+          config.random_seed(), config.replay.map_to);
     });
   }
 }
@@ -147,9 +147,9 @@ void Components::MakePipeline() {
                             .publisher = publisher.get(),
                             .interrupter = &context.interrupter,
                             .rank = rank()};
-  pipeline = std::make_unique<Pipeline>(config, parts, start.update,
-                                        UpdatePlan(config.train).updates(), start.pipeline,
-                                        context.stop);
+  pipeline =
+      std::make_unique<Pipeline>(config, parts, start.update, UpdatePlan(config.train).updates(),
+                                 start.pipeline, context.stop);
 }
 
 void Components::UsePlan(const UpdatePlan& plan) {

@@ -88,9 +88,9 @@ struct Components {
   std::unique_ptr<OnlineEvaluator> online;     // this and the next two: only in sync_main
   std::unique_ptr<InferenceQueue> queue;       // requests for `online`
   std::unique_ptr<StoredStateLabeller> labeller;
-  std::unique_ptr<Generator> generator;  // null if no rows are generated
-  std::unique_ptr<ReplayBuffer> replay;  // null without replay
-  std::unique_ptr<Validator> validator;  // null without validation
+  std::unique_ptr<Generator> generator;            // null if no rows are generated
+  std::unique_ptr<ReplayBuffer> replay;            // null without replay
+  std::unique_ptr<Validator> validator;            // null without validation
   std::unique_ptr<Pipeline> pipeline;              // its thread uses the members above
   std::optional<RunSaver::Attachment> attachment;  // last, because the saver's thread uses them too
 

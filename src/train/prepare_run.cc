@@ -17,7 +17,6 @@
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/calibrate.h"
-#include "train/memory_plan.h"
 #include "train/resolve.h"
 #include "train/resume.h"
 #include "train/train_run.h"
@@ -114,7 +113,6 @@ PreparedRun PrepareNew(const Config& asked, const RankGroup* group, const Stopwa
                                 : ResolveAutos(asked, *device, ProcessesOnThisMachine(group)),
                   .device = device,
                   .from = nullptr};
-  CheckLimits(PlanMemory(run.config), run.config);
   return run;
 }
 
@@ -137,7 +135,6 @@ PreparedRun PrepareResume(const RunDirectory& directory, const std::filesystem::
                   .from = std::move(from)};
   CheckHasPrecision(run.config, *device, overrides);
   LogChanges(asked, run.config);
-  CheckLimits(PlanMemory(run.config), run.config);
   return run;
 }
 

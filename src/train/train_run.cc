@@ -432,7 +432,8 @@ RunSummary TrainRun::MakeSummary() {
   if (tracer_) summary.time.gpu = tracer_->gpu();
   summary.bottleneck = DescribeBottleneck(summary.time, config_, NumCores());
   summary.learning = DescribeLearning(summary, config_);
-  if (products_ && end_ != RunEnd::kStopped) summary.products = products_->Measure(components_->NumEvaluated());
+  if (products_ && end_ != RunEnd::kStopped)
+    summary.products = products_->Measure(components_->NumEvaluated());
   if (rank_times_ && !rank_times_->total().names.empty()) summary.ranks = rank_times_->total();
   if (components_->shards != nullptr) {
     summary.data = ReportOfShards(*components_->shards, began_training_, Mark());

@@ -180,11 +180,11 @@ class TrainRun final {
 
   RunCounters so_far_;
   RunValidation validation_;
-  double earlier_s_ = 0;             // wall time before this run was resumed
-  StreamReport stream_report_;       // since this object was made
-  FillStats last_fill_;              // of the last update's rows
-  std::optional<BusyShares> busy_;   // in the last update
-  TrainingMark began_training_;      // when the components were built
+  double earlier_s_ = 0;            // wall time before this run was resumed
+  StreamReport stream_report_;      // since this object was made
+  FillStats last_fill_;             // of the last update's rows
+  std::optional<BusyShares> busy_;  // in the last update
+  TrainingMark began_training_;     // when the components were built
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   bool failed_ = false;

@@ -26,10 +26,10 @@ class TorchTrainer final : public Trainer {
  public:
   /// All references and `target` must outlive this object. `net` must be on `device`. `target` is
   /// the target network, or null if no rows are labelled by one. `config` must have no `auto` left.
-  /// Throws if LibTorch's matrix products are wrong on this machine (CheckProducts), or if `train.step` does not support
-  /// the network or the device. May move the parameters of `net` (FlatParameters). With `reducer`,
-  /// which must outlive this object, all ranks train on the rows of all ranks, and TrainStats
-  /// counts all rows.
+  /// Throws if LibTorch's matrix products are wrong on this machine (CheckProducts), or if
+  /// `train.step` does not support the network or the device. May move the parameters of `net`
+  /// (FlatParameters). With `reducer`, which must outlive this object, all ranks train on the rows
+  /// of all ranks, and TrainStats counts all rows.
   TorchTrainer(Network& net, InferenceNet* target, DataLoader& loader, Device& device,
                const Config& config, GradientReducer* reducer = nullptr);
 

@@ -488,9 +488,9 @@ TEST(Config, ErrorForARemovedKeyOrChoiceSaysWhatToUseInstead) {
             "my.yaml:1: unknown key `phases`; it was removed: start a second run with "
             "network.init_from");
   EXPECT_THAT(ErrorFor("", {"train.loss=huber"}), HasSubstr("unknown key `train.loss`; it was"));
-  const std::vector<std::string> choices = {
-      "generate.target=supervised", "generate.target=exact_distance", "optimizer.name=muon",
-      "optimizer.schedule=wsd", "network.activation=silu"};
+  const std::vector<std::string> choices = {"generate.target=supervised",
+                                            "generate.target=exact_distance", "optimizer.name=muon",
+                                            "optimizer.schedule=wsd", "network.activation=silu"};
   for (const std::string& choice : choices) {
     EXPECT_THAT(ErrorFor("", {choice}), HasSubstr("; it was removed: ")) << choice;
   }

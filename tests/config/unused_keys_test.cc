@@ -71,8 +71,8 @@ TEST(UnusedKeys, OfDataAndProfilesAreNamed) {
 
 TEST(UnusedKeys, OfSearchesAreThoseThatTheMethodDoesNotRead) {
   std::vector<Override> overrides;
-  for (const char* key : {"search.weight=0.2", "search.beam_width=7", "search.batch=1000",
-                          "optimizer.decay=0.8"}) {
+  for (const char* key :
+       {"search.weight=0.2", "search.beam_width=7", "search.batch=1000", "optimizer.decay=0.8"}) {
     overrides.push_back(ParseOverride(key));
   }
   const auto unused = [&](const std::string& method) {

@@ -178,16 +178,15 @@ TEST_F(ExactLabelsTest, AnchorShareOfOneDrawsAllStatesOfTheBallEquallyOften) {
     const DataBuffer rows = Filled(pancakes_, ConfigFor(Target::kWalkLength, head, 1), nullptr);
     EXPECT_EQ(ExpectExact(rows, head), kRows);
   }
-  const DataBuffer rows = Filled(pancakes_, ConfigFor(Target::kWalkLength, Head::kV, 1), nullptr,
-                                 {.rows = 20'000});
+  const DataBuffer rows =
+      Filled(pancakes_, ConfigFor(Target::kWalkLength, Head::kV, 1), nullptr, {.rows = 20'000});
   std::map<State, int, ByBytes> drawn;
   for (std::size_t i = 0; i < rows.rows(); ++i) {
     const auto row = rows.column(kInputColumn)[i];
     ++drawn[State(row.begin(), row.end())];
   }
-  ASSERT_EQ(std::ssize(drawn), std::ranges::count_if(distances_, [](const auto& entry) {
-              return entry.second <= 4;
-            }));
+  ASSERT_EQ(std::ssize(drawn),
+            std::ranges::count_if(distances_, [](const auto& entry) { return entry.second <= 4; }));
   const double expected = 20'000.0 / static_cast<double>(drawn.size());
   for (const auto& [state, times] : drawn) EXPECT_NEAR(times, expected, 6 * std::sqrt(expected));
 }
@@ -247,8 +246,8 @@ class TwoRings final : public RowPuzzle {
 // The costs of the two orders of turning are different floats in some states.
 TEST(ExactLabels, ActionsThatTieExceptForRoundingGetTheSameProbability) {
   const TwoRings rings;
-  const Config config = GeneratorConfig(
-      {.target = Target::kWalkLength, .ball_radius = 10, .workers = 1}, Head::kVp);
+  const Config config =
+      GeneratorConfig({.target = Target::kWalkLength, .ball_radius = 10, .workers = 1}, Head::kVp);
   const auto exact = MakeExactLabels(rings, config);
   ASSERT_EQ(exact->ball()->size(), 25U);
   DataBuffer rows(ExampleSchema(rings.spec(), Head::kVp), 1);

@@ -214,16 +214,15 @@ TEST_P(CudaTensorStep, CapturedStepsGiveTheWeightsOfOthers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Every, CudaTensorStep,
-    testing::Values(StepCase{Norm::kNone, Precision::kBf16, 1},
-                    StepCase{Norm::kBatch, Precision::kBf16, 1},
-                    StepCase{Norm::kLayer, Precision::kBf16, 1},
-                    StepCase{Norm::kRms, Precision::kBf16, 1},
-                    StepCase{Norm::kBatch, Precision::kFp32, 1},
-                    StepCase{Norm::kBatch, Precision::kBf16, 1, "mlp"},
-                    StepCase{Norm::kLayer, Precision::kBf16, 2},
-                    StepCase{Norm::kLayer, Precision::kFp32, 2}));
+INSTANTIATE_TEST_SUITE_P(Every, CudaTensorStep,
+                         testing::Values(StepCase{Norm::kNone, Precision::kBf16, 1},
+                                         StepCase{Norm::kBatch, Precision::kBf16, 1},
+                                         StepCase{Norm::kLayer, Precision::kBf16, 1},
+                                         StepCase{Norm::kRms, Precision::kBf16, 1},
+                                         StepCase{Norm::kBatch, Precision::kFp32, 1},
+                                         StepCase{Norm::kBatch, Precision::kBf16, 1, "mlp"},
+                                         StepCase{Norm::kLayer, Precision::kBf16, 2},
+                                         StepCase{Norm::kLayer, Precision::kFp32, 2}));
 
 TEST_F(CudaStep, InferenceByTensorsIsThatOfTheCpu) {
   const auto cpu = OpenDevice("cpu");

@@ -124,11 +124,10 @@ TEST_P(Inference, QNetGivesActionValuesAndTheirMinimum) {
   EXPECT_EQ(copy.action_values(), ActionValues::kQValues);
 }
 
-INSTANTIATE_TEST_SUITE_P(AllNormsAndActivations, Inference,
-                         testing::Combine(testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer,
-                                                          Norm::kRms),
-                                          testing::Values(Activation::kRelu,
-                                                          Activation::kLeakyRelu)));
+INSTANTIATE_TEST_SUITE_P(
+    AllNormsAndActivations, Inference,
+    testing::Combine(testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms),
+                     testing::Values(Activation::kRelu, Activation::kLeakyRelu)));
 
 TEST(Inference, PolicyGivesNegativeLogProbabilitiesAndNoEstimates) {
   NetworkSpec spec = SmallSpec(Norm::kLayer);

@@ -302,8 +302,6 @@ TEST(ResNet2D, CostsAreThoseCountedByHandAndThoseOfTheOperators) {
   EXPECT_EQ(cost.evaluation_flop, 2 * (1728 + 2 * 3456 + 240 + 10));
   EXPECT_EQ(cost.training_flop, 3 * cost.evaluation_flop - 2 * 1728);
   EXPECT_EQ(cost.parameters, 8 * (36 + 3) + 2 * 8 * (72 + 3) + 5 * (48 + 3) + 2 * (5 + 1));
-  EXPECT_EQ(cost.activations, 24 + 3 * (3 * 8 * 6 + 5));
-  EXPECT_EQ(cost.activations_at_once, 24 + 4 * 8 * 6);
   const auto net = MakeNetwork(BoardSpec(), 1);
   EXPECT_EQ(net->NumParameters(), cost.parameters);
   const at::Tensor features = OneHot(kInput, at::kFloat, c10::kCPU)(RandomRows(7));
@@ -352,8 +350,6 @@ TEST(MLP, CostsAreThoseCountedByHandAndThoseOfTheOperators) {
   EXPECT_EQ(cost.training_flop, 3 * cost.evaluation_flop - 2 * 24 * 16);
   EXPECT_EQ(cost.first_layer_flop, 2 * 24 * 16);
   EXPECT_EQ(cost.parameters, 16 * (24 + 3) + 8 * (16 + 3) + 8 * (8 + 3) + 2 * (8 + 1));
-  EXPECT_EQ(cost.activations, 24 + 3 * (16 + 8 + 8));
-  EXPECT_EQ(cost.activations_at_once, 24 + 4 * 16);
   const auto net = MakeNetwork(MlpSpec(), 1);
   EXPECT_EQ(net->NumParameters(), cost.parameters);
   const at::Tensor features = OneHot(kInput, at::kFloat, c10::kCPU)(RandomRows(kRows));

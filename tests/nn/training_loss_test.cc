@@ -105,8 +105,7 @@ TEST_P(EveryLossOfCosts, OfABatchWithoutAnyWeightIsZero) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, EveryLossOfCosts,
-                         testing::Values(Head::kV, Head::kQ, Head::kQIn));
+INSTANTIATE_TEST_SUITE_P(Every, EveryLossOfCosts, testing::Values(Head::kV, Head::kQ, Head::kQIn));
 
 }  // namespace
 }  // namespace tandem

@@ -131,13 +131,5 @@ TEST(MakeNewRun, FolderCanBeUsedAgainIfTheFirstCheckpointCannotBeWritten) {
   MakeNewRun(config, RunDirectory::Create(folder), {.stop = never});
 }
 
-TEST(PrepareNew, RefusesARunBeyondItsMemoryLimit) {
-  const Config config =
-      ParseConfig(kOddWidth, "small.yaml", {ParseOverride("memory.allocated_limit_gib=1e-6")});
-  const StopSignal never;
-  EXPECT_THAT([&] { PrepareNew(config, /*group=*/nullptr, Stopwatch(), never); },
-              ThrowsMessage<InputError>(HasSubstr("memory.allocated_limit_gib")));
-}
-
 }  // namespace
 }  // namespace tandem

@@ -10,7 +10,6 @@
 #include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
-#include "train/memory_plan.h"
 #include "train/train_run.h"
 
 namespace tandem {
@@ -116,33 +115,6 @@ TEST_F(FromShards, RejectsShardsOfAnotherPuzzle) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("npuzzle:3"), HasSubstr("expected npuzzle:4")));
   }
-}
-
-TEST_F(FromShards, MemoryPlanMatchesAllocatedMappedAndPinnedMemory) {
-  const MemoryPlan plan = PlanMemory(MakeConfig());
-  const std::int64_t chunk = 128 * 9 + 128 * 4;  // both columns are multiples of 64 bytes
-  EXPECT_EQ(plan.shards, 5 * (chunk + 128 * 4));
-  EXPECT_EQ(plan.buffers, 0);
-  EXPECT_EQ(plan.allocated, plan.shards + plan.network + plan.activations);
-  EXPECT_EQ(plan.mapped, 0);
-  EXPECT_EQ(plan.pinned, 0);
-  EXPECT_EQ(PlanMemory(MakeConfig({"data.reading=map"})).mapped, 3 * chunk);
-
-  Config on_gpu = MakeConfig({"data.live_share=0.5"});
-  on_gpu.device = "cuda:0";
-  EXPECT_EQ(PlanMemory(on_gpu).pinned, plan.shards + 4 * 30 * 13);
-}
-
-TEST_F(FromShards, RejectsARunThatExceedsAMemoryLimit) {
-  const Config config = MakeConfig({"memory.mapped_limit_gib=0.000001", "data.reading=map"});
-  try {
-    CheckLimits(PlanMemory(config), config);
-    FAIL() << "nothing was thrown";
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("memory.mapped_limit_gib: 1e-06"),
-                                    HasSubstr("would map 4.9 KiB"), HasSubstr("data.reading")));
-  }
-  EXPECT_NO_THROW(CheckLimits(PlanMemory(MakeConfig()), MakeConfig()));
 }
 
 }  // namespace

@@ -904,12 +904,6 @@ TEST(ResolveMaxUpdates, TimeOfSettingUpIsNotThatOfTheMeasurement) {
   EXPECT_GT(resolved.train.max_updates, 1);
 }
 
-TEST_F(Calibrate, ChecksMemoryLimitsBeforeMeasuring) {
-  stop_.Request();  // code that checks the limit too late throws Stopped instead
-  EXPECT_THROW(Resolve({"train.max_seconds=4", "memory.allocated_limit_gib=0.0001"}, stop_),
-               InputError);
-}
-
 TEST_F(Calibrate, StopsOnRequest) {
   stop_.Request();
   EXPECT_THROW(Resolve({"train.max_seconds=4"}, stop_), Stopped);
