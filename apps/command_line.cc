@@ -130,8 +130,6 @@ void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
                "Weight of the path's cost in A* and its variants; 0: the estimate alone decides");
   AddKeyOption(command, overrides, "ball", "search.ball_radius",
                "Treat states this close to the goal as goals; 5 suits Rubik's Cube");
-  AddKeyOption(command, overrides, "improve", "search.improve_seconds",
-               "Shorten each solution for at most this many seconds; a --ball helps");
   AddKeyOption(command, overrides, "inverse", "search.inverse",
                "Start beam search from the inverse position too: true, false or auto");
   AddKeyOption(command, overrides, "at-most", "search.at_most",

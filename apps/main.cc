@@ -23,6 +23,7 @@
 #include "base/fault_point.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "config/suggestions.h"
 #include "domain/plugin.h"
 #include "tandem/error.h"
 
@@ -44,6 +45,8 @@ void ReplaceClosedStreams() {
 bool IsOption(std::string_view word) { return word.starts_with('-'); }
 
 std::string UnknownWord(std::string_view word, const CLI::App& of, const std::string& kind) {
+  const std::string removed = SuggestWord(word);
+  if (!removed.empty()) return fmt::format("unknown {} `{}`{}", kind, word, removed);
   const std::vector<std::string> known = kind == "command" ? CommandsOf(of) : OptionsOf(of);
   const std::string_view nearest = Nearest(word.substr(0, word.find('=')), known);
   if (!nearest.empty()) {

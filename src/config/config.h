@@ -223,7 +223,6 @@ struct SearchConfig {
   double max_gib = 0;
   double max_seconds = 0;
   double ball_radius = 0;
-  double improve_seconds = 0;
   double at_most = 0;
   UseInverse inverse = UseInverse::kNo;
 

@@ -79,9 +79,6 @@ bool IsTraced(const Config& c) { return c.profile.trace; }
 
 bool SearchesBestFirst(const Config& c) { return IsBestFirst(c.search.method); }
 
-// Beams shorten the solutions of every search.
-bool Shortens(const Config& c) { return c.search.improve_seconds > 0; }
-
 bool IsRetrograde(const Config& c) { return c.generate.target == Target::kRetrograde; }
 
 bool HasExactLabels(const Config& c) { return c.generate.ball_radius > 0; }
@@ -579,16 +576,12 @@ std::vector<Field> SearchFields(Config& c) {
        "Number of states that beam search keeps at each depth. anytime_beam begins with few and "
        "keeps at most this many.",
        IntField{&c.search.beam_width, 1, 1 << 28},
-       {.is_used =
-            [](const Config& config) {
-              return IsBeamSearch(config.search.method) || Shortens(config);
-            },
+       {.is_used = [](const Config& config) { return IsBeamSearch(config.search.method); },
         .why_unused = "only beam searches have a width"}},
       {"search.max_length",
        "Length of the longest solution that searches other than A* and Q* look for, in actions.",
        IntField{&c.search.max_length, 1, 100'000},
-       {.is_used =
-            [](const Config& config) { return !SearchesBestFirst(config) || Shortens(config); },
+       {.is_used = [](const Config& config) { return !SearchesBestFirst(config); },
         .why_unused = "A* and Q* find solutions of any length"}},
       {"search.weight",
        "Weight of the path's cost relative to the estimate of the remaining cost in A* and its "
@@ -613,9 +606,7 @@ std::vector<Field> SearchFields(Config& c) {
       {"search.instances",
        "Number of puzzles that A* and Q* solve at the same time.",
        IntField{&c.search.instances, 1, 1 << 20},
-       {.is_used =
-            [](const Config& config) { return SearchesBestFirst(config) || Shortens(config); },
-        .why_unused = "only A* and Q* follow it"}},
+       {.is_used = SearchesBestFirst, .why_unused = "only A* and Q* follow it"}},
       {"search.max_nodes",
        "Largest number of states for one puzzle. A* and Q* count the distinct states that they "
        "store. The other searches count all states that they generate, with repetitions, as "
@@ -634,12 +625,6 @@ std::vector<Field> SearchFields(Config& c) {
        "goal with a known rest of the solution. These states are kept in a ball around the goal. "
        "0: no ball.",
        RealField{&c.search.ball_radius, 0, 1e6}},
-      {"search.improve_seconds",
-       "Shorten each solution for at most this many seconds by replacing parts of it with shorter "
-       "ones: first by exact searches that end in the ball, if there is one, then by beam searches "
-       "that become wider and wider. Their states count as nodes. 0: report solutions as they were "
-       "found.",
-       RealField{&c.search.improve_seconds, 0, 1e9}},
       {"search.at_most",
        "Largest cost of a solution that searches look for. They drop states from which any "
        "solution would cost more. 0: no limit.",

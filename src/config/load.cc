@@ -337,9 +337,9 @@ class Reader {
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}: `{}`: {}", at, field.key, error.what()));
     }
-    throw InputError(fmt::format("{}: `{}` is {}, expected {}", at, field.key,
+    throw InputError(fmt::format("{}: `{}` is {}, expected {}{}", at, field.key,
                                  value.empty() ? "empty" : fmt::format("'{}'", value),
-                                 Expected(field)));
+                                 Expected(field), SuggestChoice(field.key, value)));
   }
 
   static std::string WithOrigin(const Config& config, const Origins& origins,

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <utility>
 
 #include "base/text.h"
 #include "tandem/registry.h"
@@ -14,9 +13,16 @@
 namespace tandem {
 namespace {
 
-// Keys that were renamed before version 0.1.0, as (old name, new name). The error for an old name
-// states the new one.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kRenamedKeys = {{
+// Former is a key, a choice ("key: choice"), a command or an option that was renamed or removed before version 0.1.0. The
+// error for it says what to use now.
+struct Former {
+  std::string_view name;
+  std::string_view new_name;  // empty if it was removed
+  std::string_view instead = {};
+};
+constexpr auto kFormer = std::to_array<Former>({
+    {"search.improve_seconds", "", "for shorter solutions, raise search.beam_width"},
+    {"--improve", "", "for shorter solutions, raise --beam-width"},
     {"evaluate", "inference"},
     {"diagnose", "profile"},
     {"evaluate.batch_rows", "inference.batch_size"},
@@ -32,7 +38,15 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kRenamed
     {"diagnose.trace_from", "profile.trace_from"},
     {"diagnose.trace_updates", "profile.trace_updates"},
     {"diagnose.trace_epochs", "profile.trace_epochs"},
-}};
+});
+
+// Returns "" if `name` is not a name of an older version.
+std::string DescribeFormer(std::string_view name) {
+  const auto* const former = std::ranges::find(kFormer, name, &Former::name);
+  if (former == kFormer.end()) return "";
+  if (former->new_name.empty()) return fmt::format("; it was removed: {}", former->instead);
+  return fmt::format("; it was renamed to `{}`", former->new_name);
+}
 
 // Returns the puzzles that have the parameter `key`.
 std::vector<std::string> DomainsWith(std::string_view key) {
@@ -89,9 +103,7 @@ std::string SuggestDomain(const std::string& name) {
 
 std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
                        std::string_view domain) {
-  for (const auto& [before, now] : kRenamedKeys) {
-    if (key == before) return fmt::format("; it was renamed to `{}`", now);
-  }
+  if (std::string former = DescribeFormer(key); !former.empty()) return former;
   if (const std::vector<std::string> owners = DomainsWith(key); !owners.empty()) {
     return fmt::format("; {} has no such key, but {} {}", domain, fmt::join(owners, ", "),
                        owners.size() == 1 ? "does" : "do");
@@ -109,6 +121,12 @@ std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
     return fmt::format("; did you mean `{}`?", meant);
   }
   return fmt::format("; the sections are {}", fmt::join(sections, ", "));
+}
+
+std::string SuggestWord(std::string_view word) { return DescribeFormer(word); }
+
+std::string SuggestChoice(std::string_view key, std::string_view value) {
+  return DescribeFormer(fmt::format("{}: {}", key, value));
 }
 
 }  // namespace tandem

@@ -603,9 +603,6 @@ void CheckTensorSearch(const Config& c, const Reject& reject) {
   reject(c.search.policy_actions > 0, "search.program", "search.policy_actions",
          "the tensor program does not evaluate the policy. Set search.program to domain, or "
          "search.policy_actions to 0.");
-  reject(c.search.improve_seconds > 0, "search.program", "search.improve_seconds",
-         "the tensor program does not shorten solutions. Set search.program to domain, or "
-         "search.improve_seconds to 0.");
 }
 
 void CheckSearch(const Config& c, const Reject& reject) {

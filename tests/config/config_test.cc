@@ -521,6 +521,12 @@ TEST(Config, RenamedKeyErrorStatesTheNewName) {
             "`profile.trace`");
 }
 
+TEST(Config, RemovedKeyErrorSaysWhatToUseInstead) {
+  EXPECT_EQ(ErrorFor("search: {improve_seconds: 5}\n"),
+            "my.yaml:1: unknown key `search.improve_seconds`; it was removed: for shorter "
+            "solutions, raise search.beam_width");
+}
+
 TEST(Config, ShippedConfigsAreValid) {
   int configs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(SourceFolder() / "configs")) {

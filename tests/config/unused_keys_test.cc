@@ -94,7 +94,6 @@ TEST(UnusedKeys, OfSearchesAreThoseThatTheMethodDoesNotRead) {
                           "`q_star` reads it"));
   EXPECT_THAT(unused("astar"), SizeIs(1));
   EXPECT_THAT(unused("greedy"), SizeIs(3));
-  EXPECT_THAT(unused("astar, improve_seconds: 5"), IsEmpty());
 }
 
 // Choice::reads names keys in text that no compiler checks. KeyTraits::is_used is for other keys.

@@ -112,11 +112,10 @@ TEST(Validate, ShardsNeedAFolderAndAFolderNeedsShards) {
   ExpectContradiction({"data.source=shards"}, "data.source", "data.path", "read from a folder");
 }
 
-TEST(Validate, AnchorsNeedABallAndShorteningDoesNot) {
+TEST(Validate, AnchorsNeedABall) {
   ExpectContradiction({"generate.anchor_share=0.1"}, "generate.anchor_share",
                       "generate.ball_radius", "anchors are drawn from the ball");
   EXPECT_EQ(ErrorOf({"generate.anchor_share=0.1", "generate.ball_radius=4"}), "");
-  EXPECT_EQ(ErrorOf({"search.improve_seconds=5"}), "");
 }
 
 TEST(Validate, FactorsOnTheWeightDecayNeedOne) {
@@ -689,8 +688,6 @@ TEST(Validate, TensorProgramOfSearchNamesWhatItDoesNotSupport) {
          "does not evaluate the policy");
   expect({"network.head=vp", "search.policy_actions=1"}, "search.policy_actions",
          "does not evaluate the policy");
-  expect({"search.ball_radius=3", "search.improve_seconds=1"}, "search.improve_seconds",
-         "does not shorten");
 }
 
 }  // namespace
