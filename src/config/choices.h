@@ -40,12 +40,10 @@ constexpr std::string_view NameOf(const std::array<Choice<Value>, kNumber>& choi
 }
 
 /// pipeline.mode
-enum class Mode { kAsync, kSequential, kOneFill, kSyncMain };
+enum class Mode { kAsync, kSequential, kSyncMain };
 inline constexpr auto kModes = std::to_array<Choice<Mode>>({
-    {Mode::kAsync, "async", "generate the next buffer while training on the current one",
-     Reads("pipeline.overlap")},
+    {Mode::kAsync, "async", "generate the next buffer while training on the current one"},
     {Mode::kSequential, "sequential", "generate, then train"},
-    {Mode::kOneFill, "one_fill", "generate once, then train on the same rows in every update"},
     {Mode::kSyncMain, "sync_main",
      "the network being trained guides the searches, and rows are labelled just before they are "
      "trained on"},

@@ -36,7 +36,6 @@ struct DomainConfig {
 
 struct PipelineConfig {
   Mode mode = Mode::kAsync;
-  bool overlap = true;
   AutoInt policy_lag;
   Refresh refresh = Refresh::kLoss;
   std::optional<double> loss_thresh;

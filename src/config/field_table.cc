@@ -112,10 +112,6 @@ std::vector<Field> PipelineFields(Config& c) {
   return {
       ChoiceKey("pipeline.mode", "Order of generating and training.", c.pipeline.mode, kModes,
                 kTryFirst),
-      {"pipeline.overlap",
-       "false: async mode alternates generation and training instead of overlapping them. The "
-       "weights stay the same; use it to measure what overlap gains.",
-       Switch(c.pipeline.overlap)},
       {"pipeline.policy_lag",
        "Number of updates by which the target network lags behind the network being trained. auto: "
        "1 in async mode, otherwise 0.",

@@ -21,6 +21,11 @@ struct Former {
   std::string_view instead = {};
 };
 constexpr auto kFormer = std::to_array<Former>({
+    {"pipeline.mode: one_fill", "",
+     "to train on the same rows again, write them with `tandem generate` and set data.source to "
+     "shards"},
+    {"pipeline.overlap", "",
+     "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
     {"search.improve_seconds", "", "for shorter solutions, raise search.beam_width"},
     {"--improve", "", "for shorter solutions, raise --beam-width"},
     {"evaluate", "inference"},

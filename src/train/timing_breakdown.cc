@@ -45,7 +45,8 @@ std::string DescribeIteration(const ActivityTimes& times, std::int64_t iteration
 
 Config WithoutOverlapIfTimed(Config config) {
   if (!config.profile.timing_breakdown) return config;
-  config.pipeline.overlap = false;
+  // With the same policy lag, sequential does the work of async in turn.
+  if (config.pipeline.mode == Mode::kAsync) config.pipeline.mode = Mode::kSequential;
   for (PrefetchConfig* prefetch : {&config.prefetch, &config.validation.prefetch}) {
     prefetch->enabled = false;
     prefetch->copy_stream = false;

@@ -134,9 +134,9 @@ class Compare(CliTest):
 
     def test_any_key_may_vary(self):
         out, _ = self.compare("--modes", "async", "--vary", "prefetch.enabled=true,false", "--vary",
-                              "pipeline.overlap=true,false", "--out", "all")
+                              "prefetch.copy_stream=true,false", "--out", "all")
         self.assertRegex(out, r"weights as the first's +equal +equal +equal +equal\n")
-        self.assertIn("async prefetch.enabled=false pipeline.overlap=false", out)
+        self.assertIn("async prefetch.enabled=false prefetch.copy_stream=false", out)
         self.assertIn("no verdict, because it takes at least 5 seeds", out)
 
     def test_measures_the_product_rate_even_if_the_config_does_not(self):

@@ -243,7 +243,7 @@ class Train(CliTest):
         means = re.findall(r"timing: mean of (\d+) iterations up to (\d+)", log)
         self.assertEqual(means, [("4", "13"), ("7", "20"), ("7", "27"), ("4", "31")])
         saved = (run / "config.yaml").read_text()
-        self.assertIn("overlap: true", saved)
+        self.assertIn("mode: async", saved)
         self.assertNotIn("enabled: false", saved)
 
     def test_a_loss_that_is_not_finite_is_exit_code_1(self):

@@ -77,7 +77,6 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   config.generate.backup = Backup::kOneStep;
   config.network.head = Head::kQ;
   config.network.stem_width = 0;  // contradicts input_layer linear
-  config.pipeline.overlap = true;
   config.profile.timing_breakdown = false;
   config.train.batch_doubles_every = 0;
   config.train.policy_weight = 1;
@@ -92,7 +91,6 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
 
   Config others;
   others.network.stem_width = 8;
-  others.pipeline.overlap = false;
   others.profile.timing_breakdown = true;
   others.train.batch_doubles_every = 50;
   others.network.head = Head::kVp;
@@ -249,7 +247,7 @@ TEST(Config, WrongValueErrorNamesLineAndExpectedValues) {
   EXPECT_EQ(ErrorFor("optimizer: {epsilon: 0}\n"),
             "my.yaml:1: `optimizer.epsilon` is '0', expected a number from 1e-30 to 1");
   EXPECT_EQ(ErrorFor("pipeline: {mode: fast}\n"),
-            "my.yaml:1: `pipeline.mode` is 'fast', expected one of async, sequential, one_fill, "
+            "my.yaml:1: `pipeline.mode` is 'fast', expected one of async, sequential, "
             "sync_main");
   EXPECT_EQ(ErrorFor("seed:\n"),
             "my.yaml:1: `seed` is empty, expected a whole number from 0 to "
@@ -525,6 +523,13 @@ TEST(Config, RemovedKeyErrorSaysWhatToUseInstead) {
   EXPECT_EQ(ErrorFor("search: {improve_seconds: 5}\n"),
             "my.yaml:1: unknown key `search.improve_seconds`; it was removed: for shorter "
             "solutions, raise search.beam_width");
+}
+
+TEST(Config, RemovedChoiceErrorSaysWhatToUseInstead) {
+  EXPECT_EQ(ErrorFor("pipeline: {mode: one_fill}\n"),
+            "my.yaml:1: `pipeline.mode` is 'one_fill', expected one of async, sequential, "
+            "sync_main; it was removed: to train on the same rows again, write them with `tandem "
+            "generate` and set data.source to shards");
 }
 
 TEST(Config, ShippedConfigsAreValid) {

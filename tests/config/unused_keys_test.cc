@@ -68,12 +68,11 @@ TEST(UnusedKeys, OfDataAndProfilesAreNamed) {
   EXPECT_THAT(UnusedOf("data: {on_damage: skip, reading: map, cpu_prefetch: 3, gpu_prefetch: 3}\n"
                        "profile: {timing_every: 7, trace_from: 2, trace_updates: 3, "
                        "trace_epochs: 2, stream_ledger: true}\n"
-                       "pipeline: {mode: sequential, overlap: false}\n"),
-              SizeIs(10));
+                       "pipeline: {mode: sequential}\n"),
+              SizeIs(9));
   EXPECT_THAT(UnusedOf("data: {source: shards, path: set, on_damage: skip, reading: map, "
                        "cpu_prefetch: 3, gpu_prefetch: 3}\n"
-                       "profile: {trace: true, trace_from: 2, trace_updates: 3, trace_epochs: 2}\n"
-                       "pipeline: {overlap: false}\n"),
+                       "profile: {trace: true, trace_from: 2, trace_updates: 3, trace_epochs: 2}\n"),
               IsEmpty());
 }
 
