@@ -536,8 +536,7 @@ inline constexpr auto kDataSources = std::to_array<Choice<DataSource>>({
      Reads("data.live_share", "data.cpu_prefetch", "data.max_lag", "data.stream_rows",
            "data.stream_shards", "profile.stream_ledger")},
     {DataSource::kShards, "shards", "read examples from files that `tandem generate` wrote",
-     Reads("data.live_share", "data.on_damage", "data.reading", "data.cpu_prefetch",
-           "data.gpu_prefetch")},
+     Reads("data.live_share", "data.on_damage", "data.cpu_prefetch", "data.gpu_prefetch")},
 });
 
 /// data.on_damage
@@ -545,15 +544,6 @@ enum class OnDamage { kStop, kSkip };
 inline constexpr auto kOnDamage = std::to_array<Choice<OnDamage>>({
     {OnDamage::kStop, "stop", "end the run"},
     {OnDamage::kSkip, "skip", "leave the chunk out and count it"},
-});
-
-/// data.reading
-enum class ChunkReading { kRead, kMap };
-inline constexpr auto kChunkReadings = std::to_array<Choice<ChunkReading>>({
-    {ChunkReading::kRead, "read", "read chunks into memory"},
-    {ChunkReading::kMap, "map",
-     "map the file into memory and copy chunks from the mapping, which requires uncompressed "
-     "shards"},
 });
 
 /// validation.best_by

@@ -95,7 +95,6 @@ struct DataConfig {
   std::string path;
   double live_share = 0;
   OnDamage on_damage = OnDamage::kStop;
-  ChunkReading reading = ChunkReading::kRead;
   std::int64_t cpu_prefetch = 2;
   std::int64_t gpu_prefetch = 2;
   std::int64_t max_lag = 10;
@@ -105,7 +104,6 @@ struct DataConfig {
 
 struct ReplayConfig {
   std::int64_t updates = 0;
-  std::string map_to;
 };
 
 struct MemoryConfig {

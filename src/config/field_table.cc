@@ -69,8 +69,6 @@ bool GeneratesRows(const Config& c) { return c.live_rows_of(0) > 0; }
 
 bool ReadsShards(const Config& c) { return c.data.source == DataSource::kShards; }
 
-bool IsReplayed(const Config& c) { return c.replay.updates > 0; }
-
 // Whether weights go to a target network or, with a stream, to generators. The lag of generators is
 // counted even if they label without a network.
 bool HandsOutWeights(const Config& c) { return c.labels_with_network() || c.streams(); }
@@ -300,7 +298,6 @@ std::vector<Field> DataFields(Config& c) {
       ChoiceKey("data.on_damage",
                 "What to do if a chunk of a shard is missing, truncated or altered.",
                 c.data.on_damage, kOnDamage),
-      ChoiceKey("data.reading", "How chunks are read.", c.data.reading, kChunkReadings),
       {"data.cpu_prefetch", "Number of chunks read ahead from disk into host memory.",
        IntField{&c.data.cpu_prefetch, 1, 1024}},
       {"data.gpu_prefetch", "Number of chunks that wait on the training device.",
@@ -326,11 +323,6 @@ std::vector<Field> ReplayFields(Config& c) {
        "buffer holds, drawn from its own rows and the kept ones. 0: train only on the update's own "
        "rows.",
        IntField{&c.replay.updates, 0, 10'000}},
-      {"replay.map_to",
-       "Folder for a memory-mapped file that holds the rows of earlier updates, for more rows than "
-       "memory holds. The file is deleted when the run ends. null: keep the rows in memory.",
-       PathField{.value = &c.replay.map_to, .kind = PathKind::kFolder, .must_exist = IsReplayed},
-       {.is_used = IsReplayed, .why_unused = "replay.updates is 0, so no rows are kept"}},
   };
 }
 

@@ -13,8 +13,8 @@
 namespace tandem {
 namespace {
 
-// Former is a key, a choice ("key: choice"), a command or an option that was renamed or removed before version 0.1.0. The
-// error for it says what to use now.
+// Former is a key, a choice ("key: choice"), a command or an option that was renamed or removed
+// before version 0.1.0. The error for it says what to use now.
 struct Former {
   std::string_view name;
   std::string_view new_name;  // empty if it was removed
@@ -26,6 +26,8 @@ constexpr auto kFormer = std::to_array<Former>({
      "shards"},
     {"pipeline.overlap", "",
      "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
+    {"data.reading", "", "shards are read into memory"},
+    {"replay.map_to", "", "rows of earlier updates are kept in memory; lower replay.updates"},
     {"search.improve_seconds", "", "for shorter solutions, raise search.beam_width"},
     {"--improve", "", "for shorter solutions, raise --beam-width"},
     {"evaluate", "inference"},

@@ -203,10 +203,10 @@ void Components::MakeGenerator() {
   }
   generator = GeneratorFor(*domain, config, target.get(), evaluator, exact, *context.device);
   if (config.replay.updates > 0) {
-    replay = WithMemoryAdvice("lower replay.updates, or set replay.map_to", [&] {
-      return std::make_unique<ReplayBuffer>(
-          generator->schema(), static_cast<std::size_t>(config.live_rows_of(0)),
-          config.replay.updates, config.random_seed(), config.replay.map_to);
+    replay = WithMemoryAdvice("lower replay.updates", [&] {
+      return std::make_unique<ReplayBuffer>(generator->schema(),
+                                            static_cast<std::size_t>(config.live_rows_of(0)),
+                                            config.replay.updates, config.random_seed());
     });
   }
 }

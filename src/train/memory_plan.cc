@@ -124,9 +124,6 @@ void Planner::PlanShards() {
   }
   const ShardSetSpec set = ReadShardSetSpec(config_.data.path);
   plan_.shards = ShardLoader::BytesFor(set, config_.data);
-  if (config_.data.reading == ChunkReading::kMap) {
-    plan_.mapped += set.chunks_per_shard * static_cast<std::int64_t>(set.BytesOfChunk(0));
-  }
 }
 
 void Planner::PlanNetworks() {
@@ -167,10 +164,8 @@ void Planner::PlanPlaces() {
   const bool on_gpu = config_.device != "cpu";
   const bool buffers_on_gpu = on_gpu && config_.generate.program == Program::kTensor;
   if (buffers_on_gpu) plan_.generation = 0;
-  const std::int64_t mapped_replay = config_.replay.map_to.empty() ? 0 : kept_;
-  plan_.mapped += mapped_replay;
-  plan_.allocated = (buffers_on_gpu ? 0 : plan_.buffers) + plan_.replay - mapped_replay +
-                    plan_.generation + plan_.batches + plan_.shards + plan_.inference_inputs +
+  plan_.allocated = (buffers_on_gpu ? 0 : plan_.buffers) + plan_.replay + plan_.generation +
+                    plan_.batches + plan_.shards + plan_.inference_inputs +
                     (on_gpu ? 0 : plan_.network + plan_.activations + plan_.inference_activations);
   if (!on_gpu) return;
   plan_.pinned = plan_.inference_inputs;
@@ -187,7 +182,7 @@ std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
   };
   std::vector<Part> parts = {
       {plan.buffers, kToSpareBuffers},
-      {plan.replay, "lower replay.updates, or set replay.map_to"},
+      {plan.replay, "lower replay.updates"},
       {plan.generation,
        "lower generate.chunk_rows, generate.ball_radius, generate.problem_states or, with "
        "searches, generate.search_iterations or generate.search_beam_width"},

@@ -14,7 +14,7 @@ struct MemoryPlan {
 
   // By purpose.
   std::int64_t buffers = 0;     ///< both buffers, on the host
-  std::int64_t replay = 0;      ///< rows of earlier updates (mapped with replay.map_to) and the
+  std::int64_t replay = 0;      ///< rows of earlier updates and the
                                 ///< sample (in sync_main also its labelled form), on the host
   std::int64_t generation = 0;  ///< upper bound: states with their children, and the nodes of A*
   std::int64_t batches = 0;     ///< batches for training and validation, on the host (pinned for a

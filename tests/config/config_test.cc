@@ -432,10 +432,8 @@ TEST(Config, MissingPathErrorNamesTheKeyAndWhereItWasSet) {
             "my.yaml:3: `validation.file`: /none.jsonl: no such file");
   EXPECT_EQ(ErrorOfNewRun("", {"network.init_from=/none"}),
             "--set network.init_from=/none: `network.init_from`: /none: no such file or folder");
-  EXPECT_EQ(ErrorOfNewRun("replay: {updates: 3, map_to: /none}\n"),
-            "my.yaml:1: `replay.map_to`: /none: no such folder");
-  EXPECT_EQ(ErrorOfNewRun("replay: {updates: 3, map_to: /dev/null}\n"),
-            "my.yaml:1: `replay.map_to`: /dev/null: not a folder");
+  EXPECT_EQ(ErrorOfNewRun("data: {source: shards, path: /dev/null}\n"),
+            "my.yaml:1: `data.path`: /dev/null: not a folder");
   EXPECT_EQ(ErrorOfNewRun("data: {source: shards, path: /none}\n"),
             "my.yaml:1: `data.path`: /none: no such folder");
   EXPECT_EQ(ErrorOfNewRun("generate: {target: supervised, paths: /none}\n"),
@@ -447,7 +445,6 @@ TEST(Config, MissingPathErrorNamesTheKeyAndWhereItWasSet) {
 
 TEST(Config, MissingPathIsNoErrorIfNothingUsesIt) {
   EXPECT_EQ(ErrorOfNewRun("validation: {every_updates: 0, file: /none.jsonl}\n"), "");
-  EXPECT_EQ(ErrorOfNewRun("replay: {map_to: /none}\n"), "");
   EXPECT_EQ(ErrorFor("network: {init_from: /none}\n"), "");  // as when a run's config is read
 }
 

@@ -56,24 +56,25 @@ TEST(UnusedKeys, MayBeUsedByAPhaseAlone) {
 
 TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
   EXPECT_THAT(UnusedOf("pipeline: {loss_thresh: 0.1, refresh_every: 3, refresh_margin: 0.5}\n"
-                       "replay: {map_to: rows}\ndata: {max_lag: 3}\n"
+                       "data: {max_lag: 3}\n"
                        "optimizer: {name: muon, nesterov: true}\n"),
-              SizeIs(6));
+              SizeIs(5));
   EXPECT_THAT(UnusedOf("generate: {target: value_iteration}\n"
                        "pipeline: {loss_thresh: 0.1, refresh_every: 3}\n"),
               IsEmpty());
 }
 
 TEST(UnusedKeys, OfDataAndProfilesAreNamed) {
-  EXPECT_THAT(UnusedOf("data: {on_damage: skip, reading: map, cpu_prefetch: 3, gpu_prefetch: 3}\n"
+  EXPECT_THAT(UnusedOf("data: {on_damage: skip, cpu_prefetch: 3, gpu_prefetch: 3}\n"
                        "profile: {timing_every: 7, trace_from: 2, trace_updates: 3, "
                        "trace_epochs: 2, stream_ledger: true}\n"
                        "pipeline: {mode: sequential}\n"),
-              SizeIs(9));
-  EXPECT_THAT(UnusedOf("data: {source: shards, path: set, on_damage: skip, reading: map, "
-                       "cpu_prefetch: 3, gpu_prefetch: 3}\n"
-                       "profile: {trace: true, trace_from: 2, trace_updates: 3, trace_epochs: 2}\n"),
-              IsEmpty());
+              SizeIs(8));
+  EXPECT_THAT(
+      UnusedOf("data: {source: shards, path: set, on_damage: skip, "
+               "cpu_prefetch: 3, gpu_prefetch: 3}\n"
+               "profile: {trace: true, trace_from: 2, trace_updates: 3, trace_epochs: 2}\n"),
+      IsEmpty());
 }
 
 TEST(UnusedKeys, OfSearchesAreThoseThatTheMethodDoesNotRead) {

@@ -154,9 +154,6 @@ TEST(MemoryPlan, CountsReplay) {
   const std::string rows = "train: {batch_size: 128, iterations_per_update: 2}\n";
   EXPECT_EQ(PlanFor(rows).replay, 0);
   EXPECT_EQ(PlanFor(rows + "replay: {updates: 3}").replay, (3 + 2) * 2 * 128 * (54 + 4));
-  const MemoryPlan mapped = PlanFor(rows + "replay: {updates: 3, map_to: /tmp}");
-  EXPECT_EQ(mapped.mapped, (3 + 1) * 2 * 128 * (54 + 4));
-  EXPECT_EQ(mapped.allocated + mapped.mapped, PlanFor(rows + "replay: {updates: 3}").allocated);
 }
 
 }  // namespace

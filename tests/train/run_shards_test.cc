@@ -58,8 +58,7 @@ class FromShards : public testing::Test {
 TEST_F(FromShards, TwoRunsEndInEqualWeights) {
   const RunSummary summary = Run();
   EXPECT_EQ(Run().weights_sha256, summary.weights_sha256);
-  EXPECT_EQ(Run({"pipeline.mode=sequential", "data.gpu_prefetch=1", "data.cpu_prefetch=1",
-                 "data.reading=map"})
+  EXPECT_EQ(Run({"pipeline.mode=sequential", "data.gpu_prefetch=1", "data.cpu_prefetch=1"})
                 .weights_sha256,
             summary.weights_sha256);
   EXPECT_NE(Run({"seed=2"}).weights_sha256, summary.weights_sha256);
@@ -139,7 +138,6 @@ TEST_F(FromShards, MemoryPlanMatchesAllocatedMappedAndPinnedMemory) {
   EXPECT_EQ(plan.allocated, plan.shards + plan.network + plan.activations);
   EXPECT_EQ(plan.mapped, 0);
   EXPECT_EQ(plan.pinned, 0);
-  EXPECT_EQ(PlanMemory(MakeConfig({"data.reading=map"})).mapped, 3 * chunk);
 
   Config on_gpu = MakeConfig({"data.live_share=0.5"});
   on_gpu.device = "cuda:0";
@@ -147,13 +145,13 @@ TEST_F(FromShards, MemoryPlanMatchesAllocatedMappedAndPinnedMemory) {
 }
 
 TEST_F(FromShards, RejectsARunThatExceedsAMemoryLimit) {
-  const Config config = MakeConfig({"memory.mapped_limit_gib=0.000001", "data.reading=map"});
+  const Config config = MakeConfig({"memory.allocated_limit_gib=0.000001"});
   try {
     CheckLimits(PlanMemory(config), config);
     FAIL() << "nothing was thrown";
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("memory.mapped_limit_gib: 1e-06"),
-                                    HasSubstr("would map 4.9 KiB"), HasSubstr("data.reading")));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("memory.allocated_limit_gib: 1e-06"), HasSubstr("would allocate")));
   }
   EXPECT_NO_THROW(CheckLimits(PlanMemory(MakeConfig()), MakeConfig()));
 }
