@@ -553,11 +553,4 @@ inline constexpr auto kMeasures = std::to_array<Choice<Measure>>({
     {Measure::kValueError, "value_error", "the lowest error of the estimates"},
 });
 
-/// validation.metrics
-enum class MetricsPlace { kCpu, kDevice };
-inline constexpr auto kMetricsPlaces = std::to_array<Choice<MetricsPlace>>({
-    {MetricsPlace::kCpu, "cpu", "copy every estimate to the host and sum there"},
-    {MetricsPlace::kDevice, "device", "sum on the device and copy only the sums"},
-});
-
 }  // namespace tandem

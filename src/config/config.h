@@ -236,8 +236,6 @@ struct ValidationConfig {
   std::string file;
   Measure best_by = Measure::kSolveRate;
   std::int64_t batch_size = 1000;
-  PrefetchConfig prefetch;
-  MetricsPlace metrics = MetricsPlace::kCpu;
   bool log = false;
 };
 

@@ -504,11 +504,10 @@ std::vector<Field> TrainFields(Config& c) {
 std::vector<Field> PrefetchFields(Config& c) {
   return {
       {"prefetch.enabled",
-       "true: another thread gathers and copies batches ahead of training. false: the main thread "
-       "does it between training steps.",
+       "true: another thread gathers and copies batches ahead of training and of validation. "
+       "false: the main thread does it between training steps.",
        Switch(c.prefetch.enabled)},
-      {"prefetch.depth", "Number of batches prepared ahead of training.",
-       IntField{&c.prefetch.depth, 1, 64}},
+      {"prefetch.depth", "Number of batches prepared ahead.", IntField{&c.prefetch.depth, 1, 64}},
       {"prefetch.pin_memory",
        "true: copy batches to the GPU from pinned memory. false: copy them from pageable memory.",
        Switch(c.prefetch.pin_memory)},
@@ -649,22 +648,6 @@ std::vector<Field> ValidationFields(Config& c) {
                 c.validation.best_by, kMeasures),
       {"validation.batch_size", "Number of validation states that are evaluated at once.",
        IntField{&c.validation.batch_size, 1, 1 << 20}},
-      {"validation.prefetch",
-       "true: another thread gathers and copies validation batches ahead of their evaluation. "
-       "false: the main thread does it.",
-       Switch(c.validation.prefetch.enabled)},
-      {"validation.prefetch_depth", "Number of validation batches prepared ahead.",
-       IntField{&c.validation.prefetch.depth, 1, 64}},
-      {"validation.pin_memory",
-       "true: copy validation batches to the GPU from pinned memory. false: copy them from "
-       "pageable memory.",
-       Switch(c.validation.prefetch.pin_memory)},
-      {"validation.copy_stream",
-       "true: copy validation batches to the GPU on a stream of their own. false: copies wait for "
-       "earlier work on the training stream.",
-       Switch(c.validation.prefetch.copy_stream)},
-      ChoiceKey("validation.metrics", "Where errors are summed.", c.validation.metrics,
-                kMetricsPlaces),
       {"validation.log", "true: print a line for each validation.", Switch(c.validation.log)},
   };
 }

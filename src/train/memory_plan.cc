@@ -99,8 +99,8 @@ void Planner::PlanBatches() {
   };
   trained_ = bytes(config_.prefetch, schema_, config_.live_part_of(config_.batch_size_of(last_)));
   if (validates()) {
-    const ValidationConfig& validation = config_.validation;
-    validated_ = bytes(validation.prefetch, ExampleSchema(spec_, Head::kV), validation.batch_size);
+    validated_ =
+        bytes(config_.prefetch, ExampleSchema(spec_, Head::kV), config_.validation.batch_size);
   }
   const std::int64_t order_of_rows = rows_ * static_cast<std::int64_t>(sizeof(std::uint32_t));
   plan_.batches = trained_ + validated_ + order_of_rows + (validates() ? BytesOfSolving() : 0);
@@ -169,8 +169,7 @@ void Planner::PlanPlaces() {
                     (on_gpu ? 0 : plan_.network + plan_.activations + plan_.inference_activations);
   if (!on_gpu) return;
   plan_.pinned = plan_.inference_inputs;
-  if (config_.prefetch.pin_memory) plan_.pinned += trained_ + plan_.shards;
-  if (config_.validation.prefetch.pin_memory) plan_.pinned += validated_;
+  if (config_.prefetch.pin_memory) plan_.pinned += trained_ + plan_.shards + validated_;
 }
 
 // Returns advice on which keys to change. Covers the largest part, and parts of at least a quarter

@@ -47,10 +47,8 @@ Config WithoutOverlapIfTimed(Config config) {
   if (!config.profile.timing_breakdown) return config;
   // With the same policy lag, sequential does the work of async in turn.
   if (config.pipeline.mode == Mode::kAsync) config.pipeline.mode = Mode::kSequential;
-  for (PrefetchConfig* prefetch : {&config.prefetch, &config.validation.prefetch}) {
-    prefetch->enabled = false;
-    prefetch->copy_stream = false;
-  }
+  config.prefetch.enabled = false;
+  config.prefetch.copy_stream = false;
   return config;
 }
 

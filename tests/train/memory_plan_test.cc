@@ -109,8 +109,8 @@ TEST(MemoryPlan, CountsTheColumnsAndTheGenerationOfEachHeadAndTarget) {
 }
 
 TEST(MemoryPlan, CountsValidationAndInferenceBatches) {
-  const std::string yaml = "validation: {batch_size: 64, prefetch_depth: 1}\n";
-  const std::string neither = "validation: {every_updates: 0}\n";
+  const std::string yaml = "validation: {batch_size: 64}\nprefetch: {depth: 1}\n";
+  const std::string neither = "validation: {every_updates: 0}\nprefetch: {depth: 1}\n";
   const std::int64_t children = 200 * 12 * (54 + 2 + 8);  // of the states, all at a time
   EXPECT_EQ(PlanFor(yaml).batches - PlanFor(neither).batches, 3 * 64 * (54 + 4) + children);
   const std::string evaluate = "inference: {batch_size: 100}\n";
@@ -131,7 +131,7 @@ TEST(MemoryPlan, PinnedMemoryIsTheSourceOfCopiesToAGpu) {
   EXPECT_EQ(PlanMemory(config).pinned, 0);
   config.device = "cuda:0";
   const MemoryPlan all = PlanMemory(config);
-  config.prefetch.pin_memory = config.validation.prefetch.pin_memory = false;
+  config.prefetch.pin_memory = false;
   EXPECT_EQ(PlanMemory(config).pinned, all.inference_inputs);
   EXPECT_GT(all.pinned, all.inference_inputs);
   EXPECT_LT(all.pinned, all.inference_inputs + all.batches);  // the order of rows is not copied
