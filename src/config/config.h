@@ -257,7 +257,6 @@ struct ProfileConfig {
   std::int64_t trace_from = 0;
   std::int64_t trace_updates = 5;
   std::int64_t trace_epochs = 5;
-  bool product_rate = false;
   bool stream_ledger = false;
 };
 

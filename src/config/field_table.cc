@@ -734,10 +734,6 @@ std::vector<Field> ProfileFields(Config& c) {
        IntField{&c.profile.trace_epochs, 0, kMany},
        {.is_used = [](const Config& config) { return IsTraced(config) && ReadsShards(config); },
         .why_unused = "only a traced run that reads shards has epochs to trace"}},
-      {"profile.product_rate",
-       "true: at the end of the run, measure how fast the machine does large matrix products, and "
-       "report the network's share of that rate. `tandem compare` sets it.",
-       Switch(c.profile.product_rate)},
       {"profile.stream_ledger",
        "true: write one line to shards.jsonl for each shard of a stream that was used or dropped.",
        Switch(c.profile.stream_ledger)},

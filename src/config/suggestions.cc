@@ -27,6 +27,7 @@ constexpr auto kFormer = std::to_array<Former>({
     {"pipeline.overlap", "",
      "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
     {"data.reading", "", "shards are read into memory"},
+    {"profile.product_rate", "", "bench/gpu_bench measures the rate of matrix products"},
     {"replay.map_to", "", "rows of earlier updates are kept in memory; lower replay.updates"},
     {"search.improve_seconds", "", "for shorter solutions, raise search.beam_width"},
     {"validation.prefetch", "", "validation follows prefetch.enabled"},

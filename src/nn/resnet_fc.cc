@@ -238,9 +238,8 @@ NetworkCost ResNetFC::CostOf(const NetworkSpec& spec) {
     widest = std::max(widest, layer.out);
   }
   cost.activations_at_once = spec.features() + kAtOnce * widest;
-  cost.first_layer_flop = 2 * Weights(layers.front());
   cost.evaluation_flop = 2 * weights;
-  cost.training_flop = 3 * cost.evaluation_flop - cost.first_layer_flop;
+  cost.training_flop = 3 * cost.evaluation_flop - 2 * Weights(layers.front());
   return cost;
 }
 

@@ -252,11 +252,6 @@ void Components::AttachTo(RunSaver& saver) {
   attachment.emplace(saver, RunSaver::Sources{.replay = replay.get(), .stream = stream.get()});
 }
 
-std::int64_t Components::NumEvaluated() const {
-  return (target != nullptr ? target->num_network_rows() : 0) +
-         (online != nullptr ? online->num_network_rows() : 0);
-}
-
 RunState Components::State(const RunCounters& counters) const {
   return {.config = {},
           .counters = counters,

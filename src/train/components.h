@@ -86,9 +86,6 @@ struct Components {
   /// Returns the state to save. Its tensors share memory with the components.
   RunState State(const RunCounters& counters) const;
 
-  /// Returns the number of rows that the networks have evaluated, without validation.
-  std::int64_t NumEvaluated() const;
-
   const Config config;  // of the phase
   PhasePlan plan;
   const RunContext context;

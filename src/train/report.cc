@@ -138,12 +138,6 @@ nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& c
       {"idle_workers", idle(time.generating_thread_s, generating)},
       {"idle_main", idle(time.wall_s - time.wait_for_rows_s, time.wall_s)}};
   if (time.gpu) json["gpu_s"] = RoundedSeconds(time.gpu->busy_s / time.gpu->traced_s * time.wall_s);
-  if (summary.products && time.wall_s > 0) {
-    const auto [flop, machine_flop_per_s] = *summary.products;
-    json["product_flop"] = RoundedReal(flop);
-    json["machine_flop_per_s"] = RoundedReal(machine_flop_per_s);
-    json["product_share"] = RoundedReal(flop / time.wall_s / machine_flop_per_s);
-  }
   return json;
 }
 

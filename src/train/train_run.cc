@@ -54,9 +54,6 @@ TrainRun::TrainRun(Config config, RunOptions options)
   CheckLaterPhases(config_, so_far_.phase, *device_);
   MakeComponents({.checkpoint = options.from});
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
-  if (config_.profile.product_rate && (directory_ || ranks_ == nullptr)) {
-    products_.emplace(components_->network, config_, *device_);
-  }
   if (config_.train.watchdog_seconds > 0) stop_.Watch(time_.timeline(), config_.train);
   if (directory_) StartToSave(/*resumes=*/options.from != nullptr);
 }
@@ -68,10 +65,6 @@ void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&obse
 std::string TrainRun::domain_identity() const { return components_->domain->spec().identity(); }
 
 std::int64_t TrainRun::num_parameters() const { return components_->net->NumParameters(); }
-
-std::int64_t TrainRun::NumEvaluated() const {
-  return evaluated_rows_ + components_->NumEvaluated();
-}
 
 Config TrainRun::phase_config() const { return ConfigOfPhase(config_, so_far_.phase); }
 
@@ -115,7 +108,6 @@ void TrainRun::MakeComponents(const Origin& origin) {
 
 // Call before the components of a phase end. They count their own work only.
 void TrainRun::CountEndedComponents() {
-  evaluated_rows_ = NumEvaluated();
   if (components_->shards != nullptr) {
     earlier_reads_ = AddReads(*components_->shards, earlier_reads_);
   }
@@ -262,7 +254,6 @@ void TrainRun::RunPipelineUpdate() {
 void TrainRun::OnTrainingStart() {
   if (saver_) saver_->ReportFailure();
   time_.OnTrainingStart();
-  if (products_) products_->OnColdStartEnd(NumEvaluated());
 }
 
 void TrainRun::OnIterationEnd(std::int64_t iterations) {
@@ -327,7 +318,6 @@ void TrainRun::Count(const UpdateRecord& record) {
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
   so_far_.final_loss = train.loss;
   last_fill_ = record.fill;
-  if (products_) products_->AddTrained(train.examples / components_->trainer.num_ranks());
   if (train.skipped == 0) return;
   LogWarning(fmt::format(
       "update {}: {} of {} steps were skipped, because the loss or a gradient was not finite",
@@ -494,7 +484,6 @@ RunSummary TrainRun::MakeSummary() {
   if (tracer_) summary.time.gpu = tracer_->gpu();
   summary.bottleneck = DescribeBottleneck(summary.time, phase_config(), NumCores());
   summary.learning = DescribeLearning(summary, phase_config());
-  if (products_ && end_ != RunEnd::kStopped) summary.products = products_->Measure(NumEvaluated());
   if (rank_times_ && !rank_times_->total().names.empty()) summary.ranks = rank_times_->total();
   if (components_->shards != nullptr) {
     summary.data = ReportOfShards(*components_->shards, earlier_reads_, began_training_, Mark());

@@ -16,7 +16,6 @@
 #include "config/update_plan.h"
 #include "pipeline/pipeline.h"
 #include "train/metrics_log.h"
-#include "train/product_meter.h"
 #include "train/rank_times.h"
 #include "train/report.h"
 #include "train/run_directory.h"
@@ -166,7 +165,6 @@ class TrainRun final {
   // Measuring.
   TrainingMark Mark() const;
   std::int64_t EndOfTracedEpochs() const;
-  std::int64_t NumEvaluated() const;
 
   Config config_;  // only its plan changes
   UpdatePacer pacer_;
@@ -182,19 +180,17 @@ class TrainRun final {
   RunStop stop_;
   std::optional<TimingBreakdown> breakdown_;
   std::optional<Tracer> tracer_;
-  std::optional<MetricsLog> metrics_;     // with a folder
-  std::optional<RankTimes> rank_times_;   // with ranks
-  std::optional<ProductMeter> products_;  // with profile.product_rate
+  std::optional<MetricsLog> metrics_;    // with a folder
+  std::optional<RankTimes> rank_times_;  // with ranks
 
   RunCounters so_far_;
   RunValidation validation_;
-  double earlier_s_ = 0;             // wall time before this run was resumed
-  StreamReport stream_report_;       // since this object was made
-  FillStats last_fill_;              // of the last update's rows
-  std::optional<BusyShares> busy_;   // in the last update
-  TrainingMark began_training_;      // when the first components were built
-  ShardReads earlier_reads_;         // by the components of earlier phases
-  std::int64_t evaluated_rows_ = 0;  // rows evaluated by earlier components
+  double earlier_s_ = 0;            // wall time before this run was resumed
+  StreamReport stream_report_;      // since this object was made
+  FillStats last_fill_;             // of the last update's rows
+  std::optional<BusyShares> busy_;  // in the last update
+  TrainingMark began_training_;     // when the first components were built
+  ShardReads earlier_reads_;        // by the components of earlier phases
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   bool failed_ = false;
