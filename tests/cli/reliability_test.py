@@ -1,4 +1,4 @@
-"""Tests what a run does when something fails, and that files of older versions can be read."""
+"""Tests what a run does when something fails."""
 
 import json
 import os
@@ -7,9 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import SMALL, SOURCE, TANDEM, CliTest
-
-OLD = SOURCE / "tests" / "data" / "version_0.1.0"
+from harness import SMALL, TANDEM, CliTest
 
 # A run ends after twice this time. Less could be too short for work on a busy machine.
 STALL = ("--set", "train.watchdog_seconds=6", "--set", "train.on_stall=stop")
@@ -120,43 +118,6 @@ class Damage(CliTest):
         _, error = self.run_tandem("train", config, "--out", disk / "run", code=1)
         self.assertRegex(error, r"cannot write \S+/checkpoint.pt: it needs [0-9,]+ bytes \(.*\), and "
                          r"the file system has [0-9,]+ bytes \(.*\) free")
-
-
-class OldFiles(CliTest):
-    """Files of version 0.1.0 (docs/reliability.md says what is promised)."""
-
-    def setUp(self):
-        super().setUp()
-        shutil.copytree(OLD, self.folder / "old")
-
-    def test_a_run_of_0_1_0_can_be_resumed_and_extended(self):
-        run = self.folder / "old" / "run"
-        self.run_tandem("train", "--resume", run, "--set", "train.max_updates=5")
-        summary = json.loads((run / "summary.json").read_text())
-        self.assertEqual((summary["updates"], summary["examples"]), (5, 5 * 4 * 50))
-        lines = (run / "metrics.jsonl").read_text().splitlines()
-        updates = [json.loads(line)["update"] for line in lines]
-        self.assertEqual(updates, [0, 1, 2, 3, 4])
-
-    def test_networks_of_0_1_0_solve(self):
-        run = self.folder / "old" / "run"
-        states = self.write("states.jsonl", '{"state": "1 2 3 4 5 6 7 0 8"}\n')
-        for which in ("last", "best"):
-            out, _ = self.run_tandem("solve", "--model", run, "--checkpoint", which, "--states", states)
-            self.assertTrue(json.loads(out)["solved"])
-
-    def test_a_network_of_0_1_0_starts_a_run(self):
-        run = self.folder / "old" / "run"
-        self.run_tandem("train", run / "config.yaml", "--out", "next", "--set",
-                        f"network.init_from={run}", "--set", "train.max_updates=1")
-
-    def test_shards_of_0_1_0_train(self):
-        old = self.folder / "old"
-        self.run_tandem("shards", old / "shards")
-        self.run_tandem("train", old / "run" / "config.yaml", "--out", "next", "--set",
-                        "data.source=shards", "--set", f"data.path={old / 'shards'}")
-        summary = json.loads((self.folder / "next" / "summary.json").read_text())
-        self.assertEqual(summary["data"]["rows"], 3 * 4 * 50)
 
 
 if __name__ == "__main__":
