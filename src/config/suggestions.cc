@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include "base/text.h"
 #include "tandem/registry.h"
@@ -13,52 +14,32 @@
 namespace tandem {
 namespace {
 
-// Former is a key, a choice ("key: choice"), a command or an option that was renamed or removed
-// before version 0.1.0. The error for it says what to use now.
-struct Former {
-  std::string_view name;
-  std::string_view new_name;  // empty if it was removed
-  std::string_view instead = {};
-};
-constexpr auto kFormer = std::to_array<Former>({
-    {"pipeline.mode: one_fill", "",
+// Keys, choices ("key: choice"), commands and options that were removed before version 0.1.0, and
+// what to use instead.
+constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"pipeline.mode: one_fill",
      "to train on the same rows again, write them with `tandem generate` and set data.source to "
      "shards"},
-    {"pipeline.overlap", "",
+    {"pipeline.overlap",
      "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
-    {"data.reading", "", "shards are read into memory"},
-    {"profile.product_rate", "", "bench/gpu_bench measures the rate of matrix products"},
-    {"replay.map_to", "", "rows of earlier updates are kept in memory; lower replay.updates"},
-    {"search.improve_seconds", "", "for shorter solutions, raise search.beam_width"},
-    {"validation.prefetch", "", "validation follows prefetch.enabled"},
-    {"validation.prefetch_depth", "", "validation follows prefetch.depth"},
-    {"validation.pin_memory", "", "validation follows prefetch.pin_memory"},
-    {"validation.copy_stream", "", "validation follows prefetch.copy_stream"},
-    {"validation.metrics", "", "errors are summed on the CPU"},
-    {"--improve", "", "for shorter solutions, raise --beam-width"},
-    {"evaluate", "inference"},
-    {"diagnose", "profile"},
-    {"evaluate.batch_rows", "inference.batch_size"},
-    {"inference.batch_rows", "inference.batch_size"},
-    {"evaluate.precision", "inference.precision"},
-    {"evaluate.threads", "inference.threads"},
-    {"prefetch.pinned", "prefetch.pin_memory"},
-    {"validation.pinned", "validation.pin_memory"},
-    {"optimizer.max_gradient_norm", "optimizer.max_grad_norm"},
-    {"diagnose.timing_breakdown", "profile.timing_breakdown"},
-    {"diagnose.timing_every", "profile.timing_every"},
-    {"diagnose.trace", "profile.trace"},
-    {"diagnose.trace_from", "profile.trace_from"},
-    {"diagnose.trace_updates", "profile.trace_updates"},
-    {"diagnose.trace_epochs", "profile.trace_epochs"},
+    {"data.reading", "shards are read into memory"},
+    {"profile.product_rate", "bench/gpu_bench measures the rate of matrix products"},
+    {"replay.map_to", "rows of earlier updates are kept in memory; lower replay.updates"},
+    {"search.improve_seconds", "for shorter solutions, raise search.beam_width"},
+    {"validation.prefetch", "validation follows prefetch.enabled"},
+    {"validation.prefetch_depth", "validation follows prefetch.depth"},
+    {"validation.pin_memory", "validation follows prefetch.pin_memory"},
+    {"validation.copy_stream", "validation follows prefetch.copy_stream"},
+    {"validation.metrics", "errors are summed on the CPU"},
+    {"--improve", "for shorter solutions, raise --beam-width"},
 });
 
-// Returns "" if `name` is not a name of an older version.
-std::string DescribeFormer(std::string_view name) {
-  const auto* const former = std::ranges::find(kFormer, name, &Former::name);
-  if (former == kFormer.end()) return "";
-  if (former->new_name.empty()) return fmt::format("; it was removed: {}", former->instead);
-  return fmt::format("; it was renamed to `{}`", former->new_name);
+// Returns "" if `name` was not removed.
+std::string DescribeRemoved(std::string_view name) {
+  for (const auto& [removed, instead] : kRemoved) {
+    if (name == removed) return fmt::format("; it was removed: {}", instead);
+  }
+  return "";
 }
 
 // Returns the puzzles that have the parameter `key`.
@@ -116,7 +97,7 @@ std::string SuggestDomain(const std::string& name) {
 
 std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
                        std::string_view domain) {
-  if (std::string former = DescribeFormer(key); !former.empty()) return former;
+  if (std::string removed = DescribeRemoved(key); !removed.empty()) return removed;
   if (const std::vector<std::string> owners = DomainsWith(key); !owners.empty()) {
     return fmt::format("; {} has no such key, but {} {}", domain, fmt::join(owners, ", "),
                        owners.size() == 1 ? "does" : "do");
@@ -136,10 +117,10 @@ std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
   return fmt::format("; the sections are {}", fmt::join(sections, ", "));
 }
 
-std::string SuggestWord(std::string_view word) { return DescribeFormer(word); }
+std::string SuggestWord(std::string_view word) { return DescribeRemoved(word); }
 
 std::string SuggestChoice(std::string_view key, std::string_view value) {
-  return DescribeFormer(fmt::format("{}: {}", key, value));
+  return DescribeRemoved(fmt::format("{}: {}", key, value));
 }
 
 }  // namespace tandem

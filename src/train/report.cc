@@ -237,11 +237,9 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
     return "whether the network is learning is unknown: the run ended before its first validation";
   }
   const ValidationResult& now = *run.validation;
-  // validation.file may hold fewer states than the config asks for.
-  const std::int64_t states = now.states.value_or(config.validation.states);
   const std::string solves =
       fmt::format("{} {} of the validation states", WhatSolves(config.validation), Percent(now));
-  if (run.best && IsClearlyAbove(run.best->solve_rate, now.solve_rate, states)) {
+  if (run.best && IsClearlyAbove(run.best->solve_rate, now.solve_rate, now.states)) {
     return fmt::format(
         "the network was learning and has got worse: {}, and solved {} after update {}, the "
         "network in best.pt; lower optimizer.learning_rate (now {})",
@@ -250,10 +248,10 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
   if (!run.at_start) return fmt::format("{}; the share before training was not measured", solves);
   const ValidationResult& start = *run.at_start;
   const std::string both = fmt::format("{}, and solved {} before training", solves, Percent(start));
-  if (IsClearlyAbove(now.solve_rate, start.solve_rate, states)) {
+  if (IsClearlyAbove(now.solve_rate, start.solve_rate, now.states)) {
     return "the network is learning: " + both;
   }
-  if (IsClearlyAbove(start.solve_rate, now.solve_rate, states)) {
+  if (IsClearlyAbove(start.solve_rate, now.solve_rate, now.states)) {
     return fmt::format("the network has got worse: {}; lower optimizer.learning_rate (now {})",
                        both, config.optimizer.learning_rate);
   }

@@ -112,22 +112,7 @@ void ResolveByPhase(Config& config, const char* key, AutoInt GenerateConfig::*nu
   }
 }
 
-// Replaces `generate.rows_per_walk: auto` by rows(generate of the phase).
-template <class RowsOfWalk>
-void ResolveRowsPerWalk(Config& config, const RowsOfWalk& rows) {
-  ResolveByPhase(config, "generate.rows_per_walk", &GenerateConfig::rows_per_walk,
-                 [&](const GenerateConfig& generate) -> AutoInt {
-                   if (!UsesRowsPerWalk(generate.target)) return std::nullopt;
-                   return rows(generate);
-                 });
-}
-
 }  // namespace
-
-Config WithAllRowsOfWalks(Config config) {
-  ResolveRowsPerWalk(config, [](const GenerateConfig& generate) { return generate.max_scramble; });
-  return config;
-}
 
 Config WithAbsolutePaths(Config config) {
   if (IsPath(config.domain)) MakeAbsolute(config.domain.argument);
@@ -152,8 +137,11 @@ Config ResolveAutos(Config config, const Device& device, std::int64_t processes)
   config.generate.workers = config.generate.workers.value_or(cores);
   ResolveByPhase(config, "generate.chunk_rows", &GenerateConfig::chunk_rows,
                  [](const GenerateConfig& generate) { return AutoInt(generate.rows_of_chunk()); });
-  ResolveRowsPerWalk(config,
-                     [](const GenerateConfig& generate) { return generate.rows_of_walk(); });
+  ResolveByPhase(config, "generate.rows_per_walk", &GenerateConfig::rows_per_walk,
+                 [](const GenerateConfig& generate) -> AutoInt {
+                   if (!UsesRowsPerWalk(generate.target)) return std::nullopt;
+                   return generate.rows_of_walk();
+                 });
   config.train.threads = config.train.threads.value_or(cores);
   config.inference.threads = config.inference.threads.value_or(*config.train.threads);
   config.inference.batch_size = config.inference.batch_size.value_or(

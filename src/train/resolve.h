@@ -13,10 +13,6 @@ class Device;
 /// `processes` share the cores of this machine.
 Config ResolveAutos(Config config, const Device& device, std::int64_t processes = 1);
 
-/// Replaces `generate.rows_per_walk: auto` by all states of a walk, its meaning in runs that began
-/// before it was replaced in config.yaml.
-Config WithAllRowsOfWalks(Config config);
-
 /// Makes every path absolute, so that a saved config can be used from any folder.
 Config WithAbsolutePaths(Config config);
 

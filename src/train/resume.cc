@@ -21,7 +21,6 @@
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
-#include "train/resolve.h"
 
 namespace tandem {
 namespace {
@@ -158,8 +157,7 @@ std::vector<Override> OverridesOfPuzzleFile(const std::vector<Override>& overrid
 Config SavedConfig(const RunDirectory& directory, const Checkpoint& checkpoint,
                    const std::vector<Override>& overrides) {
   const bool written = !std::filesystem::is_empty(directory.config());
-  return WithAllRowsOfWalks(written ? LoadConfig(directory.config(), overrides)
-                                    : checkpoint.ReadConfig(overrides));
+  return written ? LoadConfig(directory.config(), overrides) : checkpoint.ReadConfig(overrides);
 }
 
 Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
@@ -170,7 +168,7 @@ Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoin
     // A resumed run writes the new place to config.yaml before it writes a checkpoint.
     place.push_back({kPuzzleFile, *file, directory.config().string()});
   }
-  const Config began = WithAllRowsOfWalks(checkpoint.ReadConfig(place));
+  const Config began = checkpoint.ReadConfig(place);
   std::vector<Override> changes = overrides;
   if (IsOverridden(overrides, "train.max_updates")) {
     changes.push_back(

@@ -505,17 +505,6 @@ TEST(Config, WrongParameterErrorNamesKeyAndExpectedValues) {
                 ". Did you mean permutation with `domain.file: cube4`?");
 }
 
-TEST(Config, RenamedKeyErrorStatesTheNewName) {
-  EXPECT_EQ(ErrorFor("evaluate: {batch_rows: 5}\n"),
-            "my.yaml:1: unknown key `evaluate`; it was renamed to `inference`");
-  EXPECT_EQ(
-      ErrorFor("inference: {batch_rows: 5}\n"),
-      "my.yaml:1: unknown key `inference.batch_rows`; it was renamed to `inference.batch_size`");
-  EXPECT_EQ(ErrorFor("", {"diagnose.trace=true"}),
-            "--set diagnose.trace=true: unknown key `diagnose.trace`; it was renamed to "
-            "`profile.trace`");
-}
-
 TEST(Config, RemovedKeyErrorSaysWhatToUseInstead) {
   EXPECT_EQ(ErrorFor("search: {improve_seconds: 5}\n"),
             "my.yaml:1: unknown key `search.improve_seconds`; it was removed: for shorter "
