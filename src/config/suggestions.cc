@@ -31,6 +31,7 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"validation.pin_memory", "validation follows prefetch.pin_memory"},
     {"validation.copy_stream", "validation follows prefetch.copy_stream"},
     {"validation.metrics", "errors are summed on the CPU"},
+    {"completion", "`tandem COMMAND --help` lists the options of a command"},
     {"--improve", "for shorter solutions, raise --beam-width"},
 });
 
