@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -24,37 +22,6 @@ CLI::App& AddCommand(CommandLine& line, const std::string& name, const std::stri
   CLI::App& command = *line.app.add_subcommand(name, description);
   command.callback([&line, run = std::move(run)] { line.run = run; });
   return command;
-}
-
-std::vector<std::string> CommandsOf(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
-  return names;
-}
-
-std::vector<std::string> OptionsOf(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
-}
-
-const ValueType* TypeOf(const CLI::Option& option) {
-  static constexpr std::array<ValueType, 8> kTypes = {
-      {{.name = "FILE", .meaning = "a file", .is_path = true},
-       {.name = "DIR", .meaning = "a folder", .is_path = true},
-       {.name = "RUN", .meaning = "the folder of a run", .is_path = true},
-       {.name = "RUN_DIR", .meaning = "the folder of a run", .is_path = true},
-       {.name = "CONFIG", .meaning = "a config", .is_path = true},
-       {.name = "STATE", .meaning = "a state"},
-       {.name = "NAME", .meaning = "a name"},
-       {.name = "NAME[:ARG]", .meaning = "a puzzle"}}};
-  const auto* const found =
-      std::ranges::find(kTypes, std::string_view(option.get_type_name()), &ValueType::name);
-  return found != kTypes.end() ? found : nullptr;
 }
 
 void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std::string& option,
@@ -130,8 +97,6 @@ void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
                "Weight of the path's cost in A* and its variants; 0: the estimate alone decides");
   AddKeyOption(command, overrides, "ball", "search.ball_radius",
                "Treat states this close to the goal as goals; 5 suits Rubik's Cube");
-  AddKeyOption(command, overrides, "improve", "search.improve_seconds",
-               "Shorten each solution for at most this many seconds; a --ball helps");
   AddKeyOption(command, overrides, "inverse", "search.inverse",
                "Start beam search from the inverse position too: true, false or auto");
   AddKeyOption(command, overrides, "at-most", "search.at_most",

@@ -6,7 +6,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "apps/torch_library.h"
@@ -45,23 +44,6 @@ void AddConvert(CommandLine& line);
 void AddCheckDomain(CommandLine& line);
 void AddExport(CommandLine& line);
 void AddImport(CommandLine& line);
-void AddCompletion(CommandLine& line);
-
-/// Returns the names of all subcommands.
-std::vector<std::string> CommandsOf(const CLI::App& app);
-
-/// Returns the names of the options of the program or of a subcommand: "--help" and so on.
-std::vector<std::string> OptionsOf(const CLI::App& app);
-
-/// ValueType describes the values of the options that --help shows with one type name.
-struct ValueType {
-  std::string_view name;     ///< "RUN_DIR"
-  std::string_view meaning;  ///< "the folder of a run"
-  bool is_path = false;      ///< whether a value is the path of a file or a folder
-};
-
-/// Returns the type of the values of an option; null if it takes any text, numbers or nothing.
-const ValueType* TypeOf(const CLI::Option& option);
 
 inline constexpr const char* kExitCodes =
     "Exit codes: 0 done; 1 failed; 2 wrong usage or input; 130, 143 or 129 stopped by a signal;\n"

@@ -121,8 +121,6 @@ Plan MakePlan(const CompareArgs& args, const std::vector<std::string>& plugins) 
       .folder = args.out.empty() ? NewRunFolder("compare-", args.config) : fs::path(args.out)};
   // Each run must do all its updates.
   plan.common.push_back({"train.max_seconds", "0", "tandem compare"});
-  // The table has a row for the product rate.
-  plan.common.push_back({"profile.product_rate", "true", "tandem compare"});
   std::vector<Variation> variations;
   for (const std::string& text : args.vary) variations.push_back(ParseVariation(text));
   plan.variants =
@@ -305,8 +303,7 @@ void AddCompare(CommandLine& line) {
       "Solve rates after equal seconds are taken when the first run of a seed ends, interpolated\n"
       "between the validations before and after that moment.\n\n"
       "The ideal speed-up is over sequential, if all waiting were filled with work. The busiest\n"
-      "side of a run is the generator, the main thread, the cores or the GPU. The product rate is\n"
-      "a share of the rate of large matrix products, measured at the end of each run.\n\n"
+      "side of a run is the generator, the main thread, the cores or the GPU.\n\n"
       "  tandem compare configs/compare.yaml --seeds 1,2,3,4,5\n"
       "  tandem compare configs/compare.yaml --modes async --vary prefetch.depth=1,2,4\n"
       "  tandem compare configs/compare.yaml --modes async --ranks 1,2 --set replay.updates=0\n\n"

@@ -23,6 +23,7 @@
 #include "base/fault_point.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "config/suggestions.h"
 #include "domain/plugin.h"
 #include "tandem/error.h"
 
@@ -41,9 +42,29 @@ void ReplaceClosedStreams() {
   }
 }
 
+// Returns the names of all subcommands.
+std::vector<std::string> CommandsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+// Returns the names of the options of the program or of a subcommand: "--help" and so on.
+std::vector<std::string> OptionsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
 bool IsOption(std::string_view word) { return word.starts_with('-'); }
 
 std::string UnknownWord(std::string_view word, const CLI::App& of, const std::string& kind) {
+  const std::string removed = SuggestWord(word.substr(0, word.find('=')));
+  if (!removed.empty()) return fmt::format("unknown {} `{}`{}", kind, word, removed);
   const std::vector<std::string> known = kind == "command" ? CommandsOf(of) : OptionsOf(of);
   const std::string_view nearest = Nearest(word.substr(0, word.find('=')), known);
   if (!nearest.empty()) {
@@ -84,10 +105,21 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
 // Makes an empty value an error if the option takes a file, a folder or a name. It would otherwise
 // count as an option that is not given.
 void RefuseEmptyValues(CLI::App& command) {
+  constexpr auto kTypes = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{"FILE", "a file"},
+       {"DIR", "a folder"},
+       {"RUN", "the folder of a run"},
+       {"RUN_DIR", "the folder of a run"},
+       {"CONFIG", "a config"},
+       {"STATE", "a state"},
+       {"NAME", "a name"},
+       {"NAME[:ARG]", "a puzzle"}});
   for (CLI::Option* option : command.get_options()) {
-    const ValueType* const type = TypeOf(*option);
-    if (type == nullptr) continue;
-    option->check([expected = type->meaning](const std::string& value) {
+    const auto* const type =
+        std::ranges::find(kTypes, std::string_view(option->get_type_name()),
+                          &std::pair<std::string_view, std::string_view>::first);
+    if (type == kTypes.end()) continue;
+    option->check([expected = type->second](const std::string& value) {
       return value.empty() ? fmt::format("expected {}, found nothing", expected) : "";
     });
   }
@@ -95,10 +127,9 @@ void RefuseEmptyValues(CLI::App& command) {
 
 // Adds the subcommands, in the order in which --help lists them, and their common option.
 void AddCommands(CommandLine& line) {
-  for (const auto add :
-       {AddTrain, AddSolve, AddEvaluate, AddReport, AddCompare, AddMetrics, AddExport, AddImport,
-        AddGenerate, AddShards, AddInit, AddConfig, AddDomains, AddShow, AddApply, AddPlay,
-        AddConvert, AddCheckDomain, AddCompletion}) {
+  for (const auto add : {AddTrain, AddSolve, AddEvaluate, AddReport, AddCompare, AddMetrics,
+                         AddExport, AddImport, AddGenerate, AddShards, AddInit, AddConfig,
+                         AddDomains, AddShow, AddApply, AddPlay, AddConvert, AddCheckDomain}) {
     add(line);
   }
   for (CLI::App* command : line.app.get_subcommands([](const CLI::App*) { return true; })) {

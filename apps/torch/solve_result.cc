@@ -65,16 +65,6 @@ std::string NotSearched(const std::vector<SolveResult>& results) {
   return count == 0 ? "" : fmt::format("not a state   {}\n", Counted(count, "line"));
 }
 
-// Returns ", shortened from 24.10" if solutions were shortened, and "" otherwise.
-std::string ShortenedFrom(const std::vector<SolveResult>& results, std::int64_t solved) {
-  double found_length = 0;
-  for (const SolveResult& result : results) {
-    found_length += static_cast<double>(result.search.found_length.value_or(0));
-  }
-  if (found_length == 0) return "";
-  return fmt::format(", shortened from {:.2f}", found_length / static_cast<double>(solved));
-}
-
 // Returns the line that compares solutions with shortest ones, or "" if no shortest one is known.
 // `solved` is the number of states solved, with and without `optimal`.
 std::string ComparedWithOptimal(const std::vector<SolveOutcome>& with_optimal,
@@ -109,7 +99,6 @@ nlohmann::ordered_json ToJson(const SolveResult& result, const Domain& domain) {
     json["moves"] = FormatActions(domain.spec(), search.actions);
     json["length"] = search.actions.size();
   }
-  if (search.found_length) json["found_length"] = *search.found_length;
   if (result.line.optimal) json["optimal"] = *result.line.optimal;
   json["cost"] = search.solved ? ordered_json(search.cost) : ordered_json();
   json["ended"] =
@@ -137,9 +126,7 @@ std::string DescribeResult(const SolveResult& result, const Domain& domain) {
   }
   const std::string optimal =
       result.line.optimal ? fmt::format(" (optimal {})", *result.line.optimal) : "";
-  const std::string found =
-      search.found_length ? fmt::format(", shortened from {},", *search.found_length) : "";
-  return fmt::format("{:>6}  {} moves{}{} in {}: {}", id, search.actions.size(), optimal, found,
+  return fmt::format("{:>6}  {} moves{} in {}: {}", id, search.actions.size(), optimal,
                      HumanSeconds(search.seconds), FormatActions(domain.spec(), search.actions));
 }
 
@@ -157,8 +144,7 @@ std::string DescribeResults(const std::vector<SolveResult>& results, double seco
   std::string table = fmt::format("\nsolved        {} of {}\n", figures.solved, results.size());
   table += NotSolved(results) + NotSearched(results);
   if (figures.solved > 0) {
-    table += fmt::format("mean length   {:.2f}{}\n", figures.mean_length,
-                         ShortenedFrom(results, figures.solved));
+    table += fmt::format("mean length   {:.2f}\n", figures.mean_length);
   }
   table += ComparedWithOptimal(with_optimal, figures.solved);
   if (figures.states > 0) {

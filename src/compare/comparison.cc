@@ -153,7 +153,6 @@ Row RowOf(std::span<const VariantRuns> variants, const VariantRuns& variant) {
   row.idle_gpu = SpreadOver(runs, [](const RunRecord& run) {
     return run.gpu_s ? std::optional(1 - *run.gpu_s / run.seconds) : std::nullopt;
   });
-  row.product_share = SpreadOver(runs, &RunRecord::product_share);
   row.lag_updates = SpreadOver(runs, &RunRecord::lag_updates);
   row.final_loss = SpreadOver(runs, &RunRecord::final_loss);
   CompareWithFirst(variants, variant, row);

@@ -23,8 +23,7 @@ Ideal IdealOf(const RunRecord& run);
 
 /// Busy is the share of a run's wall time in which its busiest side worked: the generator, the
 /// main thread, the cores or the GPU. All times are from that run, so the share is at most 1. A
-/// busy GPU may run slow kernels, and a busy core may spin; Row::product_share shows how much
-/// useful work was done.
+/// busy GPU may run slow kernels, and a busy core may spin.
 struct Busy {
   double share = 0;
   std::string side;  ///< as Ideal::bound_by
@@ -56,7 +55,6 @@ struct Row {
   std::string ideal_bound_by;            ///< "cores", or "training, GPU" if seeds differ
   Spread busy;                           ///< Busy::share
   std::string busiest;                   ///< Busy::side, or several if seeds differ
-  std::optional<Spread> product_share;   ///< share of the machine's rate of matrix products
   bool weights_equal_first = false;      ///< for every seed, equal to the first row's
 
   /// Probability that chance alone makes as large a difference from the first row (ChanceOf).

@@ -73,7 +73,6 @@ std::vector<Entry> Entries() {
       spread("% busiest side at work", "busy_share", &Row::busy, 100, 1),
       {"busiest side", "busiest_side", [](const Row& row) { return row.busiest; },
        [](const Row& row) { return row.busiest; }},
-      spread("% of product rate", "product_share", &Row::product_share, 100, 1),
       {"weights as the first's", "weights_equal_first",
        [](const Row& row) { return row.weights_equal_first ? "equal" : "differ"; },
        [](const Row& row) { return row.weights_equal_first; }},

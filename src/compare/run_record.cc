@@ -55,9 +55,6 @@ void ReadSummary(const Json& json, RunRecord& record) {
   record.idle_workers = ReadEntry<double>(warm, "idle_workers");
   record.idle_main = ReadEntry<double>(warm, "idle_main");
   record.gpu_s = FindEntry<double>(warm, "gpu_s");
-  if (const auto share = FindEntry<double>(warm, "product_share")) {
-    record.product_share = *share * record.ranks;
-  }
 }
 
 // The most updates of a run, and the most iterations or examples of an update. All of a run's add

@@ -56,7 +56,6 @@ struct RunRecord {
   std::optional<double> gpu_s;     ///< time in which at least one stream of the GPU was busy,
                                    ///< extrapolated from the traced updates
   int cores = 1;
-  std::optional<double> product_share;  ///< share of the machine's rate of matrix products
 
   // Shares of the wall time, in 0..1.
   double idle_workers = 0;

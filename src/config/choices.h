@@ -40,12 +40,10 @@ constexpr std::string_view NameOf(const std::array<Choice<Value>, kNumber>& choi
 }
 
 /// pipeline.mode
-enum class Mode { kAsync, kSequential, kOneFill, kSyncMain };
+enum class Mode { kAsync, kSequential, kSyncMain };
 inline constexpr auto kModes = std::to_array<Choice<Mode>>({
-    {Mode::kAsync, "async", "generate the next buffer while training on the current one",
-     Reads("pipeline.overlap")},
+    {Mode::kAsync, "async", "generate the next buffer while training on the current one"},
     {Mode::kSequential, "sequential", "generate, then train"},
-    {Mode::kOneFill, "one_fill", "generate once, then train on the same rows in every update"},
     {Mode::kSyncMain, "sync_main",
      "the network being trained guides the searches, and rows are labelled just before they are "
      "trained on"},
@@ -498,8 +496,7 @@ inline constexpr auto kDataSources = std::to_array<Choice<DataSource>>({
      Reads("data.live_share", "data.cpu_prefetch", "data.max_lag", "data.stream_rows",
            "data.stream_shards", "profile.stream_ledger")},
     {DataSource::kShards, "shards", "read examples from files that `tandem generate` wrote",
-     Reads("data.live_share", "data.on_damage", "data.reading", "data.cpu_prefetch",
-           "data.gpu_prefetch")},
+     Reads("data.live_share", "data.on_damage", "data.cpu_prefetch", "data.gpu_prefetch")},
 });
 
 /// data.on_damage
@@ -509,27 +506,11 @@ inline constexpr auto kOnDamage = std::to_array<Choice<OnDamage>>({
     {OnDamage::kSkip, "skip", "leave the chunk out and count it"},
 });
 
-/// data.reading
-enum class ChunkReading { kRead, kMap };
-inline constexpr auto kChunkReadings = std::to_array<Choice<ChunkReading>>({
-    {ChunkReading::kRead, "read", "read chunks into memory"},
-    {ChunkReading::kMap, "map",
-     "map the file into memory and copy chunks from the mapping, which requires uncompressed "
-     "shards"},
-});
-
 /// validation.best_by
 enum class Measure { kSolveRate, kValueError };
 inline constexpr auto kMeasures = std::to_array<Choice<Measure>>({
     {Measure::kSolveRate, "solve_rate", "the highest share of states solved"},
     {Measure::kValueError, "value_error", "the lowest error of the estimates"},
-});
-
-/// validation.metrics
-enum class MetricsPlace { kCpu, kDevice };
-inline constexpr auto kMetricsPlaces = std::to_array<Choice<MetricsPlace>>({
-    {MetricsPlace::kCpu, "cpu", "copy every estimate to the host and sum there"},
-    {MetricsPlace::kDevice, "device", "sum on the device and copy only the sums"},
 });
 
 }  // namespace tandem

@@ -33,7 +33,6 @@ struct DomainConfig {
 
 struct PipelineConfig {
   Mode mode = Mode::kAsync;
-  bool overlap = true;
   AutoInt policy_lag;
   Refresh refresh = Refresh::kLoss;
   std::optional<double> loss_thresh;
@@ -92,7 +91,6 @@ struct DataConfig {
   std::string path;
   double live_share = 0;
   OnDamage on_damage = OnDamage::kStop;
-  ChunkReading reading = ChunkReading::kRead;
   std::int64_t cpu_prefetch = 2;
   std::int64_t gpu_prefetch = 2;
   std::int64_t max_lag = 10;
@@ -102,7 +100,6 @@ struct DataConfig {
 
 struct ReplayConfig {
   std::int64_t updates = 0;
-  std::string map_to;
 };
 
 struct MemoryConfig {
@@ -202,7 +199,6 @@ struct SearchConfig {
   double max_gib = 0;
   double max_seconds = 0;
   double ball_radius = 0;
-  double improve_seconds = 0;
   double at_most = 0;
   UseInverse inverse = UseInverse::kNo;
 
@@ -219,8 +215,6 @@ struct ValidationConfig {
   std::string file;
   Measure best_by = Measure::kSolveRate;
   std::int64_t batch_size = 1000;
-  PrefetchConfig prefetch;
-  MetricsPlace metrics = MetricsPlace::kCpu;
   bool log = false;
 };
 
@@ -242,7 +236,6 @@ struct ProfileConfig {
   std::int64_t trace_from = 0;
   std::int64_t trace_updates = 5;
   std::int64_t trace_epochs = 5;
-  bool product_rate = false;
   bool stream_ledger = false;
 };
 

@@ -67,8 +67,6 @@ bool IsAlways(const Config& /*config*/) { return true; }
 
 bool ReadsShards(const Config& c) { return c.data.source == DataSource::kShards; }
 
-bool IsReplayed(const Config& c) { return c.replay.updates > 0; }
-
 // Whether weights go to a target network or, with a stream, to generators. The lag of generators is
 // counted even if they label without a network.
 bool HandsOutWeights(const Config& c) { return c.labels_with_network() || c.streams(); }
@@ -76,9 +74,6 @@ bool HandsOutWeights(const Config& c) { return c.labels_with_network() || c.stre
 bool IsTraced(const Config& c) { return c.profile.trace; }
 
 bool SearchesBestFirst(const Config& c) { return IsBestFirst(c.search.method); }
-
-// Beams shorten the solutions of every search.
-bool Shortens(const Config& c) { return c.search.improve_seconds > 0; }
 
 bool IsRetrograde(const Config& c) { return c.generate.target == Target::kRetrograde; }
 
@@ -113,10 +108,6 @@ std::vector<Field> PipelineFields(Config& c) {
   return {
       ChoiceKey("pipeline.mode", "Order of generating and training.", c.pipeline.mode, kModes,
                 kTryFirst),
-      {"pipeline.overlap",
-       "false: async mode alternates generation and training instead of overlapping them. The "
-       "weights stay the same; use it to measure what overlap gains.",
-       Switch(c.pipeline.overlap)},
       {"pipeline.policy_lag",
        "Number of updates by which the target network lags behind the network being trained. auto: "
        "1 in async mode, otherwise 0.",
@@ -295,7 +286,6 @@ std::vector<Field> DataFields(Config& c) {
       ChoiceKey("data.on_damage",
                 "What to do if a chunk of a shard is missing, truncated or altered.",
                 c.data.on_damage, kOnDamage),
-      ChoiceKey("data.reading", "How chunks are read.", c.data.reading, kChunkReadings),
       {"data.cpu_prefetch", "Number of chunks read ahead from disk into host memory.",
        IntField{&c.data.cpu_prefetch, 1, 1024}},
       {"data.gpu_prefetch", "Number of chunks that wait on the training device.",
@@ -321,11 +311,6 @@ std::vector<Field> ReplayFields(Config& c) {
        "buffer holds, drawn from its own rows and the kept ones. 0: train only on the update's own "
        "rows.",
        IntField{&c.replay.updates, 0, 10'000}},
-      {"replay.map_to",
-       "Folder for a memory-mapped file that holds the rows of earlier updates, for more rows than "
-       "memory holds. The file is deleted when the run ends. null: keep the rows in memory.",
-       PathField{.value = &c.replay.map_to, .kind = PathKind::kFolder, .must_exist = IsReplayed},
-       {.is_used = IsReplayed, .why_unused = "replay.updates is 0, so no rows are kept"}},
   };
 }
 
@@ -467,11 +452,10 @@ std::vector<Field> TrainFields(Config& c) {
 std::vector<Field> PrefetchFields(Config& c) {
   return {
       {"prefetch.enabled",
-       "true: another thread gathers and copies batches ahead of training. false: the main thread "
-       "does it between training steps.",
+       "true: another thread gathers and copies batches ahead of training and of validation. "
+       "false: the main thread does it between training steps.",
        Switch(c.prefetch.enabled)},
-      {"prefetch.depth", "Number of batches prepared ahead of training.",
-       IntField{&c.prefetch.depth, 1, 64}},
+      {"prefetch.depth", "Number of batches prepared ahead.", IntField{&c.prefetch.depth, 1, 64}},
       {"prefetch.pin_memory",
        "true: copy batches to the GPU from pinned memory. false: copy them from pageable memory.",
        Switch(c.prefetch.pin_memory)},
@@ -527,16 +511,12 @@ std::vector<Field> SearchFields(Config& c) {
        "Number of states that beam search keeps at each depth. anytime_beam begins with few and "
        "keeps at most this many.",
        IntField{&c.search.beam_width, 1, 1 << 28},
-       {.is_used =
-            [](const Config& config) {
-              return IsBeamSearch(config.search.method) || Shortens(config);
-            },
+       {.is_used = [](const Config& config) { return IsBeamSearch(config.search.method); },
         .why_unused = "only beam searches have a width"}},
       {"search.max_length",
        "Length of the longest solution that searches other than A* and Q* look for, in actions.",
        IntField{&c.search.max_length, 1, 100'000},
-       {.is_used =
-            [](const Config& config) { return !SearchesBestFirst(config) || Shortens(config); },
+       {.is_used = [](const Config& config) { return !SearchesBestFirst(config); },
         .why_unused = "A* and Q* find solutions of any length"}},
       {"search.weight",
        "Weight of the path's cost relative to the estimate of the remaining cost in A* and its "
@@ -561,9 +541,7 @@ std::vector<Field> SearchFields(Config& c) {
       {"search.instances",
        "Number of puzzles that A* and Q* solve at the same time.",
        IntField{&c.search.instances, 1, 1 << 20},
-       {.is_used =
-            [](const Config& config) { return SearchesBestFirst(config) || Shortens(config); },
-        .why_unused = "only A* and Q* follow it"}},
+       {.is_used = SearchesBestFirst, .why_unused = "only A* and Q* follow it"}},
       {"search.max_nodes",
        "Largest number of states for one puzzle. A* and Q* count the distinct states that they "
        "store. The other searches count all states that they generate, with repetitions, as "
@@ -582,12 +560,6 @@ std::vector<Field> SearchFields(Config& c) {
        "goal with a known rest of the solution. These states are kept in a ball around the goal. "
        "0: no ball.",
        RealField{&c.search.ball_radius, 0, 1e6}},
-      {"search.improve_seconds",
-       "Shorten each solution for at most this many seconds by replacing parts of it with shorter "
-       "ones: first by exact searches that end in the ball, if there is one, then by beam searches "
-       "that become wider and wider. Their states count as nodes. 0: report solutions as they were "
-       "found.",
-       RealField{&c.search.improve_seconds, 0, 1e9}},
       {"search.at_most",
        "Largest cost of a solution that searches look for. They drop states from which any "
        "solution would cost more. 0: no limit.",
@@ -624,22 +596,6 @@ std::vector<Field> ValidationFields(Config& c) {
                 c.validation.best_by, kMeasures),
       {"validation.batch_size", "Number of validation states that are evaluated at once.",
        IntField{&c.validation.batch_size, 1, 1 << 20}},
-      {"validation.prefetch",
-       "true: another thread gathers and copies validation batches ahead of their evaluation. "
-       "false: the main thread does it.",
-       Switch(c.validation.prefetch.enabled)},
-      {"validation.prefetch_depth", "Number of validation batches prepared ahead.",
-       IntField{&c.validation.prefetch.depth, 1, 64}},
-      {"validation.pin_memory",
-       "true: copy validation batches to the GPU from pinned memory. false: copy them from "
-       "pageable memory.",
-       Switch(c.validation.prefetch.pin_memory)},
-      {"validation.copy_stream",
-       "true: copy validation batches to the GPU on a stream of their own. false: copies wait for "
-       "earlier work on the training stream.",
-       Switch(c.validation.prefetch.copy_stream)},
-      ChoiceKey("validation.metrics", "Where errors are summed.", c.validation.metrics,
-                kMetricsPlaces),
       {"validation.log", "true: print a line for each validation.", Switch(c.validation.log)},
   };
 }
@@ -715,10 +671,6 @@ std::vector<Field> ProfileFields(Config& c) {
        IntField{&c.profile.trace_epochs, 0, kMany},
        {.is_used = [](const Config& config) { return IsTraced(config) && ReadsShards(config); },
         .why_unused = "only a traced run that reads shards has epochs to trace"}},
-      {"profile.product_rate",
-       "true: at the end of the run, measure how fast the machine does large matrix products, and "
-       "report the network's share of that rate. `tandem compare` sets it.",
-       Switch(c.profile.product_rate)},
       {"profile.stream_ledger",
        "true: write one line to shards.jsonl for each shard of a stream that was used or dropped.",
        Switch(c.profile.stream_ledger)},

@@ -25,63 +25,59 @@ constexpr std::string_view kSchedule =
 constexpr std::string_view kOneGroup =
     "optimizer.learning_rate and optimizer.weight_decay hold for all layers";
 
-// Former is a key or a choice ("key: choice") that was renamed or removed before version 0.1.0. The
-// error for it says what to use now.
-struct Former {
-  std::string_view name;
-  std::string_view new_name;  // empty if it was removed
-  std::string_view instead = {};
-};
-constexpr auto kFormer = std::to_array<Former>({
-    {"evaluate", "inference"},
-    {"diagnose", "profile"},
-    {"evaluate.batch_rows", "inference.batch_size"},
-    {"inference.batch_rows", "inference.batch_size"},
-    {"evaluate.precision", "inference.precision"},
-    {"evaluate.threads", "inference.threads"},
-    {"prefetch.pinned", "prefetch.pin_memory"},
-    {"validation.pinned", "validation.pin_memory"},
-    {"optimizer.max_gradient_norm", "optimizer.max_grad_norm"},
-    {"diagnose.timing_breakdown", "profile.timing_breakdown"},
-    {"diagnose.timing_every", "profile.timing_every"},
-    {"diagnose.trace", "profile.trace"},
-    {"diagnose.trace_from", "profile.trace_from"},
-    {"diagnose.trace_updates", "profile.trace_updates"},
-    {"diagnose.trace_epochs", "profile.trace_epochs"},
-    {"generate.paths", "", kOwnSolutions},
-    {"generate.target: supervised", "", kOwnSolutions},
-    {"generate.target: exact_distance", "", "set generate.anchor_share to 1"},
-    {"network.activation: silu", "", "use relu or leaky_relu"},
-    {"memory.allocated_limit_gib", "", kNoLimit},
-    {"memory.mapped_limit_gib", "", kNoLimit},
-    {"memory.pinned_limit_gib", "", kNoLimit},
-    {"phases", "", kSecondRun},
-    {"train.batch_doubles_every", "", kSecondRun},
-    {"train.loss", "", kLoss},
-    {"train.huber_delta", "", kLoss},
-    {"optimizer.name: sgd", "", kAdam},
-    {"optimizer.name: muon", "", kAdam},
-    {"optimizer.momentum", "", kAdam},
-    {"optimizer.nesterov", "", kAdam},
-    {"optimizer.muon_learning_rate", "", kAdam},
-    {"optimizer.schedule: step", "", kSchedule},
-    {"optimizer.schedule: wsd", "", kSchedule},
-    {"optimizer.step_every", "", kSchedule},
-    {"optimizer.step_factor", "", kSchedule},
-    {"optimizer.decay_share", "", kSchedule},
-    {"optimizer.first_layer_lr_factor", "", kOneGroup},
-    {"optimizer.output_layer_lr_factor", "", kOneGroup},
-    {"optimizer.first_layer_weight_decay_factor", "", kOneGroup},
-    {"optimizer.output_layer_weight_decay_factor", "", kOneGroup},
-    {"optimizer.bias_weight_decay_factor", "", kOneGroup},
+// Keys, choices ("key: choice"), commands and options that were removed before version 0.1.0, and
+// what to use instead.
+constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"generate.paths", kOwnSolutions},
+    {"generate.target: supervised", kOwnSolutions},
+    {"generate.target: exact_distance", "set generate.anchor_share to 1"},
+    {"network.activation: silu", "use relu or leaky_relu"},
+    {"memory.allocated_limit_gib", kNoLimit},
+    {"memory.mapped_limit_gib", kNoLimit},
+    {"memory.pinned_limit_gib", kNoLimit},
+    {"phases", kSecondRun},
+    {"train.batch_doubles_every", kSecondRun},
+    {"train.loss", kLoss},
+    {"train.huber_delta", kLoss},
+    {"optimizer.name: sgd", kAdam},
+    {"optimizer.name: muon", kAdam},
+    {"optimizer.momentum", kAdam},
+    {"optimizer.nesterov", kAdam},
+    {"optimizer.muon_learning_rate", kAdam},
+    {"optimizer.schedule: step", kSchedule},
+    {"optimizer.schedule: wsd", kSchedule},
+    {"optimizer.step_every", kSchedule},
+    {"optimizer.step_factor", kSchedule},
+    {"optimizer.decay_share", kSchedule},
+    {"optimizer.first_layer_lr_factor", kOneGroup},
+    {"optimizer.output_layer_lr_factor", kOneGroup},
+    {"optimizer.first_layer_weight_decay_factor", kOneGroup},
+    {"optimizer.output_layer_weight_decay_factor", kOneGroup},
+    {"optimizer.bias_weight_decay_factor", kOneGroup},
+    {"pipeline.mode: one_fill",
+     "to train on the same rows again, write them with `tandem generate` and set data.source to "
+     "shards"},
+    {"pipeline.overlap",
+     "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
+    {"data.reading", "shards are read into memory"},
+    {"profile.product_rate", "bench/gpu_bench measures the rate of matrix products"},
+    {"replay.map_to", "rows of earlier updates are kept in memory; lower replay.updates"},
+    {"search.improve_seconds", "for shorter solutions, raise search.beam_width"},
+    {"validation.prefetch", "validation follows prefetch.enabled"},
+    {"validation.prefetch_depth", "validation follows prefetch.depth"},
+    {"validation.pin_memory", "validation follows prefetch.pin_memory"},
+    {"validation.copy_stream", "validation follows prefetch.copy_stream"},
+    {"validation.metrics", "errors are summed on the CPU"},
+    {"completion", "`tandem COMMAND --help` lists the options of a command"},
+    {"--improve", "for shorter solutions, raise --beam-width"},
 });
 
-// Returns "" if `name` is neither a key nor a choice of an older version.
-std::string DescribeFormer(std::string_view name) {
-  const auto* const former = std::ranges::find(kFormer, name, &Former::name);
-  if (former == kFormer.end()) return "";
-  if (former->new_name.empty()) return fmt::format("; it was removed: {}", former->instead);
-  return fmt::format("; it was renamed to `{}`", former->new_name);
+// Returns "" if `name` was not removed.
+std::string DescribeRemoved(std::string_view name) {
+  for (const auto& [removed, instead] : kRemoved) {
+    if (name == removed) return fmt::format("; it was removed: {}", instead);
+  }
+  return "";
 }
 
 // Returns the puzzles that have the parameter `key`.
@@ -139,7 +135,7 @@ std::string SuggestDomain(const std::string& name) {
 
 std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
                        std::string_view domain) {
-  if (std::string former = DescribeFormer(key); !former.empty()) return former;
+  if (std::string removed = DescribeRemoved(key); !removed.empty()) return removed;
   if (const std::vector<std::string> owners = DomainsWith(key); !owners.empty()) {
     return fmt::format("; {} has no such key, but {} {}", domain, fmt::join(owners, ", "),
                        owners.size() == 1 ? "does" : "do");
@@ -159,8 +155,10 @@ std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
   return fmt::format("; the sections are {}", fmt::join(sections, ", "));
 }
 
+std::string SuggestWord(std::string_view word) { return DescribeRemoved(word); }
+
 std::string SuggestChoice(std::string_view key, std::string_view value) {
-  return DescribeFormer(fmt::format("{}: {}", key, value));
+  return DescribeRemoved(fmt::format("{}: {}", key, value));
 }
 
 }  // namespace tandem

@@ -12,12 +12,16 @@ namespace tandem {
 /// Returns the end of the error for an unknown `domain.name`: ". Did you mean cube3?".
 std::string SuggestDomain(const std::string& name);
 
-/// Returns the end of the error for an unknown key of a config whose puzzle is `domain`: the new
-/// name of a key that was renamed, what to use instead of a key that was removed, the puzzles that
-/// have the key, the nearest key of `fields`, a key with the same beginning, a key with the same
-/// name in another section, or else the sections.
+/// Returns the end of the error for an unknown key of a config whose puzzle is `domain`: what to
+/// use instead of a key that was removed, the puzzles that have the key, the nearest key of
+/// `fields`, a key with the same beginning, a key with the same name in another section, or else
+/// the sections.
 std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
                        std::string_view domain);
+
+/// Returns the end of the error for an unknown command or option: what to use instead of one that
+/// was removed; "" if there never was one.
+std::string SuggestWord(std::string_view word);
 
 /// Returns the end of the error for a value that `key` does not accept: what to use instead of a
 /// choice that was removed; "" if the value never was a choice.

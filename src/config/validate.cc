@@ -75,36 +75,9 @@ void CheckSyncMain(const Config& c, const Reject& reject) {
   reject(c.profile.timing_breakdown, "profile.timing_breakdown", "pipeline.mode",
          "each activity is timed alone, but sync_main evaluates states for searches between "
          "them. Choose another mode, or record a trace with profile.trace.");
-  reject(!c.pipeline.overlap, "pipeline.overlap", "pipeline.mode",
-         "sync_main works only if searches overlap with training. Leave pipeline.overlap at "
-         "true, or choose another mode.");
   reject(c.pipeline.policy_lag == 1, "pipeline.policy_lag", "pipeline.mode",
          "sync_main labels rows just before it trains on them, so its lag is 0. Set "
          "pipeline.policy_lag to 0 or auto.");
-}
-
-// In one_fill nothing is generated after the first buffer, so nothing can change from fill to fill.
-void CheckOneFill(const Config& c, const Reject& reject) {
-  if (c.pipeline.mode != Mode::kOneFill) return;
-  reject(c.replay.updates > 0, "replay.updates", "pipeline.mode",
-         "one_fill trains on all rows of one fill in every update, so there are no others to draw "
-         "from. Set replay.updates to 0, or choose another mode.");
-  reject(c.generate.curriculum, "generate.curriculum", "pipeline.mode",
-         "scrambles become longer from fill to fill, and one_fill fills one buffer. Set "
-         "generate.curriculum to false, or choose another mode.");
-  reject(c.pipeline.policy_lag == 1, "pipeline.policy_lag", "pipeline.mode",
-         "one_fill labels its rows before update 0, with the initial network. Set "
-         "pipeline.policy_lag to 0 or auto.");
-  const PipelineConfig defaults;
-  for (const auto& [key, is_set] :
-       {std::pair("pipeline.refresh", c.pipeline.refresh != defaults.refresh),
-        std::pair("pipeline.refresh_every", c.pipeline.refresh_every != defaults.refresh_every),
-        std::pair("pipeline.loss_thresh", c.pipeline.loss_thresh.has_value())}) {
-    reject(is_set, key, "pipeline.mode",
-           "one_fill never refreshes the target network, because it labels nothing after the first "
-           "buffer. Remove {}, or choose another mode.",
-           key);
-  }
 }
 
 // Checks which states become examples, and which network labels them.
@@ -306,9 +279,6 @@ void CheckStream(const Config& c, const Reject& reject) {
          "these rows depend on their numbers alone and on no weights, so the run can make them "
          "itself, and `tandem generate` can write them before it. Set data.source to live or "
          "shards, or generate.target to one that a network labels.");
-  reject(c.pipeline.mode == Mode::kOneFill, "data.source", "pipeline.mode",
-         "one_fill labels all its rows with the initial network, so generators would have nothing "
-         "to follow. Set data.source to live, or choose another mode.");
   reject(LabelsWhenTraining(c.pipeline.mode), "data.source", "pipeline.mode",
          "sync_main labels rows when it draws them from replay, and the rows of a stream are "
          "labelled already. Set data.source to live, or choose another mode.");
@@ -538,9 +508,6 @@ void CheckTensorSearch(const Config& c, const Reject& reject) {
   reject(c.search.policy_actions > 0, "search.program", "search.policy_actions",
          "the tensor program does not evaluate the policy. Set search.program to domain, or "
          "search.policy_actions to 0.");
-  reject(c.search.improve_seconds > 0, "search.program", "search.improve_seconds",
-         "the tensor program does not shorten solutions. Set search.program to domain, or "
-         "search.improve_seconds to 0.");
 }
 
 void CheckSearch(const Config& c, const Reject& reject) {
@@ -563,12 +530,10 @@ void CheckSearch(const Config& c, const Reject& reject) {
 void Validate(const Config& config, const Contradiction& contradiction) {
   const Reject reject(contradiction);
   for (const auto check :
-       {CheckSyncMain,    CheckOneFill,         CheckExamples,        CheckGenerateSearch,
-        CheckHead,        CheckGuidance,        CheckPolicy,          CheckBalls,
-        CheckData,        CheckStream,          CheckTraining,        CheckRefresh,
-        CheckWatchdog,    CheckWaysOfComputing, CheckNarrowPrecision, CheckResNet2d,
-        CheckInputLayer,  CheckSizes,           CheckSearch,          CheckTensorGeneration,
-        CheckTensorSearch}) {
+       {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckHead, CheckGuidance, CheckPolicy,
+        CheckBalls, CheckData, CheckStream, CheckTraining, CheckRefresh, CheckWatchdog,
+        CheckWaysOfComputing, CheckNarrowPrecision, CheckResNet2d, CheckInputLayer, CheckSizes,
+        CheckSearch, CheckTensorGeneration, CheckTensorSearch}) {
     check(config, reject);
   }
 }

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/mapped_file.h"
 #include "base/text.h"
 
 namespace tandem {
@@ -53,13 +52,6 @@ Storage MakeHostStorage(std::size_t bytes) {
   storage.bytes = {static_cast<std::byte*>(storage.owner.get()), size};
   std::ranges::fill(storage.bytes, std::byte{0});
   return storage;
-}
-
-Storage MakeMappedStorage(const std::filesystem::path& folder, std::size_t bytes) {
-  auto file = std::make_unique<MappedFile>(folder, RoundUp(bytes));
-  const std::span<std::byte> mapped = file->bytes();
-  return {.bytes = mapped,
-          .owner = {file.release(), [](void* owner) { delete static_cast<MappedFile*>(owner); }}};
 }
 
 std::size_t DataBuffer::OffsetOf(std::size_t index, const Schema& schema, std::size_t rows) {

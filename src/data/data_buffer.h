@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -76,11 +75,6 @@ auto WithMemoryAdvice(const std::string& advice, const Make& make) {
 
 /// Allocates zeroed heap memory, aligned to 64 bytes. Throws LackOfMemory if there is not enough.
 Storage MakeHostStorage(std::size_t bytes);
-
-/// Creates a file of `bytes` bytes in `folder` and maps it into memory. The system moves pages that
-/// do not fit into memory to the disk and loads them again when they are used. The file has no
-/// name, and its disk space is freed with the storage. Throws Error that names the folder.
-Storage MakeMappedStorage(const std::filesystem::path& folder, std::size_t bytes);
 
 /// DataBuffer is a table of `rows` rows. Each column is contiguous and starts at a multiple of 64
 /// bytes.

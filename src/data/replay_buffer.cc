@@ -11,13 +11,9 @@
 namespace tandem {
 
 ReplayBuffer::ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier,
-                           std::uint64_t seed, const std::filesystem::path& map_to)
+                           std::uint64_t seed)
     : seed_(seed), sample_(schema, rows) {
-  const std::size_t bytes = DataBuffer::BytesFor(schema, rows);
-  for (std::int64_t i = 0; i <= earlier; ++i) {
-    buffers_.emplace_back(
-        schema, rows, map_to.empty() ? MakeHostStorage(bytes) : MakeMappedStorage(map_to, bytes));
-  }
+  for (std::int64_t i = 0; i <= earlier; ++i) buffers_.emplace_back(schema, rows);
 }
 
 void ReplayBuffer::Add(std::int64_t update, const DataBuffer& rows) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <vector>
 
 #include "data/data_buffer.h"
@@ -16,13 +15,11 @@ namespace tandem {
 /// seed, the update and the rows held. If `earlier` is 0, the sample is a copy of the newest
 /// buffer.
 ///
-/// All memory is allocated at construction. The buffers may be mapped files. Not thread-safe.
+/// All memory is allocated at construction. Not thread-safe.
 class ReplayBuffer {
  public:
-  /// Each buffer has `rows` rows of `schema`. If `map_to` is set, the buffers are files in that
-  /// folder (MakeMappedStorage), else they are on the heap. The sample is always on the heap.
-  ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier, std::uint64_t seed,
-               const std::filesystem::path& map_to = {});
+  /// Each buffer has `rows` rows of `schema`.
+  ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier, std::uint64_t seed);
 
   /// Adds a copy of the buffer of `update`. If there is no room, it replaces the oldest one.
   /// Updates must be consecutive; the first may have any number. Throws Error if an update is out

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <string>
 #include <string_view>
 
-#include "base/mapped_file.h"
 #include "base/open_file.h"
 #include "base/text.h"
 
@@ -43,28 +41,18 @@ std::string ChunkName(const std::filesystem::path& path, std::int64_t chunk) {
 }
 
 void ReadChunk(const std::filesystem::path& path, const ShardHeader& header, std::int64_t chunk,
-               std::span<std::byte> to, ChunkReading reading) {
+               std::span<std::byte> to) {
   const ShardSetSpec& set = header.set;
   const StoredChunk& stored = header.chunks.at(static_cast<std::size_t>(chunk));
   to = to.first(set.BytesOfChunk(set.FirstChunk(header.shard) + chunk));
   const bool compressed = set.compression == Compression::kZstd;
   try {
-    if (compressed && reading == ChunkReading::kMap) {
-      throw Error("it is compressed, so it cannot be read through a memory map");
-    }
     std::string frame(compressed ? static_cast<std::size_t>(stored.bytes) : 0, '\0');
     const std::span<std::byte> raw = compressed ? std::as_writable_bytes(std::span(frame)) : to;
     const OpenFile file(path);
     file.WillNeed(stored.offset, stored.bytes);
-    std::optional<MappedFile> map;
-    if (reading == ChunkReading::kMap) map.emplace(file);
     const std::string hash = ChunkHash(raw, [&](std::size_t done, std::span<std::byte> part) {
-      const std::int64_t from = stored.offset + static_cast<std::int64_t>(done);
-      if (map) {
-        map->Copy(static_cast<std::size_t>(from), part);
-      } else {
-        file.Read(from, part);
-      }
+      file.Read(stored.offset + static_cast<std::int64_t>(done), part);
     });
     if (hash != stored.hash) throw Error("its hash does not match its contents; it is damaged");
     if (compressed) Decompress(frame, to);

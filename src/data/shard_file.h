@@ -41,9 +41,8 @@ std::string ChunkName(const std::filesystem::path& path, std::int64_t chunk);
 /// Reads a chunk of the shard at `path`, whose header is `header`, into the first bytes of `to` and
 /// verifies its hash. `chunk` counts from the shard's first one. Throws DamagedShard if the chunk
 /// is damaged or missing, and SystemError if the system refuses to read the file, which says
-/// nothing about damage. kMap reads through a memory map of the file; the shard must then not be
-/// compressed.
+/// nothing about damage.
 void ReadChunk(const std::filesystem::path& path, const ShardHeader& header, std::int64_t chunk,
-               std::span<std::byte> to, ChunkReading reading = ChunkReading::kRead);
+               std::span<std::byte> to);
 
 }  // namespace tandem

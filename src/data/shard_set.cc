@@ -174,10 +174,10 @@ std::string ShardSet::NameOfChunk(std::int64_t chunk) const {
   return ChunkName(ShardOf(chunk).path, chunk % spec_.chunks_per_shard);
 }
 
-void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to, ChunkReading reading) const {
+void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to) const {
   const Shard& shard = ShardOf(chunk);
   if (!shard.header) throw DamagedShard(shard.problem);
-  ReadChunk(shard.path, *shard.header, chunk % spec_.chunks_per_shard, to, reading);
+  ReadChunk(shard.path, *shard.header, chunk % spec_.chunks_per_shard, to);
 }
 
 }  // namespace tandem

@@ -67,8 +67,7 @@ class ShardSet {
 
   /// Reads a chunk into the first spec().BytesOfChunk(chunk) bytes of `to` and verifies its hash.
   /// Throws as ReadChunk does (shard_file.h).
-  void Read(std::int64_t chunk, std::span<std::byte> to,
-            ChunkReading reading = ChunkReading::kRead) const;
+  void Read(std::int64_t chunk, std::span<std::byte> to) const;
 
   /// The file of a chunk and its number there, for messages (ChunkName).
   std::string NameOfChunk(std::int64_t chunk) const;

@@ -30,18 +30,9 @@ DataBuffer RowsIn(std::span<std::byte> bytes, Memory memory, const ShardSetSpec&
           Storage{.bytes = bytes, .owner = {nullptr, nullptr}, .memory = memory}};
 }
 
-void CheckReadable(const ShardSet& set, ChunkReading reading) {
-  if (reading != ChunkReading::kMap || set.spec().compression == Compression::kNone) return;
-  throw InputError(fmt::format(
-      "`data.reading: map`: {} is compressed ({}), and only uncompressed shards can be mapped; set "
-      "`data.reading: read`, or make the shards with `tandem generate --compression none`",
-      set.folder().string(), NameOf(set.spec().compression)));
-}
-
 // Returns `set` if training can read it from position `from` on. This check comes before memory is
 // allocated for a set, because the sizes in a header may be wrong.
 ShardSet Checked(ShardSet set, const DataConfig& config, const std::optional<ShardPosition>& from) {
-  CheckReadable(set, config.reading);
   if (from && from->set != set.spec().Identity()) {
     throw InputError(
         fmt::format("{}: not the set of examples that the run was trained on; restore that set, "
@@ -130,7 +121,7 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
   FaultPoint(Fault::kReadShard);
   const Stopwatch watch;
   try {
-    set_.Read(chunk, slots_[slot]->host(kChunk), config_.reading);
+    set_.Read(chunk, slots_[slot]->host(kChunk));
     CheckExamples(RowsIn(slots_[slot]->host(kChunk), Memory::kHost, set_.spec(), chunk),
                   input_depth_, set_.NameOfChunk(chunk));
   } catch (const DamagedShard& damage) {

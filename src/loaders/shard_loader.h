@@ -38,9 +38,9 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
   /// (InputFor), which every byte of the stored inputs must be below. Uses only `data`,
   /// `prefetch.pin_memory`, `prefetch.copy_stream` and `seed` of `config`; the seed determines the
   /// order of chunks and rows. If `from` is set, starts at that position. Throws InputError if
-  /// `from` is a position in another set, or if `data.reading` is kMap and the set is compressed.
-  /// Throws DamagedShard if a shard is missing and `data.on_damage` is kStop. `interrupter`, if
-  /// there is one, ends the waits for chunks, and must outlive this object.
+  /// `from` is a position in another set. Throws DamagedShard if a shard is missing and
+  /// `data.on_damage` is kStop. `interrupter`, if there is one, ends the waits for chunks, and must
+  /// outlive this object.
   ShardLoader(Device& device, ShardSet set, int input_depth, const Config& config,
               const std::optional<ShardPosition>& from, Interrupter* interrupter = nullptr);
 

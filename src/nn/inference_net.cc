@@ -78,11 +78,6 @@ at::Tensor InferenceNet::Forward(const at::Tensor& bytes) {
   return copy_->Forward(PairWithActions(bytes)).view({bytes.size(0), actions_.size(0)});
 }
 
-void InferenceNet::CountRows(std::int64_t states) {
-  const std::int64_t rows_of_state = actions_.defined() ? actions_.size(0) : 1;
-  num_network_rows_.fetch_add(states * rows_of_state, std::memory_order_relaxed);
-}
-
 // Maps n states to n * actions rows: the first state with each action, then the second, and so on.
 at::Tensor InferenceNet::PairWithActions(const at::Tensor& bytes) const {
   const std::int64_t states = bytes.size(0);
@@ -147,7 +142,6 @@ at::Tensor InferenceNet::EstimateBatches(const at::Tensor& bytes) {
   FaultPoint(Fault::kEvaluator);
   const c10::InferenceMode inference;
   const ScopedThreads threads(threads_);
-  CountRows(bytes.size(0));
   std::vector<at::Tensor> estimates;
   for (std::int64_t first = 0; first < bytes.size(0); first += batch_size_) {
     const std::int64_t count = std::min(batch_size_, bytes.size(0) - first);
@@ -162,7 +156,6 @@ at::Tensor InferenceNet::EstimateBatches(const at::Tensor& bytes) {
 void InferenceNet::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce) {
   if (inputs.empty()) return;
   CheckSizes(inputs, values);
-  CountRows(static_cast<std::int64_t>(inputs.size()));
   const std::size_t width = values.size() / inputs.size();
   const ScopedThreads threads(threads_);
   const std::unique_ptr<StreamScope> scope = own_stream_->Enter();

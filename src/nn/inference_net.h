@@ -4,7 +4,6 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Event.h>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -68,19 +67,11 @@ class InferenceNet final : public Evaluator {
 
   bool rows_are_independent() const override { return copy_->rows_are_independent(); }
 
-  /// The number of rows that the network has evaluated so far for Evaluate, EvaluateActions and
-  /// EstimateBatches. With head q_in, a row is a state and an action. May be called from any
-  /// thread.
-  std::int64_t num_network_rows() const {
-    return num_network_rows_.load(std::memory_order_relaxed);
-  }
-
  private:
   // Maps the network's outputs (n, outputs) to the m values of each row that the caller gets (n,
   // m).
   using Reduce = at::Tensor (*)(const at::Tensor& outputs);
 
-  void CountRows(std::int64_t states);
   at::Tensor PairWithActions(const at::Tensor& bytes) const;
   static Reduce ToEstimates(Head head);
   static Reduce ToActionValues(Head head);
@@ -106,7 +97,6 @@ class InferenceNet final : public Evaluator {
   std::unique_ptr<Stream> own_stream_;   // for evaluations
   std::vector<std::unique_ptr<TransferSlot>> slots_;  // used alternately
   std::vector<std::unique_ptr<ResultSlot>> results_;  // of each slot
-  std::atomic<std::int64_t> num_network_rows_{0};
 };
 
 }  // namespace tandem

@@ -66,10 +66,6 @@ struct NetworkCost {
 
   /// The floating-point operations of the matrix products and convolutions that train on one row.
   double training_flop = 0;
-
-  /// The part of evaluation_flop of a first layer that can be gathered (`train.first_layer`,
-  /// `inference.first_layer`); 0 if it cannot. Training takes twice as much for it.
-  double first_layer_flop = 0;
 };
 
 /// Network is a network in training: a module that maps one-hot input to one number per output. Its

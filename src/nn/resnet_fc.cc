@@ -226,9 +226,8 @@ NetworkCost ResNetFC::CostOf(const NetworkSpec& spec) {
     cost.parameters += layer.out * (layer.in + 1 + NormParameters(layer.norm));
     weights += Weights(layer);
   }
-  cost.first_layer_flop = 2 * Weights(layers.front());
   cost.evaluation_flop = 2 * weights;
-  cost.training_flop = 3 * cost.evaluation_flop - cost.first_layer_flop;
+  cost.training_flop = 3 * cost.evaluation_flop - 2 * Weights(layers.front());
   return cost;
 }
 

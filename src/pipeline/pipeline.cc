@@ -10,18 +10,10 @@
 #include "data/examples.h"
 
 namespace tandem {
-namespace {
-
-// With pipeline.overlap: false, async does its work in turn, to measure what overlap gains.
-Mode ModeOf(const PipelineConfig& config) {
-  return config.mode == Mode::kAsync && !config.overlap ? Mode::kSequential : config.mode;
-}
-
-}  // namespace
 
 Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_t first_update,
                    std::int64_t end_update, const PipelineState& state, const StopSignal& stop)
-    : mode_(ModeOf(config.pipeline)),
+    : mode_(config.pipeline.mode),
       policy_lag_(*config.pipeline.policy_lag),
       iterations_per_update_(config.train.iterations_per_update),
       parts_(parts),
@@ -62,9 +54,6 @@ UpdateRecord Pipeline::RunUpdate() {
       case Mode::kSequential:
         Sequential(record);
         break;
-      case Mode::kOneFill:
-        OneFill(record);
-        break;
       case Mode::kSyncMain:
         SyncMain(record);
         break;
@@ -94,18 +83,6 @@ void Pipeline::Sequential(UpdateRecord& record) {
   const DoubleBuffer::ReadSlot slot = WaitForRows(record);
   if (policy_lag_ == 1) target_.RefreshIfDue(k);  // where async does it
   Train(&Replayed(k, slot.rows()), record);
-}
-
-// Fills buffer 0 once and trains on it in every update. A pipeline that resumes makes the same rows
-// again: they depend on the seed and their numbers alone, and a target network that labels them
-// still has its first weights, because nothing refreshes it.
-void Pipeline::OneFill(UpdateRecord& record) {
-  if (!filled_) {
-    StartFill(0);
-    filled_.emplace(WaitForRows(record));
-  }
-  target_.OnLabelling(record.update);
-  Train(&filled_->rows(), record);
 }
 
 // Lets the network being trained guide the generator's searches. The main thread serves their

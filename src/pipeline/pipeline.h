@@ -87,7 +87,6 @@ class Pipeline {
   // The modes. Each function does one update.
   void Async(UpdateRecord& record);
   void Sequential(UpdateRecord& record);
-  void OneFill(UpdateRecord& record);
   void SyncMain(UpdateRecord& record);
 
   // Steps that the modes share.
@@ -112,7 +111,6 @@ class Pipeline {
   Curriculum curriculum_;
   std::optional<DataBuffer> labelled_;    // sync_main: the labelled sample of the current update
   std::optional<GeneratorThread> fills_;  // nothing if no rows are generated
-  std::optional<DoubleBuffer::ReadSlot> filled_;  // one_fill: the rows of every update, of `fills_`
 };
 
 }  // namespace tandem

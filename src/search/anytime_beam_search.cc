@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/stopwatch.h"
@@ -21,11 +20,6 @@ constexpr std::int64_t kLeastGrowth = 2;
 // Share of the remaining time, or of the remaining nodes, that a search should take. The rest
 // allows for the error of the prediction.
 constexpr double kShareOfRest = 0.8;
-
-// The greatest number of actions that can cost less than `cost`.
-std::int64_t LengthBelow(float cost, const DomainSpec& spec) {
-  return static_cast<std::int64_t>(std::ceil(cost / LeastCost(spec))) - 1;
-}
 
 // Adds the work of `next` to `all`, and takes its path if that is better.
 void Merge(SearchResult next, SearchResult& all) {
@@ -91,39 +85,34 @@ SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start, fl
     }
     const double seconds = next.seconds;
     const std::int64_t nodes = next.nodes;
-    const bool solved = next.solved;
-    const bool out_of_work = next.stop_reason == StopReason::kTimeLimit ||
-                             next.stop_reason == StopReason::kNodeLimit ||
-                             next.stop_reason == StopReason::kMemoryLimit;
-    Merge(std::move(next), all);
-    if (out_of_work) return all;
-
-    if (all.solved) {
-      all.stop_reason = StopReason::kSolved;
-      limits.max_length = std::min(config_.max_length, LengthBelow(all.cost, spec));
-      if (limits.max_length <= 0) return all;
-      limits.at_most = CostBelow(spec, all.cost);
-    }
     // A beam ends at its first solution. If costs differ, a longer one may be cheaper.
-    const bool may_improve = !beam_.kept_all() || (solved && CostsDiffer(spec));
-    if (limits.width >= widest || !may_improve) return all;
-    const double remaining = config_.max_seconds - watch.Seconds();
-    std::optional<std::int64_t> wider = NextWidth(limits.width, seconds, remaining, widest);
-    if (!wider) {
-      all.stop_reason = StopReason::kTimeLimit;
+    const bool may_improve = !beam_.kept_all() || (next.solved && CostsDiffer(spec));
+    Merge(std::move(next), all);
+    if (all.stop_reason == StopReason::kTimeLimit || all.stop_reason == StopReason::kNodeLimit ||
+        all.stop_reason == StopReason::kMemoryLimit) {
       return all;
     }
-    if (limits.work.max_nodes > 0) {
-      limits.work.max_nodes -= nodes;
-      wider = NextWidth(limits.width, static_cast<double>(nodes),
-                        static_cast<double>(limits.work.max_nodes), *wider);
-      if (!wider) {
-        all.stop_reason = StopReason::kNodeLimit;
-        return all;
-      }
+    if (all.solved) {
+      all.stop_reason = StopReason::kSolved;
+      limits.at_most = CostBelow(spec, all.cost);
+      if (limits.at_most <= 0) return all;
     }
-    limits.width = *wider;
-    limits.max_seconds = remaining;
+    if (!may_improve || limits.width >= widest) return all;
+    limits.max_seconds = config_.max_seconds - watch.Seconds();
+    StopReason limit = StopReason::kTimeLimit;
+    std::optional<std::int64_t> width =
+        NextWidth(limits.width, seconds, limits.max_seconds, widest);
+    if (width && limits.work.max_nodes > 0) {
+      limit = StopReason::kNodeLimit;
+      limits.work.max_nodes -= nodes;
+      width = NextWidth(limits.width, static_cast<double>(nodes),
+                        static_cast<double>(limits.work.max_nodes), *width);
+    }
+    if (!width) {
+      all.stop_reason = limit;
+      return all;
+    }
+    limits.width = *width;
   }
 }
 

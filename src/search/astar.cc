@@ -1,7 +1,5 @@
 #include "search/astar.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -129,8 +127,6 @@ void AStar::Step(Running running, const StopSignal& stop) {
     tree.SetEstimates(estimates.subspan(running[i].first_fresh, tree.fresh().size()));
   });
 }
-
-std::string AStar::Describe() const { return fmt::format("A* with weight {:g}", config().weight); }
 
 std::size_t AStarBytesFor(std::size_t nodes, const DomainSpec& spec) {
   return NodeTable::BytesFor(nodes, static_cast<std::size_t>(spec.state_size)) +

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "config/config.h"
@@ -100,8 +99,6 @@ class AStar final : public LockStepSearch<AStarTree> {
   /// not estimate states, and Error and InputError as BestFirstSearch does.
   AStar(const Domain& domain, Evaluator& network, const Config& config,
         std::shared_ptr<const GoalBall> ball = nullptr);
-
-  std::string Describe() const override;
 
  private:
   void EstimateStarts(const ProblemBatch& problems, Running running,

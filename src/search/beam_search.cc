@@ -92,7 +92,6 @@ std::optional<StopReason> BeamSearch::GoDeeper(const StopSignal& within, SearchR
     return StopReason::kNodeLimit;
   }
   result.nodes += expander_.num_generated();
-  generated_ = result.nodes;
   result.expanded += static_cast<std::int64_t>(states().size());
   solution = CheapestSolution();
   if (solution) return std::nullopt;
@@ -110,7 +109,6 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   nearest_.reset();
   excluded_ = false;
   kept_all_ = true;
-  generated_ = 0;
   frontier_.states.assign(start.begin(), start.end());
   frontier_.costs = {0};
   frontier_.least_cost = 0;

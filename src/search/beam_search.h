@@ -98,9 +98,6 @@ class BeamSearch final : public Search {
   /// Whether the last search kept every new state, so that a wider beam would find nothing else.
   bool kept_all() const { return kept_all_; }
 
-  /// The number of states that the last search generated, also if it threw Stopped.
-  std::int64_t generated() const { return generated_; }
-
   std::string Describe() const override;
   std::string_view MainKey() const override { return "search.beam_width"; }
   std::string Failure(const SearchResult& result) const override {
@@ -157,10 +154,9 @@ class BeamSearch final : public Search {
   // Of the current search.
   Limits limits_{};
   CostBound bound_;
-  bool excluded_ = false;       // a child was dropped because of bound_
-  bool kept_all_ = true;        // no child was dropped because of the width
-  std::int64_t generated_ = 0;  // states, by the last search
-  BeamFrontier frontier_;       // of the current depth
+  bool excluded_ = false;  // a child was dropped because of bound_
+  bool kept_all_ = true;   // no child was dropped because of the width
+  BeamFrontier frontier_;  // of the current depth
   BeamPaths paths_;
   HashSet kept_;
   std::optional<Nearest> nearest_;

@@ -36,7 +36,7 @@ void SolveIfKnown(BestFirstTree& tree, const Domain& domain, const GoalBall* bal
 
 BestFirstSearch::BestFirstSearch(const char* name, const SearchConfig& config,
                                  int children_of_entry)
-    : config_(config) {
+    : name_(name), config_(config) {
   if (!(config.weight >= 0) || std::isinf(static_cast<float>(config.weight))) {
     throw Error(fmt::format("{}: weight is {}; expected a finite number of at least 0", name,
                             config.weight));
@@ -52,6 +52,10 @@ BestFirstSearch::BestFirstSearch(const char* name, const SearchConfig& config,
       "search.instances: {} and search.batch: {} make {:.0f} children at a time, expected at most "
       "{}",
       config.instances, config.batch, children, std::numeric_limits<std::uint32_t>::max()));
+}
+
+std::string BestFirstSearch::Describe() const {
+  return fmt::format("{} with weight {:g}", name_, config_.weight);
 }
 
 std::string BestFirstSearch::Failure(const SearchResult& result) const {

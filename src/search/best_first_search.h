@@ -33,19 +33,21 @@ void SolveIfKnown(BestFirstTree& tree, const Domain& domain, const GoalBall* bal
 /// BestFirstSearch is the part of A* and Q* that does not depend on what they expand.
 class BestFirstSearch : public Search {
  public:
+  std::string Describe() const override;
   std::string_view MainKey() const override { return "search.weight"; }
   std::string Failure(const SearchResult& result) const override;
 
  protected:
-  /// `name` is used in errors: "A*". Taking an open entry makes `children_of_entry` children.
-  /// Throws Error if search.weight is negative, infinite or NaN, or if search.batch or
-  /// search.instances is below 1, and InputError if a step makes more children than 32 bits can
-  /// number.
+  /// `name` is used in texts: "A*". It must outlive this. Taking an open entry makes
+  /// `children_of_entry` children. Throws Error if search.weight is negative, infinite or NaN, or
+  /// if search.batch or search.instances is below 1, and InputError if a step makes more children
+  /// than 32 bits can number.
   BestFirstSearch(const char* name, const SearchConfig& config, int children_of_entry);
 
   const SearchConfig& config() const { return config_; }
 
  private:
+  const char* const name_;
   const SearchConfig config_;
 };
 

@@ -34,13 +34,9 @@ BestFirstTree::BestFirstTree(const DomainSpec& spec, const SearchConfig& config,
 }
 
 void BestFirstTree::SetSolution(std::vector<Action> actions) {
-  SetUpperBound(std::move(actions));
-  stop_reason_ = StopReason::kSolved;
-}
-
-void BestFirstTree::SetUpperBound(std::vector<Action> actions) {
   const float cost = CostOf(spec_, actions);
   goal_ = {.parent = 0, .rest = std::move(actions), .to_known = 0, .known = cost};
+  stop_reason_ = StopReason::kSolved;
 }
 
 void BestFirstTree::CheckLimits(std::size_t parents, std::size_t children, std::size_t entries) {

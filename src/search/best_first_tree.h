@@ -28,13 +28,6 @@ class BestFirstTree {
   /// Ends the search before its first step, with a known cheapest solution.
   void SetSolution(std::vector<Action> actions);
 
-  /// Makes the search look only for solutions that cost less than this one. Must be called before
-  /// the estimates of the start state are set.
-  void SetUpperBound(std::vector<Action> actions);
-
-  /// Ends the search as its time limit does.
-  void Stop() { stop_reason_ = StopReason::kTimeLimit; }
-
   /// True once the search has ended. From then on the calls of a step have no effect.
   bool ended() const { return stop_reason_.has_value(); }
 

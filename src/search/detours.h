@@ -17,7 +17,7 @@ namespace tandem {
 /// have other presses between them. Only the 256 actions after an action are looked at.
 ///
 /// The time grows in proportion to the length of the solution. There is no search, so parts that
-/// other actions could replace stay: see SolutionImprover.
+/// other actions could replace stay.
 std::vector<Action> WithoutDetours(const Domain& domain, std::span<const std::uint8_t> start,
                                    const std::vector<Action>& actions);
 

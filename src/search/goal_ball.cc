@@ -53,20 +53,18 @@ std::vector<Action> CheapestInverses(const DomainSpec& spec) {
 // equal action costs this is a breadth-first search.
 class GoalBall::Builder {
  public:
-  Builder(const Domain& domain, GoalBall& ball, float most_cost, std::size_t most_bytes,
-          const StopSignal* stop)
+  Builder(const Domain& domain, GoalBall& ball, float most_cost, std::size_t most_bytes)
       : domain_(domain),
         spec_(domain.spec()),
         ball_(ball),
         most_cost_(most_cost),
         most_bytes_(most_bytes),
-        stop_(stop),
         inverses_(CheapestInverses(spec_)),
         least_action_cost_(LeastCost(spec_)),
         expander_(domain) {}
 
   // Returns true if the ball is complete. If it does not fit into memory, returns false, and
-  // completed() is the largest radius that fits. Also returns false after a stop.
+  // completed() is the largest radius that fits.
   bool Run(std::span<const std::uint8_t> center) {
     Add(center, HashState(center), {.cost = 0, .estimate = 0, .parent = 0, .flag = 0}, 0);
     while (!open_.empty()) {
@@ -89,8 +87,6 @@ class GoalBall::Builder {
 
  private:
   bool Expand(std::span<const std::uint32_t> nodes) {
-    ball_.stopped_ = stop_ != nullptr && stop_->Reached();
-    if (ball_.stopped_) return false;
     parents_.clear();
     states_.clear();
     for (const std::uint32_t node : nodes) {
@@ -100,7 +96,6 @@ class GoalBall::Builder {
       states_.insert(states_.end(), state.begin(), state.end());
     }
     expander_.Expand({states_.data(), parents_.size(), static_cast<std::size_t>(spec_.state_size)});
-    ball_.generated_ += expander_.num_generated();
     const auto hashes = expander_.hashes();
     const auto num_actions = static_cast<std::size_t>(spec_.num_actions());
     for (std::size_t i = 0; i < expander_.size(); ++i) {
@@ -130,7 +125,7 @@ class GoalBall::Builder {
       NoteOutside(cost);
       return true;
     }
-    if (ball_.has_all_goals_ && expander_.is_goal()[child] != 0) RefuseSecondGoal(domain_, state);
+    if (expander_.is_goal()[child] != 0) RefuseSecondGoal(domain_, state);
     if (NodeTable::BytesFor(ball_.size() + 1, state.size()) > most_bytes_) return false;
     Add(state, hash, {.cost = cost, .estimate = 0, .parent = parent, .flag = 0}, back);
     return true;
@@ -151,7 +146,6 @@ class GoalBall::Builder {
   GoalBall& ball_;
   const float most_cost_;  // of a state in the ball
   const std::size_t most_bytes_;
-  const StopSignal* const stop_;  // may be null
   const std::vector<Action> inverses_;
   const float least_action_cost_;
   Expander expander_;
@@ -163,35 +157,21 @@ class GoalBall::Builder {
   std::vector<std::uint8_t> states_;
 };
 
+// If the ball does not fit, builds it again with the largest radius that does. Without the states
+// beyond that radius, it is usually far smaller than the limit.
 GoalBall::GoalBall(const Domain& domain, float radius, std::size_t most_bytes)
-    : has_all_goals_(true),
-      nodes_(static_cast<std::size_t>(domain.spec().state_size)),
-      radius_(radius) {
+    : nodes_(static_cast<std::size_t>(domain.spec().state_size)), radius_(radius) {
   if (domain.spec().per_problem_goals) {
     Refuse(domain.spec(), "each problem has a goal of its own");
   }
-  Build(domain, GoalOf(domain), most_bytes, nullptr);
-}
-
-GoalBall::GoalBall(const Domain& domain, std::span<const std::uint8_t> center, float radius,
-                   std::size_t most_bytes, const StopSignal* stop)
-    : has_all_goals_(false),
-      nodes_(static_cast<std::size_t>(domain.spec().state_size)),
-      radius_(radius) {
-  Build(domain, center, most_bytes, stop);
-}
-
-// If the ball does not fit, builds it again with the largest radius that does. Without the states
-// beyond that radius, it is usually far smaller than the limit.
-void GoalBall::Build(const Domain& domain, std::span<const std::uint8_t> center,
-                     std::size_t most_bytes, const StopSignal* stop) {
-  Builder builder(domain, *this, WithRounding(radius_), most_bytes, stop);
-  if (builder.Run(center) || stopped_) return;
+  const std::vector<std::uint8_t> center = GoalOf(domain);
+  Builder builder(domain, *this, WithRounding(radius_), most_bytes);
+  if (builder.Run(center)) return;
   nodes_ = NodeTable(center.size());
   radius_ = builder.completed();
   limited_ = true;
   least_cost_outside_ = std::numeric_limits<float>::infinity();
-  Builder(domain, *this, radius_, std::numeric_limits<std::size_t>::max(), stop).Run(center);
+  Builder(domain, *this, radius_, std::numeric_limits<std::size_t>::max()).Run(center);
 }
 
 std::optional<float> GoalBall::CostOf(std::span<const std::uint8_t> state,

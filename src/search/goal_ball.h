@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "base/stop_signal.h"
 #include "config/config.h"
 #include "search/cost_bound.h"
 #include "search/node_table.h"
@@ -23,8 +22,8 @@ namespace tandem {
 /// radius() moves from the goal. A uniform-cost search from the goal over the inverses of the
 /// actions builds it, on the TBB threads of the caller's arena.
 ///
-/// A ball serves as the goal set of searches, as a source of exact labels, and to shorten
-/// solutions. States are compared by all their bytes, never by their hashes alone.
+/// A ball serves as the goal set of searches and as a source of exact labels. States are compared
+/// by all their bytes, never by their hashes alone.
 ///
 /// The ball of a puzzle does not depend on the number of threads. All const methods are
 /// thread-safe.
@@ -36,19 +35,6 @@ class GoalBall {
   /// inverse, or another state within the radius is a goal. A goal further away is not noticed
   /// here. Code that meets one must call RefuseSecondGoal.
   GoalBall(const Domain& domain, float radius, std::size_t most_bytes);
-
-  /// Builds a ball around `center`, as if that state were the only goal. Its has_all_goals() is
-  /// false. If `stop` is reached meanwhile, the result is stopped().
-  GoalBall(const Domain& domain, std::span<const std::uint8_t> center, float radius,
-           std::size_t most_bytes, const StopSignal* stop);
-
-  /// Whether a stop ended the work early. The ball is then unspecified, except for generated().
-  bool stopped() const { return stopped_; }
-  /// The number of states that were generated to build the ball.
-  std::int64_t generated() const { return generated_; }
-
-  /// Whether the costs are meant to be those to the nearest goal, so that no goal may lie outside.
-  bool has_all_goals() const { return has_all_goals_; }
 
   /// The ball has all states whose cost-to-go is at most this.
   float radius() const { return radius_; }
@@ -79,15 +65,9 @@ class GoalBall {
  private:
   class Builder;
 
-  void Build(const Domain& domain, std::span<const std::uint8_t> center, std::size_t most_bytes,
-             const StopSignal* stop);
-
-  const bool has_all_goals_;
   NodeTable nodes_;  // a node's parent and action are the first step of its path to the goal
   float radius_;
   bool limited_ = false;
-  bool stopped_ = false;
-  std::int64_t generated_ = 0;
   float least_cost_outside_ = std::numeric_limits<float>::infinity();
 };
 

@@ -21,7 +21,7 @@ float KnownCosts::CostOf(std::span<const std::uint8_t> state, std::uint64_t hash
   constexpr float kUnknown = std::numeric_limits<float>::infinity();
   if (ball_ == nullptr) return is_goal ? 0 : kUnknown;
   if (const std::optional<float> cost = ball_->CostOf(state, hash)) return *cost;
-  if (is_goal && ball_->has_all_goals()) RefuseSecondGoal(domain_, state);
+  if (is_goal) RefuseSecondGoal(domain_, state);
   return kUnknown;
 }
 

@@ -22,7 +22,7 @@ class KnownCosts {
 
   /// The exact cost-to-go of `state`, or infinity if it is not known. `is_goal` says whether the
   /// state is a goal; `hash` is HashState(state). Throws InputError if the state is a goal outside
-  /// a ball whose costs are meant to be those to the nearest goal.
+  /// the ball.
   float CostOf(std::span<const std::uint8_t> state, std::uint64_t hash, bool is_goal) const;
   float CostOf(std::span<const std::uint8_t> state, bool is_goal) const;
 

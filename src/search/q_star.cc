@@ -1,7 +1,5 @@
 #include "search/q_star.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -134,8 +132,6 @@ void QStar::Step(Running running, const StopSignal& stop) {
         values.subspan(running[i].first_fresh * num_actions, tree.fresh().size() * num_actions));
   });
 }
-
-std::string QStar::Describe() const { return fmt::format("Q* with weight {:g}", config().weight); }
 
 std::size_t QStarBytesFor(std::size_t nodes, const DomainSpec& spec) {
   return NodeTable::BytesFor(nodes, static_cast<std::size_t>(spec.state_size)) +

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "config/config.h"
@@ -81,8 +80,6 @@ class QStar final : public LockStepSearch<QStarTree> {
   /// values, and Error and InputError as BestFirstSearch does.
   QStar(const Domain& domain, Evaluator& q_net, const Config& config,
         std::shared_ptr<const GoalBall> ball = nullptr);
-
-  std::string Describe() const override;
 
  private:
   void EstimateStarts(const ProblemBatch& problems, Running running,

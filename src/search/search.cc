@@ -14,8 +14,6 @@
 #include "search/goal_ball.h"
 #include "search/greedy_search.h"
 #include "search/ida_star.h"
-#include "search/improving_search.h"
-#include "search/path_beams.h"
 #include "search/q_star.h"
 
 namespace tandem {
@@ -102,10 +100,8 @@ std::string Search::AllowedCost() {
   return "what is allowed (search.at_most, or `at_most` or `solution` of the state)";
 }
 
-namespace {
-
-std::unique_ptr<Search> MakeMethod(const Domain& domain, Evaluator& network, const Config& config,
-                                   const std::shared_ptr<const GoalBall>& ball) {
+std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config) {
+  const auto ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
   switch (config.search.method) {
     case SearchMethod::kAStar:
       LogInfo(BestFirstMemory("A*", config.search, AStarBytesFor, domain.spec()));
@@ -126,17 +122,6 @@ std::unique_ptr<Search> MakeMethod(const Domain& domain, Evaluator& network, con
   return nullptr;  // not reached: the compiler warns of a missing case
 }
 
-}  // namespace
-
-std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config) {
-  const auto ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
-  std::unique_ptr<Search> search = MakeMethod(domain, network, config, ball);
-  if (config.search.improve_seconds == 0) return search;
-  auto beams = std::make_unique<PathBeams>(domain, network, config, ball);
-  return std::make_unique<ImprovingSearch>(domain, std::move(search), ball, config.search,
-                                           std::move(beams));
-}
-
 float CostOf(const DomainSpec& spec, std::span<const Action> actions) {
   float cost = 0;
   for (const Action action : actions) cost += spec.action_costs[action];
@@ -146,12 +131,6 @@ float CostOf(const DomainSpec& spec, std::span<const Action> actions) {
 void ApplyAll(const Domain& domain, std::span<const Action> actions,
               std::span<std::uint8_t> state) {
   for (const Action& action : actions) domain.Apply(Rows(state), {&action, 1});
-}
-
-void UndoAll(const Domain& domain, std::span<const Action> actions, std::span<std::uint8_t> state) {
-  for (std::size_t i = actions.size(); i-- > 0;) {
-    domain.Apply(Rows(state), {&domain.spec().inverse_actions[actions[i]], 1});
-  }
 }
 
 }  // namespace tandem

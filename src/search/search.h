@@ -61,9 +61,6 @@ struct SearchResult {
   std::vector<Action> actions;  ///< from the start to a goal, if solved
   float cost = 0;               ///< cost of `actions`
 
-  /// The number of actions of the solution before it was shortened (search.improve_seconds).
-  std::optional<std::size_t> found_length;
-
   /// Set if no solution was found and at least one state was evaluated.
   std::optional<Partial> best;
 
@@ -80,20 +77,18 @@ struct SearchResult {
   double seconds = 0;         ///< wall time, divided among puzzles that are searched together
 };
 
-/// ProblemBatch holds the states to solve and what is known about each: the largest allowed cost of
-/// its solution, and a solution that is to be improved. All must outlive the search.
+/// ProblemBatch holds the states to solve, and the largest allowed cost of a solution of each. Both
+/// must outlive the search.
 struct ProblemBatch {
   // NOLINTNEXTLINE(google-explicit-constructor): rows alone are a batch
-  ProblemBatch(ConstRows states, std::span<const float> at_most = {},
-               std::span<const std::vector<Action>> solutions = {})
-      : states(states), at_most(at_most), solutions(solutions) {}
+  ProblemBatch(ConstRows states, std::span<const float> at_most = {})
+      : states(states), at_most(at_most) {}
 
   std::size_t size() const { return states.size(); }
 
   /// The problems [first, first + count).
   ProblemBatch Slice(std::size_t first, std::size_t count) const {
-    return {states.Slice(first, count), at_most.empty() ? at_most : at_most.subspan(first, count),
-            solutions.empty() ? solutions : solutions.subspan(first, count)};
+    return {states.Slice(first, count), at_most.empty() ? at_most : at_most.subspan(first, count)};
   }
 
   /// The largest allowed cost of a solution of problem i, which is also at most `limit`. 0: no
@@ -102,8 +97,6 @@ struct ProblemBatch {
 
   ConstRows states;
   std::span<const float> at_most;  ///< one for each state, or empty
-  /// One for each state, or empty. An empty solution is not known.
-  std::span<const std::vector<Action>> solutions;
 };
 
 /// Search is the interface of the search algorithms. Not thread-safe. Memory is reused by the next
@@ -156,11 +149,11 @@ class Search {
   static std::string AllowedCost();  // "what is allowed", and by which keys
 };
 
-/// Creates the search that search.method selects, with the ball of search.ball_radius and the
-/// shortening of search.improve_seconds. What it ranks by follows from what `network` gives
-/// (RankingOf). For A* and Q*, logs how much memory the node limit takes. `domain` and `network`
-/// must outlive the result. Throws Error if the search needs values that the network does not give,
-/// and InputError if the puzzle has no such ball, or no inverse positions for search.inverse.
+/// Creates the search that search.method selects, with the ball of search.ball_radius. What it
+/// ranks by follows from what `network` gives (RankingOf). For A* and Q*, logs how much memory the
+/// node limit takes. `domain` and `network` must outlive the result. Throws Error if the search
+/// needs values that the network does not give, and InputError if the puzzle has no such ball, or
+/// no inverse positions for search.inverse.
 std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config);
 
 /// The cost of a sequence of actions.
@@ -168,9 +161,5 @@ float CostOf(const DomainSpec& spec, std::span<const Action> actions);
 
 /// Applies a sequence of actions to one state.
 void ApplyAll(const Domain& domain, std::span<const Action> actions, std::span<std::uint8_t> state);
-
-/// Replaces a state by the one from which `actions` lead to it. Requires that every action is a
-/// permutation.
-void UndoAll(const Domain& domain, std::span<const Action> actions, std::span<std::uint8_t> state);
 
 }  // namespace tandem

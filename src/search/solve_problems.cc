@@ -37,20 +37,17 @@ void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, S
   std::vector<std::size_t> numbers;  // indices of the problems with a valid state
   std::vector<std::uint8_t> states;
   std::vector<float> at_most;
-  std::vector<std::vector<Action>> solutions;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     if (!problems[i].error.empty()) continue;
     numbers.push_back(i);
     at_most.push_back(AllowedCost(problems[i], domain.spec()));
-    solutions.push_back(problems[i].solution);
     states.insert(states.end(), problems[i].state.begin(), problems[i].state.end());
   }
   const ConstRows starts(states.data(), numbers.size(), domain.spec().state_size);
-  SolveAndReplay(domain, search, {starts, at_most, solutions}, stop,
-                 [&](std::size_t i, SearchResult result) {
-                   WarnOfWrongOptimal(problems[numbers[i]], result);
-                   done(numbers[i], std::move(result));
-                 });
+  SolveAndReplay(domain, search, {starts, at_most}, stop, [&](std::size_t i, SearchResult result) {
+    WarnOfWrongOptimal(problems[numbers[i]], result);
+    done(numbers[i], std::move(result));
+  });
 }
 
 void SolveAndReplay(const Domain& domain, Search& search, const ProblemBatch& problems,

@@ -56,11 +56,10 @@ struct ProbeLength {
 // Returns the config of a probe, whose network is discarded. It does not validate, and its
 // scrambles have the lengths of the end of a curriculum. It uses up no rows of a stream: it
 // generates all rows itself. It synchronizes with the device as often as the run will, but logs no
-// timing and does not measure products. IterationsPerSecond limits its time.
+// timing. IterationsPerSecond limits its time.
 Config ProbeFor(Config config) {
   config.validation.every_updates = 0;
   config.profile.timing_every = 0;
-  config.profile.product_rate = false;
   config.train.watchdog_seconds = 0;
   if (config.streams()) config.data = DataConfig();
   config.train.max_updates = 1'000'000;

@@ -81,7 +81,7 @@ void Insert(TensorDict& dict, const std::string& name, const ValidationResult& r
   TensorDict inner = MakeTensorDict();
   inner.insert("solve_rate", result.solve_rate);
   if (result.value_error) inner.insert("value_error", *result.value_error);
-  if (result.states) inner.insert("states", *result.states);
+  inner.insert("states", result.states);
   dict.insert(name, inner);
 }
 
@@ -106,13 +106,10 @@ TensorDict ToDict(const RunCounters& c) {
   return dict;
 }
 
-// The entry of TargetState::refreshed. The file calls it `published`, the name of the first format.
-constexpr const char* kRefreshedKey = "published";
-
 TensorDict ToDict(const TargetState& target) {
   TensorDict dict = MakeTensorDict();
   dict.insert("offered", target.offered);
-  dict.insert(kRefreshedKey, target.refreshed);
+  dict.insert("refreshed", target.refreshed);
   dict.insert("last_loss", target.last_loss);
   dict.insert("solve_rate", target.solve_rate);
   dict.insert("rate_at_refresh", target.rate_at_refresh);
@@ -158,9 +155,6 @@ std::vector<std::string> ShardsIn(const std::string& text, const std::string& fi
 // The entry of a RunState that holds the SHA-256 of its other entries.
 constexpr const char* kSha256 = "sha256";
 
-// The entry of a RunState that holds PipelineState::longest_scramble. Older checkpoints have none.
-constexpr const char* kLongestScramble = "longest_scramble";
-
 // Appends all entries of a dictionary to `leaves`. Numbers and strings become part of a leaf's
 // name.
 void AddLeaves(const TensorDict& dict, const std::string& path, StateDict& leaves) {
@@ -193,7 +187,7 @@ TensorDict ToDict(const RunState& state) {
   if (state.position) dict.insert("position", ToDict(*state.position));
   if (state.stream) dict.insert("stream", ToDict(*state.stream));
   dict.insert("target", ToDict(state.pipeline.target));
-  dict.insert(kLongestScramble, state.pipeline.longest_scramble);
+  dict.insert("longest_scramble", state.pipeline.longest_scramble);
   dict.insert("model", ToTensorDict(state.model));
   dict.insert("optimizer", ToTensorDict(state.optimizer));
   dict.insert("target_network", ToTensorDict(state.target_network));
@@ -204,11 +198,11 @@ TensorDict ToDict(const RunState& state) {
 std::optional<ValidationResult> ResultIn(const Entries& entries, const char* name) {
   if (!entries.Has(name)) return std::nullopt;
   const Entries result = entries.Dict(name);
-  return ValidationResult{
-      .solve_rate = result.Real("solve_rate"),
-      .value_error =
-          result.Has("value_error") ? std::optional(result.Real("value_error")) : std::nullopt,
-      .states = result.Has("states") ? std::optional(result.Count("states")) : std::nullopt};
+  return ValidationResult{.solve_rate = result.Real("solve_rate"),
+                          .value_error = result.Has("value_error")
+                                             ? std::optional(result.Real("value_error"))
+                                             : std::nullopt,
+                          .states = result.Count("states")};
 }
 
 Entries RunStateIn(const TensorDict& checkpoint, const std::string& file) {
@@ -280,18 +274,16 @@ void Checkpoint::CheckDomain(const std::string& domain) const {
 void Checkpoint::LoadModel(Network& net, const std::string& domain) const {
   CheckDomain(domain);
   const Entries entries(content_, file_);
-  const auto check = [&](const char* entry, const char* key, const std::string& if_missing,
-                         const std::string& expected) {
-    const std::string trained_with = entries.Has(entry) ? entries.Text(entry) : if_missing;
+  const auto check = [&](const char* entry, const char* key, std::string_view expected) {
+    const std::string trained_with = entries.Text(entry);
     if (trained_with == expected) return;
     throw InputError(
         fmt::format("{}: the network was trained with `{}: {}`, expected {}. Set {} to {}, or use "
                     "another checkpoint.",
                     file_, key, trained_with, expected, key, trained_with));
   };
-  check("network", "network.kind", std::string(kResNetFc), net.spec().layers.kind);
-  check("activation", "network.activation", std::string(NameOf(kActivations, Activation::kRelu)),
-        std::string(NameOf(kActivations, net.spec().layers.activation)));
+  check("network", "network.kind", net.spec().layers.kind);
+  check("activation", "network.activation", NameOf(kActivations, net.spec().layers.activation));
   LoadStateDict(entries.Dict("model").dict(), net.State(), file_);
   if (WeightsSha256(net.State()) != weights_sha256()) {
     throw DamagedFile(fmt::format(
@@ -316,7 +308,7 @@ RunCounters Checkpoint::Counters() const {
           .wait_for_rows_s = counters.Real("wait_for_rows_s"),
           .validate_s = counters.Real("validate_s"),
           .final_loss = counters.Real("final_loss"),
-          .follows_clock = counters.Has("follows_clock") && counters.Count("follows_clock") != 0,
+          .follows_clock = counters.Count("follows_clock") != 0,
           .at_start = ResultIn(counters, "at_start"),
           .validation = ResultIn(counters, "validation"),
           .best = ResultIn(counters, "best"),
@@ -356,16 +348,12 @@ std::optional<StreamPosition> Checkpoint::PositionInStream() const {
 PipelineState Checkpoint::Pipeline() const {
   const Entries state = RunStateIn(content_, file_);
   const Entries target = state.Dict("target");
-  const auto rate = [&](const char* name) { return target.Has(name) ? target.Real(name) : 0; };
-  PipelineState pipeline{.target = {.offered = target.Count("offered"),
-                                    .refreshed = target.Count(kRefreshedKey),
-                                    .last_loss = target.Real("last_loss"),
-                                    .solve_rate = rate("solve_rate"),
-                                    .rate_at_refresh = rate("rate_at_refresh")}};
-  if (state.Has(kLongestScramble)) {
-    pipeline.longest_scramble = std::max<std::int64_t>(state.Count(kLongestScramble), 1);
-  }
-  return pipeline;
+  return {.target = {.offered = target.Count("offered"),
+                     .refreshed = target.Count("refreshed"),
+                     .last_loss = target.Real("last_loss"),
+                     .solve_rate = target.Real("solve_rate"),
+                     .rate_at_refresh = target.Real("rate_at_refresh")},
+          .longest_scramble = std::max<std::int64_t>(state.Count("longest_scramble"), 1)};
 }
 
 void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,
@@ -382,14 +370,7 @@ void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,
   };
   load("model", model);
   load("optimizer", optimizer);
-  try {
-    load("target_network", target_network);
-  } catch (const InputError& error) {
-    throw InputError(fmt::format(
-        "{} If a build of Tandem before version 0.1.0 wrote this file, begin a new run with its "
-        "weights (network.init_from).",
-        error.what()));
-  }
+  load("target_network", target_network);
   if (!average.empty()) load("average", average);
 }
 

@@ -129,10 +129,10 @@ void Components::MakeGenerator() {
                   ? MakeTensorGenerator(*domain, config, target.get(), *context.device)
                   : tandem::MakeGenerator(*domain, config, evaluator, exact);
   if (config.replay.updates > 0) {
-    replay = WithMemoryAdvice("lower replay.updates, or set replay.map_to", [&] {
-      return std::make_unique<ReplayBuffer>(
-          generator->schema(), static_cast<std::size_t>(config.live_rows()), config.replay.updates,
-          config.random_seed(), config.replay.map_to);
+    replay = WithMemoryAdvice("lower replay.updates", [&] {
+      return std::make_unique<ReplayBuffer>(generator->schema(),
+                                            static_cast<std::size_t>(config.live_rows()),
+                                            config.replay.updates, config.random_seed());
     });
   }
 }
@@ -159,11 +159,6 @@ void Components::UsePlan(const UpdatePlan& plan) {
 
 void Components::AttachTo(RunSaver& saver) {
   attachment.emplace(saver, RunSaver::Sources{.replay = replay.get(), .stream = stream.get()});
-}
-
-std::int64_t Components::NumEvaluated() const {
-  return (target != nullptr ? target->num_network_rows() : 0) +
-         (online != nullptr ? online->num_network_rows() : 0);
 }
 
 RunState Components::State(const RunCounters& counters) const {

@@ -68,9 +68,6 @@ struct Components {
   /// Returns the state to save. Its tensors share memory with the components.
   RunState State(const RunCounters& counters) const;
 
-  /// Returns the number of rows that the networks have evaluated, without validation.
-  std::int64_t NumEvaluated() const;
-
   const Config config;
   const RunContext context;
   const StartPoint start;

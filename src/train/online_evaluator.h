@@ -24,9 +24,6 @@ class OnlineEvaluator final : public Evaluator {
   bool estimates_states() const override { return copy_.estimates_states(); }
   void Evaluate(ConstRows inputs, std::span<float> values) override;
 
-  /// InferenceNet::num_network_rows.
-  std::int64_t num_network_rows() const { return copy_.num_network_rows(); }
-
  private:
   const TorchTrainer& trainer_;
   InferenceNet copy_;

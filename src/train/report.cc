@@ -137,12 +137,6 @@ nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& c
       {"idle_workers", idle(time.generating_thread_s, generating)},
       {"idle_main", idle(time.wall_s - time.wait_for_rows_s, time.wall_s)}};
   if (time.gpu) json["gpu_s"] = RoundedSeconds(time.gpu->busy_s / time.gpu->traced_s * time.wall_s);
-  if (summary.products && time.wall_s > 0) {
-    const auto [flop, machine_flop_per_s] = *summary.products;
-    json["product_flop"] = RoundedReal(flop);
-    json["machine_flop_per_s"] = RoundedReal(machine_flop_per_s);
-    json["product_share"] = RoundedReal(flop / time.wall_s / machine_flop_per_s);
-  }
   return json;
 }
 
@@ -241,11 +235,9 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
     return "whether the network is learning is unknown: the run ended before its first validation";
   }
   const ValidationResult& now = *run.validation;
-  // validation.file may hold fewer states than the config asks for.
-  const std::int64_t states = now.states.value_or(config.validation.states);
   const std::string solves =
       fmt::format("{} {} of the validation states", WhatSolves(config.validation), Percent(now));
-  if (run.best && IsClearlyAbove(run.best->solve_rate, now.solve_rate, states)) {
+  if (run.best && IsClearlyAbove(run.best->solve_rate, now.solve_rate, now.states)) {
     return fmt::format(
         "the network was learning and has got worse: {}, and solved {} after update {}, the "
         "network in best.pt; lower optimizer.learning_rate (now {})",
@@ -254,10 +246,10 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
   if (!run.at_start) return fmt::format("{}; the share before training was not measured", solves);
   const ValidationResult& start = *run.at_start;
   const std::string both = fmt::format("{}, and solved {} before training", solves, Percent(start));
-  if (IsClearlyAbove(now.solve_rate, start.solve_rate, states)) {
+  if (IsClearlyAbove(now.solve_rate, start.solve_rate, now.states)) {
     return "the network is learning: " + both;
   }
-  if (IsClearlyAbove(start.solve_rate, now.solve_rate, states)) {
+  if (IsClearlyAbove(start.solve_rate, now.solve_rate, now.states)) {
     return fmt::format("the network has got worse: {}; lower optimizer.learning_rate (now {})",
                        both, config.optimizer.learning_rate);
   }

@@ -10,7 +10,6 @@
 
 #include "config/config.h"
 #include "pipeline/update_record.h"
-#include "train/product_meter.h"
 #include "train/rank_times.h"
 #include "train/run_counters.h"
 #include "train/run_profile.h"
@@ -28,13 +27,12 @@ struct RunSummary : RunCounters {
   std::int64_t peak_rss_bytes = 0;
   std::string weights_sha256;
   TimeReport time;
-  std::string bottleneck;                 ///< a sentence (DescribeBottleneck)
-  std::string learning;                   ///< a sentence (DescribeLearning)
-  FillStats last_fill;                    ///< of the rows of the last update
-  std::optional<ShardReport> data;        ///< only with shards
-  std::optional<StreamReport> stream;     ///< nothing without a stream
-  std::optional<ProductReport> products;  ///< only with profile.product_rate, unless stopped
-  std::optional<RankReport> ranks;        ///< only if ranks trained together; since --resume
+  std::string bottleneck;              ///< a sentence (DescribeBottleneck)
+  std::string learning;                ///< a sentence (DescribeLearning)
+  FillStats last_fill;                 ///< of the rows of the last update
+  std::optional<ShardReport> data;     ///< only with shards
+  std::optional<StreamReport> stream;  ///< nothing without a stream
+  std::optional<RankReport> ranks;     ///< only if ranks trained together; since --resume
 };
 
 /// Returns the entries of a validation: `solve_rate` and, unless the network is a policy, the error

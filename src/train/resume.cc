@@ -32,12 +32,12 @@ constexpr const char* kPuzzleFile = "domain.file";
 constexpr auto kMayChange = std::to_array<std::string_view>(
     {// How long, how fast and where the run works.
      "train.max_updates", "train.max_seconds", "train.threads", "generate.workers",
-     "inference.threads", "prefetch.*", "device", "memory.*", "replay.map_to", "train.step",
-     "train.first_layer", "inference.forward", "inference.first_layer",
+     "inference.threads", "prefetch.*", "device", "memory.*", "train.step", "train.first_layer",
+     "inference.forward", "inference.first_layer",
      // What it reads, writes and reports. Files may have moved. The puzzle's must have the same
      // rules (Checkpoint::CheckDomain); of others, the user must know that they have the same
      // content.
-     "domain.file", "validation.file", "data.path", "data.on_damage", "data.reading",
+     "domain.file", "validation.file", "data.path", "data.on_damage",
      "data.cpu_prefetch", "data.gpu_prefetch", "data.max_lag", "data.stream_rows",
      "data.stream_shards", "checkpoint.*", "search.*", "report.*", "profile.*",
      // What it does when something fails.

@@ -14,8 +14,7 @@ struct ValidationResult {
   /// bound of the true cost-to-go, so even a perfect network has an error. Nothing with a policy,
   /// which estimates no costs.
   std::optional<double> value_error;
-  /// Number of validation states. Nothing in checkpoints of older versions.
-  std::optional<std::int64_t> states;
+  std::int64_t states = 0;  ///< number of validation states
 };
 
 /// LengthError is the value error of the states of one length.

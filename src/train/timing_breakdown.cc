@@ -45,11 +45,10 @@ std::string DescribeIteration(const ActivityTimes& times, std::int64_t iteration
 
 Config WithoutOverlapIfTimed(Config config) {
   if (!config.profile.timing_breakdown) return config;
-  config.pipeline.overlap = false;
-  for (PrefetchConfig* prefetch : {&config.prefetch, &config.validation.prefetch}) {
-    prefetch->enabled = false;
-    prefetch->copy_stream = false;
-  }
+  // With the same policy lag, sequential does the work of async in turn.
+  if (config.pipeline.mode == Mode::kAsync) config.pipeline.mode = Mode::kSequential;
+  config.prefetch.enabled = false;
+  config.prefetch.copy_stream = false;
   return config;
 }
 

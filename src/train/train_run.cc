@@ -52,9 +52,6 @@ TrainRun::TrainRun(Config config, RunOptions options)
   if (ranks_ != nullptr) rank_times_.emplace(*ranks_);
   MakeComponents(options.from);
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
-  if (config_.profile.product_rate && (directory_ || ranks_ == nullptr)) {
-    products_.emplace(components_->network, config_, *device_);
-  }
   if (config_.train.watchdog_seconds > 0) stop_.Watch(time_.timeline(), config_.train);
   if (directory_) StartToSave(/*resumes=*/options.from != nullptr);
 }
@@ -205,7 +202,6 @@ void TrainRun::RunPipelineUpdate() {
 void TrainRun::OnTrainingStart() {
   if (saver_) saver_->ReportFailure();
   time_.OnTrainingStart();
-  if (products_) products_->OnColdStartEnd(components_->NumEvaluated());
 }
 
 void TrainRun::OnIterationEnd(std::int64_t iterations) {
@@ -269,7 +265,6 @@ void TrainRun::Count(const UpdateRecord& record) {
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
   so_far_.final_loss = train.loss;
   last_fill_ = record.fill;
-  if (products_) products_->AddTrained(train.examples / components_->trainer.num_ranks());
   if (train.skipped == 0) return;
   LogWarning(fmt::format(
       "update {}: {} of {} steps were skipped, because the loss or a gradient was not finite",
@@ -432,8 +427,6 @@ RunSummary TrainRun::MakeSummary() {
   if (tracer_) summary.time.gpu = tracer_->gpu();
   summary.bottleneck = DescribeBottleneck(summary.time, config_, NumCores());
   summary.learning = DescribeLearning(summary, config_);
-  if (products_ && end_ != RunEnd::kStopped)
-    summary.products = products_->Measure(components_->NumEvaluated());
   if (rank_times_ && !rank_times_->total().names.empty()) summary.ranks = rank_times_->total();
   if (components_->shards != nullptr) {
     summary.data = ReportOfShards(*components_->shards, began_training_, Mark());

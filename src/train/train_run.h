@@ -16,7 +16,6 @@
 #include "config/update_plan.h"
 #include "pipeline/pipeline.h"
 #include "train/metrics_log.h"
-#include "train/product_meter.h"
 #include "train/rank_times.h"
 #include "train/report.h"
 #include "train/run_directory.h"
@@ -174,9 +173,8 @@ class TrainRun final {
   RunStop stop_;
   std::optional<TimingBreakdown> breakdown_;
   std::optional<Tracer> tracer_;
-  std::optional<MetricsLog> metrics_;     // with a folder
-  std::optional<RankTimes> rank_times_;   // with ranks
-  std::optional<ProductMeter> products_;  // with profile.product_rate
+  std::optional<MetricsLog> metrics_;    // with a folder
+  std::optional<RankTimes> rank_times_;  // with ranks
 
   RunCounters so_far_;
   RunValidation validation_;

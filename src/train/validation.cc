@@ -1,8 +1,6 @@
 #include "train/validation.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/core/Tensor.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,6 +66,34 @@ ValidationSet FromFile(const Domain& domain, const std::string& path, std::int64
   return validation_set;
 }
 
+// Sums the squares of estimate minus cost, by groups of states with the same cost. Copies every
+// batch to the host, which is cheap beside solving, and sums there in double precision.
+class SquaredErrors {
+ public:
+  // `costs[i]` is the true cost of the states of group i.
+  explicit SquaredErrors(const std::vector<float>& costs) : costs_(costs), sums_(costs.size()) {}
+
+  // Adds n states. `estimates` has shape (n); `groups` has shape (n, 1) and holds group numbers as
+  // floats. Call it on the stream of the estimates.
+  void Add(const at::Tensor& estimates, const at::Tensor& groups) {
+    const at::Tensor values = estimates.cpu();
+    const at::Tensor numbers = groups.cpu().contiguous();
+    const auto* value = values.const_data_ptr<float>();
+    const auto* group = numbers.const_data_ptr<float>();
+    for (std::int64_t i = 0; i < values.numel(); ++i) {
+      const auto g = static_cast<std::size_t>(group[i]);
+      const double error = static_cast<double>(value[i]) - costs_[g];
+      sums_[g] += error * error;
+    }
+  }
+
+  const std::vector<double>& sums() const { return sums_; }
+
+ private:
+  std::vector<float> costs_;
+  std::vector<double> sums_;
+};
+
 Config ConfigOfSearch(const Config& config, std::int64_t longest) {
   Config result = config;
   result.search = {.method = SearchMethod::kBeam,
@@ -86,61 +112,6 @@ ValidationSet MakeValidationSet(const Domain& domain, const Config& config) {
   return FromFile(domain, validation.file, validation.states);
 }
 
-namespace {
-
-class OnCpu final : public SquaredErrors {
- public:
-  explicit OnCpu(const std::vector<float>& costs) : costs_(costs), sums_(costs.size()) {}
-
-  void Add(const at::Tensor& estimates, const at::Tensor& groups) override {
-    const at::Tensor values = estimates.cpu();
-    const at::Tensor numbers = groups.cpu().contiguous();
-    const auto* value = values.const_data_ptr<float>();
-    const auto* group = numbers.const_data_ptr<float>();
-    for (std::int64_t i = 0; i < values.numel(); ++i) {
-      const auto g = static_cast<std::size_t>(group[i]);
-      const double error = static_cast<double>(value[i]) - costs_[g];
-      sums_[g] += error * error;
-    }
-  }
-
-  std::vector<double> Sums() override { return sums_; }
-
- private:
-  std::vector<float> costs_;
-  std::vector<double> sums_;
-};
-
-class OnDevice final : public SquaredErrors {
- public:
-  OnDevice(const std::vector<float>& costs, c10::Device device)
-      : costs_(at::tensor(costs).to(device)), sums_(at::zeros_like(costs_)) {}
-
-  void Add(const at::Tensor& estimates, const at::Tensor& groups) override {
-    const at::Tensor group = groups.flatten().to(at::kLong);
-    sums_.index_add_(0, group, (estimates - costs_.index_select(0, group)).square());
-  }
-
-  std::vector<double> Sums() override {
-    const at::Tensor sums = sums_.cpu().to(at::kDouble);
-    const auto* first = sums.const_data_ptr<double>();
-    return {first, first + sums.numel()};
-  }
-
- private:
-  at::Tensor costs_;
-  at::Tensor sums_;
-};
-
-}  // namespace
-
-std::unique_ptr<SquaredErrors> MakeSquaredErrors(MetricsPlace place,
-                                                 const std::vector<float>& costs,
-                                                 c10::Device device) {
-  if (place == MetricsPlace::kDevice) return std::make_unique<OnDevice>(costs, device);
-  return std::make_unique<OnCpu>(costs);
-}
-
 bool IsBetter(const ValidationResult& result, const ValidationResult& than, Measure measure) {
   const auto key = [&](const ValidationResult& r) {
     const double error = r.value_error.value_or(0);
@@ -153,7 +124,6 @@ bool IsBetter(const ValidationResult& result, const ValidationResult& than, Meas
 Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& device,
                      const Config& config)
     : domain_(domain),
-      device_(device),
       config_(config.validation),
       head_(network.layers.head),
       threads_(static_cast<int>(*config.inference.threads)),
@@ -162,7 +132,7 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
       rows_(ExampleSchema(domain.spec(), Head::kV), validation_set_.lengths.size()),
       net_(network, config.inference, device),
       stream_(device.MakeStream()),
-      loader_(device, rows_.schema(), config_.batch_size, config_.prefetch, kOrderSeed,
+      loader_(device, rows_.schema(), config_.batch_size, config.prefetch, kOrderSeed,
               kValidationPrefetch) {
   GroupStates();
   if (config_.beam_width == 0) return;
@@ -239,14 +209,14 @@ void Validator::MeasureValueErrors(ValidationReport& report) {
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   std::vector<float> costs;
   for (const LengthGroup& group : groups_) costs.push_back(group.cost);
-  const auto errors = MakeSquaredErrors(config_.metrics, costs, device_.torch());
+  SquaredErrors errors(costs);
   const std::unique_ptr<BatchIterator> batches = loader_.Open(rows_, 0);
   const auto rows = static_cast<std::int64_t>(rows_.rows());
   for (std::int64_t done = 0; done < rows; done += config_.batch_size) {
     const Batch batch = batches->Next();
-    errors->Add(net_.Estimates(batch.inputs), batch.targets);
+    errors.Add(net_.Estimates(batch.inputs), batch.targets);
   }
-  const std::vector<double> sums = errors->Sums();
+  const std::vector<double>& sums = errors.sums();
   double all = 0;
   for (std::size_t g = 0; g < groups_.size();) {
     const std::int64_t length = groups_[g].length;

@@ -1,8 +1,6 @@
 // The states that a network is validated on, and how good it is on them.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,27 +35,6 @@ struct ValidationSet {
 /// line of a state that it cannot use.
 ValidationSet MakeValidationSet(const Domain& domain, const Config& config);
 
-/// SquaredErrors sums the squares of estimate minus cost, by groups of states with the same cost.
-/// Call Add and Sums on the stream of the estimates.
-class SquaredErrors {
- public:
-  virtual ~SquaredErrors() = default;
-
-  /// Adds n states. `estimates` has shape (n); `groups` has shape (n, 1) and holds group numbers as
-  /// floats. Both are on the device and may be overwritten by later work on the stream.
-  virtual void Add(const at::Tensor& estimates, const at::Tensor& groups) = 0;
-
-  /// Returns the sum of each group. Waits for the device.
-  virtual std::vector<double> Sums() = 0;
-};
-
-/// `costs[i]` is the true cost of the states of group i. With MetricsPlace::kCpu, copies every
-/// batch to the host and sums in double precision. With kDevice, sums in fp32 on the device and
-/// copies only the sums.
-std::unique_ptr<SquaredErrors> MakeSquaredErrors(MetricsPlace place,
-                                                 const std::vector<float>& costs,
-                                                 c10::Device device);
-
 /// Returns whether `result` is better than `than` by `measure`. If they are equal, compares them by
 /// the other measure, if there is one.
 bool IsBetter(const ValidationResult& result, const ValidationResult& than, Measure measure);
@@ -89,7 +66,6 @@ class Validator {
   void MeasureValueErrors(ValidationReport& report);
 
   const Domain& domain_;
-  Device& device_;
   const ValidationConfig config_;
   const Head head_;
   const int threads_;

@@ -335,19 +335,10 @@ class Training(Shards):
         self.assertIn("`data.source: shards` (--set data.source=shards) contradicts `data.path: null`",
                       error)
         self.generate("--compression", "zstd")
-        _, error = self.train("mapped", "data.reading=map", "train.max_seconds=60", code=2)
-        self.assertIn(f"`data.reading: map`: {self.shards} is compressed (zstd)", error)
-        self.assertFalse((self.folder / "mapped").exists())
         for sets, message in [(("replay.updates=2",), "replay keeps rows that are generated"),
                               (("data.live_share=1",), "no row of a batch would come from the shards"),
                               (("domain.size=4",), "expected npuzzle:4")]:
             self.assertIn(message, self.train("refused", *sets, code=2)[1])
-
-    def test_mapped_replay_leaves_no_file(self):
-        run = self.folder / "mapped"
-        self.run_tandem("train", self.config, "--out", run, "--set", "replay.updates=3", "--set",
-                        f"replay.map_to={self.folder}")
-        self.assertEqual(list(self.folder.glob("tandem-map-*")), [])
 
 
 if __name__ == "__main__":

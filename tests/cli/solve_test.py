@@ -124,36 +124,20 @@ class Solve(CliTest):
         self.assertEqual((result["nodes"], result["expanded"]), (12, 1))
         self.assertGreater(result["bytes_per_node"], 54)
 
-    def test_a_ball_ends_searches_earlier_and_solutions_are_shortened(self):
+    def test_a_ball_ends_searches_earlier(self):
         run = self.train_small()
         state, _ = self.run_tandem("apply", "cube3", "--state", SOLVED, "--moves", "R U F' L D B")
         states = self.write("states.txt", f"{AFTER_R}\n{state}")
         for search in ("beam", "astar"):
             text, log = self.run_tandem("solve", "--model", run, "--states", states, "--ball", 4,
-                                        "--improve", 2, "--search", search, "--weight", 1)
+                                        "--search", search, "--weight", 1)
             self.assertIn("ball around the goal: 11,206 states with a cost-to-go of at most 4", log)
             near, far = [json.loads(line) for line in text.splitlines()]
-            self.assertEqual((near["nodes"], near["moves"], near["found_length"]), (0, "R'", 1))
+            self.assertEqual((near["nodes"], near["moves"]), (0, "R'"))
             self.assertEqual((far["length"], far["cost"]), (6, 6))
             if search == "beam":
-                # Two depths of six, no turn back, and the window of all six moves.
-                self.assertGreater(far["nodes"], 12 + 12 * 11)
-
-    def test_beams_shorten_a_long_solution_for_the_given_time(self):
-        run = self.train_small()
-        state, _ = self.run_tandem("apply", "cube3", "--state", SOLVED, "--moves",
-                                   "R U F' L D B R' F U' B' L' D'")
-        # The way back, with four useless turns in the middle.
-        moves = "D L B U F' R U U U U B' D' L' F U' R'"
-        states = self.write("states.jsonl", json.dumps({"state": state.strip(), "solution": moves}))
-        for options in (["--ball", 2], [], ["--search", "astar", "--set", "search.max_nodes=50000"]):
-            with self.subTest(options=options):
-                text, _ = self.run_tandem("solve", "--model", run, "--states", states, "--improve", 2,
-                                          "--beam-width", 2, *options)
-                result = json.loads(text)
-                self.assertTrue(result["solved"])
-                self.assertLessEqual(result["length"], 12)
-                self.assertEqual(result["cost"], result["length"])
+                # Two depths of six, and no turn back.
+                self.assertEqual(far["nodes"], 12 + 12 * 11)
 
     def test_astar_reports_the_best_state_reached(self):
         run = self.train_small()

@@ -121,9 +121,9 @@ class Train(CliTest):
         self.assertNotIn("of CPU time", log)
 
     def test_a_missing_file_is_named_with_its_key(self):
-        _, error = self.run_tandem("train", self.write("small.yaml", SMALL + "replay: {updates: 3}\n"),
-                                   "--out", self.folder / "run", "--set", "replay.map_to=/none", code=2)
-        self.assertIn("--set replay.map_to=/none: `replay.map_to`: /none: no such folder", error)
+        _, error = self.run_tandem("train", self.write("small.yaml", SMALL),
+                                   "--out", self.folder / "run", "--set", "validation.file=/none", code=2)
+        self.assertIn("--set validation.file=/none: `validation.file`: /none: no such file", error)
         self.assertFalse((self.folder / "run").exists())
 
     def test_convolutions_train_on_a_board_only(self):
@@ -216,7 +216,7 @@ class Train(CliTest):
         means = re.findall(r"timing: mean of (\d+) iterations up to (\d+)", log)
         self.assertEqual(means, [("4", "13"), ("7", "20"), ("7", "27"), ("4", "31")])
         saved = (run / "config.yaml").read_text()
-        self.assertIn("overlap: true", saved)
+        self.assertIn("mode: async", saved)
         self.assertNotIn("enabled: false", saved)
 
     def test_a_loss_that_is_not_finite_is_exit_code_1(self):

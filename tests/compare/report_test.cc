@@ -24,7 +24,6 @@ RunRecord RunOfSeed(int seed) {
       .core_s = 14.0 * seed,
       .gpu_s = 7.0 * seed,
       .cores = 4,
-      .product_share = 0.0625 * seed,
       .idle_workers = 0.25 * seed,
       .idle_main = 0.375 * seed,
       .curve = {{.iterations = 50, .seconds = 5.0 * seed, .loss = 3, .solve_rate = 0.125 * seed},
@@ -78,7 +77,6 @@ TEST(Report, EveryLineOfTheTableShowsItsOwnMeasure) {
   EXPECT_EQ(LineOf("ideal bound by"), "- GPU");
   EXPECT_EQ(LineOf("% busiest side at work"), "70.0 100.0");
   EXPECT_EQ(LineOf("busiest side"), "GPU GPU");
-  EXPECT_EQ(LineOf("% of product rate"), "9.4 (6.2 to 12.5) 9.4 (6.2 to 12.5)");
   EXPECT_EQ(LineOf("weights as the first's"), "equal differ");
 }
 
@@ -100,7 +98,6 @@ TEST(Report, JsonHasTheFiguresOfTheTable) {
   EXPECT_EQ(first["final_loss"], of(0.1875, 0.125, 0.25));
   EXPECT_EQ(first["solve_rate_equal_iterations"], of(0.5, 0.5, 0.5));
   EXPECT_EQ(rows[1]["solve_rate_equal_seconds"], of(0.5, 0.5, 0.5));
-  EXPECT_EQ(first["product_share"], of(0.09375, 0.0625, 0.125));
   EXPECT_EQ(rows[1]["busy_share"], of(1, 1, 1));
   EXPECT_EQ(rows[1]["busiest_side"], "GPU");
   EXPECT_TRUE(first["speed_up_chance"].is_null());

@@ -89,12 +89,9 @@ TEST_F(RunRecordTest, ReadsTheSummary) {
   EXPECT_EQ(run.idle_workers, 0.375);
   EXPECT_EQ(run.idle_main, 0.125);
   EXPECT_FALSE(run.gpu_s);
-  EXPECT_FALSE(run.product_share);
   json on_gpu = Summary();
   on_gpu["after_cold_start"]["gpu_s"] = 3.5;
-  on_gpu["after_cold_start"]["product_share"] = 0.0625;
   EXPECT_EQ(Read(on_gpu, {Update(0)}).gpu_s, 3.5);
-  EXPECT_EQ(Read(on_gpu, {Update(0)}).product_share, 0.0625);
 }
 
 TEST_F(RunRecordTest, RejectsNumbersThatDoNotFit) {
@@ -189,14 +186,11 @@ TEST_F(RunRecordTest, ErrorNamesAnUpdateThatComesTwice) {
               HasSubstr("metrics.jsonl:3: `update` is 1, expected more than 1"));
 }
 
-TEST_F(RunRecordTest, CountsTheTimeOfTheCoresAndTheProductsOfAllRanks) {
+TEST_F(RunRecordTest, CountsTheTimeOfTheCoresOfAllRanks) {
   json summary = Summary();
-  summary["after_cold_start"]["product_share"] = 0.25;
   EXPECT_EQ(Read(summary, {Update(0)}).core_s, 18.5);
   summary["ranks"] = {{"world_size", 2}};
-  const RunRecord run = Read(summary, {Update(0)});
-  EXPECT_EQ(run.core_s, 37);
-  EXPECT_EQ(run.product_share, 0.5);
+  EXPECT_EQ(Read(summary, {Update(0)}).core_s, 37);
 }
 
 TEST_F(RunRecordTest, UpdatesOfARunThatHasNotFinishedLeaveOutTheLineThatIsBeingWritten) {

@@ -77,7 +77,6 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   config.generate.backup = Backup::kOneStep;
   config.network.head = Head::kQ;
   config.network.stem_width = 0;  // contradicts input_layer linear
-  config.pipeline.overlap = true;
   config.profile.timing_breakdown = false;
   config.train.policy_weight = 1;
   config.search.policy_weight = 0;
@@ -91,7 +90,6 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
 
   Config others;
   others.network.stem_width = 8;
-  others.pipeline.overlap = false;
   others.profile.timing_breakdown = true;
   others.network.head = Head::kVp;
   others.train.policy_weight = 2;
@@ -225,7 +223,7 @@ TEST(Config, WrongValueErrorNamesLineAndExpectedValues) {
   EXPECT_EQ(ErrorFor("optimizer: {epsilon: 0}\n"),
             "my.yaml:1: `optimizer.epsilon` is '0', expected a number from 1e-30 to 1");
   EXPECT_EQ(ErrorFor("pipeline: {mode: fast}\n"),
-            "my.yaml:1: `pipeline.mode` is 'fast', expected one of async, sequential, one_fill, "
+            "my.yaml:1: `pipeline.mode` is 'fast', expected one of async, sequential, "
             "sync_main");
   EXPECT_EQ(ErrorFor("seed:\n"),
             "my.yaml:1: `seed` is empty, expected a whole number from 0 to "
@@ -399,17 +397,14 @@ TEST(Config, MissingPathErrorNamesTheKeyAndWhereItWasSet) {
             "my.yaml:3: `validation.file`: /none.jsonl: no such file");
   EXPECT_EQ(ErrorOfNewRun("", {"network.init_from=/none"}),
             "--set network.init_from=/none: `network.init_from`: /none: no such file or folder");
-  EXPECT_EQ(ErrorOfNewRun("replay: {updates: 3, map_to: /none}\n"),
-            "my.yaml:1: `replay.map_to`: /none: no such folder");
-  EXPECT_EQ(ErrorOfNewRun("replay: {updates: 3, map_to: /dev/null}\n"),
-            "my.yaml:1: `replay.map_to`: /dev/null: not a folder");
+  EXPECT_EQ(ErrorOfNewRun("data: {source: shards, path: /dev/null}\n"),
+            "my.yaml:1: `data.path`: /dev/null: not a folder");
   EXPECT_EQ(ErrorOfNewRun("data: {source: shards, path: /none}\n"),
             "my.yaml:1: `data.path`: /none: no such folder");
 }
 
 TEST(Config, MissingPathIsNoErrorIfNothingUsesIt) {
   EXPECT_EQ(ErrorOfNewRun("validation: {every_updates: 0, file: /none.jsonl}\n"), "");
-  EXPECT_EQ(ErrorOfNewRun("replay: {map_to: /none}\n"), "");
   EXPECT_EQ(ErrorFor("network: {init_from: /none}\n"), "");  // as when a run's config is read
 }
 
@@ -470,15 +465,17 @@ TEST(Config, WrongParameterErrorNamesKeyAndExpectedValues) {
                 ". Did you mean permutation with `domain.file: cube4`?");
 }
 
-TEST(Config, RenamedKeyErrorStatesTheNewName) {
-  EXPECT_EQ(ErrorFor("evaluate: {batch_rows: 5}\n"),
-            "my.yaml:1: unknown key `evaluate`; it was renamed to `inference`");
-  EXPECT_EQ(
-      ErrorFor("inference: {batch_rows: 5}\n"),
-      "my.yaml:1: unknown key `inference.batch_rows`; it was renamed to `inference.batch_size`");
-  EXPECT_EQ(ErrorFor("", {"diagnose.trace=true"}),
-            "--set diagnose.trace=true: unknown key `diagnose.trace`; it was renamed to "
-            "`profile.trace`");
+TEST(Config, RemovedKeyErrorSaysWhatToUseInstead) {
+  EXPECT_EQ(ErrorFor("search: {improve_seconds: 5}\n"),
+            "my.yaml:1: unknown key `search.improve_seconds`; it was removed: for shorter "
+            "solutions, raise search.beam_width");
+}
+
+TEST(Config, RemovedChoiceErrorSaysWhatToUseInstead) {
+  EXPECT_EQ(ErrorFor("pipeline: {mode: one_fill}\n"),
+            "my.yaml:1: `pipeline.mode` is 'one_fill', expected one of async, sequential, "
+            "sync_main; it was removed: to train on the same rows again, write them with `tandem "
+            "generate` and set data.source to shards");
 }
 
 TEST(Config, ErrorForARemovedKeyOrChoiceSaysWhatToUseInstead) {

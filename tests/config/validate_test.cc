@@ -102,11 +102,10 @@ TEST(Validate, ShardsNeedAFolderAndAFolderNeedsShards) {
   ExpectContradiction({"data.source=shards"}, "data.source", "data.path", "read from a folder");
 }
 
-TEST(Validate, AnchorsNeedABallAndShorteningDoesNot) {
+TEST(Validate, AnchorsNeedABall) {
   ExpectContradiction({"generate.anchor_share=0.1"}, "generate.anchor_share",
                       "generate.ball_radius", "anchors are drawn from the ball");
   EXPECT_EQ(ErrorOf({"generate.anchor_share=0.1", "generate.ball_radius=4"}), "");
-  EXPECT_EQ(ErrorOf({"search.improve_seconds=5"}), "");
 }
 
 TEST(Validate, WithShardsEveryBatchHasAtLeastOneRowFromThem) {
@@ -141,8 +140,6 @@ TEST(Validate, AStreamNeedsLabelsOfANetworkAndFixedWork) {
   EXPECT_EQ(ErrorOf(With(stream, {"pipeline.refresh=every"})), "");
   ExpectContradiction({"data.source=stream"}, "data.source", "generate.target",
                       "the run can make them itself");
-  ExpectContradiction(With(stream, {"pipeline.mode=one_fill"}), "data.source", "pipeline.mode",
-                      "nothing to follow");
   ExpectContradiction(With(kSyncMain, {"data.source=stream", "data.live_share=0.5"}), "data.source",
                       "pipeline.mode", "labelled already");
   ExpectContradiction(
@@ -169,8 +166,6 @@ TEST(Validate, TimingBreakdownIsRejectedIfOtherWorkRunsAtTheSameTime) {
                       "other threads read shards at the same time");
   ExpectContradiction(With(kSyncMain, {timing}), "profile.timing_breakdown", "pipeline.mode",
                       "evaluates states for searches between");
-  ExpectContradiction(With(kSyncMain, {"pipeline.overlap=false"}), "pipeline.overlap",
-                      "pipeline.mode", "searches overlap with training");
 }
 
 TEST(Validate, TimingBreakdownIsRejectedIfStepsAreRecorded) {
@@ -327,26 +322,6 @@ TEST(Validate, ActionAsInputLearnsFromEveryTargetOfCosts) {
               "");
   }
   EXPECT_EQ(ErrorOf(With(kSyncMain, {"network.head=q_in", "generate.search=astar"})), "");
-}
-
-TEST(Validate, OneFillRejectsWhatChangesFromFillToFill) {
-  const std::vector<std::string> one_fill = {"pipeline.mode=one_fill"};
-  EXPECT_EQ(ErrorOf(one_fill), "");
-  EXPECT_EQ(ErrorOf(With(one_fill, {"generate.target=value_iteration", "generate.search=greedy"})),
-            "");
-  const std::vector<std::string> target = With(one_fill, kTarget);
-  EXPECT_EQ(ErrorOf(target), "");
-  const std::vector<std::pair<std::string, std::string>> rejected = {
-      {"replay.updates", "1"},
-      {"pipeline.policy_lag", "1"},
-      {"pipeline.refresh", "every"},
-      {"pipeline.refresh_every", "2"},
-      {"pipeline.loss_thresh", "0.1"}};
-  for (const auto& [key, value] : rejected) {
-    ExpectContradiction(With(target, {key + "=" + value}), key, "pipeline.mode", "one_fill");
-  }
-  ExpectContradiction(With(target, {"generate.search=greedy", "generate.curriculum=true"}),
-                      "generate.curriculum", "pipeline.mode", "fills one buffer");
 }
 
 TEST(Validate, SearchesBackwardsNeedAHeadOfStatesAndNoBall) {
@@ -612,8 +587,6 @@ TEST(Validate, TensorProgramOfSearchNamesWhatItDoesNotSupport) {
          "does not evaluate the policy");
   expect({"network.head=vp", "search.policy_actions=1"}, "search.policy_actions",
          "does not evaluate the policy");
-  expect({"search.ball_radius=3", "search.improve_seconds=1"}, "search.improve_seconds",
-         "does not shorten");
 }
 
 }  // namespace

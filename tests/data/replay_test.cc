@@ -56,16 +56,6 @@ std::vector<std::uint32_t> SampleAfter(ReplayBuffer& replay, std::int64_t update
   return Ids(replay.Sample());
 }
 
-TEST(ReplayBuffer, MappedFileGivesTheSameSamples) {
-  const TempFolder folder;
-  ReplayBuffer in_memory(kSchema, kRows, /*earlier=*/3, /*seed=*/1);
-  ReplayBuffer mapped(kSchema, kRows, /*earlier=*/3, /*seed=*/1, folder.path());
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));  // the files have no names
-  for (std::int64_t updates = 1; updates < 8; ++updates) {
-    EXPECT_EQ(SampleAfter(mapped, updates), SampleAfter(in_memory, updates));
-  }
-}
-
 // A run writes the file in the background, while it trains on the update that comes next.
 TEST(ReplayBuffer, FileMayBeWrittenWhileTheNextUpdateIsAdded) {
   const TempFolder folder;
@@ -133,17 +123,6 @@ TEST(ReplayBuffer, EachUpdateDrawsDifferentPositions) {
     std::vector<std::uint32_t> places = SampleAfter(replay, updates);
     for (std::uint32_t& place : places) place -= static_cast<std::uint32_t>(replay.first() * kRows);
     EXPECT_TRUE(drawn.insert(places).second) << updates;
-  }
-}
-
-TEST(ReplayBuffer, ErrorNamesTheMissingMapFolder) {
-  const TempFolder folder;
-  try {
-    const ReplayBuffer replay(kSchema, kRows, 2, 1, folder.path() / "none");
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("/none: No such file"), std::string::npos)
-        << error.what();
   }
 }
 

@@ -31,9 +31,9 @@ std::string MessageOf(const std::function<void()>& action) {
 }
 
 // Reads a chunk into a new buffer.
-DataBuffer Chunk(const ShardSet& set, std::int64_t chunk, bool mapped = false) {
+DataBuffer Chunk(const ShardSet& set, std::int64_t chunk) {
   std::vector<std::byte> bytes(set.spec().BytesOfChunk(0));
-  set.Read(chunk, bytes, mapped ? ChunkReading::kMap : ChunkReading::kRead);
+  set.Read(chunk, bytes);
   DataBuffer rows(set.spec().schema, static_cast<std::size_t>(set.spec().RowsOfChunk(chunk)));
   for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
     std::memcpy(rows.column(c).data(),
@@ -54,10 +54,10 @@ DataBuffer AllRows(const ShardSetSpec& set) {
   return rows;
 }
 
-void ExpectRows(const ShardSet& set, bool mapped) {
+void ExpectRows(const ShardSet& set) {
   const DataBuffer all = AllRows(set.spec());
   for (std::int64_t c = 0; c < set.spec().num_chunks(); ++c) {
-    const DataBuffer chunk = Chunk(set, c, mapped);
+    const DataBuffer chunk = Chunk(set, c);
     const auto first = static_cast<std::size_t>(c * set.spec().chunk_rows);
     for (std::size_t i = 0; i < all.schema().columns.size(); ++i) {
       EXPECT_TRUE(std::ranges::equal(chunk.column(i).bytes(),
@@ -87,18 +87,7 @@ TEST(ShardSet, ReadsTheGeneratedRows) {
     EXPECT_EQ(set.shards().size(), 3U);
     EXPECT_EQ(set.spec().num_chunks(), 8);
     EXPECT_EQ(set.spec().RowsOfChunk(7), 1000 - 7 * 128);
-    ExpectRows(set, /*mapped=*/false);
-    if (compression == Compression::kNone) ExpectRows(set, /*mapped=*/true);
-  }
-}
-
-TEST(ShardSet, RejectsMappingACompressedChunk) {
-  const TempFolder folder;
-  MakeShards(folder.path(), SmallShards(Compression::kZstd));
-  const ShardSet set(folder.path());
-  for (std::int64_t c = 0; c < set.spec().num_chunks(); ++c) {
-    EXPECT_THAT(MessageOf([&] { Chunk(set, c, /*mapped=*/true); }),
-                AllOf(HasSubstr("shard-00000"), HasSubstr("it is compressed")));
+    ExpectRows(set);
   }
 }
 
@@ -143,7 +132,6 @@ TEST(ShardSet, AlteredByteNamesItsChunk) {
     EXPECT_THAT(
         MessageOf([&] { Chunk(set, 5); }),
         AllOf(HasSubstr("shard-000001.tandem, chunk 2: "), HasSubstr("hash does not match")));
-    EXPECT_THAT(MessageOf([&] { Chunk(set, 5, /*mapped=*/true); }), HasSubstr("chunk 2: "));
     EXPECT_THAT(set.NameOfChunk(5), testing::EndsWith("shard-000001.tandem, chunk 2"));
     Alter(path, chunk.offset + at);
   }
@@ -183,10 +171,7 @@ TEST(ShardSet, TruncatedFileNamesItsFirstIncompleteChunk) {
   std::filesystem::resize_file(path, static_cast<std::uintmax_t>(second.offset + 100));
   const ShardSet set(folder.path());
   EXPECT_NO_THROW(Chunk(set, 0));
-  for (const bool mapped : {false, true}) {
-    EXPECT_THAT(MessageOf([&] { Chunk(set, 1, mapped); }),
-                HasSubstr("chunk 1: the file ends too soon"));
-  }
+  EXPECT_THAT(MessageOf([&] { Chunk(set, 1); }), HasSubstr("chunk 1: the file ends too soon"));
   std::filesystem::resize_file(path, 100);
   EXPECT_THAT(ShardSet(folder.path()).shards()[0].problem, HasSubstr("ends inside the header"));
 }
@@ -219,10 +204,8 @@ TEST(ShardSet, SystemErrorIsNotDamage) {
   std::filesystem::remove(path);
   EXPECT_THROW(Chunk(set, 0), DamagedShard);
   std::filesystem::create_symlink(path, path);
-  for (const bool mapped : {false, true}) {
-    EXPECT_THAT([&] { Chunk(set, 0, mapped); },
-                testing::ThrowsMessage<SystemError>(HasSubstr("cannot read " + path.string())));
-  }
+  EXPECT_THAT([&] { Chunk(set, 0); },
+              testing::ThrowsMessage<SystemError>(HasSubstr("cannot read " + path.string())));
   EXPECT_THAT(MessageOf([&] { ShardSet(folder.path()); }),
               HasSubstr("cannot read " + path.string()));
 }

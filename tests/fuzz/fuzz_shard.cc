@@ -28,12 +28,10 @@ void ReadShard(std::string_view text) {
   const ShardSet set(folder.path());
   if (set.spec().BytesOfChunk(0) > kMostBytes) return;
   for (std::int64_t chunk = 0; chunk < set.spec().num_chunks() && chunk < 16; ++chunk) {
-    for (const ChunkReading reading : {ChunkReading::kRead, ChunkReading::kMap}) {
-      std::vector<std::byte> memory(set.spec().BytesOfChunk(chunk));
-      try {
-        set.Read(chunk, memory, reading);
-      } catch (const Error&) {
-      }
+    std::vector<std::byte> memory(set.spec().BytesOfChunk(chunk));
+    try {
+      set.Read(chunk, memory);
+    } catch (const Error&) {
     }
   }
 }

@@ -147,7 +147,6 @@ TEST_F(ShardLoaderTest, OrderDependsOnTheSeedOnly) {
   const std::vector<std::string> rows = Rows(*Make(With(1)), 25);
   EXPECT_EQ(Rows(*Make(With(1)), 25), rows);
   EXPECT_EQ(Rows(*Make(With(1, {.cpu_prefetch = 1, .gpu_prefetch = 1})), 25), rows);
-  EXPECT_EQ(Rows(*Make(With(1, {.reading = ChunkReading::kMap})), 25), rows);
   EXPECT_EQ(Rows(*Make(With(1), std::nullopt, 125), 10), rows);
   EXPECT_NE(Rows(*Make(With(2)), 25), rows);
 }
@@ -194,24 +193,6 @@ TEST_F(ShardLoaderTest, RejectsWeightsBelowZero) {
   EXPECT_THAT([&] { loader.Next(/*update=*/0); },
               testing::ThrowsMessage<Error>(
                   HasSubstr("shard-000000.tandem, chunk 0: weight 2 of row 5 is -1")));
-}
-
-TEST_F(ShardLoaderTest, RejectsMappingCompressedShards) {
-  const TempFolder compressed;
-  MakeShards(compressed.path(), SmallShards(Compression::kZstd));
-  const auto make = [&](ChunkReading reading) {
-    return ShardLoader(*device_, ShardSet(compressed.path()), kDepth, With(1, {.reading = reading}),
-                       std::nullopt);
-  };
-  EXPECT_NO_THROW(make(ChunkReading::kRead));
-  try {
-    make(ChunkReading::kMap);
-    FAIL() << "no exception";
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(),
-                AllOf(HasSubstr(compressed.path().string()), HasSubstr("`data.reading: map`"),
-                      HasSubstr("set `data.reading: read`"), HasSubstr("--compression none")));
-  }
 }
 
 TEST_F(ShardLoaderTest, DamageThrowsAnErrorThatNamesIt) {

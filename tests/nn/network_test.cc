@@ -348,7 +348,6 @@ TEST(MLP, CostsAreThoseCountedByHandAndThoseOfTheOperators) {
   const NetworkCost cost = CostOf(MlpSpec());
   EXPECT_EQ(cost.evaluation_flop, 2 * (24 * 16 + 16 * 8 + 8 * 8 + 8 * 2));
   EXPECT_EQ(cost.training_flop, 3 * cost.evaluation_flop - 2 * 24 * 16);
-  EXPECT_EQ(cost.first_layer_flop, 2 * 24 * 16);
   EXPECT_EQ(cost.parameters, 16 * (24 + 3) + 8 * (16 + 3) + 8 * (8 + 3) + 2 * (8 + 1));
   const auto net = MakeNetwork(MlpSpec(), 1);
   EXPECT_EQ(net->NumParameters(), cost.parameters);

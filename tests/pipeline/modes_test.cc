@@ -71,12 +71,6 @@ Finished RunAll(StandIns& shared, bool async, std::int64_t lag, std::int64_t upd
   return RunAll(shared, ConfigFor(async, lag), updates);
 }
 
-Finished RunOneFill(StandIns& shared, std::int64_t updates) {
-  Config config = ConfigFor(/*async=*/false, /*lag=*/0);
-  config.pipeline.mode = Mode::kOneFill;
-  return RunAll(shared, config, updates);
-}
-
 std::vector<std::int64_t> Lags(const Finished& finished) {
   std::vector<std::int64_t> lags;
   for (const UpdateRecord& record : finished.records) lags.push_back(record.lag_updates);
@@ -274,44 +268,6 @@ TEST(Sequential, AlternatesFillAndTrainWithALagOfOne) {
   EXPECT_EQ(Lags(finished), (std::vector<std::int64_t>{0, 1, 1}));
 }
 
-TEST(OneFill, FillsOnceAndTrainsOnTheSameRowsInEveryUpdate) {
-  StandIns shared{.fill_time = milliseconds(2)};
-  const Finished finished = RunOneFill(shared, 3);
-  EXPECT_EQ(shared.log.events(),
-            (std::vector<std::string>{"fill 0", "filled 0", "train 0", "trained 0", "train 1",
-                                      "trained 1", "train 2", "trained 2"}));
-  double expected = 1;  // the first weights, which also label the rows
-  for (int update = 0; update < 3; ++update) {
-    for (std::int64_t i = 0; i < kRows; ++i) {
-      const auto row = static_cast<float>(0.5 + static_cast<double>(i) / 64);
-      expected += 0.1 * (row - expected);
-    }
-  }
-  EXPECT_DOUBLE_EQ(shared.weights, expected);
-  EXPECT_EQ(Lags(finished), (std::vector<std::int64_t>{0, 1, 2}));
-  EXPECT_EQ(Ages(finished), (std::vector<std::int64_t>{0, 1, 2}));
-  EXPECT_GE(finished.records[0].fill.seconds, 0.002);
-  for (const std::size_t later : {1, 2}) {
-    EXPECT_EQ(finished.records[later].fill.seconds, 0);
-    EXPECT_EQ(finished.records[later].wait_for_rows_s, 0);
-    EXPECT_GE(finished.records[later].fill.began, finished.records[0].train.began);
-  }
-}
-
-TEST(OneFill, ResumeAfterEachUpdateGivesSameWeights) {
-  StandIns whole;
-  const Finished all = RunOneFill(whole, 6);
-  for (std::int64_t pause = 1; pause < 6; ++pause) {
-    StandIns shared;
-    shared.from = RunOneFill(shared, pause).state;
-    shared.first_update = pause;
-    const Finished rest = RunOneFill(shared, 6);
-    EXPECT_EQ(shared.weights, whole.weights);
-    EXPECT_EQ(shared.log.Count("fill 0"), 2);
-    EXPECT_EQ(Ages(rest).back(), Ages(all).back());
-  }
-}
-
 TEST(Modes, AsyncGivesTheWeightsOfSequentialWithLagOne) {
   for (const milliseconds fill_time : {milliseconds(0), milliseconds(3)}) {
     for (const milliseconds train_time : {milliseconds(0), milliseconds(3)}) {
@@ -454,22 +410,6 @@ TEST(Modes, AStopDuringTheColdStartEndsTheWait) {
   });
   EXPECT_THROW(pipeline.RunUpdate(), Stopped);
   user.join();
-}
-
-TEST(Modes, AsyncWithoutOverlapFillsAndTrainsInTurn) {
-  StandIns shared;
-  StandInGenerator generator(shared);
-  StandInTrainer trainer(shared);
-  const StopSignal stop;
-  Config config = ConfigFor(/*async=*/true, 1);
-  config.pipeline.overlap = false;
-  Pipeline pipeline(config, {.trainer = trainer, .generator = &generator},
-                    /*first_update=*/0, /*end_update=*/2, {}, stop);
-  pipeline.RunUpdate();
-  pipeline.RunUpdate();
-  EXPECT_EQ(shared.log.events(),
-            (std::vector<std::string>{"fill 0", "filled 0", "refresh", "train 0", "trained 0",
-                                      "fill 1", "filled 1", "refresh", "train 1", "trained 1"}));
 }
 
 // Trains on nothing, as a run does whose rows all come from shards.

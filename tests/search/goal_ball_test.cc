@@ -256,21 +256,5 @@ TEST(BallSearch, AStarWithABallAndUnequalCostsFindsTheCheapest) {
   }
 }
 
-TEST(GoalBall, CountsTheStatesThatItGenerates) {
-  const RingDomain ring(100);
-  // The centre and the cells at distances 1 to 3 are expanded. All have two children.
-  EXPECT_EQ(GoalBall(ring, 4, kNoLimit).generated(), 2 * 7);
-}
-
-TEST(GoalBall, AStopEndsItEarly) {
-  const RingDomain ring(100);
-  StopSignal stop;
-  EXPECT_FALSE(GoalBall(ring, ring.At(3), 4, kNoLimit, &stop).stopped());
-  stop.Request();
-  const GoalBall ball(ring, ring.At(3), 4, kNoLimit, &stop);
-  EXPECT_TRUE(ball.stopped());
-  EXPECT_EQ(ball.generated(), 0);
-}
-
 }  // namespace
 }  // namespace tandem

@@ -30,7 +30,6 @@ class StepsToTheLeft final : public Search {
     for (std::size_t i = 0; i < problems.size(); ++i) {
       cells.push_back(std::ranges::find(problems.states[i], 1) - problems.states[i].begin());
       at_most.push_back(problems.at_most[i]);
-      known.push_back(problems.solutions[i].size());
     }
     for (std::size_t i = problems.size(); i-- > 0;) {  // in the order in which they end
       const std::vector<Action> actions(steps_[i], kLeft);
@@ -43,7 +42,6 @@ class StepsToTheLeft final : public Search {
 
   std::vector<std::ptrdiff_t> cells;  // of the starts
   std::vector<float> at_most;
-  std::vector<std::size_t> known;  // the lengths of the known solutions
 
  private:
   std::vector<std::size_t> steps_;
@@ -80,7 +78,6 @@ TEST_F(SolveProblemsTest, AllowedCostIsTheLesserOfTheLimitAndAKnownSolution) {
   StepsToTheLeft search({0, 0, 0, 0});
   SolveProblems(problems, ring_, search, never_, [](std::size_t, const SearchResult&) {});
   EXPECT_THAT(search.at_most, ElementsAre(0, 5, 6, 5));
-  EXPECT_THAT(search.known, ElementsAre(0, 0, 3, 3));
 }
 
 TEST_F(SolveProblemsTest, ASolutionShorterThanTheShortestOneIsAWarning) {

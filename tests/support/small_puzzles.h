@@ -180,6 +180,14 @@ inline State After(const Domain& domain, State state, const std::vector<Action>&
   return state;
 }
 
+/// Replaces a state by the one from which `actions` lead to it. Requires that every action is a
+/// permutation.
+inline void UndoAll(const Domain& domain, const std::vector<Action>& actions, State& state) {
+  for (std::size_t i = actions.size(); i-- > 0;) {
+    domain.Apply(Rows(std::span(state)), {&domain.spec().inverse_actions[actions[i]], 1});
+  }
+}
+
 inline bool Solves(const Domain& domain, State state, const std::vector<Action>& actions) {
   state = After(domain, std::move(state), actions);
   std::uint8_t is_goal = 0;

@@ -94,12 +94,12 @@ TEST_F(RunOfAnotherMachine, KeepsAStepThatTheUserNames) {
 }
 
 TEST_F(RunOfAnotherMachine, MissingPathErrorNamesTheKey) {
-  EXPECT_NO_THROW(Rest({ParseOverride("replay.map_to=/none")}));  // replay.updates is 0
+  EXPECT_NO_THROW(
+      Rest({ParseOverride("validation.file=/none"), ParseOverride("validation.every_updates=0")}));
   const Config config =
-      ParseConfig(kOddWidth, "small.yaml",
-                  {ParseOverride("replay.updates=1"), ParseOverride("replay.map_to=/none")});
+      ParseConfig(kOddWidth, "small.yaml", {ParseOverride("validation.file=/none")});
   EXPECT_THAT([&] { PrepareNew(config, /*group=*/nullptr, Stopwatch(), never_); },
-              ThrowsMessage<InputError>("`replay.map_to`: /none: no such folder"));
+              ThrowsMessage<InputError>("`validation.file`: /none: no such file"));
 }
 
 TEST(IsComplete, CountsTheTimeOfASummaryThatIsNotDamaged) {

@@ -167,9 +167,6 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"generate.target=value_iteration", "pipeline.mode=sequential"},
         std::vector<std::string>{"generate.target=value_iteration", "pipeline.mode=sequential",
                                  "pipeline.policy_lag=1"},
-        std::vector<std::string>{"generate.target=walk_length", "pipeline.mode=one_fill"},
-        std::vector<std::string>{"generate.target=value_iteration", "pipeline.mode=one_fill",
-                                 "inference.precision=bf16"},
         std::vector<std::string>{"generate.target=value_iteration", "pipeline.loss_thresh=0.3",
                                  "network.head=q"},
         std::vector<std::string>{"generate.target=value_iteration", "generate.search=greedy",
@@ -365,25 +362,6 @@ INSTANTIATE_TEST_SUITE_P(Two, WithCurriculum,
                                                                   "generate.search_iterations=10",
                                                                   "generate.curriculum=true",
                                                                   "replay.updates=2"}));
-
-TEST_P(InFolder, CheckpointWithoutALongestScrambleBeginsWithOne) {
-  RunInterrupted(3, [](TrainRun& run) { run.RequestStop(); });
-  const fs::path file = folder_ / "checkpoint.pt";
-  const TensorDict old = ReadTensorFile(file);
-  EXPECT_EQ(Inside(old, {"resume"}).erase("longest_scramble"), 1U);
-  WriteTensorFile(file, old);
-  EXPECT_EQ(Checkpoint(file).Pipeline().longest_scramble, 1);
-}
-
-TEST_P(InFolder, CheckpointWithoutTheNumberOfValidationStatesCanBeRead) {
-  RunInterrupted(3, [](TrainRun& run) { run.RequestStop(); });
-  const fs::path file = folder_ / "checkpoint.pt";
-  EXPECT_EQ(Checkpoint(file).Counters().at_start.value().states, 16);
-  const TensorDict old = ReadTensorFile(file);
-  EXPECT_EQ(Inside(old, {"resume", "counters", "at_start"}).erase("states"), 1U);
-  WriteTensorFile(file, old);
-  EXPECT_EQ(Checkpoint(file).Counters().at_start.value().states, std::nullopt);
-}
 
 TEST_P(InFolder, BestCannotBeResumed) {
   const RunSummary summary = RunInterrupted(-1, [](TrainRun&) {});

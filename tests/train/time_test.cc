@@ -12,15 +12,11 @@
 #include "base/file.h"
 #include "base/worker.h"
 #include "nn/device.h"
-#include "nn/network.h"
-#include "support/recording_device.h"
 #include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "support/wait.h"
 #include "tandem/error.h"
-#include "tandem/registry.h"
 #include "train/bottleneck.h"
-#include "train/product_meter.h"
 #include "train/run_profile.h"
 #include "train/timing_breakdown.h"
 #include "train/trace.h"
@@ -199,34 +195,6 @@ TEST(RunProfile, ReportLeavesOutWorkAfterTheLastUpdate) {
   EXPECT_GE(report.train_critical_s, 0.005);
   EXPECT_LE(report.train_critical_s, report.wall_s);
   EXPECT_LE(report.wall_s, report.threads.main.wall_s - 0.03);
-}
-
-TEST(ProductRate, IsMeasuredOnlyIfTheConfigAsksForIt) {
-  const std::string short_run = "train.max_updates=1";
-  EXPECT_FALSE(RunToTheEnd({short_run}).products.has_value());
-  const RunSummary measured = RunToTheEnd({short_run, "profile.product_rate=true"});
-  ASSERT_TRUE(measured.products.has_value());
-  EXPECT_GT(measured.products->flop, 0.0);
-  EXPECT_GT(measured.products->machine_flop_per_s, 1e8);
-}
-
-// BrokenDevice fails as LibTorch does, with a message that ends in a backtrace.
-class BrokenDevice final : public RecordingDevice {
- public:
-  std::unique_ptr<Stream> MainStream() override { TORCH_CHECK(false, "the device is lost"); }
-};
-
-TEST(ProductRate, WarningOfAFailureHasNoBacktrace) {
-  BrokenDevice device;
-  const Config config = ConfigWith(kSmall, {}, *OpenDevice("cpu"));
-  const auto domain = MakeDomain(config.domain.full_name());
-  ProductMeter meter(NetworkFor(config.network, domain->spec()), config, device);
-  meter.OnColdStartEnd(/*evaluated_rows=*/0);
-  testing::internal::CaptureStderr();
-  EXPECT_EQ(meter.Measure(/*evaluated_rows=*/100), std::nullopt);
-  const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_NE(log.find("the device is lost"), std::string::npos) << log;
-  EXPECT_EQ(log.find("Exception raised from"), std::string::npos) << log;
 }
 
 TEST(TimingBreakdown, DoesNotChangeTheWeights) {

@@ -27,7 +27,6 @@
 #include "nn/device.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
-#include "nn/tensor_file.h"
 #include "support/recording_device.h"
 #include "support/small_run.h"
 #include "support/temp_folder.h"
@@ -386,22 +385,6 @@ TEST_F(InFolder, CheckpointNamesTheKindOfItsNetwork) {
   };
   EXPECT_NE(error().find("trained with `network.kind: resnet_2d`, expected resnet_fc"),
             std::string::npos);
-}
-
-TEST_F(InFolder, CheckpointWithoutAKindIsOfResNetFC) {
-  const RunDirectory run = RunDirectory::Create(folder_);
-  const RunSummary summary = RunToTheEnd({}, run);
-  TensorDict old = ReadTensorFile(run.checkpoint());
-  EXPECT_EQ(old.at("network").toStringRef(), "resnet_fc");
-  EXPECT_EQ(old.erase("network"), 1);
-  const fs::path file = temp_.path() / "old.pt";
-  WriteTensorFile(file, old);
-  const std::shared_ptr<Device> device = OpenDevice("cpu");
-  const Config config = MakeConfig({}, *device);
-  const auto domain = MakeDomain(config.domain.full_name());
-  ResNetFC net(NetworkFor(config.network, domain->spec()), /*seed=*/0);
-  Checkpoint(file).LoadModel(net, domain->spec().identity());
-  EXPECT_EQ(WeightsSha256(net.State()), summary.weights_sha256);
 }
 
 TEST_F(InFolder, BadMetricsLineIsRemovedAlone) {

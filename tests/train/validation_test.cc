@@ -1,6 +1,5 @@
 #include "train/validation.h"
 
-#include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +17,6 @@
 namespace tandem {
 namespace {
 
-using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
@@ -103,8 +101,8 @@ TEST_F(Validation, FewStatesAreSpreadOverAllLengths) {
 
 TEST_F(Validation, DoesNotDependOnPrefetchOrBatchSize) {
   const ValidationReport report = Validate({});
-  for (const char* set : {"validation.prefetch=false", "validation.batch_size=50",
-                          "validation.prefetch_depth=5", "validation.metrics=device"}) {
+  for (const char* set :
+       {"prefetch.enabled=false", "validation.batch_size=50", "prefetch.depth=5"}) {
     const ValidationReport other = Validate({set});
     EXPECT_EQ(other.solve_rate, report.solve_rate) << set;
     EXPECT_NEAR(other.value_error.value(), report.value_error.value(), 1e-5) << set;
@@ -121,24 +119,21 @@ TEST_F(Validation, PolicyHasASolveRateAndNoErrors) {
 }
 
 TEST_F(Validation, ValueAndPolicyIsMeasuredByItsValue) {
-  for (const char* metrics : {"validation.metrics=cpu", "validation.metrics=device"}) {
-    const std::vector<std::string> sets = {"network.head=vp", "validation.batch_size=50", metrics};
-    const Config config = MakeConfig(sets);
-    const auto domain = MakeDomain(config.domain.full_name());
-    const NetworkSpec spec = NetworkFor(config.network, domain->spec());
-    ResNetFC net(spec, 1);
-    {
-      const c10::NoGradGuard no_grad;  // the estimate of every state becomes 2
-      net.layers().back()->weight.zero_();
-      net.layers().back()->bias.fill_(-9);
-      net.layers().back()->bias.narrow(0, 0, 1).fill_(2);
-    }
-    Validator validator(*domain, spec, *device_, config);
-    const ValidationReport report = validator.Validate(net, StopSignal());
-    ASSERT_EQ(report.by_length.size(), 7);
-    for (const LengthError& each : report.by_length) {
-      EXPECT_NEAR(each.value_error, std::abs(static_cast<double>(each.length) - 2), 1e-5);
-    }
+  const Config config = MakeConfig({"network.head=vp", "validation.batch_size=50"});
+  const auto domain = MakeDomain(config.domain.full_name());
+  const NetworkSpec spec = NetworkFor(config.network, domain->spec());
+  ResNetFC net(spec, 1);
+  {
+    const c10::NoGradGuard no_grad;  // the estimate of every state becomes 2
+    net.layers().back()->weight.zero_();
+    net.layers().back()->bias.fill_(-9);
+    net.layers().back()->bias.narrow(0, 0, 1).fill_(2);
+  }
+  Validator validator(*domain, spec, *device_, config);
+  const ValidationReport report = validator.Validate(net, StopSignal());
+  ASSERT_EQ(report.by_length.size(), 7);
+  for (const LengthError& each : report.by_length) {
+    EXPECT_NEAR(each.value_error, std::abs(static_cast<double>(each.length) - 2), 1e-5);
   }
 }
 
@@ -172,17 +167,6 @@ TEST_F(Validation, ErrorOfABeamThatIsTooWideNamesItsKey) {
       [&] { Validator(*domain, spec, *device_, config); },
       ThrowsMessage<InputError>(HasSubstr(
           "validation.beam_width: 2147483648, expected at most 1073741823 with 4 actions")));
-}
-
-TEST(SquaredErrors, AreEqualOnTheCpuAndOnTheDevice) {
-  const at::Tensor estimates = at::tensor({1.5F, 2.0F, 0.0F});
-  const at::Tensor groups = at::tensor({0.0F, 1.0F, 1.0F}).view({3, 1});
-  for (const MetricsPlace place : {MetricsPlace::kCpu, MetricsPlace::kDevice}) {
-    const auto errors = MakeSquaredErrors(place, {1, 3}, c10::kCPU);
-    errors->Add(estimates, groups);
-    errors->Add(estimates, groups);
-    EXPECT_THAT(errors->Sums(), ElementsAre(DoubleNear(0.5, 1e-9), DoubleNear(20, 1e-9)));
-  }
 }
 
 }  // namespace

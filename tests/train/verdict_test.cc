@@ -18,7 +18,7 @@ Config MakeConfig(const std::string& yaml = "validation: {states: 100}\n") {
 RunCounters Rates(double at_start, double now, double best) {
   RunCounters run;
   run.at_start = {.solve_rate = at_start, .value_error = 10};
-  run.validation = {.solve_rate = now, .value_error = 9.9};
+  run.validation = {.solve_rate = now, .value_error = 9.9, .states = 200};
   run.best = {.solve_rate = best, .value_error = 9.9};
   run.best_update = 7;
   return run;
