@@ -21,6 +21,16 @@ constexpr int kMostGroups = 32;
 
 constexpr int kUnknown = -1;
 
+// How often each pair of origins occurs in the samples, on average, at least. A pair that does not
+// occur then counts as one that no moves bring about.
+constexpr std::size_t kSamplesPerPair = 64;
+
+// A sampled state: the origin of each position, and the network's input.
+struct Sample {
+  std::vector<std::uint8_t> origins;
+  std::vector<std::uint8_t> encoded;
+};
+
 // A position that may decide an input.
 struct Candidate {
   std::size_t position;
@@ -93,6 +103,54 @@ class InputLearner {
   std::vector<Candidate> candidates_;
 };
 
+// Learns which two positions of the state together give one position of the network's input.
+class PairLearner {
+ public:
+  // `samples` and `orbits` must outlive this.
+  PairLearner(const std::vector<Sample>& samples, const std::vector<std::size_t>& orbits)
+      : samples_(samples), orbits_(orbits) {}
+
+  // The table of the first two positions that decide the input; empty if there are none.
+  std::vector<OriginEncoding::InputTable> TablesOf(std::size_t input) const {
+    const std::size_t size = orbits_.size();
+    for (std::size_t first = 0; first < size; ++first) {
+      for (std::size_t second = first + 1; second < size; ++second) {
+        if (std::optional<OriginEncoding::InputTable> table = TableOf(input, first, second)) {
+          return {*std::move(table)};
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  // The table of two positions; nothing if a sample contradicts it or samples are too few. Most
+  // positions that do not decide the input are contradicted by one of the first samples.
+  std::optional<OriginEncoding::InputTable> TableOf(std::size_t input, std::size_t first,
+                                                    std::size_t second) const {
+    const std::size_t size = orbits_.size();
+    if (kSamplesPerPair * OriginsAt(first) * OriginsAt(second) > samples_.size()) return {};
+    OriginEncoding::InputTable table{.position = first, .second = second, .values = {}};
+    table.values.resize(size * size);
+    std::vector<bool> is_known(size * size);
+    for (const Sample& sample : samples_) {
+      const std::size_t at = sample.origins[first] * size + sample.origins[second];
+      if (is_known[at] && table.values[at] != sample.encoded[input]) return {};
+      table.values[at] = sample.encoded[input];
+      is_known[at] = true;
+    }
+    return table;
+  }
+
+  // How many origins moves can bring to a position.
+  std::size_t OriginsAt(std::size_t position) const {
+    return static_cast<std::size_t>(std::ranges::count(orbits_, orbits_[position]));
+  }
+
+  const std::vector<Sample>& samples_;
+  const std::vector<std::size_t>& orbits_;
+};
+
 }  // namespace
 
 OriginEncoding::OriginEncoding(const PermutationDomain& domain)
@@ -126,29 +184,38 @@ void OriginEncoding::LearnTables() {
   for (std::size_t input = 0; input < num_inputs; ++input) {
     learners.emplace_back(input, bytes_, orbits_);
   }
-  std::vector<std::uint8_t> origins(size);
-  std::iota(origins.begin(), origins.end(), std::uint8_t{0});
+  std::vector<Sample> samples;
+  Sample sample{.origins = std::vector<std::uint8_t>(size),
+                .encoded = std::vector<std::uint8_t>(num_inputs)};
+  std::iota(sample.origins.begin(), sample.origins.end(), std::uint8_t{0});
   std::vector<std::uint8_t> state(size);
-  std::vector<std::uint8_t> encoded(num_inputs);
   Random random(0, Purpose::kScramble);
-  auto unlearned = learners.begin();
-  for (int group = 0; group < kMostGroups && unlearned != learners.end(); ++group) {
+  bool all_learned = false;
+  for (int group = 0; group < kMostGroups && !all_learned; ++group) {
     for (std::size_t i = 0; i < kGroup; ++i) {
       const auto action = static_cast<Action>(random.Below(num_actions));
-      domain_.Apply(Rows(std::span(origins)), {&action, 1});
-      for (std::size_t at = 0; at < size; ++at) state[at] = bytes_[origins[at]];
-      domain_.Encode(ConstRows(std::span<const std::uint8_t>(state)), Rows(std::span(encoded)));
-      for (std::size_t p = 0; p < num_inputs; ++p) learners[p].Observe(origins, encoded[p]);
+      domain_.Apply(Rows(std::span(sample.origins)), {&action, 1});
+      for (std::size_t at = 0; at < size; ++at) state[at] = bytes_[sample.origins[at]];
+      domain_.Encode(ConstRows(std::span<const std::uint8_t>(state)),
+                     Rows(std::span(sample.encoded)));
+      for (std::size_t p = 0; p < num_inputs; ++p) {
+        learners[p].Observe(sample.origins, sample.encoded[p]);
+      }
+      samples.push_back(sample);
     }
-    unlearned = std::ranges::find_if_not(learners, &InputLearner::is_learned);
+    all_learned = std::ranges::all_of(learners, &InputLearner::is_learned);
   }
-  if (unlearned != learners.end()) {
+  const PairLearner pairs(samples, orbits_);
+  for (std::size_t input = 0; input < num_inputs; ++input) {
+    tables_.push_back(learners[input].is_learned() ? learners[input].Tables()
+                                                   : pairs.TablesOf(input));
+    if (!tables_.back().empty()) continue;
     throw InputError(fmt::format(
-        "{}: position {} of the network's input depends on more than one position of the state, "
-        "which tensor programs cannot compute. Set generate.program and search.program to domain.",
-        domain_.spec().name, unlearned - learners.begin()));
+        "{}: position {} of the network's input depends on more than two positions of the state, "
+        "or on two with too many values, which tensor programs cannot compute. Set "
+        "generate.program and search.program to domain.",
+        domain_.spec().name, input));
   }
-  for (const InputLearner& learner : learners) tables_.push_back(learner.Tables());
 }
 
 // Of the origins that give a position its byte, those remain that also give the inputs which the
@@ -163,7 +230,8 @@ std::optional<std::vector<std::uint8_t>> OriginEncoding::OriginsOf(
       if (bytes_[origin] != state[at] || orbits_[origin] != orbits_[at]) return false;
       for (std::size_t input = 0; input < tables_.size(); ++input) {
         for (const InputTable& table : tables_[input]) {
-          if (table.position == at && table.values[origin] != encoded[input]) return false;
+          if (table.second || table.position != at) continue;
+          if (table.values[origin] != encoded[input]) return false;
         }
       }
       return true;

@@ -17,19 +17,24 @@ namespace tandem {
 /// origins as they permute bytes. Origins tell apart what looks alike: a cube's sticker has one of
 /// 6 colours, but one of 54 origins, which says which piece it is on and how the piece is turned.
 ///
-/// Each position of the network's input must be a function of the origin of one position of the
-/// state. That is so for inputs that are the bytes of the state, and for the pieces of a cube. The
-/// functions are not declared anywhere but learned from random states: a table counts only if it
-/// covers all origins that moves can bring to the position, and no sampled state contradicts it.
+/// Each position of the network's input must be a function of the origins of one or two positions
+/// of the state. That is so for inputs that are the bytes of the state, and for the pieces of a
+/// cube and their pairs. The functions are not declared anywhere but learned from random states: a
+/// table counts only if it covers all origins that moves can bring to its positions, and no sampled
+/// state contradicts it.
 class OriginEncoding {
  public:
   /// InputTable gives one position of the network's input.
   struct InputTable {
-    std::size_t position = 0;          ///< of the state
-    std::vector<std::uint8_t> values;  ///< the input, by the origin of that position
+    std::size_t position = 0;           ///< of the state
+    std::optional<std::size_t> second;  ///< another position, if two decide the input
+    /// The input, by the origin of `position`. With `second`, the element
+    /// origin of `position` * number of positions + origin of `second`.
+    std::vector<std::uint8_t> values;
   };
 
-  /// `domain` must outlive this. Throws InputError if an input depends on more than one position.
+  /// `domain` must outlive this. Throws InputError if an input depends on more than two positions,
+  /// or if two positions have too many origins to learn a table.
   explicit OriginEncoding(const PermutationDomain& domain);
 
   /// The byte of each origin: the goal.
@@ -49,7 +54,8 @@ class OriginEncoding {
   const PermutationDomain& domain_;
   std::vector<std::uint8_t> bytes_;
   std::vector<std::size_t> orbits_;  // positions with the same number exchange their bytes
-  std::vector<std::vector<InputTable>> tables_;  // by input: each position that decides it alone
+  // By input: each position that decides it alone, or two that decide it together.
+  std::vector<std::vector<InputTable>> tables_;
 };
 
 }  // namespace tandem

@@ -54,15 +54,33 @@ TensorPuzzle::TensorPuzzle(const Domain& domain, Device& device, const char* key
   sources_ = ToTensor(sources, at::kLong, device_).view({num_actions_, positions});
   action_costs_ = ToTensor(spec.action_costs, at::kFloat, device_);
   bytes_ = ToTensor(encoding_.bytes(), at::kByte, device_);
+  MakeInputTables();
+}
+
+// If two positions decide some input, all tables have two dimensions; where one position decides,
+// it is both.
+void TensorPuzzle::MakeInputTables() {
+  const std::vector<OriginEncoding::InputTable> inputs = encoding_.inputs();
+  const auto size = static_cast<std::size_t>(bytes_.size(0));
+  const bool in_pairs = std::ranges::any_of(
+      inputs, [](const OriginEncoding::InputTable& input) { return input.second.has_value(); });
   std::vector<std::int32_t> decisive;
+  std::vector<std::int32_t> second;
   std::vector<std::int32_t> first_values;
   std::vector<std::uint8_t> values;
-  for (const OriginEncoding::InputTable& input : encoding_.inputs()) {
+  for (const OriginEncoding::InputTable& input : inputs) {
     decisive.push_back(static_cast<std::int32_t>(input.position));
+    second.push_back(static_cast<std::int32_t>(input.second.value_or(input.position)));
     first_values.push_back(static_cast<std::int32_t>(values.size()));
-    values.insert(values.end(), input.values.begin(), input.values.end());
+    std::vector<std::uint8_t> table = input.values;
+    if (in_pairs && !input.second) {
+      table.assign(size * size, 0);
+      for (std::size_t i = 0; i < size; ++i) table[i * size + i] = input.values[i];
+    }
+    values.insert(values.end(), table.begin(), table.end());
   }
   decisive_ = ToTensor(decisive, at::kInt, device_);
+  if (in_pairs) second_ = ToTensor(second, at::kInt, device_);
   first_values_ = ToTensor(first_values, at::kInt, device_);
   values_ = ToTensor(values, at::kByte, device_);
 }
@@ -121,7 +139,9 @@ at::Tensor TensorPuzzle::Bytes(const at::Tensor& states) const {
 }
 
 at::Tensor TensorPuzzle::Encode(const at::Tensor& states) const {
-  const at::Tensor index = states.index_select(1, decisive_).to(at::kInt) + first_values_;
+  at::Tensor index = states.index_select(1, decisive_).to(at::kInt);
+  if (second_.defined()) index.mul_(bytes_.size(0)).add_(states.index_select(1, second_));
+  index.add_(first_values_);
   return values_.index_select(0, index.flatten()).view(index.sizes());
 }
 

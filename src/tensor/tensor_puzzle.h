@@ -61,6 +61,8 @@ class TensorPuzzle {
   c10::Device device() const { return device_; }
 
  private:
+  void MakeInputTables();
+
   const c10::Device device_;
   const OriginEncoding encoding_;
   const std::int64_t num_actions_;
@@ -70,7 +72,8 @@ class TensorPuzzle {
   at::Tensor sources_;       // (num_actions, positions) int64
   at::Tensor all_sources_;   // (num_actions * positions) int32
   at::Tensor decisive_;      // (inputs) int32, the position that decides each input
-  at::Tensor values_;        // (inputs * positions) uint8, by input and origin
+  at::Tensor second_;        // (inputs) int32, the other one; undefined if one decides each input
+  at::Tensor values_;        // uint8, the tables of the inputs, by the origins of these positions
   at::Tensor first_values_;  // (inputs) int32, the index in values_ of each input
   at::Tensor action_costs_;  // (num_actions) float
 };

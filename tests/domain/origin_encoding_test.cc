@@ -20,8 +20,11 @@ State EncodedBy(const Domain& domain, const State& state) {
 
 State EncodedBy(const OriginEncoding& encoding, const State& origins) {
   State input;
-  for (const auto& table : encoding.inputs())
-    input.push_back(table.values[origins[table.position]]);
+  for (const auto& table : encoding.inputs()) {
+    std::size_t index = origins[table.position];
+    if (table.second) index = index * origins.size() + origins[*table.second];
+    input.push_back(table.values[index]);
+  }
   return input;
 }
 
@@ -53,8 +56,8 @@ TEST_P(OriginEncodingTest, OriginsOfAScrambleGiveBytesAndInputsOfAllStatesAfterI
 }
 
 INSTANTIATE_TEST_SUITE_P(Puzzles, OriginEncodingTest,
-                         testing::Values("cube3", "cube3:pieces", "cube3_htm:pieces", "cube2",
-                                         "cube2:pieces"),
+                         testing::Values("cube3", "cube3:pieces", "cube3:pairs", "cube3_htm:pieces",
+                                         "cube2", "cube2:pieces", "cube2:pairs"),
                          [](const auto& test) {
                            std::string name = test.param;
                            std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
@@ -70,20 +73,20 @@ TEST(OriginEncoding, FindsNoOriginsOfAStateThatNoMovesReach) {
   EXPECT_FALSE(encoding.OriginsOf(state).has_value());
 }
 
-// Its first input depends on two positions.
+// Its first input depends on three positions.
 class MixedInput final : public RowPuzzle {
  public:
-  MixedInput() : RowPuzzle("mixed", 3, 1, {{1, 0, 2}, {0, 2, 1}}) {}
+  MixedInput() : RowPuzzle("mixed", 4, 1, {{1, 0, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}}) {}
 
   void Encode(ConstRows states, Rows inputs) const override {
     for (std::size_t i = 0; i < states.size(); ++i) {
       std::ranges::copy(states[i], inputs[i].begin());
-      inputs[i][0] = states[i][0] < states[i][1] ? 1 : 0;
+      inputs[i][0] = states[i][0] < states[i][1] && states[i][1] < states[i][2] ? 1 : 0;
     }
   }
 };
 
-TEST(OriginEncoding, RefusesAnInputThatDependsOnTwoPositions) {
+TEST(OriginEncoding, RefusesAnInputThatDependsOnThreePositions) {
   const MixedInput puzzle;
   try {
     const OriginEncoding encoding(puzzle);

@@ -116,8 +116,8 @@ TEST_P(TensorPuzzleTest, KnowsWhichStatesAreGoals) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Puzzles, TensorPuzzleTest,
-                         testing::Combine(testing::Values("cube3", "cube3:pieces", "cube2",
-                                                          "cube2:pieces"),
+                         testing::Combine(testing::Values("cube3", "cube3:pieces", "cube3:pairs",
+                                                          "cube2", "cube2:pieces"),
                                           testing::Bool()),
                          [](const auto& test) {
                            std::string name = std::get<0>(test.param);
