@@ -498,9 +498,7 @@ std::vector<Field> TrainFields(Config& c) {
                 c.train.ema_use, kEmaUses,
                 {.is_used = [](const Config& config) { return config.train.averages(); },
                  .why_unused = "train.ema_decay is 0, so there is no moving average"}),
-      {"train.threads",
-       "Number of CPU threads for training. auto: one per core, or fewer if a measurement before a "
-       "long run shows that fewer are faster.",
+      {"train.threads", "Number of CPU threads for training. auto: one per core.",
        AutoIntField{&c.train.threads, 1, 1024}},
       ChoiceKey("train.precision", "Precision of matrix products in training.", c.train.precision,
                 kPrecisions),

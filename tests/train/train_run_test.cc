@@ -21,7 +21,6 @@
 
 #include "base/file.h"
 #include "base/hashed_line.h"
-#include "base/machine.h"
 #include "config/load.h"
 #include "config/training_phases.h"
 #include "config/update_plan.h"
@@ -801,49 +800,6 @@ TEST(IterationsPerUpdate, AreFewerIfTooFewUpdatesWouldFit) {
       {"train.iterations_per_update=100", "train.batch_size=20", "generate.max_scramble=50"},
       *device);
   EXPECT_EQ(IterationsPerUpdate(walks, 3), 3);  // and so does a walk
-}
-
-TEST(FastestThreads, AreTheFewestWithAboutTheBestRate) {
-  EXPECT_EQ(FastestThreads({{2, 61}, {1, 49}}), 2);
-  EXPECT_EQ(FastestThreads({{2, 25}, {1, 47}}), 1);
-  EXPECT_EQ(FastestThreads({{4, 100}, {2, 99}, {1, 50}}), 2);
-}
-
-TEST(FastestThreads, ThreadsWithoutARateAreNotChosen) {
-  EXPECT_EQ(FastestThreads({{2, 5}, {1, std::nullopt}}), 2);
-  EXPECT_EQ(FastestThreads({{2, std::nullopt}, {1, std::nullopt}}), std::nullopt);
-}
-
-TEST_F(Calibrate, KeepsThreadsOfShortRunsAndExplicitNumbers) {
-  const Config shortly = MakeConfig({}, *device_);
-  EXPECT_EQ(MeasureThreads(shortly, ParseConfig("", "my.yaml"), device_, stop_).train.threads,
-            shortly.train.threads);
-  const Config chosen = MakeConfig({"train.threads=3", "train.max_updates=100000"}, *device_);
-  EXPECT_EQ(MeasureThreads(chosen, chosen, device_, stop_).train.threads, 3);
-}
-
-// A device that remembers the largest batch for which it made memory.
-class LargestBatch final : public RecordingDevice {
- public:
-  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
-                                                       const std::vector<TensorSpec>& tensors,
-                                                       const PrefetchConfig& config) override {
-    for (const TensorSpec& tensor : tensors) rows = std::max(rows, tensor.sizes.front());
-    return RecordingDevice::MakeSlots(count, tensors, config);
-  }
-
-  std::int64_t rows = 0;
-};
-
-TEST(MeasureThreads, BatchesOfTheMeasurementDoNotGrow) {
-  if (NumCores() == 1) GTEST_SKIP() << "with one core, nothing is measured";
-  const auto device = std::make_shared<LargestBatch>();
-  const Config config = MakeConfig(
-      {"train.batch_doubles_every=1", "train.max_updates=5", "train.iterations_per_update=1000"},
-      *device);
-  const StopSignal never;
-  MeasureThreads(config, ParseConfig("", "my.yaml"), device, never);
-  EXPECT_EQ(device->rows, config.train.batch_size);
 }
 
 TEST_F(Calibrate, MakesTheRunFollowTheClock) {
