@@ -221,6 +221,7 @@ void Report(const RunSummary& summary, const Config& config, const std::filesyst
   ReportTimes(summary, config);
   ReportCurriculum(summary.last_fill, config);
   ReportValidation(summary, config);
+  if (const std::string cut = DescribeSchedule(summary, config); !cut.empty()) LogWarning(cut);
   if (summary.end == RunEnd::kStopped) {
     AdviseToResume(out);
   } else {

@@ -464,12 +464,17 @@ std::vector<Field> TrainFields(Config& c) {
        "shorter if too few updates would fit.",
        AutoIntField{&c.train.max_updates, 1, kMany}},
       {"train.plan",
-       "Revisions of the number of updates, which the learning rate followed. Runs with "
+       "Numbers of updates that were planned, which the learning rate followed. Runs with "
        "max_updates: auto write it: `0:180 12:150` means 180 updates planned from update 0 on, and "
-       "150 from update 12 on. null: no revision.",
+       "150 from update 12 on. A new run with a plan does all its updates, without a time limit. "
+       "null: no plan.",
        NullTextField{&c.train.plan, "a plan, or null"}},
-      {"train.max_seconds", "End the run after this many seconds of wall time. 0: no limit.",
-       RealField{&c.train.max_seconds, 0, 1e9}, kTryFirst},
+      {"train.max_seconds",
+       "End the run after this many seconds of wall time. 0: no limit.",
+       RealField{&c.train.max_seconds, 0, 1e9},
+       {.try_first = true,
+        .is_used = [](const Config& config) { return config.train.plan.empty(); },
+        .why_unused = "train.plan says which updates the run does"}},
       ChoiceKey("train.loss", "Loss of estimated costs; a policy always uses cross-entropy.",
                 c.train.loss, kLosses),
       {"train.huber_delta", "Error above which the Huber loss is linear, in units of cost.",

@@ -20,8 +20,13 @@ constexpr double kProbeShare = 0.05;
 constexpr double kProbeSeconds = 4;
 
 // A probe that has not finished its first updates ends this multiple of its length after it was set
-// up.
-constexpr double kPatience = 4;
+// up, so that measuring takes at most a tenth of a run.
+constexpr double kPatience = 2;
+
+// Rows of a probe's chunks. A fill ends between two chunks, and a puzzle in Python may take a
+// second for a thousand rows. Smaller chunks are slower on a GPU, which the run notices after its
+// first updates.
+constexpr std::int64_t kProbeChunkRows = 256;
 
 // Iterations of a probe's update. They are few, so that several updates fit. The times of
 // generating and training are both proportional to the rows.
@@ -51,6 +56,9 @@ Config ProbeFor(Config config) {
   config.train.max_seconds = 0;
   config.train.iterations_per_update =
       std::min(config.train.iterations_per_update, kProbeIterations);
+  if (config.generate.program == Program::kDomain) {
+    config.generate.chunk_rows = std::min(config.generate.rows_of_chunk(), kProbeChunkRows);
+  }
   return config;
 }
 
@@ -121,7 +129,7 @@ Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
         "no iteration ended within {}, so the number of updates that fit is unknown; the run plans "
         "{} and revises that as it goes on",
         HumanSeconds(kPatience * length_s), kFewestUpdates));
-    config.train.max_updates = kFewestUpdates;
+    UpdatePlan(kFewestUpdates).WriteTo(config.train);
     return config;
   }
   const double elapsed = began.Seconds();
@@ -132,8 +140,8 @@ Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
                         iterations, requested, kFewestUpdates));
   }
   config.train.iterations_per_update = iterations;
-  config.train.max_updates =
-      UpdatesThatFit(limit, elapsed, static_cast<double>(iterations) / *rate);
+  UpdatePlan(UpdatesThatFit(limit, elapsed, static_cast<double>(iterations) / *rate))
+      .WriteTo(config.train);
   return config;
 }
 

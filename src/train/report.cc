@@ -13,6 +13,7 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "config/update_plan.h"
 #include "data/run_files.h"
 
 namespace tandem {
@@ -88,11 +89,10 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
         static_cast<double>(config.live_rows_of(record.update)) *
         (ranks != nullptr ? PerSecondOfAll(ranks->generate_s) : 1 / record.fill.seconds));
   }
-  const Head head = config.network.head;
-  if (record.labels && (head == Head::kV || head == Head::kQ)) {
-    line["label_mean"] = RoundedReal(record.labels->mean);
-    line["label_min"] = RoundedReal(record.labels->min);
-    line["label_max"] = RoundedReal(record.labels->max);
+  if (const std::optional<LabelStats> labels = CostLabels(record, config)) {
+    line["label_mean"] = RoundedReal(labels->mean);
+    line["label_min"] = RoundedReal(labels->min);
+    line["label_max"] = RoundedReal(labels->max);
   }
   const BusyShares busy = BusySharesOf(times);
   line["idle_generator"] = RoundedReal(1 - busy.generating);
@@ -192,17 +192,19 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
 
 namespace {
 
-// Two solve rates count as different if they differ by more than this many standard errors.
-constexpr double kStandardErrors = 2;
+// Two solve rates count as different if a two-sided test of two proportions finds the difference at
+// 1 %: if they differ by more than this many standard errors. A run looks at several differences,
+// and few states make the test too bold, so 5 % would find learning where there is none.
+constexpr double kStandardErrors = 2.576;
 
 // The error against known lengths counts as lower if it falls below this share of its old value.
 constexpr double kLowerError = 0.9;
 
-double Variance(double rate) { return rate * (1 - rate); }
-
-// Returns whether solve rate `a` exceeds `b` by more than chance explains.
+// Returns whether solve rate `a` exceeds `b` by more than chance explains. If it does not, the true
+// rate of both is their mean.
 bool IsClearlyAbove(double a, double b, std::int64_t states) {
-  const double error = std::sqrt((Variance(a) + Variance(b)) / static_cast<double>(states));
+  const double rate = (a + b) / 2;
+  const double error = std::sqrt(2 * rate * (1 - rate) / static_cast<double>(states));
   return a - b > kStandardErrors * error;
 }
 
@@ -211,6 +213,13 @@ std::string Percent(const ValidationResult& result) {
 }
 
 }  // namespace
+// With backed-up labels, states farther away than the labels reach have no meaningful label yet.
+std::string DescribeReach(const Config& config, std::optional<double> longest_label) {
+  if (!longest_label || !HasGrowingTargets(config)) return "";
+  return fmt::format("; labels reach {:.3g}, scrambles {}", *longest_label,
+                     config.generate.max_scramble);
+}
+
 
 bool HasGrowingTargets(const Config& config) {
   return config.labels_with_network() && BacksUpEstimates(config.generate.target);
@@ -235,7 +244,26 @@ std::string WhatSolves(const ValidationConfig& validation) {
              : fmt::format("beam search with width {} solves", validation.beam_width);
 }
 
-std::string DescribeLearning(const RunCounters& run, const Config& config) {
+std::string DescribeSchedule(const RunSummary& summary, const Config& config) {
+  constexpr double kNearlyAll = 0.95;
+  const bool was_cut = summary.end == RunEnd::kTimeLimit && !config.train.follows_clock;
+  if (!was_cut || !DependsOnLength(config.optimizer.schedule)) return "";
+  const double done =
+      UpdatePlan(config.train).Done(summary.iterations, config.train.iterations_per_update);
+  if (done >= kNearlyAll) return "";
+  return fmt::format(
+      "the time limit came after {} of {} updates, {:.0f} % of the learning-rate schedule; set "
+      "train.max_updates to auto, so that the schedule ends with the time",
+      summary.updates, *config.train.max_updates, 100 * done);
+}
+
+std::optional<LabelStats> CostLabels(const UpdateRecord& record, const Config& config) {
+  const Head head = config.network.head;
+  return head == Head::kV || head == Head::kQ ? record.labels : std::nullopt;
+}
+
+std::string DescribeLearning(const RunCounters& run, const Config& config,
+                             std::optional<double> longest_label) {
   if (config.validation.every_updates == 0) {
     return "whether the network is learning is unknown, because validation.every_updates is 0";
   }
@@ -257,7 +285,8 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
   const ValidationResult& start = *run.at_start;
   const std::string both = fmt::format("{}, and solved {} before training", solves, Percent(start));
   if (IsClearlyAbove(now.solve_rate, start.solve_rate, states)) {
-    return "the network is learning: " + both;
+  const std::string reach = DescribeReach(config, longest_label);
+    return fmt::format("the network is learning: {}{}", both, reach);
   }
   if (IsClearlyAbove(start.solve_rate, now.solve_rate, states)) {
     return fmt::format("the network has got worse: {}; lower optimizer.learning_rate (now {})",
@@ -273,12 +302,14 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
         *now.value_error);
   }
   if (start.solve_rate > 0.5) {
-    return "the network solves about as many states as before training: " + both;
+    return fmt::format("the network solves about as many states as before training: {}{}", both,
+                       reach);
   }
   return fmt::format(
-      "the network shows no sign of learning yet: {}; train longer, or lower "
+      "the network shows no sign of learning yet: {}{}{}; train longer, or lower "
       "generate.max_scramble (now {})",
-      both, config.generate.max_scramble);
+      both, now.solve_rate > start.solve_rate ? ", which chance can explain" : "", reach,
+      config.generate.max_scramble);
 }
 
 }  // namespace tandem

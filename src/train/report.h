@@ -72,7 +72,16 @@ std::string DescribeValueError(std::optional<double> error, const Config& config
 std::string WhatSolves(const ValidationConfig& validation);
 
 /// Returns a sentence that says whether the network is learning. Compares the share of validation
-/// states that are solved with the share before training.
-std::string DescribeLearning(const RunCounters& run, const Config& config);
+/// states that are solved with the share before training. `longest_label` is the largest of the
+/// last update, or nothing if it is not known.
+std::string DescribeLearning(const RunCounters& run, const Config& config,
+                             std::optional<double> longest_label = std::nullopt);
+/// Returns the labels of an update, if they are costs-to-go.
+std::optional<LabelStats> CostLabels(const UpdateRecord& record, const Config& config);
+
+/// Returns a sentence that says which share of the learning-rate schedule was done, if the time
+/// limit came well before its end. Otherwise returns "".
+std::string DescribeSchedule(const RunSummary& summary, const Config& config);
+
 
 }  // namespace tandem

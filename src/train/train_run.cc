@@ -47,8 +47,8 @@ TrainRun::TrainRun(Config config, RunOptions options)
   if (config_.profile.trace && directory_) {
     tracer_.emplace(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates);
   }
-  if (config_.train.max_seconds > 0) {
-    stop_.SetTimeLimit(began_, config_.train.max_seconds - earlier_s_);
+  if (const double limit = TimeLimitOf(config_.train); limit > 0) {
+    stop_.SetTimeLimit(began_, limit - earlier_s_);
   }
   if (ranks_ != nullptr) rank_times_.emplace(*ranks_);
   CheckLaterPhases(config_, so_far_.phase, *device_);
@@ -285,7 +285,7 @@ TrainingProgress TrainRun::progress() const {
       .examples = so_far_.examples,
       .phase = so_far_.phase,
       .seconds = earlier_s_ + began_.Seconds(),
-      .max_seconds = config_.train.max_seconds,
+      .max_seconds = TimeLimitOf(config_.train),
       .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt,
       .longest_scramble = last_fill_.longest_scramble,
       .searches_solved = last_fill_.searches_solved,
