@@ -83,7 +83,8 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
       {"serve_s", RoundedSeconds(record.serve_s)},
       {"lag_updates", record.lag_updates},
       {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update},
-      {"train_examples_per_s", RoundedReal(static_cast<double>(train.examples) / train.seconds)}};
+      {"train_examples_per_s",
+       RoundedReal(static_cast<double>(train.examples) / (train.seconds - train.wait_s))}};
   if (record.fill.seconds > 0) {
     line["generate_examples_per_s"] = RoundedReal(
         static_cast<double>(config.live_rows_of(record.update)) *
@@ -129,14 +130,13 @@ nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& c
   const auto idle = [](double busy, double all) {
     return all > 0 ? RoundedReal(std::clamp(1 - busy / all, 0.0, 1.0)) : 0.0;
   };
-  nlohmann::ordered_json json = {
-      {"wall_s", RoundedSeconds(time.wall_s)},
-      {"generate_critical_s", RoundedSeconds(time.generate_critical_s)},
-      {"train_critical_s", RoundedSeconds(time.train_critical_s)},
-      {"core_s", RoundedSeconds(time.core_s)},
-      {"cores", NumCores()},
-      {"idle_workers", idle(time.generating_thread_s, generating)},
-      {"idle_main", idle(time.wall_s - time.wait_for_rows_s, time.wall_s)}};
+  nlohmann::ordered_json json = {{"wall_s", RoundedSeconds(time.wall_s)},
+                                 {"generate_critical_s", RoundedSeconds(time.generate_critical_s)},
+                                 {"train_critical_s", RoundedSeconds(time.train_critical_s)},
+                                 {"core_s", RoundedSeconds(time.core_s)},
+                                 {"cores", NumCores()},
+                                 {"idle_workers", idle(time.generating_thread_s, generating)},
+                                 {"idle_main", idle(time.wall_s - time.waits_s(), time.wall_s)}};
   if (time.gpu) json["gpu_s"] = RoundedSeconds(time.gpu->busy_s / time.gpu->traced_s * time.wall_s);
   if (summary.products && time.wall_s > 0) {
     const auto [flop, machine_flop_per_s] = *summary.products;
@@ -173,6 +173,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"best_update", summary.best ? nlohmann::ordered_json(summary.best_update) : nullptr},
       {"peak_rss_bytes", summary.peak_rss_bytes},
       {"weights_sha256", summary.weights_sha256},
+      {"since_update", summary.since_update},
       {"after_cold_start", AfterColdStart(summary, config)},
       {"cold_start_s", RoundedSeconds(summary.time.cold_start_s)},
       {"generate_critical_s", RoundedSeconds(summary.time.generate_critical_s)},
@@ -212,7 +213,6 @@ std::string Percent(const ValidationResult& result) {
   return fmt::format("{:.1f} %", 100 * result.solve_rate);
 }
 
-}  // namespace
 // With backed-up labels, states farther away than the labels reach have no meaningful label yet.
 std::string DescribeReach(const Config& config, std::optional<double> longest_label) {
   if (!longest_label || !HasGrowingTargets(config)) return "";
@@ -220,6 +220,7 @@ std::string DescribeReach(const Config& config, std::optional<double> longest_la
                      config.generate.max_scramble);
 }
 
+}  // namespace
 
 bool HasGrowingTargets(const Config& config) {
   return config.labels_with_network() && BacksUpEstimates(config.generate.target);
@@ -284,8 +285,8 @@ std::string DescribeLearning(const RunCounters& run, const Config& config,
   if (!run.at_start) return fmt::format("{}; the share before training was not measured", solves);
   const ValidationResult& start = *run.at_start;
   const std::string both = fmt::format("{}, and solved {} before training", solves, Percent(start));
-  if (IsClearlyAbove(now.solve_rate, start.solve_rate, states)) {
   const std::string reach = DescribeReach(config, longest_label);
+  if (IsClearlyAbove(now.solve_rate, start.solve_rate, states)) {
     return fmt::format("the network is learning: {}{}", both, reach);
   }
   if (IsClearlyAbove(start.solve_rate, now.solve_rate, states)) {

@@ -24,6 +24,9 @@ enum class RunEnd { kAllUpdates, kTimeLimit, kStopped };
 /// RunSummary holds the contents of summary.json.
 struct RunSummary : RunCounters {
   RunEnd end = RunEnd::kAllUpdates;
+  /// The members that are not RunCounters count from here: 0, or the update that --resume began
+  /// with.
+  std::int64_t since_update = 0;
   std::int64_t parameters = 0;
   std::int64_t peak_rss_bytes = 0;
   std::string weights_sha256;
@@ -34,7 +37,7 @@ struct RunSummary : RunCounters {
   std::optional<ShardReport> data;        ///< only with shards
   std::optional<StreamReport> stream;     ///< nothing without a stream
   std::optional<ProductReport> products;  ///< only with profile.product_rate, unless stopped
-  std::optional<RankReport> ranks;        ///< only if ranks trained together; since --resume
+  std::optional<RankReport> ranks;        ///< only if ranks trained together
 };
 
 /// Returns the entries of a validation: `solve_rate` and, unless the network is a policy, the error
@@ -71,11 +74,6 @@ std::string DescribeValueError(std::optional<double> error, const Config& config
 /// Returns what tries the validation states, with a verb: "greedy descent solves".
 std::string WhatSolves(const ValidationConfig& validation);
 
-/// Returns a sentence that says whether the network is learning. Compares the share of validation
-/// states that are solved with the share before training. `longest_label` is the largest of the
-/// last update, or nothing if it is not known.
-std::string DescribeLearning(const RunCounters& run, const Config& config,
-                             std::optional<double> longest_label = std::nullopt);
 /// Returns the labels of an update, if they are costs-to-go.
 std::optional<LabelStats> CostLabels(const UpdateRecord& record, const Config& config);
 
@@ -83,5 +81,10 @@ std::optional<LabelStats> CostLabels(const UpdateRecord& record, const Config& c
 /// limit came well before its end. Otherwise returns "".
 std::string DescribeSchedule(const RunSummary& summary, const Config& config);
 
+/// Returns a sentence that says whether the network is learning. Compares the share of validation
+/// states that are solved with the share before training. `longest_label` is the largest of the
+/// last update, or nothing if it is not known.
+std::string DescribeLearning(const RunCounters& run, const Config& config,
+                             std::optional<double> longest_label = std::nullopt);
 
 }  // namespace tandem

@@ -84,6 +84,7 @@ void TrainRun::ContinueFrom(const Checkpoint& checkpoint) {
                                  so_far_.phase, Counted(std::ssize(config_.phases), "phase")));
   }
   earlier_s_ = so_far_.wall_s;
+  first_update_ = so_far_.updates;
   if (!config_.train.follows_clock) return;
   UpdatePlan plan(config_.train);
   plan.ForgetFrom(so_far_.updates);
@@ -110,6 +111,7 @@ void TrainRun::MakeComponents(const Origin& origin) {
       origin);
   if (origin.checkpoint != nullptr && components_->replay != nullptr) ReadReplayRows();
   if (is_first && components_->shards != nullptr) began_training_ = Mark();
+  if (is_first && components_->stream != nullptr) began_stream_ = components_->stream->position();
   if (saver_) components_->AttachTo(*saver_);
 }
 
@@ -323,10 +325,11 @@ void TrainRun::Count(const UpdateRecord& record) {
   so_far_.examples += train.examples;
   so_far_.skipped += train.skipped;
   so_far_.generate_s += record.fill.seconds;
-  so_far_.train_s += train.seconds;
+  so_far_.train_s += train.seconds - train.wait_s;
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
   so_far_.final_loss = train.loss;
   last_fill_ = record.fill;
+  if (const auto labels = CostLabels(record, config_)) longest_label_ = labels->max;
   if (products_) products_->AddTrained(train.examples / components_->trainer.num_ranks());
   if (train.skipped == 0) return;
   LogWarning(fmt::format(
@@ -441,9 +444,7 @@ void TrainRun::SaveUnfinished() {
 }
 
 TrainingMark TrainRun::Mark() const {
-  return {.rows = components_->shards->position().rows,
-          .train_s = so_far_.train_s,
-          .wait_s = time_.Report().threads.main[Activity::kGpuQueueWait]};
+  return {.position = components_->shards->position(), .train_s = so_far_.train_s};
 }
 
 // Returns the update after the one that ends the last epoch to trace.
@@ -486,22 +487,24 @@ RunSummary TrainRun::MakeSummary() {
   RunSummary summary;
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;
+  summary.since_update = first_update_;
   summary.last_fill = last_fill_;
   summary.parameters = num_parameters();
   summary.peak_rss_bytes = PeakRssBytes();
   if (tracer_) tracer_->Finish();
   summary.time = time_.Report();
   if (tracer_) summary.time.gpu = tracer_->gpu();
-  summary.bottleneck = DescribeBottleneck(summary.time, phase_config(), NumCores());
-  summary.learning = DescribeLearning(summary, phase_config());
   if (products_ && end_ != RunEnd::kStopped) summary.products = products_->Measure(NumEvaluated());
   if (rank_times_ && !rank_times_->total().names.empty()) summary.ranks = rank_times_->total();
+  summary.bottleneck = DescribeBottleneck(summary.time, phase_config(), NumCores(),
+                                          summary.ranks ? &*summary.ranks : nullptr);
+  summary.learning = DescribeLearning(summary, phase_config(), longest_label_);
   if (components_->shards != nullptr) {
     summary.data = ReportOfShards(*components_->shards, earlier_reads_, began_training_, Mark());
   }
   if (components_->stream != nullptr) {
     summary.stream = stream_report_;
-    summary.stream->position = components_->stream->position();
+    summary.stream->CountShards(began_stream_, components_->stream->position());
   }
   return summary;
 }
