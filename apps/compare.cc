@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "apps/child_processes.h"
@@ -23,6 +24,7 @@
 #include "compare/run_record.h"
 #include "compare/variants.h"
 #include "config/check_ranks.h"
+#include "config/fields.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -225,6 +227,18 @@ std::string ScheduleWarning(const Plan& plan, std::span<const Row> rows) {
          "favour the run that ends first; --set optimizer.schedule=constant makes them fair";
 }
 
+// Losses measure different things if the variants have other targets or losses, or if the targets
+// are backups of estimates, which grow with the network.
+bool LossesCompare(const Plan& plan) {
+  std::set<std::string> kinds;
+  for (const Variant& variant : plan.variants) {
+    const Config config = LoadConfig(plan.config, OverridesOf(plan, variant, plan.seeds.front()));
+    if (config.labels_with_network() && BacksUpEstimates(config.generate.target)) return false;
+    kinds.insert(ValueText(config, "generate.target") + " " + ValueText(config, "train.loss"));
+  }
+  return kinds.size() == 1;
+}
+
 std::string JsonOf(const Plan& plan, std::span<const VariantRuns> runs, std::span<const Row> rows) {
   const std::vector<std::string> verdicts = Verdicts(rows, plan.seeds.size());
   const nlohmann::ordered_json json = {
@@ -237,6 +251,7 @@ std::string JsonOf(const Plan& plan, std::span<const VariantRuns> runs, std::spa
 void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::string& json_file) {
   const std::vector<Row> rows = Compare(runs);
   fmt::print("{}\n", TableText(rows));
+  for (const std::string& note : Notes(rows, LossesCompare(plan))) fmt::print("{}\n", note);
   for (const std::string& verdict : Verdicts(rows, plan.seeds.size())) fmt::print("{}\n", verdict);
   const std::string caution = ScheduleWarning(plan, rows);
   if (!caution.empty()) fmt::print("{}\n", caution);
@@ -299,12 +314,13 @@ void AddCompare(CommandLine& line) {
       "Every run does the same updates; train.max_seconds is ignored. Each number is the median\n"
       "over the seeds, with the minimum and the maximum, and leaves out the cold start. Each\n"
       "difference comes with the probability that chance alone makes it as large (an exact\n"
-      "permutation test that pairs the runs of each seed). A verdict takes at least five seeds.\n\n"
+      "permutation test that pairs the runs of each seed). A verdict takes at least five seeds;\n"
+      "with six, chance can be less likely than 5 %.\n\n"
       "Solve rates after equal seconds are taken when the first run of a seed ends, interpolated\n"
       "between the validations before and after that moment.\n\n"
       "The ideal speed-up is over sequential, if all waiting were filled with work. The busiest\n"
       "side of a run is the generator, the main thread, the cores or the GPU.\n\n"
-      "  tandem compare configs/compare.yaml --seeds 1,2,3,4,5\n"
+      "  tandem compare configs/compare.yaml --seeds 1,2,3,4,5,6\n"
       "  tandem compare configs/compare.yaml --modes async --vary prefetch.depth=1,2,4\n"
       "  tandem compare configs/compare.yaml --modes async --ranks 1,2 --set replay.updates=0\n\n"
       "The folder receives the runs, compare.json and compare.svg.");

@@ -157,6 +157,9 @@ void ReportTimes(const RunSummary& summary, const Config& config) {
     std::ranges::move(DescribeStream(*summary.stream, summary.time.wall_s),
                       std::back_inserter(lines));
   }
+  if (summary.since_update > 0) {
+    LogInfo(fmt::format("  since --resume, after update {}:", summary.since_update));
+  }
   for (const std::string& line : lines) LogInfo("  " + line);
   LogInfo(summary.bottleneck);
 }
@@ -207,6 +210,7 @@ void Report(const RunSummary& summary, const Config& config, const std::filesyst
                     config.train.max_seconds));
     return;
   }
+  if (const std::string cut = DescribeSchedule(summary, config); !cut.empty()) LogWarning(cut);
   ReportTimes(summary, config);
   ReportCurriculum(summary.last_fill, config);
   ReportValidation(summary, config);

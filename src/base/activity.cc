@@ -52,6 +52,11 @@ double ActivityTimes::Work() const {
   return work;
 }
 
+double ActivityTimes::WaitForOthers() const {
+  return (*this)[Activity::kWaitForRows] + (*this)[Activity::kGpuQueueWait] +
+         (*this)[Activity::kWaitForRanks];
+}
+
 ActivityTimes& ActivityTimes::operator+=(const ActivityTimes& other) {
   for (std::size_t i = 0; i < kNumActivities; ++i) seconds[i] += other.seconds[i];
   wall_s += other.wall_s;

@@ -88,6 +88,9 @@ struct ActivityTimes {
   double Sum() const;
   /// The time in all named activities that are not waits (IsWait).
   double Work() const;
+  /// The time in which the thread that trains waited for others: for rows, for shards or a stream,
+  /// and for other ranks. Its waits for its batches and its device are part of training.
+  double WaitForOthers() const;
 
   ActivityTimes& operator+=(const ActivityTimes& other);
   ActivityTimes& operator-=(const ActivityTimes& other);

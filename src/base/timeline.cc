@@ -126,6 +126,10 @@ Activity Timeline::CurrentActivity() {
   return current_track == nullptr ? Activity::kUnnamed : current_track->activity();
 }
 
+ActivityTimes Timeline::CurrentTimes() {
+  return current_track == nullptr ? ActivityTimes() : current_track->Times();
+}
+
 Activity Timeline::FailedActivity() { return failed_activity; }
 
 Track& Timeline::AddMainTrack(std::string name, Activity activity) {

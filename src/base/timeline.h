@@ -129,6 +129,10 @@ class Timeline {
   /// The activity that the calling thread is in; kUnnamed if it is not attached to a track.
   static Activity CurrentActivity();
 
+  /// The times of the track that the calling thread is attached to; all 0 if it is attached to
+  /// none.
+  static ActivityTimes CurrentTimes();
+
   /// The activity that the calling thread was in when the exception that it handles was thrown or
   /// arrived: that of its innermost Span. Call it before the handler begins a Span. kUnnamed if the
   /// exception left no Span, or the thread is not attached to a track.

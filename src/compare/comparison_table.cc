@@ -1,9 +1,13 @@
 #include "compare/comparison_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "compare/text_table.h"
 
@@ -18,7 +22,11 @@ struct Entry {
   std::string key;   // in the JSON
   std::function<std::string(const Row&)> cell;
   std::function<Json(const Row&)> json;
+  std::string why_missing = "";  // why a cell may be `-`
 };
+
+constexpr const char* kMissing = "-";
+constexpr const char* kLoss = "final loss";
 
 std::string Cell(const Spread& spread, double scale, int digits) {
   const auto text = [&](double value) { return fmt::format("{:.{}f}", scale * value, digits); };
@@ -27,7 +35,7 @@ std::string Cell(const Spread& spread, double scale, int digits) {
 }
 
 std::string Cell(const std::optional<Spread>& spread, double scale, int digits) {
-  return spread ? Cell(*spread, scale, digits) : "-";
+  return spread ? Cell(*spread, scale, digits) : kMissing;
 }
 
 Json ToJson(const Spread& spread) {
@@ -41,10 +49,13 @@ Json ToJson(const std::optional<Value>& value) {
 
 // Returns every measure, in the order of the table and of the JSON.
 std::vector<Entry> Entries() {
-  const auto spread = [](const char* name, const char* key, auto of, double scale, int digits) {
+  const auto spread = [](const char* name, const char* key, auto of, double scale, int digits,
+                         const char* why_missing = "") {
     return Entry{name, key, [=](const Row& row) { return Cell(row.*of, scale, digits); },
-                 [=](const Row& row) { return ToJson(row.*of); }};
+                 [=](const Row& row) { return ToJson(row.*of); }, why_missing};
   };
+  const char* const only_async =
+      "only async rows beside a sequential row of the same settings have one";
   const auto chance = [](const char* key, auto of) {
     return Entry{"", key, {}, [=](const Row& row) { return ToJson(row.*of); }};
   };
@@ -56,20 +67,25 @@ std::vector<Entry> Entries() {
       spread("s training (critical path)", "train_critical_s", &Row::train_critical_s, 1, 2),
       spread("% workers idle", "idle_workers", &Row::idle_workers, 100, 1),
       spread("% main thread idle", "idle_main", &Row::idle_main, 100, 1),
-      spread("% GPU idle", "idle_gpu", &Row::idle_gpu, 100, 1),
+      spread("% GPU idle", "idle_gpu", &Row::idle_gpu, 100, 1,
+             "only traced updates on a GPU show it (--set profile.trace=true --set "
+             "profile.trace_from=1)"),
       spread("lag, updates", "lag_updates", &Row::lag_updates, 1, 2),
-      spread("final loss", "final_loss", &Row::final_loss, 1, 4),
-      spread("% solved, equal iterations", "solve_rate_equal_iterations", &Row::solve_rate, 100, 1),
+      spread(kLoss, "final_loss", &Row::final_loss, 1, 4),
+      spread("% solved, equal iterations", "solve_rate_equal_iterations", &Row::solve_rate, 100, 1,
+             "a run was not validated (validation.every_updates)"),
       spread("% solved, equal seconds", "solve_rate_equal_seconds", &Row::solve_rate_equal_time,
-             100, 1),
+             100, 1,
+             "a run had no validation before the first run of its seed ended; lower "
+             "validation.every_updates"),
       spread("speed-up", "speed_up", &Row::speed_up, 1, 3),
       chance("speed_up_chance", &Row::speed_up_chance),
       chance("solve_rate_equal_iterations_chance", &Row::solve_rate_chance),
       chance("solve_rate_equal_seconds_chance", &Row::solve_rate_equal_time_chance),
-      spread("ideal speed-up", "ideal_speed_up", &Row::ideal_speed_up, 1, 3),
+      spread("ideal speed-up", "ideal_speed_up", &Row::ideal_speed_up, 1, 3, only_async),
       {"ideal bound by", "ideal_bound_by",
-       [](const Row& row) { return row.ideal_speed_up ? row.ideal_bound_by : "-"; },
-       [](const Row& row) { return row.ideal_bound_by; }},
+       [](const Row& row) { return row.ideal_speed_up ? row.ideal_bound_by : kMissing; },
+       [](const Row& row) { return row.ideal_bound_by; }, only_async},
       spread("% busiest side at work", "busy_share", &Row::busy, 100, 1),
       {"busiest side", "busiest_side", [](const Row& row) { return row.busiest; },
        [](const Row& row) { return row.busiest; }},
@@ -81,9 +97,14 @@ std::vector<Entry> Entries() {
 
 constexpr double kUnlikely = 0.1;
 
+// Returns the probability with which chance alone makes the differences of all seeds agree.
+double LeastChance(std::size_t seeds) { return std::ldexp(2, -static_cast<int>(seeds)); }
+
 // Returns "such a difference arises by chance in 25.0 % of cases".
-std::string DescribeChance(double chance) {
-  return fmt::format("such a difference arises by chance in {:.1f} % of cases", 100 * chance);
+std::string DescribeChance(double chance, std::size_t seeds) {
+  const bool is_least = seeds < kEnoughSeeds && chance <= LeastChance(seeds);
+  return fmt::format("such a difference arises by chance in {:.1f} % of cases{}", 100 * chance,
+                     is_least ? fmt::format(", the least possible with {} seeds", seeds) : "");
 }
 
 std::string DescribeSpeed(const Row& row, std::size_t seeds) {
@@ -91,7 +112,7 @@ std::string DescribeSpeed(const Row& row, std::size_t seeds) {
   if (seeds == 1) return sentence;
   const std::string range =
       fmt::format("{:.3f} to {:.3f} over {} seeds; {}", row.speed_up.least, row.speed_up.most,
-                  seeds, DescribeChance(row.speed_up_chance.value_or(1)));
+                  seeds, DescribeChance(row.speed_up_chance.value_or(1), seeds));
   if (seeds >= kMinSeeds && row.speed_up_chance > kUnlikely) {
     return fmt::format("no difference in speed shown ({})", range);
   }
@@ -110,12 +131,78 @@ std::string DescribeSolveRate(const std::optional<Spread>& rate, const std::opti
   if (seeds >= kMinSeeds && *chance > kUnlikely) {
     sentence = fmt::format("; after equal {} no difference in solve rate shown", after);
   }
-  return fmt::format("{} ({})", sentence, DescribeChance(*chance));
+  return fmt::format("{} ({})", sentence, DescribeChance(*chance, seeds));
 }
 
-std::string NoVerdict(std::size_t seeds) {
-  if (seeds >= kMinSeeds) return "";
-  return fmt::format("; no verdict, because it takes at least {} seeds (--seeds)", kMinSeeds);
+// Says how many seeds it takes to be surer.
+std::string MoreSeeds(std::size_t seeds) {
+  if (seeds >= kEnoughSeeds) return "";
+  const std::string enough =
+      fmt::format("{} can show {:.1f} %", kEnoughSeeds, 100 * LeastChance(kEnoughSeeds));
+  if (seeds == kMinSeeds) return "; " + enough;
+  return fmt::format("; no verdict, because it takes at least {} seeds (--seeds); {}", kMinSeeds,
+                     enough);
+}
+
+// Says which row has the highest median of `value`, as "async is fastest", or that no difference
+// was shown. `what` names the measure. Returns "" if a row does not have it.
+template <class Value>
+std::string DescribeBest(std::span<const Row> rows, std::size_t seeds, const Value& value,
+                         std::optional<double> Row::*chance, const char* wins, const char* what,
+                         const std::function<std::string(const Row&)>& why) {
+  const Row* best = &rows.front();
+  bool differ = false;
+  for (const Row& row : rows) {
+    const std::optional<Spread> spread = value(row);
+    if (!spread) return "";
+    const double most = value(*best)->median;
+    differ = differ || spread->median != most;
+    if (spread->median > most) best = &row;
+  }
+  const auto is_unlikely = [&](const Row& row) { return (row.*chance).value_or(1) <= kUnlikely; };
+  const bool is_shown = best == &rows.front() ? std::ranges::any_of(rows.subspan(1), is_unlikely)
+                                              : is_unlikely(*best);
+  if (!differ || (seeds >= kMinSeeds && !is_shown)) {
+    return fmt::format("no difference in {} is shown", what);
+  }
+  return fmt::format("{} {}{}", best->variant.name, wins, why(*best));
+}
+
+// Says which row is best in what. Modes are best for known reasons, unless all rows have one mode.
+std::string SumUp(std::span<const Row> rows, std::size_t seeds) {
+  const auto is = [](const char* mode) {
+    return [mode](const Row& row) { return row.variant.mode == mode; };
+  };
+  const bool modes_differ = std::ranges::any_of(
+      rows, [&](const Row& row) { return row.variant.mode != rows.front().variant.mode; });
+  const auto why_fast = [&](const Row& best) {
+    std::string why;
+    if (!modes_differ) return why;
+    if (best.variant.mode == "async") why = ", because it generates while it trains";
+    if (best.variant.mode != "sync_main" && std::ranges::any_of(rows, is("sync_main"))) {
+      why += "; sync_main is slower, because its main thread also evaluates for the searches";
+    }
+    return why;
+  };
+  const auto why_learned = [&](const Row& best) -> std::string {
+    return modes_differ && best.variant.mode == "sync_main"
+               ? ", because its searches ask the newest network"
+               : "";
+  };
+  std::vector<std::string> parts = {
+      DescribeBest(
+          rows, seeds, [](const Row& row) { return std::optional(row.speed_up); },
+          &Row::speed_up_chance, "is fastest", "speed", why_fast),
+      DescribeBest(
+          rows, seeds, [](const Row& row) { return row.solve_rate; }, &Row::solve_rate_chance,
+          "solves most after equal iterations", "solve rates after equal iterations", why_learned),
+      DescribeBest(
+          rows, seeds, [](const Row& row) { return row.solve_rate_equal_time; },
+          &Row::solve_rate_equal_time_chance, "solves most after equal seconds",
+          "solve rates after equal seconds", [](const Row& /*best*/) { return ""; })};
+  std::erase(parts, "");
+  return fmt::format("in short: {}{}", fmt::join(parts, "; "),
+                     seeds < kMinSeeds ? "; all of this may be chance" : "");
 }
 
 }  // namespace
@@ -130,9 +217,33 @@ std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds) 
                           seeds),
         DescribeSolveRate(row.solve_rate_equal_time, first.solve_rate_equal_time,
                           row.solve_rate_equal_time_chance, "seconds", seeds),
-        NoVerdict(seeds)));
+        MoreSeeds(seeds)));
   }
+  if (rows.size() > 1) sentences.push_back(SumUp(rows, seeds));
   return sentences;
+}
+
+std::vector<std::string> Notes(std::span<const Row> rows, bool losses_compare) {
+  std::vector<std::pair<std::string, std::string>> missing;  // reason, names of measures
+  for (const Entry& entry : Entries()) {
+    const auto is_missing = [&](const Row& row) { return entry.cell(row) == kMissing; };
+    if (entry.name.empty() || std::ranges::none_of(rows, is_missing)) continue;
+    if (missing.empty() || missing.back().first != entry.why_missing) {
+      missing.emplace_back(entry.why_missing, entry.name);
+    } else {
+      missing.back().second += "`, `" + entry.name;
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto& [why, names] : missing) {
+    notes.push_back(fmt::format("`-` in `{}`: {}", names, why));
+  }
+  if (!losses_compare) {
+    notes.push_back(fmt::format(
+        "`{}` cannot be compared: the targets or losses differ, or targets grow with the network",
+        kLoss));
+  }
+  return notes;
 }
 
 std::string TableText(std::span<const Row> rows) {

@@ -15,10 +15,18 @@ namespace tandem {
 /// one of eight cases.
 inline constexpr std::size_t kMinSeeds = 5;
 
+/// Fewest seeds with which chance alone can be less likely than 5 %.
+inline constexpr std::size_t kEnoughSeeds = 6;
+
 /// Returns a sentence for each row after the first: how it differs from the first in speed and in
 /// solve rate, and how often chance alone makes such a difference. If chance does so in more than
-/// 10 % of cases, the sentence says that no difference was shown.
+/// 10 % of cases, the sentence says that no difference was shown. The last sentence sums up: which
+/// row is best in what, and why. Returns nothing for a single row.
 std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds);
+
+/// Returns a sentence for each reason why cells of the table are `-`, and one about the losses if
+/// those of the rows cannot be compared (`losses_compare` is false).
+std::vector<std::string> Notes(std::span<const Row> rows, bool losses_compare);
 
 /// Returns the table as text: a line for each measure, and a column for each row.
 std::string TableText(std::span<const Row> rows);

@@ -401,12 +401,17 @@ std::vector<Field> TrainFields(Config& c) {
        "shorter if too few updates would fit.",
        AutoIntField{&c.train.max_updates, 1, kMany}},
       {"train.plan",
-       "Revisions of the number of updates, which the learning rate followed. Runs with "
+       "Numbers of updates that were planned, which the learning rate followed. Runs with "
        "max_updates: auto write it: `0:180 12:150` means 180 updates planned from update 0 on, and "
-       "150 from update 12 on. null: no revision.",
+       "150 from update 12 on. A new run with a plan does all its updates, without a time limit. "
+       "null: no plan.",
        NullTextField{&c.train.plan, "a plan, or null"}},
-      {"train.max_seconds", "End the run after this many seconds of wall time. 0: no limit.",
-       RealField{&c.train.max_seconds, 0, 1e9}, kTryFirst},
+      {"train.max_seconds",
+       "End the run after this many seconds of wall time. 0: no limit.",
+       RealField{&c.train.max_seconds, 0, 1e9},
+       {.try_first = true,
+        .is_used = [](const Config& config) { return config.train.plan.empty(); },
+        .why_unused = "train.plan says which updates the run does"}},
       {"train.policy_weight",
        "For head vp, weight of the policy's cross-entropy in the loss, relative to the loss of the "
        "estimated cost.",
@@ -431,9 +436,7 @@ std::vector<Field> TrainFields(Config& c) {
                 c.train.ema_use, kEmaUses,
                 {.is_used = [](const Config& config) { return config.train.averages(); },
                  .why_unused = "train.ema_decay is 0, so there is no moving average"}),
-      {"train.threads",
-       "Number of CPU threads for training. auto: one per core, or fewer if a measurement before a "
-       "long run shows that fewer are faster.",
+      {"train.threads", "Number of CPU threads for training. auto: one per core.",
        AutoIntField{&c.train.threads, 1, 1024}},
       ChoiceKey("train.precision", "Precision of matrix products in training.", c.train.precision,
                 kPrecisions),

@@ -62,7 +62,7 @@ std::string UpdatePlan::text() const {
 
 void UpdatePlan::WriteTo(TrainingConfig& config) const {
   config.max_updates = updates();
-  config.plan = revisions_.size() > 1 ? text() : "";
+  config.plan = text();
 }
 
 std::int64_t UpdatePlan::updates_at(std::int64_t update) const {
@@ -118,6 +118,10 @@ UpdatePlan UpdatePacer::Revised(UpdatePlan plan, double limit_s) const {
   const auto wrong_by = static_cast<double>(std::abs(updates - plan.updates()));
   if (updates != plan.updates() && wrong_by >= kTolerance * left) plan.Revise(update, updates);
   return plan;
+}
+
+double TimeLimitOf(const TrainingConfig& config) {
+  return config.plan.empty() || config.follows_clock ? config.max_seconds : 0;
 }
 
 std::int64_t UpdatesThatFit(double limit_s, double elapsed_s, double update_s) {

@@ -36,7 +36,7 @@ class UpdatePlan {
   /// "0:180 12:150": 180 updates were planned from update 0 on, and 150 from update 12 on.
   std::string text() const;
 
-  /// Sets train.max_updates. Sets train.plan if there is a revision, and clears it otherwise.
+  /// Sets train.max_updates and train.plan.
   void WriteTo(TrainingConfig& config) const;
 
   std::int64_t updates() const { return revisions_.back().updates; }
@@ -78,6 +78,10 @@ class UpdatePacer {
   std::int64_t first_update_ = 0;
   std::vector<double> began_s_;  // start time of each update from first_update_ on
 };
+
+/// Returns the seconds after which a run ends; 0: it has no time limit. The clock that made a plan
+/// does not limit a run that repeats the plan, which may be slower.
+double TimeLimitOf(const TrainingConfig& config);
 
 /// How many more updates to plan for a run that must end by `limit_s` and has taken `elapsed_s`. A
 /// part of the time is kept in reserve, so that the last update ends in time. At least 1.

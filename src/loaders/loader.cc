@@ -281,6 +281,7 @@ void DataLoader::UseBatchSize(std::int64_t batch_size) {
 std::unique_ptr<BatchIterator> DataLoader::Open(const DataBuffer* rows, std::int64_t update) {
   std::unique_ptr<BatchIterator> live = live_ ? live_->Open(*rows, update) : nullptr;
   if (stored_ == nullptr) return live;
+  stored_->AwaitRows(update);
   return std::make_unique<Iterator>(std::move(live), *stored_, update);
 }
 

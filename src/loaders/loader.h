@@ -47,6 +47,10 @@ class StoredExamples {
   /// Sets the number of rows of all later batches. It is 1 at first.
   void UseBatchSize(std::int64_t rows) { batch_size_ = rows; }
 
+  /// Waits until the next rows are there, which update `update` trains on. Returns at once if the
+  /// class does not wait for rows.
+  virtual void AwaitRows(std::int64_t update) = 0;
+
   /// Returns the next batch, which update `update` trains on. The batch has its own memory. If
   /// TakeRows finds no more rows, the batch has fewer rows; without any, returns nothing.
   std::optional<Batch> Next(std::int64_t update);
@@ -119,7 +123,8 @@ class DataLoader {
 
   /// Returns an iterator over the batches of update `update`. `rows` must outlive it; null if no
   /// rows are generated. Each generated row occurs once, in an order that is a function of the
-  /// seed and `update`. The previous iterator must have been destroyed.
+  /// seed and `update`. The previous iterator must have been destroyed. Waits until the first rows
+  /// from shards or a stream are there, unless batches do without them.
   std::unique_ptr<BatchIterator> Open(const DataBuffer* rows, std::int64_t update);
 
  private:

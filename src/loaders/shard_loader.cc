@@ -62,8 +62,12 @@ ShardLoader::ShardLoader(Device& device, ShardSet set, int input_depth, const Co
   first_row_ = start.row;
 }
 
-std::optional<Batch> ShardLoader::TakeRows(std::int64_t most, std::int64_t /*update*/) {
+void ShardLoader::AwaitRows(std::int64_t /*update*/) {
   if (!current_) TakeChunk();
+}
+
+std::optional<Batch> ShardLoader::TakeRows(std::int64_t most, std::int64_t update) {
+  AwaitRows(update);
   const Span span(Activity::kGather);
   Batch batch = current_->rows.Take(most);
   position_.rows += batch.targets.size(0);

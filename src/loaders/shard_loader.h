@@ -30,8 +30,8 @@ namespace tandem {
 /// sequence of epochs. Skipping a damaged chunk moves all later updates forward by the chunk's
 /// rows.
 ///
-/// Every batch has the full number of rows. The first batch starts the threads, in the calling
-/// thread's timeline; no chunk is read before.
+/// Every batch has the full number of rows. The first call of AwaitRows or Next starts the threads,
+/// in the calling thread's timeline; no chunk is read before.
 class ShardLoader final : public StoredExamples, private ChunkStages {
  public:
   /// `device` must outlive this object. `input_depth` is the depth of the network's input
@@ -43,6 +43,8 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
   /// outlive this object.
   ShardLoader(Device& device, ShardSet set, int input_depth, const Config& config,
               const std::optional<ShardPosition>& from, Interrupter* interrupter = nullptr);
+
+  void AwaitRows(std::int64_t update) override;
 
   /// The position of the next batch. For the thread that trains.
   ShardPosition position() const { return position_; }

@@ -47,6 +47,10 @@ StreamLoader::StreamLoader(Device& device, const std::filesystem::path& folder,
                .first = ledger_.position().current},
               stop, interrupter) {}
 
+void StreamLoader::AwaitRows(std::int64_t update) {
+  if (waits_ && !current_) BeginShard(update);
+}
+
 std::optional<Batch> StreamLoader::TakeRows(std::int64_t most, std::int64_t update) {
   if (!current_ && !BeginShard(update)) return std::nullopt;
   const Span span(Activity::kGather);

@@ -37,6 +37,8 @@ class StreamLoader final : public StoredExamples {
 
   // Methods for the thread that trains.
 
+  void AwaitRows(std::int64_t update) override;
+
   /// Call when weights were published after `updates` updates.
   void OnPublish(std::int64_t updates) { ledger_.OnPublish(updates); }
 

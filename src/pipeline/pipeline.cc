@@ -151,6 +151,7 @@ const DataBuffer& Pipeline::LabelledSample(UpdateRecord& record) {
 void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record,
                      const std::function<void()>& between_iterations) {
   const Stopwatch watch;
+  const double waited_before_s = Timeline::CurrentTimes().WaitForOthers();
   record.lag_updates = target_.LagOf(record.update);
   record.target_age_updates = target_.AgeOf(record.update);
   if (rows != nullptr) {
@@ -159,8 +160,8 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record,
   }
   const Section section("train", record.update);
   if (rows != nullptr) EndArrow(kRowsArrow, record.update);
-  parts_.hooks.on_training_start();
   const std::unique_ptr<TrainPass> pass = parts_.trainer.Begin(record.update, rows);
+  parts_.hooks.on_training_start();
   // A stop may come while an iteration waits for rows of a stream.
   const auto step = [&] {
     try {
@@ -178,6 +179,7 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record,
   record.complete = record.train.iterations == iterations_per_update_;
   record.train.began = watch.start();
   record.train.seconds = watch.Seconds();
+  record.train.wait_s = Timeline::CurrentTimes().WaitForOthers() - waited_before_s;
   target_.OnUpdate(record.train.loss);
 }
 

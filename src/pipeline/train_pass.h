@@ -24,6 +24,8 @@ struct TrainStats {
   Stopwatch::Clock::time_point began;
   double seconds = 0;           ///< total time of the training
   double wait_for_batch_s = 0;  ///< the part of `seconds` that was spent waiting for batches
+  double wait_s = 0;  ///< the part of `seconds` in which training waited for shards, a stream or
+                      ///< other ranks (ActivityTimes::WaitForOthers)
 };
 
 /// TrainPass trains on the rows of one update, one iteration at a time. Destroying it early gives
@@ -55,7 +57,8 @@ class Trainer {
   virtual void RefreshTarget() = 0;
 
   /// Begins to train on each of `rows`, the rows of update `update`, once. `rows` must outlive the
-  /// result. It is null if no rows are generated.
+  /// result. It is null if no rows are generated. Waits until the first of the other rows are
+  /// there.
   virtual std::unique_ptr<TrainPass> Begin(std::int64_t update, const DataBuffer* rows) = 0;
 };
 

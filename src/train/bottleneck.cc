@@ -3,22 +3,49 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
+#include "config/fields.h"
+#include "train/rank_times.h"
 
 namespace tandem {
 namespace {
 
-// Waits below this share of the time are not reported.
+// A wait is evidence if it is at least this share of the time, and more than a few waits of
+// milliseconds.
 constexpr double kNegligible = 0.02;
+constexpr double kFewWaits = 0.05;  // seconds
+
+// A run that trained for less than this, in seconds, says nothing about longer ones.
+constexpr double kTooShort = 0.3;
 
 // Returns the average number of CPU cores that the run kept busy.
 double CoresUsed(const TimeReport& report) {
   return report.wall_s > 0 ? report.core_s / report.wall_s : 0;
 }
 
+bool HasIdleCore(const TimeReport& report, std::int64_t cores) {
+  return CoresUsed(report) + 0.5 < static_cast<double>(cores);
+}
+
+// Returns how to find the best number of threads. The figures of one run do not say whether more or
+// fewer would be faster: a thread may be idle because it waits for the others.
+std::string CompareThreads(const char* key, const AutoInt& now, const Config& c,
+                           std::int64_t cores) {
+  std::string numbers = "1";
+  for (std::int64_t threads = 2; threads <= cores; threads *= 2) {
+    numbers += fmt::format(",{}", threads);
+  }
+  return fmt::format(
+      "measure numbers of threads: tandem compare CONFIG --modes {} --vary {}={} "
+      "(now {})",
+      ValueText(c, "pipeline.mode"), key, numbers, *now);
+}
+
 // Returns advice if the main thread had work but often no core, because other programs or the run's
-// own threads used the cores. More threads would then only wait more. Returns "" if it had a core.
+// own threads used the cores. Returns "" if it had a core.
 std::string AdviceForSharedCores(const TimeReport& report, const Config& c, std::int64_t cores) {
   constexpr double kFewCores = 0.8;  // share of the main thread's work
   constexpr double kAllCores = 0.9;
@@ -26,36 +53,39 @@ std::string AdviceForSharedCores(const TimeReport& report, const Config& c, std:
   const bool measured = c.device == "cpu" && report.main_core_s > 0 && work > 0;
   if (!measured || report.main_core_s > kFewCores * work) return "";
   const double used = CoresUsed(report);
-  std::string lower = "give the run more cores";
-  if (*c.train.threads > 1) {
-    lower = fmt::format("lower train.threads (now {})", *c.train.threads);
-  } else if (c.live_rows() > 0 && *c.generate.workers > 1) {
-    lower = fmt::format("lower generate.workers (now {})", *c.generate.workers);
-  }
+  const std::string advice = cores > 1 ? CompareThreads("train.threads", c.train.threads, c, cores)
+                                       : "give the run more cores";
   if (used > kAllCores * static_cast<double>(cores)) {
-    return fmt::format("the run's own threads compete for {}: {}", Counted(cores, "core"), lower);
+    return fmt::format("the run's own threads compete for {}: {}", Counted(cores, "core"), advice);
   }
   return fmt::format(
       "threads waited for each other or for cores that other programs use (the run got {:.1f} of "
       "{}): {}",
-      used, cores, lower);
+      used, cores, advice);
 }
 
-bool HasIdleCore(const TimeReport& report, std::int64_t cores) {
-  return CoresUsed(report) + 0.5 < static_cast<double>(cores);
+// Returns the share of generation's work that was in the puzzle's own code: scrambling, expanding
+// and encoding states.
+double ShareOfPuzzle(const ThreadTimes& times) {
+  double puzzle = 0;
+  for (const Activity activity : {Activity::kScramble, Activity::kExpand, Activity::kWrite}) {
+    puzzle += times.generator[activity] + times.workers[activity];
+  }
+  const double work = times.generator.Work() + times.workers.Work();
+  return work > 0 ? puzzle / work : 0;
 }
 
-// Returns what would make generation faster: more threads, or a faster network if evaluation takes
-// most of the time.
+// Returns what would make generation faster: a faster network if evaluation takes most of the time,
+// or a faster puzzle.
 std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::int64_t cores) {
   const ThreadTimes& times = report.threads;
-  if (std::string advice = AdviceForSharedCores(report, c, cores); !advice.empty()) {
-    return advice;
-  }
   if (times.generator[Activity::kEvaluate] > 0.5 * times.generator.Work()) {
+    if (std::string advice = AdviceForSharedCores(report, c, cores); !advice.empty()) {
+      return advice;
+    }
     if (c.device == "cpu" && *c.inference.threads < cores && HasIdleCore(report, cores)) {
-      return fmt::format("raise inference.threads (now {}, of {} cores)", *c.inference.threads,
-                         cores);
+      return "a core was idle: " +
+             CompareThreads("inference.threads", c.inference.threads, c, cores);
     }
     if (c.inference.precision == Precision::kFp32) {
       return "evaluation takes most of it: try inference.precision: bf16";
@@ -78,9 +108,8 @@ std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::
     return fmt::format("lower generate.chunk_rows (now {}), so that every worker gets chunks",
                        c.generate.rows_of_chunk());
   }
-  const std::string all =
-      cores == 1 ? "the only core generates" : fmt::format("all {} cores generate", cores);
-  return fmt::format("{}: lower generate.max_scramble (now {})", all, c.generate.max_scramble);
+  return fmt::format("make the puzzle's code faster, or lower generate.max_scramble (now {})",
+                     c.generate.max_scramble);
 }
 
 std::string SmallerNetwork(const NetworkConfig& network) {
@@ -124,7 +153,7 @@ std::string AdviceForTraining(const TimeReport& report, const Config& c, std::in
     return advice;
   }
   if (c.device == "cpu" && *c.train.threads < cores && HasIdleCore(report, cores)) {
-    return fmt::format("raise train.threads (now {}, of {} cores)", *c.train.threads, cores);
+    return "a core was idle: " + CompareThreads("train.threads", c.train.threads, c, cores);
   }
   if (main[Activity::kValidation] + main[Activity::kCheckpoint] > 0.2 * main.wall_s) {
     return fmt::format(
@@ -143,7 +172,9 @@ std::string AdviceForTraining(const TimeReport& report, const Config& c, std::in
 }
 
 // Names the slower of the two stages between shards and training.
-std::string DescribeReading(const ThreadTimes& times) {
+std::string DescribeReading(const TimeReport& report) {
+  const ThreadTimes& times = report.threads;
+  const std::string waited = HumanSeconds(report.wait_for_stored_s);
   const bool disk = times.disk.Work() > times.transfer.Work();
   const double work = std::max(times.disk.Work(), times.transfer.Work());
   if (work < 0.5 * times.main.wall_s) {
@@ -151,14 +182,51 @@ std::string DescribeReading(const ThreadTimes& times) {
         "handing over chunks is the bottleneck: training waited {} for them, although neither the "
         "disk nor copies were busy; generate shards with more rows per chunk (`tandem generate "
         "--chunk-rows`), or raise data.cpu_prefetch and data.gpu_prefetch",
-        HumanSeconds(times.main[Activity::kGpuQueueWait]));
+        waited);
   }
   return fmt::format(
       "{} is the bottleneck: training waited {} for chunks of shards; {}",
-      disk ? "reading shards" : "copying to the device",
-      HumanSeconds(times.main[Activity::kGpuQueueWait]),
+      disk ? "reading shards" : "copying to the device", waited,
       disk ? "move data.path to a faster disk, or raise data.live_share"
            : "set prefetch.pin_memory and prefetch.copy_stream to true, or raise data.live_share");
+}
+
+std::string DescribeStored(const TimeReport& report, const Config& config) {
+  if (!config.streams()) return DescribeReading(report);
+  return fmt::format(
+      "generating is the bottleneck: training waited {} for rows of other processes; start more of "
+      "`tandem generate --follow`, or raise data.live_share (now {})",
+      HumanSeconds(report.wait_for_stored_s), config.data.live_share);
+}
+
+// The rank that waited least is the one for which the others waited.
+std::string DescribeWaitForRanks(const TimeReport& report, const Config& config,
+                                 const RankReport* ranks) {
+  const std::string fewer =
+      fmt::format("raise train.batch_size (now {}), so that the ranks meet less often",
+                  config.train.batch_size);
+  if (ranks != nullptr) {
+    const std::vector<double>& waits = ranks->wait_for_ranks_s;
+    const auto [least, most] = std::ranges::minmax_element(waits);
+    if (*least < 0.5 * *most) {
+      return fmt::format(
+          "the slowest rank is the bottleneck: {}, for which another one waited {}; give it a "
+          "machine as fast as the others', or {}",
+          ranks->names[static_cast<std::size_t>(least - waits.begin())], HumanSeconds(*most),
+          fewer);
+    }
+  }
+  return fmt::format(
+      "the exchange between ranks is the bottleneck: training waited {} for the others, and they "
+      "as "
+      "long; {}",
+      HumanSeconds(report.wait_for_ranks_s), fewer);
+}
+
+// Returns the longest wait for other ranks: of this process, or of all ranks if they are known.
+double WaitForRanks(const TimeReport& report, const RankReport* ranks) {
+  if (ranks == nullptr) return report.wait_for_ranks_s;
+  return std::max(report.wait_for_ranks_s, std::ranges::max(ranks->wait_for_ranks_s));
 }
 
 std::string Ideal(double ideal, double measured) {
@@ -168,26 +236,33 @@ std::string Ideal(double ideal, double measured) {
 
 }  // namespace
 
-std::string DescribeBottleneck(const TimeReport& report, const Config& config, std::int64_t cores) {
+std::string DescribeBottleneck(const TimeReport& report, const Config& config, std::int64_t cores,
+                               const RankReport* ranks) {
   if (report.train_critical_s == 0) return "nothing was trained";
-  if (report.threads.main[Activity::kGpuQueueWait] > kNegligible * report.wall_s) {
-    if (config.streams()) {
-      return fmt::format(
-          "generating is the bottleneck: training waited {} for rows of other processes; start "
-          "more of `tandem generate --follow`, or raise data.live_share (now {})",
-          HumanSeconds(report.threads.main[Activity::kGpuQueueWait]), config.data.live_share);
-    }
-    return DescribeReading(report.threads);
-  }
-  if (config.live_rows() == 0) {
-    return fmt::format("training is the bottleneck: it waited {} for chunks of shards; {}",
-                       HumanSeconds(report.threads.main[Activity::kGpuQueueWait]),
-                       AdviceForTraining(report, config, cores));
-  }
   const double generate = report.generate_critical_s;
   const double train = report.train_critical_s;
   const double wait = report.wait_for_rows_s;
-  const double measured = train + wait;
+  const double measured = train + report.waits_s();
+  if (measured < kTooShort) {
+    return fmt::format("no bottleneck is known: after the cold start the run took only {}",
+                       HumanSeconds(measured));
+  }
+  const auto is_evidence = [&](double waited) {
+    return waited > std::max(kFewWaits, kNegligible * measured);
+  };
+  const double for_ranks = WaitForRanks(report, ranks);
+  if (is_evidence(for_ranks) && for_ranks > std::max(wait, report.wait_for_stored_s)) {
+    return DescribeWaitForRanks(report, config, ranks);
+  }
+  if (is_evidence(report.wait_for_stored_s) && report.wait_for_stored_s > wait) {
+    return DescribeStored(report, config);
+  }
+  if (config.live_rows() == 0) {
+    return fmt::format("training is the bottleneck: it waited {} for {}; {}",
+                       HumanSeconds(report.wait_for_stored_s),
+                       config.streams() ? "rows of other processes" : "chunks of shards",
+                       AdviceForTraining(report, config, cores));
+  }
   if (config.train.max_updates == 1) {
     return fmt::format(
         "with a single update there is nothing to overlap: its rows took {}, training {}",
@@ -200,9 +275,12 @@ std::string DescribeBottleneck(const TimeReport& report, const Config& config, s
         HumanSeconds(generate), HumanSeconds(train), ideal,
         SharesGpu(report, config) ? ", but both sides need the GPU" : "");
   }
-  if (wait > kNegligible * measured) {
-    return fmt::format("generation is the bottleneck: training waited {} for rows; {}; {}",
-                       HumanSeconds(wait), ideal, AdviceForGeneration(report, config, cores));
+  if (is_evidence(wait)) {
+    return fmt::format(
+        "generation is the bottleneck: training waited {} for rows, and the puzzle's own code took "
+        "{:.0f} % of generation's work; {}; {}",
+        HumanSeconds(wait), 100 * ShareOfPuzzle(report.threads), ideal,
+        AdviceForGeneration(report, config, cores));
   }
   return fmt::format(
       "training is the bottleneck: it waited {} for rows, which took {} to make; {}; {}",

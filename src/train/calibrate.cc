@@ -1,32 +1,30 @@
 #include "train/calibrate.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/log.h"
-#include "base/machine.h"
 #include "base/text.h"
 #include "config/update_plan.h"
-#include "train/resolve.h"
 #include "train/train_run.h"
 
 namespace tandem {
 namespace {
 
-// Each of the two measurements takes at most this share of a run.
+// The measurement takes at most this share of a run.
 constexpr double kProbeShare = 0.05;
 constexpr double kProbeSeconds = 4;
 
 // A probe that has not finished its first updates ends this multiple of its length after it was set
-// up.
-constexpr double kPatience = 4;
+// up, so that measuring takes at most a tenth of a run.
+constexpr double kPatience = 2;
+
+// Rows of a probe's chunks. A fill ends between two chunks, and a puzzle in Python may take a
+// second for a thousand rows. Smaller chunks are slower on a GPU, which the run notices after its
+// first updates.
+constexpr std::int64_t kProbeChunkRows = 256;
 
 // Iterations of a probe's update. They are few, so that several updates fit. The times of
 // generating and training are both proportional to the rows.
@@ -36,22 +34,6 @@ constexpr std::int64_t kProbeIterations = 10;
 // be refreshed too rarely. A run whose speed could not be measured begins with this number: it is
 // revised after the first few updates, which must not be most of the learning-rate schedule.
 constexpr std::int64_t kFewestUpdates = 40;
-
-// In shorter runs, measuring which number of threads is fastest costs more than it gains.
-constexpr std::int64_t kMinIterationsToMeasure = 5000;
-constexpr double kMinSecondsToMeasure = 30;
-
-// Each round measures all numbers of threads, because the speed of a shared machine varies.
-constexpr int kRounds = 2;
-
-// More threads are chosen only if they are faster than fewer threads by this factor.
-constexpr double kMinSpeedUp = 1.05;
-
-// How long a probe measures.
-struct ProbeLength {
-  double seconds = 0;
-  std::int64_t iterations = std::numeric_limits<std::int64_t>::max();
-};
 
 // Returns the config of a probe, whose network is discarded. It does not validate, and its
 // scrambles have the lengths of the end of a curriculum. It uses up no rows of a stream: it
@@ -68,23 +50,26 @@ Config ProbeFor(Config config) {
   config.train.max_seconds = 0;
   config.train.iterations_per_update =
       std::min(config.train.iterations_per_update, kProbeIterations);
+  if (config.generate.program == Program::kDomain) {
+    config.generate.chunk_rows = std::min(config.generate.rows_of_chunk(), kProbeChunkRows);
+  }
   return config;
 }
 
 // Returns how many iterations per second a run does, including its waits for buffers. Returns
 // nothing if no iteration ended in time.
 std::optional<double> IterationsPerSecond(const Config& config,
-                                          const std::shared_ptr<Device>& device,
-                                          const ProbeLength& length, const StopSignal& stop) {
+                                          const std::shared_ptr<Device>& device, double length_s,
+                                          const StopSignal& stop) {
   StopSignal ends(&stop);
   TrainRun run(ProbeFor(config), {.device = device, .stop = ends});
   const Stopwatch since_set_up;
-  ends.SetDeadlineIn(kPatience * length.seconds);  // setting up may take longer than that
+  ends.SetDeadlineIn(kPatience * length_s);  // setting up may take longer than that
   run.RunUpdate();  // the cold start, and code that is slow on its first call
   const Stopwatch watch;
   double measured = 0;
   std::int64_t iterations = 0;
-  while (watch.Seconds() < length.seconds && iterations < length.iterations && run.RunUpdate()) {
+  while (watch.Seconds() < length_s && run.RunUpdate()) {
     measured = watch.Seconds();
     iterations += run.config().train.iterations_per_update;
   }
@@ -94,28 +79,6 @@ std::optional<double> IterationsPerSecond(const Config& config,
   const std::int64_t done = run.Finish().iterations;
   if (done == 0) return std::nullopt;
   return static_cast<double>(done) / seconds;
-}
-
-bool ShouldMeasureThreads(const Config& config) {
-  if (config.device != "cpu" || NumCores() == 1) return false;
-  const TrainingConfig& train = config.train;
-  if (train.max_seconds > 0 && train.max_seconds < kMinSecondsToMeasure) return false;
-  return !train.max_updates ||
-         *train.max_updates >= kMinIterationsToMeasure / train.iterations_per_update;
-}
-
-ProbeLength ThreadProbeLength(const Config& config, std::size_t probes) {
-  const double share = kProbeShare / static_cast<double>(probes);
-  ProbeLength length{.seconds = 1};
-  if (config.train.max_seconds > 0) {
-    length.seconds = std::min(length.seconds, share * config.train.max_seconds);
-  }
-  if (config.train.max_updates) {
-    length.iterations =
-        static_cast<std::int64_t>(share * static_cast<double>(*config.train.max_updates) *
-                                  static_cast<double>(config.train.iterations_per_update));
-  }
-  return length;
 }
 
 // Returns the fewest iterations whose rows hold a whole search or walk. Later states of a search or
@@ -132,16 +95,6 @@ std::int64_t FewestIterationsPerUpdate(const Config& config) {
 
 }  // namespace
 
-std::optional<std::int64_t> FastestThreads(const std::vector<ThreadRate>& rates) {
-  double best = 0;
-  for (const ThreadRate& rate : rates) best = std::max(best, rate.iterations_per_s.value_or(0));
-  std::optional<std::int64_t> fewest;
-  for (const auto& [threads, rate] : rates) {
-    if (rate && *rate * kMinSpeedUp >= best) fewest = std::min(fewest.value_or(threads), threads);
-  }
-  return fewest;
-}
-
 std::int64_t IterationsPerUpdate(const Config& config, double iterations) {
   const std::int64_t most = config.train.iterations_per_update;
   const std::int64_t least = std::min(most, FewestIterationsPerUpdate(config));
@@ -149,60 +102,20 @@ std::int64_t IterationsPerUpdate(const Config& config, double iterations) {
   return std::clamp(static_cast<std::int64_t>(fitting), least, most);
 }
 
-Config MeasureThreads(Config config, const Config& requested, const std::shared_ptr<Device>& device,
-                      const StopSignal& stop) {
-  if (requested.train.threads || !ShouldMeasureThreads(config)) return config;
-  std::vector<ThreadRate> rates;
-  for (std::int64_t threads = NumCores(); threads > 0; threads /= 2) {
-    rates.push_back({.threads = threads});
-  }
-  const auto with = [&](std::int64_t threads) {
-    Config changed = config;
-    changed.train.threads = threads;
-    changed.inference.threads = requested.inference.threads.value_or(threads);
-    return changed;
-  };
-  const ProbeLength length = ThreadProbeLength(config, kRounds * rates.size());
-  // A round in which no iteration ended in time counts as a rate of 0 if the other one has a rate.
-  for (int round = 0; round < kRounds; ++round) {
-    for (auto& [threads, rate] : rates) {
-      const auto measured = IterationsPerSecond(with(threads), device, length, stop);
-      if (measured) rate = rate.value_or(0) + *measured / kRounds;
-    }
-  }
-  const std::optional<std::int64_t> fastest = FastestThreads(rates);
-  if (!fastest) {
-    LogWarning(fmt::format(
-        "train.threads is {}, the default: no measurement finished an iteration within {}. Set "
-        "train.threads to the number with which this machine is fastest.",
-        *config.train.threads, HumanSeconds(kPatience * length.seconds)));
-    return config;
-  }
-  std::vector<std::string> measured;
-  measured.reserve(rates.size());
-  for (const auto& [threads, rate] : rates) {
-    measured.push_back(rate ? fmt::format("{:.3g} with {}", *rate, threads)
-                            : fmt::format("none with {}", threads));
-  }
-  LogInfo(fmt::format("train.threads is {}; measured iterations/s: {}", *fastest,
-                      fmt::join(measured, ", ")));
-  return with(*fastest);
-}
-
 Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
                          const Stopwatch& began, const StopSignal& stop) {
   if (config.train.max_updates) return config;
   const double limit = config.train.max_seconds;
   LogInfo(fmt::format("measuring how many updates fit into {}", HumanSeconds(limit)));
-  const ProbeLength length{.seconds = std::min(kProbeSeconds, kProbeShare * limit)};
-  const std::optional<double> rate = IterationsPerSecond(config, device, length, stop);
+  const double length_s = std::min(kProbeSeconds, kProbeShare * limit);
+  const std::optional<double> rate = IterationsPerSecond(config, device, length_s, stop);
   config.train.follows_clock = true;
   if (!rate) {
     LogWarning(fmt::format(
         "no iteration ended within {}, so the number of updates that fit is unknown; the run plans "
         "{} and revises that as it goes on",
-        HumanSeconds(kPatience * length.seconds), kFewestUpdates));
-    config.train.max_updates = kFewestUpdates;
+        HumanSeconds(kPatience * length_s), kFewestUpdates));
+    UpdatePlan(kFewestUpdates).WriteTo(config.train);
     return config;
   }
   const double elapsed = began.Seconds();
@@ -213,15 +126,9 @@ Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
                         iterations, requested, kFewestUpdates));
   }
   config.train.iterations_per_update = iterations;
-  config.train.max_updates =
-      UpdatesThatFit(limit, elapsed, static_cast<double>(iterations) / *rate);
+  UpdatePlan(UpdatesThatFit(limit, elapsed, static_cast<double>(iterations) / *rate))
+      .WriteTo(config.train);
   return config;
-}
-
-Config ReplaceAutos(const Config& requested, const std::shared_ptr<Device>& device,
-                    const Stopwatch& began, const StopSignal& stop) {
-  const Config config = MeasureThreads(ResolveAutos(requested, *device), requested, device, stop);
-  return ResolveMaxUpdates(config, device, began, stop);
 }
 
 }  // namespace tandem

@@ -108,11 +108,12 @@ PreparedRun PrepareNew(const Config& asked, const RankGroup* group, const Stopwa
   CheckPaths(asked, PathsOf::kNewRun);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   const std::shared_ptr<Device> device = DeviceFor(asked, group);
-  PreparedRun run{.config = group == nullptr
-                                ? ReplaceAutos(asked, device, began, stop)
-                                : ResolveAutos(asked, *device, ProcessesOnThisMachine(group)),
-                  .device = device,
-                  .from = nullptr};
+  PreparedRun run{
+      .config = group == nullptr
+                    ? ResolveMaxUpdates(ResolveAutos(asked, *device), device, began, stop)
+                    : ResolveAutos(asked, *device, ProcessesOnThisMachine(group)),
+      .device = device,
+      .from = nullptr};
   return run;
 }
 

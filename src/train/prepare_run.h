@@ -34,7 +34,7 @@ struct PreparedRun {
 };
 
 /// Prepares a new run of `asked`. A process that trains alone (`group` is null) measures what the
-/// config leaves open (ReplaceAutos), counting its time from `began`. Throws InputError if the
+/// config leaves open (ResolveMaxUpdates), counting its time from `began`. Throws InputError if the
 /// device cannot be opened or the run would exceed a memory limit, Error if the puzzle is a
 /// plug-in's and breaks a promise, and Stopped once `stop` is reached.
 PreparedRun PrepareNew(const Config& asked, const RankGroup* group, const Stopwatch& began,

@@ -13,6 +13,7 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "config/update_plan.h"
 #include "data/run_files.h"
 
 namespace tandem {
@@ -82,17 +83,17 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
       {"serve_s", RoundedSeconds(record.serve_s)},
       {"lag_updates", record.lag_updates},
       {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update},
-      {"train_examples_per_s", RoundedReal(static_cast<double>(train.examples) / train.seconds)}};
+      {"train_examples_per_s",
+       RoundedReal(static_cast<double>(train.examples) / (train.seconds - train.wait_s))}};
   if (record.fill.seconds > 0) {
     line["generate_examples_per_s"] = RoundedReal(
         static_cast<double>(config.live_rows()) *
         (ranks != nullptr ? PerSecondOfAll(ranks->generate_s) : 1 / record.fill.seconds));
   }
-  const Head head = config.network.head;
-  if (record.labels && (head == Head::kV || head == Head::kQ)) {
-    line["label_mean"] = RoundedReal(record.labels->mean);
-    line["label_min"] = RoundedReal(record.labels->min);
-    line["label_max"] = RoundedReal(record.labels->max);
+  if (const std::optional<LabelStats> labels = CostLabels(record, config)) {
+    line["label_mean"] = RoundedReal(labels->mean);
+    line["label_min"] = RoundedReal(labels->min);
+    line["label_max"] = RoundedReal(labels->max);
   }
   const BusyShares busy = BusySharesOf(times);
   line["idle_generator"] = RoundedReal(1 - busy.generating);
@@ -128,14 +129,13 @@ nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& c
   const auto idle = [](double busy, double all) {
     return all > 0 ? RoundedReal(std::clamp(1 - busy / all, 0.0, 1.0)) : 0.0;
   };
-  nlohmann::ordered_json json = {
-      {"wall_s", RoundedSeconds(time.wall_s)},
-      {"generate_critical_s", RoundedSeconds(time.generate_critical_s)},
-      {"train_critical_s", RoundedSeconds(time.train_critical_s)},
-      {"core_s", RoundedSeconds(time.core_s)},
-      {"cores", NumCores()},
-      {"idle_workers", idle(time.generating_thread_s, generating)},
-      {"idle_main", idle(time.wall_s - time.wait_for_rows_s, time.wall_s)}};
+  nlohmann::ordered_json json = {{"wall_s", RoundedSeconds(time.wall_s)},
+                                 {"generate_critical_s", RoundedSeconds(time.generate_critical_s)},
+                                 {"train_critical_s", RoundedSeconds(time.train_critical_s)},
+                                 {"core_s", RoundedSeconds(time.core_s)},
+                                 {"cores", NumCores()},
+                                 {"idle_workers", idle(time.generating_thread_s, generating)},
+                                 {"idle_main", idle(time.wall_s - time.waits_s(), time.wall_s)}};
   if (time.gpu) json["gpu_s"] = RoundedSeconds(time.gpu->busy_s / time.gpu->traced_s * time.wall_s);
   return json;
 }
@@ -166,6 +166,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"best_update", summary.best ? nlohmann::ordered_json(summary.best_update) : nullptr},
       {"peak_rss_bytes", summary.peak_rss_bytes},
       {"weights_sha256", summary.weights_sha256},
+      {"since_update", summary.since_update},
       {"after_cold_start", AfterColdStart(summary, config)},
       {"cold_start_s", RoundedSeconds(summary.time.cold_start_s)},
       {"generate_critical_s", RoundedSeconds(summary.time.generate_critical_s)},
@@ -184,22 +185,31 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
 
 namespace {
 
-// Two solve rates count as different if they differ by more than this many standard errors.
-constexpr double kStandardErrors = 2;
+// Two solve rates count as different if a two-sided test of two proportions finds the difference at
+// 1 %: if they differ by more than this many standard errors. A run looks at several differences,
+// and few states make the test too bold, so 5 % would find learning where there is none.
+constexpr double kStandardErrors = 2.576;
 
 // The error against known lengths counts as lower if it falls below this share of its old value.
 constexpr double kLowerError = 0.9;
 
-double Variance(double rate) { return rate * (1 - rate); }
-
-// Returns whether solve rate `a` exceeds `b` by more than chance explains.
+// Returns whether solve rate `a` exceeds `b` by more than chance explains. If it does not, the true
+// rate of both is their mean.
 bool IsClearlyAbove(double a, double b, std::int64_t states) {
-  const double error = std::sqrt((Variance(a) + Variance(b)) / static_cast<double>(states));
+  const double rate = (a + b) / 2;
+  const double error = std::sqrt(2 * rate * (1 - rate) / static_cast<double>(states));
   return a - b > kStandardErrors * error;
 }
 
 std::string Percent(const ValidationResult& result) {
   return fmt::format("{:.1f} %", 100 * result.solve_rate);
+}
+
+// With backed-up labels, states farther away than the labels reach have no meaningful label yet.
+std::string DescribeReach(const Config& config, std::optional<double> longest_label) {
+  if (!longest_label || !HasGrowingTargets(config)) return "";
+  return fmt::format("; labels reach {:.3g}, scrambles {}", *longest_label,
+                     config.generate.max_scramble);
 }
 
 }  // namespace
@@ -227,7 +237,26 @@ std::string WhatSolves(const ValidationConfig& validation) {
              : fmt::format("beam search with width {} solves", validation.beam_width);
 }
 
-std::string DescribeLearning(const RunCounters& run, const Config& config) {
+std::string DescribeSchedule(const RunSummary& summary, const Config& config) {
+  constexpr double kNearlyAll = 0.95;
+  const bool was_cut = summary.end == RunEnd::kTimeLimit && !config.train.follows_clock;
+  if (!was_cut || !DependsOnLength(config.optimizer.schedule)) return "";
+  const double done =
+      UpdatePlan(config.train).Done(summary.iterations, config.train.iterations_per_update);
+  if (done >= kNearlyAll) return "";
+  return fmt::format(
+      "the time limit came after {} of {} updates, {:.0f} % of the learning-rate schedule; set "
+      "train.max_updates to auto, so that the schedule ends with the time",
+      summary.updates, *config.train.max_updates, 100 * done);
+}
+
+std::optional<LabelStats> CostLabels(const UpdateRecord& record, const Config& config) {
+  const Head head = config.network.head;
+  return head == Head::kV || head == Head::kQ ? record.labels : std::nullopt;
+}
+
+std::string DescribeLearning(const RunCounters& run, const Config& config,
+                             std::optional<double> longest_label) {
   if (config.validation.every_updates == 0) {
     return "whether the network is learning is unknown, because validation.every_updates is 0";
   }
@@ -246,8 +275,9 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
   if (!run.at_start) return fmt::format("{}; the share before training was not measured", solves);
   const ValidationResult& start = *run.at_start;
   const std::string both = fmt::format("{}, and solved {} before training", solves, Percent(start));
+  const std::string reach = DescribeReach(config, longest_label);
   if (IsClearlyAbove(now.solve_rate, start.solve_rate, now.states)) {
-    return "the network is learning: " + both;
+    return fmt::format("the network is learning: {}{}", both, reach);
   }
   if (IsClearlyAbove(start.solve_rate, now.solve_rate, now.states)) {
     return fmt::format("the network has got worse: {}; lower optimizer.learning_rate (now {})",
@@ -263,12 +293,14 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
         *now.value_error);
   }
   if (start.solve_rate > 0.5) {
-    return "the network solves about as many states as before training: " + both;
+    return fmt::format("the network solves about as many states as before training: {}{}", both,
+                       reach);
   }
   return fmt::format(
-      "the network shows no sign of learning yet: {}; train longer, or lower "
+      "the network shows no sign of learning yet: {}{}{}; train longer, or lower "
       "generate.max_scramble (now {})",
-      both, config.generate.max_scramble);
+      both, now.solve_rate > start.solve_rate ? ", which chance can explain" : "", reach,
+      config.generate.max_scramble);
 }
 
 }  // namespace tandem

@@ -23,6 +23,9 @@ enum class RunEnd { kAllUpdates, kTimeLimit, kStopped };
 /// RunSummary holds the contents of summary.json.
 struct RunSummary : RunCounters {
   RunEnd end = RunEnd::kAllUpdates;
+  /// The members that are not RunCounters count from here: 0, or the update that --resume began
+  /// with.
+  std::int64_t since_update = 0;
   std::int64_t parameters = 0;
   std::int64_t peak_rss_bytes = 0;
   std::string weights_sha256;
@@ -32,7 +35,7 @@ struct RunSummary : RunCounters {
   FillStats last_fill;                 ///< of the rows of the last update
   std::optional<ShardReport> data;     ///< only with shards
   std::optional<StreamReport> stream;  ///< nothing without a stream
-  std::optional<RankReport> ranks;     ///< only if ranks trained together; since --resume
+  std::optional<RankReport> ranks;     ///< only if ranks trained together
 };
 
 /// Returns the entries of a validation: `solve_rate` and, unless the network is a policy, the error
@@ -69,8 +72,17 @@ std::string DescribeValueError(std::optional<double> error, const Config& config
 /// Returns what tries the validation states, with a verb: "greedy descent solves".
 std::string WhatSolves(const ValidationConfig& validation);
 
+/// Returns the labels of an update, if they are costs-to-go.
+std::optional<LabelStats> CostLabels(const UpdateRecord& record, const Config& config);
+
+/// Returns a sentence that says which share of the learning-rate schedule was done, if the time
+/// limit came well before its end. Otherwise returns "".
+std::string DescribeSchedule(const RunSummary& summary, const Config& config);
+
 /// Returns a sentence that says whether the network is learning. Compares the share of validation
-/// states that are solved with the share before training.
-std::string DescribeLearning(const RunCounters& run, const Config& config);
+/// states that are solved with the share before training. `longest_label` is the largest of the
+/// last update, or nothing if it is not known.
+std::string DescribeLearning(const RunCounters& run, const Config& config,
+                             std::optional<double> longest_label = std::nullopt);
 
 }  // namespace tandem

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "config/update_plan.h"
 #include "data/run_files.h"
 #include "nn/device.h"
 #include "tandem/error.h"
@@ -194,7 +195,7 @@ Limit LimitReached(const Config& config, const RunCounters& done,
   const std::filesystem::path summary = folder / kSummaryFile;
   if (!std::filesystem::exists(summary)) return Limit::kNone;
   if (done.updates >= *config.train.max_updates) return Limit::kUpdates;
-  const double seconds = config.train.max_seconds;
+  const double seconds = TimeLimitOf(config.train);
   return seconds > 0 && SecondsUsed(done, summary) >= seconds ? Limit::kTime : Limit::kNone;
 }
 

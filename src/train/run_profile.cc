@@ -51,10 +51,15 @@ void AddFlat(std::string_view thread, const ActivityTimes& times, nlohmann::orde
   }
 }
 
-// Returns the time that the main thread did not wait for rows. Waits for the prefetch thread and
+// Returns the time that the main thread did not wait for others. Waits for the prefetch thread and
 // the device count as training.
 double TrainingIn(const ActivityTimes& main) {
-  return main.Sum() - main[Activity::kIdle] - main[Activity::kWaitForRows];
+  return main.Sum() - main[Activity::kIdle] - main.WaitForOthers();
+}
+
+// `main` has the times before training began.
+double ColdStartIn(const ActivityTimes& main) {
+  return main[Activity::kWaitForRows] + main[Activity::kGpuQueueWait];
 }
 
 // Returns the time that generation worked. The generator thread's waits for workers count as work.
@@ -220,16 +225,18 @@ ThreadTimes RunProfile::TakeTimes() {
 TimeReport RunProfile::Report() const {
   TimeReport report{.threads = Times()};
   if (!cold_) {
-    report.cold_start_s = report.threads.main[Activity::kWaitForRows];
+    report.cold_start_s = ColdStartIn(report.threads.main);
     return report;
   }
   const Mark end = trained_ ? *trained_ : Now();
   const ThreadTimes warm = Difference(end.times, cold_->times);
-  report.cold_start_s = cold_->times.main[Activity::kWaitForRows];
+  report.cold_start_s = ColdStartIn(cold_->times.main);
   report.wall_s = warm.main.wall_s;
   report.generate_critical_s = GeneratingIn(warm.generator);
   report.train_critical_s = TrainingIn(warm.main);
   report.wait_for_rows_s = warm.main[Activity::kWaitForRows];
+  report.wait_for_stored_s = warm.main[Activity::kGpuQueueWait];
+  report.wait_for_ranks_s = warm.main[Activity::kWaitForRanks];
   report.core_s = end.core_s - cold_->core_s;
   report.main_core_s = end.main_core_s - cold_->main_core_s;
   report.generating_thread_s = warm.generator.Work() + warm.workers.Work();

@@ -66,15 +66,20 @@ nlohmann::ordered_json ToJson(const GpuTimes& times);
 /// start and the time after the last update.
 struct TimeReport {
   ThreadTimes threads;
-  double cold_start_s = 0;  ///< the main thread's wait for the first buffer
+  double cold_start_s = 0;  ///< the main thread's wait for the first rows
   double wall_s = 0;
   double generate_critical_s = 0;  ///< while generation worked instead of waiting for training
-  double train_critical_s = 0;     ///< while the main thread worked instead of waiting for rows
-  double wait_for_rows_s = 0;      ///< while the main thread waited for rows
+  double train_critical_s = 0;     ///< while the main thread worked instead of waiting for others
+  double wait_for_rows_s = 0;      ///< while the main thread waited for buffers
+  double wait_for_stored_s = 0;    ///< while it waited for shards or a stream
+  double wait_for_ranks_s = 0;     ///< while it waited for other ranks
   double core_s = 0;               ///< CPU time of all threads of the process
   double main_core_s = 0;          ///< CPU time of the main thread
   std::optional<GpuTimes> gpu;     ///< only on a GPU, and only if updates were traced
   double generating_thread_s = 0;  ///< work of the generator thread and the workers
+
+  /// Time in which the main thread waited for others.
+  double waits_s() const { return wait_for_rows_s + wait_for_stored_s + wait_for_ranks_s; }
 };
 
 /// RunProfile owns the timeline of a run. Only the main thread uses it. Its methods throw Error
@@ -88,7 +93,8 @@ class RunProfile {
   Track& main() { return main_; }
   Timeline& timeline() { return timeline_; }
 
-  /// Call whenever training on new rows begins. The first call ends the cold start.
+  /// Call whenever training on new rows begins, once the first of them are there. The first call
+  /// ends the cold start.
   void OnTrainingStart();
 
   /// Call after the last update. Later work, such as the last checkpoint, does not depend on the

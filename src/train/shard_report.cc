@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -16,7 +15,7 @@ nlohmann::ordered_json ToJson(const StageTotals& stage) {
 }
 
 double EpochsOf(const ShardReport& report) {
-  return static_cast<double>(report.position.rows) / static_cast<double>(report.examples);
+  return static_cast<double>(report.rows) / static_cast<double>(report.examples);
 }
 
 }  // namespace
@@ -24,40 +23,39 @@ double EpochsOf(const ShardReport& report) {
 ShardReport ReportOfShards(const ShardLoader& shards, const TrainingMark& begin,
                            const TrainingMark& end) {
   const ShardSetSpec& set = shards.set().spec();
-  ShardReport report{.position = shards.position(),
-                     .examples = set.examples,
-                     .disk = shards.disk(),
-                     .transfer = shards.transfer()};
-  const double seconds = (end.train_s - begin.train_s) - (end.wait_s - begin.wait_s);
-  report.training = {
-      .bytes = (end.rows - begin.rows) * static_cast<std::int64_t>(set.schema.row_bytes()),
-      .seconds = std::max(0.0, seconds)};
-  return report;
+  const std::int64_t rows = end.position.rows - begin.position.rows;
+  return {.rows = rows,
+          .skipped_chunks = end.position.skipped_chunks - begin.position.skipped_chunks,
+          .skipped_rows = end.position.skipped_rows - begin.position.skipped_rows,
+          .examples = set.examples,
+          .disk = shards.disk(),
+          .transfer = shards.transfer(),
+          .training = {.bytes = rows * static_cast<std::int64_t>(set.schema.row_bytes()),
+                       .seconds = end.train_s - begin.train_s}};
 }
 
 nlohmann::ordered_json ToJson(const ShardReport& report) {
-  return {{"rows", report.position.rows},
+  return {{"rows", report.rows},
           {"epochs", EpochsOf(report)},
-          {"skipped_chunks", report.position.skipped_chunks},
-          {"skipped_rows", report.position.skipped_rows},
+          {"skipped_chunks", report.skipped_chunks},
+          {"skipped_rows", report.skipped_rows},
           {"disk", ToJson(report.disk)},
           {"transfer", ToJson(report.transfer)},
           {"training", ToJson(report.training)}};
 }
 
 std::vector<std::string> DescribeShardReport(const ShardReport& report, const std::string& device) {
-  const ShardPosition& position = report.position;
   const std::string transfer =
       device == "cpu" ? "" : fmt::format(", transfer {:.3f}", report.transfer.GbPerSecond());
   std::vector<std::string> lines = {fmt::format(
       "shards: {:.2f} epochs; at work, disk reads {:.3f} GB/s{}, training {:.3f}", EpochsOf(report),
       report.disk.GbPerSecond(), transfer, report.training.GbPerSecond())};
-  if (position.skipped_chunks > 0) {
+  if (report.skipped_chunks > 0) {
     lines.push_back(fmt::format(
         "shards: damaged chunks were left out {}, {:.3g} % of the rows ({})",
-        position.skipped_chunks == 1 ? "once" : Counted(position.skipped_chunks, "time"),
-        100 * static_cast<double>(position.skipped_rows) / static_cast<double>(position.rows),
-        WithThousands(position.skipped_rows)));
+        report.skipped_chunks == 1 ? "once" : Counted(report.skipped_chunks, "time"),
+        100 * static_cast<double>(report.skipped_rows) / static_cast<double>(report.rows),
+        WithThousands(report.skipped_rows)));
   }
   return lines;
 }

@@ -13,10 +13,11 @@ namespace tandem {
 
 class ShardLoader;
 
-/// ShardReport says how much a run read from shards and how fast. The position counts from the
-/// start of the run; everything else counts from the last --resume.
+/// ShardReport says how much a run read from shards and how fast, since it was started or resumed.
 struct ShardReport {
-  ShardPosition position;
+  std::int64_t rows = 0;  ///< including skipped ones
+  std::int64_t skipped_chunks = 0;
+  std::int64_t skipped_rows = 0;
   std::int64_t examples = 0;  ///< number of examples in the set
   StageTotals disk, transfer;
   StageTotals training;  ///< bytes trained on, and seconds of the updates without their waits
@@ -24,9 +25,8 @@ struct ShardReport {
 
 /// TrainingMark records the progress of the main thread at one moment.
 struct TrainingMark {
-  std::int64_t rows = 0;  ///< ShardPosition::rows
-  double train_s = 0;     ///< seconds of training
-  double wait_s = 0;      ///< seconds of that spent waiting for chunks
+  ShardPosition position;
+  double train_s = 0;  ///< seconds of training, without waits
 };
 
 /// Reports what a run did between two marks.

@@ -33,6 +33,12 @@ void StreamReport::Add(const StreamUse& use) {
   for (const auto& [generator, more] : use.rows_by_generator) rows_by_generator[generator] += more;
 }
 
+void StreamReport::CountShards(const StreamPosition& begin, const StreamPosition& end) {
+  shards = end.used_shards - begin.used_shards;
+  dropped_rows = end.dropped_rows - begin.dropped_rows;
+  dropped_shards = end.dropped_shards - begin.dropped_shards;
+}
+
 nlohmann::ordered_json StreamJson(const StreamUse& use) {
   nlohmann::ordered_json json = {{"stream_rows", use.rows},
                                  {"stream_waiting_shards", use.waiting_shards},
@@ -49,10 +55,10 @@ nlohmann::ordered_json StreamJson(const StreamUse& use) {
 }
 
 nlohmann::ordered_json ToJson(const StreamReport& report, double seconds) {
-  nlohmann::ordered_json json = {{"rows", report.position.used_rows},
-                                 {"shards", report.position.used_shards},
-                                 {"dropped_rows", report.position.dropped_rows},
-                                 {"dropped_shards", report.position.dropped_shards},
+  nlohmann::ordered_json json = {{"rows", report.rows},
+                                 {"shards", report.shards},
+                                 {"dropped_rows", report.dropped_rows},
+                                 {"dropped_shards", report.dropped_shards},
                                  {"rejected_shards", report.rejected_shards},
                                  {"rows_per_s", RoundedReal(Rate(report.rows, seconds))},
                                  {"lag_min", report.lag_min},
@@ -79,10 +85,10 @@ std::vector<std::string> DescribeStream(const StreamReport& report, double secon
   if (!generators.empty()) {
     lines.push_back(fmt::format("stream: {}", fmt::join(generators, ", ")));
   }
-  if (report.position.dropped_shards > 0 || report.rejected_shards > 0) {
+  if (report.dropped_shards > 0 || report.rejected_shards > 0) {
     lines.push_back(fmt::format("stream: {} ({} rows) were too old and dropped, {} rejected",
-                                Counted(report.position.dropped_shards, "shard"),
-                                WithThousands(report.position.dropped_rows),
+                                Counted(report.dropped_shards, "shard"),
+                                WithThousands(report.dropped_rows),
                                 Counted(report.rejected_shards, "file")));
   }
   return lines;

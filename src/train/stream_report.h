@@ -11,13 +11,17 @@
 
 namespace tandem {
 
-/// StreamReport says what a run used of its stream. The position counts from the start of the
-/// run; everything else counts from the last --resume.
+/// StreamReport says what a run used of its stream since it was started or resumed.
 struct StreamReport {
   void Add(const StreamUse& use);
 
-  StreamPosition position;
+  /// Counts the shards between two positions of the run.
+  void CountShards(const StreamPosition& begin, const StreamPosition& end);
+
   std::int64_t rows = 0;
+  std::int64_t shards = 0;
+  std::int64_t dropped_rows = 0;
+  std::int64_t dropped_shards = 0;
   std::map<std::string, std::int64_t> rows_by_generator;
   std::int64_t lag_min = 0;  ///< of the rows, in updates; 0 if there are none
   std::int64_t lag_max = 0;

@@ -46,8 +46,8 @@ TrainRun::TrainRun(Config config, RunOptions options)
   if (config_.profile.trace && directory_) {
     tracer_.emplace(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates);
   }
-  if (config_.train.max_seconds > 0) {
-    stop_.SetTimeLimit(began_, config_.train.max_seconds - earlier_s_);
+  if (const double limit = TimeLimitOf(config_.train); limit > 0) {
+    stop_.SetTimeLimit(began_, limit - earlier_s_);
   }
   if (ranks_ != nullptr) rank_times_.emplace(*ranks_);
   MakeComponents(options.from);
@@ -69,6 +69,7 @@ std::int64_t TrainRun::num_parameters() const { return components_->net->NumPara
 void TrainRun::ContinueFrom(const Checkpoint& checkpoint) {
   so_far_ = checkpoint.Counters();
   earlier_s_ = so_far_.wall_s;
+  first_update_ = so_far_.updates;
   if (!config_.train.follows_clock) return;
   UpdatePlan plan(config_.train);
   plan.ForgetFrom(so_far_.updates);
@@ -91,6 +92,7 @@ void TrainRun::MakeComponents(const Checkpoint* from) {
       from);
   if (from != nullptr && components_->replay != nullptr) ReadReplayRows();
   if (components_->shards != nullptr) began_training_ = Mark();
+  if (components_->stream != nullptr) began_stream_ = components_->stream->position();
 }
 
 void TrainRun::CheckReplayCanBeRead() const {
@@ -223,7 +225,7 @@ TrainingProgress TrainRun::progress() const {
       .planned_iterations = *config_.train.max_updates * config_.train.iterations_per_update,
       .examples = so_far_.examples,
       .seconds = earlier_s_ + began_.Seconds(),
-      .max_seconds = config_.train.max_seconds,
+      .max_seconds = TimeLimitOf(config_.train),
       .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt,
       .longest_scramble = last_fill_.longest_scramble,
       .searches_solved = last_fill_.searches_solved,
@@ -261,10 +263,11 @@ void TrainRun::Count(const UpdateRecord& record) {
   so_far_.examples += train.examples;
   so_far_.skipped += train.skipped;
   so_far_.generate_s += record.fill.seconds;
-  so_far_.train_s += train.seconds;
+  so_far_.train_s += train.seconds - train.wait_s;
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
   so_far_.final_loss = train.loss;
   last_fill_ = record.fill;
+  if (const auto labels = CostLabels(record, config_)) longest_label_ = labels->max;
   if (train.skipped == 0) return;
   LogWarning(fmt::format(
       "update {}: {} of {} steps were skipped, because the loss or a gradient was not finite",
@@ -377,9 +380,7 @@ void TrainRun::SaveUnfinished() {
 }
 
 TrainingMark TrainRun::Mark() const {
-  return {.rows = components_->shards->position().rows,
-          .train_s = so_far_.train_s,
-          .wait_s = time_.Report().threads.main[Activity::kGpuQueueWait]};
+  return {.position = components_->shards->position(), .train_s = so_far_.train_s};
 }
 
 // Returns the update after the one that ends the last epoch to trace.
@@ -419,21 +420,23 @@ RunSummary TrainRun::MakeSummary() {
   RunSummary summary;
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;
+  summary.since_update = first_update_;
   summary.last_fill = last_fill_;
   summary.parameters = num_parameters();
   summary.peak_rss_bytes = PeakRssBytes();
   if (tracer_) tracer_->Finish();
   summary.time = time_.Report();
   if (tracer_) summary.time.gpu = tracer_->gpu();
-  summary.bottleneck = DescribeBottleneck(summary.time, config_, NumCores());
-  summary.learning = DescribeLearning(summary, config_);
   if (rank_times_ && !rank_times_->total().names.empty()) summary.ranks = rank_times_->total();
+  summary.bottleneck = DescribeBottleneck(summary.time, config_, NumCores(),
+                                          summary.ranks ? &*summary.ranks : nullptr);
+  summary.learning = DescribeLearning(summary, config_, longest_label_);
   if (components_->shards != nullptr) {
     summary.data = ReportOfShards(*components_->shards, began_training_, Mark());
   }
   if (components_->stream != nullptr) {
     summary.stream = stream_report_;
-    summary.stream->position = components_->stream->position();
+    summary.stream->CountShards(began_stream_, components_->stream->position());
   }
   return summary;
 }

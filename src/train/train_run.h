@@ -178,11 +178,14 @@ class TrainRun final {
 
   RunCounters so_far_;
   RunValidation validation_;
-  double earlier_s_ = 0;            // wall time before this run was resumed
-  StreamReport stream_report_;      // since this object was made
-  FillStats last_fill_;             // of the last update's rows
-  std::optional<BusyShares> busy_;  // in the last update
-  TrainingMark began_training_;     // when the components were built
+  double earlier_s_ = 0;                 // wall time before this run was resumed
+  std::int64_t first_update_ = 0;        // that this object does
+  StreamReport stream_report_;           // since this object was made
+  StreamPosition began_stream_;          // when this object was made
+  FillStats last_fill_;                  // of the last update's rows
+  std::optional<double> longest_label_;  // of the last update; nothing if it is not known
+  std::optional<BusyShares> busy_;       // in the last update
+  TrainingMark began_training_;          // when the components were built
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   bool failed_ = false;

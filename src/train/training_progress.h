@@ -9,7 +9,7 @@ namespace tandem {
 /// BusyShares says which share of the time each side of a run worked, from 0 to 1.
 struct BusyShares {
   double generating = 0;  ///< the generator thread, including its waits for its workers
-  double training = 0;    ///< the main thread, including its waits for batches and the device
+  double training = 0;    ///< the main thread, including its waits for its batches and the device
 };
 
 /// TrainingProgress says how far a run is.

@@ -29,6 +29,9 @@ class Compare(CliTest):
                         "% solved, equal"):
             self.assertIn(measure, out)
         self.assertRegex(out, r"weights as the first's +equal +equal\n")
+        self.assertIn("`final loss` cannot be compared: ", out)  # with value iteration
+        self.assertIn("`-` in `% GPU idle`: only traced updates on a GPU show it", out)
+        self.assertRegex(out, r"\nin short: .*; all of this may be chance\n")
         self.assertRegex(out, r"async against sequential: .*as fast .*2 seeds; such a difference "
                               r"arises by chance in (50|100)\.0 % of cases.*; no verdict, because "
                               r"it takes at least 5 seeds")

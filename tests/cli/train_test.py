@@ -240,16 +240,6 @@ class Auto(CliTest):
                        cwd=self.folder, capture_output=True, timeout=120)
         self.assertEqual((self.saved("threads"), self.saved("workers")), ("1", "1"))
 
-    def test_a_long_run_measures_its_threads_and_saves_the_number(self):
-        if len(os.sched_getaffinity(0)) == 1:
-            self.skipTest("there is a single core")
-        config = self.write("small.yaml", SMALL)
-        _, log = self.run_tandem("train", config, "--out", "run", "--device", "cpu", "--set",
-                                 "train.max_updates=1000", "--set", "train.threads=auto")
-        chosen = re.search(r"train.threads is (\d+); measured iterations/s: .* with 1$", log, re.MULTILINE)
-        self.assertIsNotNone(chosen, log)
-        self.assertEqual(self.saved("threads"), chosen.group(1))
-
     def test_a_run_that_followed_the_clock_can_be_extended(self):
         config = self.write("small.yaml", SMALL)
         run = self.folder / "run"

@@ -9,8 +9,13 @@
 namespace tandem {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 // Returns a run of 10 updates that took `seconds` after a cold start of 1 s, with validations in
 // the middle and at the end.
@@ -173,16 +178,64 @@ VariantRuns Seeds(const std::string& mode, const std::vector<double>& seconds,
 const std::vector<double> kTen(5, 10.0);
 const std::vector<double> kRates = {0.5, 0.52, 0.54, 0.56, 0.58};
 
-TEST(Verdicts, FiveSeedsThatAgreeGiveADifferenceAndItsChance) {
+TEST(Verdicts, FiveSeedsThatAgreeGiveTheLeastPossibleChance) {
   const std::vector<VariantRuns> variants = {
       Seeds("sequential", kTen, kRates),
       Seeds("async", {5, 5, 4, 5, 4}, {0.7, 0.72, 0.74, 0.76, 0.78})};
   const std::string verdict = Verdicts(Compare(variants), 5).front();
-  EXPECT_THAT(verdict, HasSubstr("2.000x as fast (2.000 to 2.500 over 5 seeds; such a difference "
-                                 "arises by chance in 6.2 % of cases)"));
-  EXPECT_THAT(verdict, HasSubstr("equal iterations it solves 74.0 % instead of 54.0 % (such a "
-                                 "difference arises by chance in 6.2 % of cases)"));
+  EXPECT_THAT(verdict,
+              HasSubstr("2.000x as fast (2.000 to 2.500 over 5 seeds; such a difference arises by "
+                        "chance in 6.2 % of cases, the least possible with 5 seeds)"));
+  EXPECT_THAT(verdict,
+              HasSubstr("equal iterations it solves 74.0 % instead of 54.0 % (such a difference "
+                        "arises by chance in 6.2 % of cases, the least possible with 5 seeds)"));
+  EXPECT_THAT(verdict, EndsWith("; 6 seeds can show 3.1 %"));
   EXPECT_THAT(verdict, Not(HasSubstr("no verdict")));
+}
+
+TEST(Verdicts, SixSeedsThatAgreeNeedNoMore) {
+  const std::vector<VariantRuns> variants = {
+      Seeds("sequential", std::vector(6, 10.0), {0.5, 0.52, 0.54, 0.56, 0.58, 0.6}),
+      Seeds("async", std::vector(6, 5.0), {0.7, 0.72, 0.74, 0.76, 0.78, 0.8})};
+  EXPECT_THAT(Verdicts(Compare(variants), 6).front(),
+              EndsWith("(such a difference arises by chance in 3.1 % of cases)"));
+}
+
+TEST(Verdicts, LastSentenceSaysWhichModeIsBestInWhatAndWhy) {
+  const std::vector<VariantRuns> variants = {
+      Seeds("sequential", kTen, kRates), Seeds("async", {6, 6, 6, 6, 6}, kRates),
+      Seeds("sync_main", {12, 13, 12, 13, 12}, {0.6, 0.62, 0.64, 0.66, 0.68})};
+  EXPECT_EQ(Verdicts(Compare(variants), 5).back(),
+            "in short: async is fastest, because it generates while it trains; sync_main is "
+            "slower, because its main thread also evaluates for the searches; sync_main solves "
+            "most after equal iterations, because its searches ask the newest network; async "
+            "solves most after equal seconds");
+}
+
+TEST(Verdicts, LastSentenceClaimsNoDifferenceThatChanceExplains) {
+  const std::vector<VariantRuns> variants = {
+      Seeds("sequential", kTen, kRates),
+      Seeds("async", {9, 11, 9, 11, 10}, {0.6, 0.5, 0.56, 0.5, 0.6})};
+  EXPECT_THAT(Verdicts(Compare(variants), 5).back(),
+              StartsWith("in short: no difference in speed is shown; no difference in solve rates "
+                         "after equal iterations is shown"));
+  const std::vector<VariantRuns> one_seed = {Seeds("sequential", {10}, {0.5}),
+                                             Seeds("async", {5}, {0.5})};
+  EXPECT_THAT(
+      Verdicts(Compare(one_seed), 1).back(),
+      AllOf(StartsWith("in short: async is fastest, "), EndsWith("all of this may be chance")));
+  EXPECT_TRUE(Verdicts(Compare(std::span(one_seed).first(1)), 1).empty());
+}
+
+TEST(Notes, ExplainEachMissingCellAndLossesThatCannotBeCompared) {
+  std::vector<VariantRuns> variants = {Seeds("sequential", {10}, {0.5}),
+                                       Seeds("async", {5}, {0.5})};
+  for (VariantRuns& each : variants) each.runs.front().product_share = 0.5;
+  EXPECT_THAT(Notes(Compare(variants), /*losses_compare=*/true),
+              ElementsAre(StartsWith("`-` in `% GPU idle`: only traced updates"),
+                          StartsWith("`-` in `ideal speed-up`, `ideal bound by`: only async")));
+  EXPECT_THAT(Notes(Compare(variants), /*losses_compare=*/false),
+              Contains(StartsWith("`final loss` cannot be compared: ")));
 }
 
 TEST(Verdicts, FiveSeedsThatDisagreeShowNoDifference) {
@@ -200,8 +253,10 @@ TEST(Verdicts, FewerThanFiveSeedsGiveNoVerdict) {
                                              Seeds("async", {5, 5, 5}, {0.7, 0.8, 0.75})};
   const std::string verdict = Verdicts(Compare(variants), 3).front();
   EXPECT_THAT(verdict, HasSubstr("2.000x as fast (2.000 to 2.000 over 3 seeds; such a difference "
-                                 "arises by chance in 25.0 % of cases)"));
-  EXPECT_THAT(verdict, HasSubstr("; no verdict, because it takes at least 5 seeds (--seeds)"));
+                                 "arises by chance in 25.0 % of cases, the least possible with 3 "
+                                 "seeds)"));
+  EXPECT_THAT(verdict, HasSubstr("; no verdict, because it takes at least 5 seeds (--seeds); 6 "
+                                 "seeds can show 3.1 %"));
 }
 
 TEST(Verdicts, OneSeedGivesOnlyTheFigures) {

@@ -21,12 +21,12 @@
 
 #include "base/file.h"
 #include "base/hashed_line.h"
-#include "base/machine.h"
 #include "config/load.h"
 #include "config/update_plan.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
+#include "support/path_domain.h"
 #include "support/recording_device.h"
 #include "support/small_run.h"
 #include "support/temp_folder.h"
@@ -785,29 +785,10 @@ TEST(IterationsPerUpdate, AreFewerIfTooFewUpdatesWouldFit) {
   EXPECT_EQ(IterationsPerUpdate(walks, 3), 3);  // and so does a walk
 }
 
-TEST(FastestThreads, AreTheFewestWithAboutTheBestRate) {
-  EXPECT_EQ(FastestThreads({{2, 61}, {1, 49}}), 2);
-  EXPECT_EQ(FastestThreads({{2, 25}, {1, 47}}), 1);
-  EXPECT_EQ(FastestThreads({{4, 100}, {2, 99}, {1, 50}}), 2);
-}
-
-TEST(FastestThreads, ThreadsWithoutARateAreNotChosen) {
-  EXPECT_EQ(FastestThreads({{2, 5}, {1, std::nullopt}}), 2);
-  EXPECT_EQ(FastestThreads({{2, std::nullopt}, {1, std::nullopt}}), std::nullopt);
-}
-
-TEST_F(Calibrate, KeepsThreadsOfShortRunsAndExplicitNumbers) {
-  const Config shortly = MakeConfig({}, *device_);
-  EXPECT_EQ(MeasureThreads(shortly, ParseConfig("", "my.yaml"), device_, stop_).train.threads,
-            shortly.train.threads);
-  const Config chosen = MakeConfig({"train.threads=3", "train.max_updates=100000"}, *device_);
-  EXPECT_EQ(MeasureThreads(chosen, chosen, device_, stop_).train.threads, 3);
-}
-
 TEST_F(Calibrate, MakesTheRunFollowTheClock) {
   const Config config = Resolve({"train.max_seconds=2"}, stop_);
   EXPECT_TRUE(config.train.follows_clock);
-  EXPECT_EQ(config.train.plan, "");  // not yet revised
+  EXPECT_EQ(config.train.plan, fmt::format("0:{}", *config.train.max_updates));
 }
 
 TEST_F(InFolder, RunThatFollowsTheClockSavesEachRevisionOfItsPlan) {
@@ -842,6 +823,21 @@ TEST_F(InFolder, SavedConfigRepeatsARunThatRevisedItsPlan) {
   EXPECT_EQ(TrainToTheEnd(saved, device).weights_sha256, first.weights_sha256);
 }
 
+// The repetition may be slower than the run was.
+TEST_F(InFolder, SavedConfigRepeatsATimedRunWithoutItsTimeLimit) {
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  Config config = MakeConfig({"train.max_seconds=1000", "optimizer.schedule=linear"}, *device);
+  config.train.follows_clock = true;
+  UpdatePlan(6).WriteTo(config.train);
+  const RunSummary first = TrainToTheEnd(config, device, RunDirectory::Create(folder_));
+  Config saved = LoadConfig(folder_ / "config.yaml");
+  EXPECT_EQ(saved.train.max_seconds, 1000);
+  saved.train.max_seconds = 1e-6;
+  const RunSummary repeated = TrainToTheEnd(saved, device);
+  EXPECT_EQ(repeated.end, RunEnd::kAllUpdates);
+  EXPECT_EQ(repeated.weights_sha256, first.weights_sha256);
+}
+
 // The rates of two measurements may differ by several times on a machine that is busy.
 TEST_F(Calibrate, PlansMoreIterationsForMoreTime) {
   const auto iterations = [&](const std::string& seconds) {
@@ -867,7 +863,7 @@ TEST_F(Calibrate, PlanWithoutAMeasurementIsLongEnoughToBeRevised) {
   EXPECT_TRUE(is_revised);
 }
 
-// A device with which setting up takes longer than measuring may take in a run of 4 s.
+// A device with which setting up takes longer than measuring may take in a run of 8 s.
 class SlowToSetUp final : public RecordingDevice {
  public:
   std::unique_ptr<Stream> MainStream() override {
@@ -878,13 +874,38 @@ class SlowToSetUp final : public RecordingDevice {
 
 TEST(ResolveMaxUpdates, TimeOfSettingUpIsNotThatOfTheMeasurement) {
   const auto device = std::make_shared<SlowToSetUp>();
-  const Config config = MakeConfig({"train.max_updates=auto", "train.max_seconds=4"}, *device);
+  const Config config = MakeConfig({"train.max_updates=auto", "train.max_seconds=8"}, *device);
   const StopSignal never;
   testing::internal::CaptureStderr();
   const Config resolved = ResolveMaxUpdates(config, device, Stopwatch(), never);
   EXPECT_EQ(testing::internal::GetCapturedStderr().find("no iteration ended within"),
             std::string::npos);
   EXPECT_GT(resolved.train.max_updates, 1);
+}
+
+// A puzzle that is as slow as one in Python: it takes a millisecond for each action.
+class SlowPath final : public PathDomain {
+ public:
+  SlowPath() : PathDomain(/*cells=*/20, "slow_path") {}
+
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    TakeTime(std::chrono::milliseconds(actions.size()));
+    PathDomain::Apply(states, actions);
+  }
+};
+
+TEST_F(Calibrate, TimeOfMeasuringIsLimitedWithASlowPuzzle) {
+  RegisterDomain("slow_path", [] { return std::make_unique<SlowPath>(); });
+  const Stopwatch watch;
+  testing::internal::CaptureStderr();
+  const Config config =
+      Resolve({"domain.name=slow_path", "train.max_seconds=4", "train.batch_size=2000",
+               "generate.chunk_rows=4000", "generate.workers=1"},
+              stop_);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("no iteration ended within"),
+            std::string::npos);
+  EXPECT_LT(watch.Seconds(), 2);  // a chunk of 4,000 rows takes more than 4 s
+  EXPECT_TRUE(config.train.follows_clock);
 }
 
 TEST_F(Calibrate, StopsOnRequest) {

@@ -8,7 +8,9 @@
 namespace tandem {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 Config MakeConfig(const std::string& yaml = "validation: {states: 100}\n") {
@@ -39,11 +41,51 @@ TEST(Verdict, SaysInWordsWhetherTheNetworkLearns) {
               StartsWith("the network solves about as many states as before"));
 }
 
+// 9 of 200 states after 2 of 200.
+TEST(Verdict, DifferenceThatChanceCanExplainIsNoLearning) {
+  EXPECT_EQ(DescribeLearning(Rates(0.01, 0.045, 0.045), MakeConfig("validation: {states: 200}\n")),
+            "the network shows no sign of learning yet: greedy descent solves 4.5 % of the "
+            "validation states, and solved 1.0 % before training, which chance can explain; train "
+            "longer, or lower generate.max_scramble (now 26)");
+  EXPECT_THAT(DescribeLearning(Rates(0.01, 0.1, 0.1), MakeConfig("validation: {states: 200}\n")),
+              StartsWith("the network is learning"));
+}
+
+TEST(Verdict, SaysHowFarBackedUpLabelsReach) {
+  const Config config = MakeConfig(
+      "generate: {target: value_iteration, max_scramble: 200}\n"
+      "validation: {states: 100}\n");
+  EXPECT_THAT(DescribeLearning(Rates(0.04, 0.05, 0.05), config, 7),
+              HasSubstr("; labels reach 7, scrambles 200; train longer"));
+  EXPECT_THAT(DescribeLearning(Rates(0.04, 0.5, 0.5), config, 7),
+              EndsWith("; labels reach 7, scrambles 200"));
+  EXPECT_THAT(DescribeLearning(Rates(0.04, 0.5, 0.5), MakeConfig(), 7),
+              Not(HasSubstr("labels reach")));
+}
+
 TEST(Verdict, FewerStatesThanTheConfigAsksForAreWeakerEvidence) {
   RunCounters run = Rates(0.25, 0.5, 0.5);
   EXPECT_THAT(DescribeLearning(run, MakeConfig()), StartsWith("the network is learning"));
   run.validation->states = 4;
   EXPECT_THAT(DescribeLearning(run, MakeConfig()), HasSubstr("no sign of learning"));
+}
+
+TEST(Verdict, SaysWhichShareOfTheScheduleATimeLimitLeft) {
+  Config config = MakeConfig(
+      "train: {max_updates: 101, iterations_per_update: 10, max_seconds: 9}\n"
+      "optimizer: {schedule: linear}\n");
+  RunSummary summary;
+  summary.end = RunEnd::kTimeLimit;
+  summary.updates = 13;
+  summary.iterations = 131;
+  EXPECT_EQ(DescribeSchedule(summary, config),
+            "the time limit came after 13 of 101 updates, 13 % of the learning-rate schedule; set "
+            "train.max_updates to auto, so that the schedule ends with the time");
+  summary.iterations = 1000;
+  EXPECT_EQ(DescribeSchedule(summary, config), "");
+  summary.iterations = 131;
+  config.optimizer.schedule = Schedule::kConstant;
+  EXPECT_EQ(DescribeSchedule(summary, config), "");
 }
 
 TEST(Verdict, NamesTheBeamIfBeamsSolveTheStates) {
