@@ -67,6 +67,8 @@ bool IsAlways(const Config& /*config*/) { return true; }
 
 bool GeneratesRows(const Config& c) { return c.live_rows_of(0) > 0; }
 
+bool MakesRows(const Config& c) { return GeneratesRows(c) || c.streams(); }
+
 bool ReadsShards(const Config& c) { return c.data.source == DataSource::kShards; }
 
 bool IsReplayed(const Config& c) { return c.replay.updates > 0; }
@@ -143,7 +145,7 @@ std::vector<Field> PipelineFields(Config& c) {
 }
 
 std::vector<Field> GenerateFields(Config& c) {
-  return {
+  std::vector<Field> fields = {
       ChoiceKey("generate.target", "How examples are labelled.", c.generate.target, kTargets,
                 kTryFirst),
       {"generate.paths",
@@ -291,6 +293,16 @@ std::vector<Field> GenerateFields(Config& c) {
        AutoIntField{&c.generate.chunk_rows, 1, 1 << 24},
        {.is_in_sets = IsLabelled}},
   };
+  // Choices read most other keys (Choice::reads), and validation needs max_scramble.
+  for (const std::string_view key :
+       {"generate.target", "generate.paths", "generate.search", "generate.temperature",
+        "generate.curriculum", "generate.backup", "generate.hindsight", "generate.ball_radius",
+        "generate.anchor_share"}) {
+    KeyTraits& traits = std::ranges::find(fields, key, &Field::key)->traits;
+    traits.is_used = MakesRows;
+    traits.why_unused = "all rows come from shards, which `tandem generate` has written";
+  }
+  return fields;
 }
 
 std::vector<Field> DataFields(Config& c) {

@@ -263,6 +263,17 @@ void CheckPolicy(const Config& c, const Reject& reject) {
          "a policy is trained with cross-entropy, and train.loss is for costs. Remove train.loss.");
 }
 
+// Without known lengths, estimates are compared with the lengths of scrambles, which value
+// iteration and solutions are there to improve on.
+void CheckBestBy(const Config& c, const Reject& reject) {
+  reject(c.validation.best_by == Measure::kValueError && c.validation.file.empty() &&
+             c.labels_with_network(),
+         "validation.best_by", "generate.target",
+         "a scramble may be longer than the cost-to-go that this target learns, so the error "
+         "against scrambles says nothing. Set validation.file to states with `optimal`, or "
+         "validation.best_by to solve_rate.");
+}
+
 // Checks that solved paths are given exactly where they are used.
 void CheckPaths(const Config& c, const Reject& reject) {
   const bool supervised = c.generate.target == Target::kSupervised;
@@ -634,6 +645,7 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                            CheckHead,
                            CheckGuidance,
                            CheckPolicy,
+                           CheckBestBy,
                            CheckPaths,
                            CheckBalls,
                            CheckData,
