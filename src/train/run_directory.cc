@@ -64,9 +64,8 @@ bool RunDirectory::IsAbandonedClaim() const {
     const std::string name = entry.path().filename().string();
     const std::string_view whole = NameOfPartial(name);
     const bool begun = whole == kCheckpointFile || whole == kConfigFile ||
-                       kReplayRows.NumberIn(whole) ||
                        std::ranges::find(kStreamFolders, name) != kStreamFolders.end();
-    if (name != kConfigFile && entry.path() != replay(0) && !begun) return false;
+    if (name != kConfigFile && !begun) return false;
   }
   return !failed;
 }
@@ -111,7 +110,6 @@ void RunDirectory::Abandon() const {
 void RunDirectory::RemoveBegunFiles() const {
   RemoveStream();
   RemovePartialFiles();
-  RemoveFile(replay(0));
 }
 
 void RunDirectory::RemoveStream() const {

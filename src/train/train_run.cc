@@ -108,7 +108,8 @@ void TrainRun::MakeComponents(const Origin& origin) {
                               : std::nullopt,
                  .folder = directory_ ? directory_->path() : std::filesystem::path()},
       origin);
-  if (origin.checkpoint != nullptr && components_->replay != nullptr) ReadReplayRows();
+  const bool has_replay = components_->replay != nullptr && so_far_.updates > so_far_.phase_began;
+  if (origin.checkpoint != nullptr && has_replay) ReadReplayRows();
   if (is_first && components_->shards != nullptr) began_training_ = Mark();
   if (saver_) components_->AttachTo(*saver_);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fault_point.h"
 #include "base/file.h"
 #include "config/load.h"
 #include "nn/device.h"
@@ -269,6 +270,26 @@ TEST_P(Switch, ResumeAfterFailureInTheFirstUpdateOfThePhaseGivesSameWeights) {
   }
   EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 4);
   ExpectTheSame(GoOn());
+}
+
+// The checkpoint before the phase and the one after a failure in its first update continue with the
+// same update, but replay is empty in the second. A kill may come while the second is written.
+TEST_F(PhasedRun, KillWhileTheFirstCheckpointOfAPhaseIsWrittenKeepsTheReplayRowsOfTheOneBefore) {
+  const Config config = MakeConfig(kBellman, {"replay.updates=2"});
+  {
+    TrainRun run(config,
+                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
+    EachIteration fail([](const TrainingProgress& progress) {
+      if (progress.iterations != 22) return;
+      ArmFault("checkpoint.write:error");
+      throw Error("out of luck");
+    });
+    run.AddObserver(fail);
+    EXPECT_THROW(ToTheEnd(run), Error);
+    ArmFault("");
+  }
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().phase, 0);
+  EXPECT_EQ(GoOn().weights_sha256, Straight(config).weights_sha256);
 }
 
 INSTANTIATE_TEST_SUITE_P(
