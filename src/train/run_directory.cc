@@ -130,7 +130,8 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
   for (const fs::path& file : {run.config(), run.checkpoint()}) {
     RequireNoPipe(file);
     if (fs::exists(file)) continue;
-    if (file == run.checkpoint() && (fs::exists(run.best()) || !run.AllArchived().empty())) {
+    if (file == run.checkpoint() &&
+        (fs::exists(run.best()) || !run.AllArchived().empty() || !run.Checkpoints().empty())) {
       continue;
     }
     throw InputError(fmt::format("{} is not the folder of a run: it has no {}", path.string(),
@@ -140,7 +141,7 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
 }
 
 void RunDirectory::RequireCheckpoint() const {
-  if (fs::exists(checkpoint())) return;
+  if (!Checkpoints().empty()) return;
   throw InputError(fmt::format("{} has no checkpoint.pt{}", path_.string(),
                                fs::exists(best()) ? ", but it has best.pt" : ""));
 }
@@ -150,6 +151,10 @@ RunDirectory RunDirectory::Reopen(const fs::path& path) {
   run.RequireCheckpoint();
   run.Lock();
   run.RemovePartialFiles();
+  if (!fs::exists(run.checkpoint())) {
+    LogWarning(fmt::format("{}: no such file; continuing from {} instead",
+                           run.checkpoint().string(), run.Checkpoints().front().string()));
+  }
   return run;
 }
 
@@ -305,7 +310,8 @@ std::vector<std::int64_t> RunDirectory::Previous() const {
 }
 
 std::vector<fs::path> RunDirectory::Checkpoints() const {
-  std::vector<fs::path> paths = {checkpoint()};
+  std::vector<fs::path> paths;
+  if (fs::exists(checkpoint())) paths.push_back(checkpoint());
   for (const std::int64_t number : Previous()) paths.push_back(previous(number));
   return paths;
 }

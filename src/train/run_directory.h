@@ -48,11 +48,12 @@ class RunDirectory {
   /// a run has config.yaml, and checkpoint.pt unless another of its networks is there.
   static RunDirectory Open(const std::filesystem::path& path);
 
-  /// Throws InputError if there is no checkpoint.pt. A run cannot be continued without it.
+  /// Throws InputError if there is no checkpoint from which the run could be continued.
   void RequireCheckpoint() const;
 
-  /// Opens the folder of an existing run to continue it. Removes partly written files that a killed
-  /// program left. Throws InputError if a file is missing or another program holds the lock.
+  /// Opens the folder of an existing run to continue it, as Create does. Removes partly written
+  /// files that a killed program left. Warns if checkpoint.pt is missing, but an earlier checkpoint
+  /// is there. Throws InputError if a file is missing or another program holds the lock.
   static RunDirectory Reopen(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }

@@ -416,6 +416,20 @@ class Resume(CliTest):
         _, error = self.run_tandem("train", "--resume", run, code=2)
         self.assertIn("has done all its 4 updates", error)
 
+    def test_resume_names_a_misspelled_key(self):
+        run = self.train_small()
+        _, error = self.run_tandem("train", "--resume", run, "--set", "train.max_update=9", code=2)
+        self.assertIn("--set train.max_update=9: unknown key `train.max_update`; did you mean "
+                      "`train.max_updates`?", error)
+
+    def test_resume_without_checkpoint_pt_continues_from_the_one_before(self):
+        run = self.train_small("--set", "checkpoint.keep=2", "--set", "checkpoint.every_updates=1")
+        whole = json.loads((run / "summary.json").read_text())["weights_sha256"]
+        (run / "checkpoint.pt").unlink()
+        _, error = self.run_tandem("train", "--resume", run)
+        self.assertRegex(error, r"checkpoint.pt: no such file; continuing from \S+/previous-\d.pt instead")
+        self.assertEqual(json.loads((run / "summary.json").read_text())["weights_sha256"], whole)
+
     def test_resume_refuses_fewer_updates_than_the_run_has_done(self):
         run = self.train_small()
         for killed in (False, True):
