@@ -70,7 +70,8 @@ bool RunDirectory::IsAbandonedClaim() const {
   return !failed;
 }
 
-RunDirectory RunDirectory::Create(const fs::path& path) {
+RunDirectory RunDirectory::Create(const fs::path& folder) {
+  const fs::path path = fs::absolute(folder);
   if (RunDirectory abandoned(path); abandoned.IsAbandonedClaim()) {
     abandoned.Lock();
     if (abandoned.IsAbandonedClaim()) {  // check again, now that this program holds the lock
@@ -147,14 +148,14 @@ void RunDirectory::RequireCheckpoint() const {
 }
 
 RunDirectory RunDirectory::Reopen(const fs::path& path) {
-  RunDirectory run = Open(path);
+  RunDirectory run = Open(fs::absolute(path));
   run.RequireCheckpoint();
   run.Lock();
-  run.RemovePartialFiles();
   if (!fs::exists(run.checkpoint())) {
     LogWarning(fmt::format("{}: no such file; continuing from {} instead",
                            run.checkpoint().string(), run.Checkpoints().front().string()));
   }
+  run.RemovePartialFiles();
   return run;
 }
 

@@ -36,8 +36,9 @@ class RunDirectory {
  public:
   /// Creates the folder and its parents, and claims it with an empty config.yaml, so that only one
   /// of two runs gets the folder. Takes over a claim that a killed program left. Throws InputError
-  /// if the path exists and is not an empty folder.
-  static RunDirectory Create(const std::filesystem::path& path);
+  /// if the path exists and is not an empty folder. The object's paths are absolute, so the program
+  /// may change its working folder while the run trains.
+  static RunDirectory Create(const std::filesystem::path& folder);
 
   /// Gives up a claim. Removes the empty config.yaml, the folders of a stream, and what is left of
   /// a first checkpoint that could not be written, and then the folder, if Create made it and
