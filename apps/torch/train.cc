@@ -52,7 +52,8 @@ int Run(TrainRun& run, const fs::path& folder, const StopOnSignals& signals) {
     throw;
   }
   Report(summary, run.phase_config(), folder);
-  return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
+  if (signals.caught() != 0) return kSignalBase + signals.caught();
+  return summary.iterations > 0 ? kDone : kFailed;
 }
 
 // Tells the other ranks what to do.

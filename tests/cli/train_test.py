@@ -138,9 +138,9 @@ class Train(CliTest):
                                    code=2)
         self.assertIn("trained with `network.activation: silu`, expected relu", error)
 
-    def test_a_run_that_trains_nothing_asks_for_more_time(self):
+    def test_a_run_that_trains_nothing_fails_and_asks_for_more_time(self):
         _, log = self.run_tandem("train", self.write("small.yaml", SMALL), "--out", self.folder / "run",
-                                 "--set", "train.max_seconds=0.001")
+                                 "--set", "train.max_seconds=0.001", code=1)
         self.assertIn("training 1 thread ", log)
         self.assertIn("nothing was trained: the time limit came before the first iteration; raise "
                       "train.max_seconds (now 0.001)", log)
