@@ -171,7 +171,7 @@ int RunShow(const ShowArgs& args) {
 
 int RunApply(const ApplyArgs& args) {
   const auto domain = MakeDomain(args.domain);
-  std::vector<std::uint8_t> state = ReadState(*domain, args.state);
+  std::vector<std::uint8_t> state = StartState(*domain, {.state = args.state});
   MakeMoves(*domain, args.moves, state);
   if (args.json) {
     PrintStateAsJson(*domain, state);
@@ -257,8 +257,7 @@ void AddApply(CommandLine& line) {
   CLI::App& apply = AddCommand(line, "apply", "Make moves and print the resulting state",
                                [args] { return RunApply(*args); });
   AddDomainOption(apply, args->domain);
-  apply.add_option("--state", args->state, "State before the moves")
-      ->required()
+  apply.add_option("--state", args->state, "State before the moves (default: a goal)")
       ->type_name("STATE");
   apply.add_option("--moves", args->moves, "Moves, separated by spaces")
       ->required()

@@ -127,7 +127,7 @@ int WriteShards(const GenerateArgs& args, const Labelling& labelling) {
     return kSignalBase + signals.caught();
   }
   reporter.Finish();
-  LogInfo(fmt::format("next: tandem shards {}", ShellWord(args.out)));
+  LogNextCommand(fmt::format("shards {}", ShellWord(args.out)));
   return kDone;
 }
 

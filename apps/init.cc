@@ -13,7 +13,6 @@
 
 #include "apps/command_line.h"
 #include "apps/output.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "config/load.h"
 #include "config/write.h"
@@ -97,8 +96,8 @@ std::string StarterFor(const std::string& full_name) {
   std::string yaml = StarterConfig(
       config,
       fmt::format("Trains on {}, with the settings of {}. Change them for your puzzle, above "
-                  "all generate.max_scramble, the length of the longest scramble. `tandem "
-                  "config --reference` describes the keys that are not listed here.",
+                  "all generate.max_scramble, the length of the longest scramble "
+                  "(docs/scrambles.md). `tandem config --reference` describes the keys that are not listed here.",
                   config.domain.full_name(),
                   (nearest != nullptr ? *nearest : kStartingConfigs.front()).name));
   ParseConfig(yaml, full_name);  // throws InputError if the puzzle cannot have these settings
@@ -119,7 +118,7 @@ int RunInit(const InitArgs& args) {
                     args.out));
   }
   WriteOutput(args.out, yaml);
-  LogInfo(fmt::format("next: tandem train {}", ShellWord(args.out)));
+  LogNextCommand(fmt::format("train {}", ShellWord(args.out)));
   return kDone;
 }
 

@@ -13,6 +13,8 @@
 #include <system_error>
 #include <variant>
 
+#include "base/log.h"
+#include "base/text.h"
 #include "config/fields.h"
 #include "data/run_files.h"
 #include "domain/plugin.h"
@@ -135,6 +137,14 @@ void CheckOutputs(const std::vector<NamedFile>& outputs, const std::vector<Named
     throw InputError(fmt::format("{} {}: this is also the file of {}; choose another file",
                                  output->name, output->path.string(), same->name));
   }
+}
+
+void LogNextCommand(std::string_view command) {
+  std::string next = fmt::format("next: tandem {}", command);
+  for (const fs::path& file : LoadedPlugins()) {
+    next += fmt::format(" --plugin {}", ShellWord(file.string()));
+  }
+  LogInfo(next);
 }
 
 void FlushStandardOutput() {

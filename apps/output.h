@@ -49,6 +49,9 @@ std::vector<NamedFile> FilesOf(const Config& config);
 /// nothing.
 void CheckOutputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
+/// Logs "next: tandem COMMAND", the command to go on with, and adds the plug-ins that are loaded.
+void LogNextCommand(std::string_view command);
+
 /// Writes what standard output still holds. Throws Error with the system's reason if that fails, or
 /// without it if an earlier write failed.
 void FlushStandardOutput();

@@ -315,6 +315,12 @@ class Docs(CliTest):
             with self.subTest(page.name):
                 self.assertEqual(re.findall(r"^[A-Z_]{8,}$", page.read_text(), re.M), [])
 
+    def test_every_activity_is_explained(self):
+        names = re.search(r"kNames = \{(.*?)\};", (SOURCE / "src/base/activity.cc").read_text(), re.S)[1]
+        table = (SOURCE / "docs/files.md").read_text().partition("## Activities")[2].partition("\n## ")[0]
+        explained = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", table, re.M)))
+        self.assertEqual(sorted(explained), sorted(set(re.findall(r'"(\w+)"', names)) - {"unnamed"}))
+
     def test_every_link_leads_somewhere(self):
         links = 0
         for page in PAGES:

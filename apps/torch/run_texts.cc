@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "apps/output.h"
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/text.h"
@@ -75,7 +76,7 @@ std::string DescribeShards(const Config& c, const ShardSetSpec& set) {
 }
 
 void AdviseToResume(const std::filesystem::path& out) {
-  LogInfo(fmt::format("next: tandem train --resume {}", ShellWord(out.string())));
+  LogNextCommand(fmt::format("train --resume {}", ShellWord(out.string())));
 }
 
 const char* DescribeEnd(RunEnd end) {
@@ -217,7 +218,7 @@ void Report(const RunSummary& summary, const Config& config, const std::filesyst
   if (summary.end == RunEnd::kStopped) {
     AdviseToResume(out);
   } else {
-    LogInfo(fmt::format("next: tandem solve --model {} --states FILE", ShellWord(out.string())));
+    LogNextCommand(fmt::format("solve --model {} --states FILE", ShellWord(out.string())));
   }
   LogInfo(summary.learning);
 }

@@ -23,7 +23,10 @@
 #include "base/signals.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "domain/goal.h"
 #include "nn/torch_message.h"
+#include "search/goal_ball.h"
+#include "search/node_table.h"
 #include "search/solve_problems.h"
 #include "search/states_file.h"
 #include "tandem/error.h"
@@ -214,6 +217,35 @@ void WarnOfBadLines(const std::vector<Problem>& lines, const SolveArgs& args,
                          domain.spec().name, args.model.runs.front()));
 }
 
+// Says so if the searches generated about as many nodes as the puzzle has states, because a network
+// then decided next to nothing. Counting the states takes less time than two searches.
+void SayIfNetworkWasNotNeeded(const std::vector<SolveResult>& results, const Domain& domain) {
+  constexpr std::int64_t kMostNodes = 500'000;
+  constexpr float kAnyCost = 1e9F;
+  std::int64_t searched = 0;
+  std::int64_t nodes = 0;
+  for (const SolveResult& result : results) {
+    if (result.search.nodes == 0) continue;  // not a state, or a goal
+    ++searched;
+    nodes += result.search.nodes;
+  }
+  const std::int64_t mean = searched > 0 ? nodes / searched : 0;
+  if (mean == 0 || mean > kMostNodes || domain.spec().per_problem_goals) return;
+  const auto most = static_cast<std::size_t>(2 * mean);
+  const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
+  try {
+    const GoalBall all(domain, GoalOf(domain), kAnyCost, NodeTable::BytesFor(most, state_size),
+                       /*stop=*/nullptr);
+    if (all.limited()) return;
+    LogInfo(
+        fmt::format("{} has {}, and a search generated {} on average: the network was not needed. "
+                    "Greedy search, or a small beam, shows what the network has learned.",
+                    domain.spec().name, Counted(static_cast<long long>(all.size()), "state"),
+                    Counted(mean, "node")));
+  } catch (const InputError&) {  // some actions have no inverse
+  }
+}
+
 int Solve(const SolveArgs& args) {
   LoadedModel model(args.model);
   CheckOutput(args, model.config());
@@ -230,6 +262,7 @@ int Solve(const SolveArgs& args) {
   WarnOfBadLines(lines, args, domain);
   if (failure) std::rethrow_exception(failure);
   if (signals.caught() != 0) return kSignalBase + signals.caught();
+  SayIfNetworkWasNotNeeded(results.written(), domain);
   return writer.file_failed() ? kFailed : ExitCodeFor(results.written());
 }
 

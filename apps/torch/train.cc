@@ -16,7 +16,6 @@
 #include "config/check_ranks.h"
 #include "config/load.h"
 #include "config/named_paths.h"
-#include "config/unused_keys.h"
 #include "domain/plugin.h"
 #include "nn/device.h"
 #include "nn/torch_message.h"
@@ -37,7 +36,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signals) {
+// `folder` is the folder of the run, as the user named it.
+int Run(TrainRun& run, const fs::path& folder, const StopOnSignals& signals) {
   ProgressDisplay progress(run.config());
   run.AddObserver(progress);
   RunSummary summary;
@@ -48,11 +48,12 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
     summary = run.Finish();
   } catch (...) {
     LeaveStatus();
-    ReportFailure(directory.path());
+    ReportFailure(folder);
     throw;
   }
-  Report(summary, run.config(), directory.path());
-  return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
+  Report(summary, run.config(), folder);
+  if (signals.caught() != 0) return kSignalBase + signals.caught();
+  return summary.iterations > 0 ? kDone : kFailed;
 }
 
 // Tells the other ranks what to do.
@@ -61,8 +62,8 @@ void Send(RankGroup* group, const RankPlan& plan) {
 }
 
 // Says what a prepared run will do, and tells it to the other ranks.
-void Begin(const PreparedRun& prepared, const RunDirectory& directory, RankGroup* group) {
-  Announce(prepared.config, prepared.device->description(), directory.path());
+void Begin(const PreparedRun& prepared, const fs::path& folder, RankGroup* group) {
+  Announce(prepared.config, prepared.device->description(), folder);
   Send(group, {.config = prepared.config,
                .checkpoint = prepared.from ? prepared.from->file() : std::string()});
 }
@@ -70,9 +71,8 @@ void Begin(const PreparedRun& prepared, const RunDirectory& directory, RankGroup
 int TrainNew(const TrainArgs& args, RankGroup* group) {
   const Stopwatch began;
   const Config asked = LoadConfig(args.config, args.overrides, PathsOf::kNewRun);
-  for (const std::string& sentence : DescribeUnusedKeys(asked)) LogWarning(sentence);
-  const RunDirectory directory =
-      RunDirectory::Create(args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out));
+  const fs::path folder = args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out);
+  const RunDirectory directory = RunDirectory::Create(folder);
   const StopOnSignals signals(ClosedPipe::kStops);
   try {
     const auto run = MakeNewRun(
@@ -80,8 +80,8 @@ int TrainNew(const TrainArgs& args, RankGroup* group) {
         {.stop = signals.stop(),
          .began = began,
          .group = group,
-         .on_prepared = [&](const PreparedRun& prepared) { Begin(prepared, directory, group); }});
-    return Run(*run, directory, signals);
+         .on_prepared = [&](const PreparedRun& prepared) { Begin(prepared, folder, group); }});
+    return Run(*run, folder, signals);
   } catch (const Stopped&) {
     LogWarning("stopped before training began");
     return kSignalBase + signals.caught();
@@ -99,13 +99,13 @@ int Resume(const TrainArgs& args, RankGroup* group) {
                                    .began = began,
                                    .group = group,
                                    .on_prepared = [&](const PreparedRun& prepared) {
-                                     Begin(prepared, directory, group);
+                                     Begin(prepared, args.resume, group);
                                      continuing = fmt::format("continuing after update {} of {}",
                                                               prepared.from->Counters().updates,
                                                               *prepared.config.train.max_updates);
                                    }});
   LogInfo(continuing);
-  return Run(*run, directory, signals);
+  return Run(*run, args.resume, signals);
 }
 
 // Whether torchrun started the ranks again after a failure, and the folder has a checkpoint.

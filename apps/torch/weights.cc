@@ -27,6 +27,7 @@
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
 #include "train/loaded_model.h"
+#include "train/resolve.h"
 #include "train/run_directory.h"
 
 namespace tandem {
@@ -175,7 +176,7 @@ int Import(const ImportArgs& args) {
     WriteFileAtomically(run.import_record(), DumpJson(record, 2) + "\n");
     WriteCheckpoint(run.checkpoint(), domain->spec().identity(), config.network, RunCounters(),
                     state, /*resume=*/nullptr);
-    WriteFileAtomically(run.config(), ToYaml(config));
+    WriteFileAtomically(run.config(), ToYaml(WithAbsolutePaths(config)));
   } catch (...) {
     std::error_code ignored;
     for (const fs::path& file : {run.import_record(), run.checkpoint()}) fs::remove(file, ignored);
@@ -183,7 +184,7 @@ int Import(const ImportArgs& args) {
     throw;
   }
   LogInfo(fmt::format("{}: {}, {}", args.out, domain->spec().name, Describe(config.network)));
-  LogInfo(fmt::format("next: tandem solve --model {} --states FILE", ShellWord(args.out)));
+  LogNextCommand(fmt::format("solve --model {} --states FILE", ShellWord(args.out)));
   return kDone;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -218,12 +219,9 @@ void RequireSpace(const fs::path& path, std::int64_t bytes) {
       path.string(), amount(static_cast<std::uintmax_t>(bytes)), amount(space.available)));
 }
 
-std::string ReadFile(const fs::path& path, std::int64_t most_bytes) {
-  RequireNoPipe(path);
-  return ReadInput(path, most_bytes);
-}
+namespace {
 
-std::string ReadInput(const fs::path& path, std::int64_t most_bytes) {
+std::string ReadWhole(const fs::path& path, std::int64_t most_bytes) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
     throw InputError(fmt::format("cannot read {}: it is a folder, expected a file", path.string()));
@@ -246,6 +244,44 @@ std::string ReadInput(const fs::path& path, std::int64_t most_bytes) {
   if (in.bad()) {
     throw InputError(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
   }
+  return content;
+}
+
+// Throws InputError if `content`, of the file `path`, is compressed or in UTF-16. Its lines would
+// otherwise be reported one by one.
+void RequireUtf8(std::string_view content, const fs::path& path) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kCompressed = {
+      {{"\x1f\x8b", "gunzip"},
+       {"\x28\xb5\x2f\xfd", "unzstd"},
+       {"\xfd"
+        "7zXZ",
+        "unxz"},
+       {"PK\x03\x04", "unzip"}}};
+  for (const auto& [begin, command] : kCompressed) {
+    if (!content.starts_with(begin)) continue;
+    throw InputError(
+        fmt::format("cannot read {}: it is compressed, expected text. Decompress it first, "
+                    "with {}.",
+                    path.string(), command));
+  }
+  const bool has_mark = content.starts_with("\xff\xfe") || content.starts_with("\xfe\xff");
+  if (!has_mark && content.find('\0') == std::string_view::npos) return;
+  throw InputError(fmt::format(
+      "cannot read {}: it is not text in UTF-8. If it is text in UTF-16, convert it with "
+      "`iconv -f UTF-16 -t UTF-8`.",
+      path.string()));
+}
+
+}  // namespace
+
+std::string ReadFile(const fs::path& path, std::int64_t most_bytes) {
+  RequireNoPipe(path);
+  return ReadWhole(path, most_bytes);
+}
+
+std::string ReadInput(const fs::path& path, std::int64_t most_bytes) {
+  std::string content = ReadWhole(path, most_bytes);
+  RequireUtf8(content, path);
   return content;
 }
 

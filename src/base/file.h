@@ -104,8 +104,9 @@ inline constexpr std::int64_t kMostTextBytes = std::int64_t{4} << 30;
 /// it is a folder, a pipe or a device, or that the file has more than `most_bytes` bytes.
 std::string ReadFile(const std::filesystem::path& path, std::int64_t most_bytes = kMostTextBytes);
 
-/// Like ReadFile, but also reads a pipe or a device, to its end. Only for arguments of the command
-/// line, such as `/dev/stdin` or `<(zcat states.gz)`: a pipe that nobody writes blocks forever.
+/// Like ReadFile, but for text in UTF-8: throws InputError also if it is compressed or in UTF-16.
+/// Reads a pipe or a device, such as `/dev/stdin` or `<(zcat states.gz)`, to its end. Only for
+/// arguments of the command line, because a pipe that nobody writes blocks forever.
 std::string ReadInput(const std::filesystem::path& path, std::int64_t most_bytes = kMostTextBytes);
 
 /// Returns `text` without the byte order mark that some editors put before a text.

@@ -46,7 +46,7 @@ void ReadSummary(const Json& json, RunRecord& record) {
   if (json.contains("ranks")) {
     record.ranks = ReadEntry<int>(ReadObject(json, "ranks"), "world_size");
   }
-  const Json& warm = ReadObject(json, "after_cold_start");
+  const Json warm = ReadObject(json, "after_cold_start");
   record.seconds = ReadEntry<double>(warm, "wall_s");
   record.generate_critical_s = ReadEntry<double>(warm, "generate_critical_s");
   record.train_critical_s = ReadEntry<double>(warm, "train_critical_s");
@@ -82,7 +82,7 @@ UpdatePoint PointOf(const Json& json, std::span<const UpdatePoint> curve) {
   point.value_error = FindEntry<double>(json, "value_error");
   for (const char* key : {"walk_length_error_by_length", "value_error_by_length"}) {
     if (const auto found = json.find(key); found == json.end() || found->is_null()) continue;
-    const Json& errors = ReadObject(json, key);
+    const Json errors = ReadObject(json, key);
     for (const auto& [length, error] : errors.items()) {
       const auto number = ParseNumber<std::int64_t>(length);
       if (!number) throw InputError(fmt::format("`{}` has '{}', expected a length", key, length));

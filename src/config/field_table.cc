@@ -65,6 +65,8 @@ constexpr KeyTraits kTryFirst{.try_first = true};
 
 bool IsAlways(const Config& /*config*/) { return true; }
 
+bool MakesRows(const Config& c) { return c.live_rows() > 0 || c.streams(); }
+
 bool ReadsShards(const Config& c) { return c.data.source == DataSource::kShards; }
 
 // Whether weights go to a target network or, with a stream, to generators. The lag of generators is
@@ -132,7 +134,7 @@ std::vector<Field> PipelineFields(Config& c) {
 }
 
 std::vector<Field> GenerateFields(Config& c) {
-  return {
+  std::vector<Field> fields = {
       ChoiceKey("generate.target", "How examples are labelled.", c.generate.target, kTargets,
                 kTryFirst),
       ChoiceKey("generate.search",
@@ -270,6 +272,16 @@ std::vector<Field> GenerateFields(Config& c) {
        AutoIntField{&c.generate.chunk_rows, 1, 1 << 24},
        {.is_in_sets = IsLabelled}},
   };
+  // Choices read most other keys (Choice::reads), and validation needs max_scramble.
+  for (const std::string_view key :
+       {"generate.target", "generate.search", "generate.temperature",
+        "generate.curriculum", "generate.backup", "generate.hindsight", "generate.ball_radius",
+        "generate.anchor_share"}) {
+    KeyTraits& traits = std::ranges::find(fields, key, &Field::key)->traits;
+    traits.is_used = MakesRows;
+    traits.why_unused = "all rows come from shards, which `tandem generate` has written";
+  }
+  return fields;
 }
 
 std::vector<Field> DataFields(Config& c) {

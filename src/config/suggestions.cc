@@ -80,6 +80,83 @@ std::string DescribeRemoved(std::string_view name) {
   return "";
 }
 
+// What PyTorch, Hugging Face, Sample Factory, DeepXube, DeepCubeA and CayleyPy call a key. Words
+// without a section stand for the key in every section.
+struct OtherWords {
+  std::string_view key, words;  // words are separated by spaces
+};
+constexpr auto kOtherWords = std::to_array<OtherWords>({
+    {"domain.name", "env environment env_name puzzle problem game"},
+    {"generate.target", "label labels label_type"},
+    {"generate.max_scramble",
+     "step_max back_max k_max scramble_length scramble_depth scramble_moves max_walk_length "
+     "walk_length rw_length random_walk_length n_scrambles"},
+    {"generate.search_iterations", "search_itrs"},
+    {"generate.temperature", "temp"},
+    {"generate.curriculum", "bal balance_steps"},
+    {"generate.hindsight", "her"},
+    {"generate.workers", "procs num_procs n_procs num_workers n_workers num_envs n_jobs"},
+    {"replay.updates", "rb replay_buffer replay_buffer_size buffer_size replay.size"},
+    {"pipeline.mode", "sync_main async_rl"},
+    {"pipeline.loss_thresh", "up_lt loss_threshold"},
+    {"pipeline.refresh_every", "target_update target_update_interval target_update_freq"},
+    {"network.name", "heur"},
+    {"network.kind", "arch architecture model_type model_name"},
+    {"network.head", "heur_type"},
+    {"network.width",
+     "hidden hidden_size hidden_dim hidden_dims hidden_features hidden_units layer_size h_dim"},
+    {"network.blocks",
+     "layers num_layers n_layers num_blocks n_blocks res_blocks num_resnet_blocks network.depth"},
+    {"network.norm", "normalization normalisation norm_type batch_norm use_batchnorm"},
+    {"network.activation", "act act_fn activation_fn nonlinearity"},
+    {"network.init_from", "pretrained init_checkpoint load_checkpoint load_from resume_from"},
+    {"optimizer.name", "optim optimizer_type optimizer.type optimizer.kind"},
+    {"optimizer.learning_rate", "lr base_lr initial_lr alpha"},
+    {"optimizer.beta1", "betas adam_beta1"},
+    {"optimizer.beta2", "adam_beta2"},
+    {"optimizer.epsilon", "eps adam_eps adam_epsilon"},
+    {"optimizer.weight_decay", "wd l2 l2_reg"},
+    {"optimizer.decay", "lr_d lr_decay gamma"},
+    {"optimizer.schedule", "scheduler lr_schedule lr_scheduler lr_scheduler_type"},
+    {"optimizer.final_learning_rate", "min_lr eta_min final_lr lr_min"},
+    {"optimizer.warmup_iterations", "warmup warmup_steps num_warmup_steps"},
+    {"optimizer.max_grad_norm", "grad_clip clip_grad clip_grad_norm gradient_clipping max_norm"},
+    {"train.max_updates",
+     "epoch epochs num_epochs n_epochs max_epochs num_train_epochs max_steps train.steps max_itrs "
+     "max_iterations num_iterations"},
+    {"train.iterations_per_update", "up_itrs steps_per_epoch epoch_length"},
+    {"train.max_seconds", "train_for_seconds train.time_limit train.max_time"},
+    {"train.accumulation_steps", "accum gradient_accumulation_steps grad_accum"},
+    {"train.precision", "amp dtype fp16 bf16 mixed_precision"},
+    {"train.ema_decay", "ema polyak tau"},
+    {"inference.batch_size", "nnet_batch_size up_nnet_batch_size"},
+    {"search.method", "pathfind pathfinding algorithm search_method search.name search.type"},
+    {"search.beam_width", "beam_size num_beams"},
+    {"search.max_seconds", "time_limit search.max_time search.timeout"},
+    {"validation.every_updates",
+     "eval_every eval_interval eval_steps eval_freq val_every val_check_interval t_up_freq"},
+    {"validation.states", "num_test n_test test_size t_num"},
+    {"validation.file", "t_file val_file test_file eval_file"},
+    {"checkpoint.every_updates", "save_every save_interval save_steps save_freq chkpt"},
+    {"checkpoint.every_seconds", "save_every_sec"},
+    {"checkpoint.keep", "keep_checkpoints save_total_limit"},
+    {"profile.trace", "profiler"},
+    {"device", "gpu gpus cuda use_cuda no_cuda accelerator"},
+    {"seed", "random_seed manual_seed random_state"},
+});
+
+// Returns the key that other programs call `key`, or "" if none of `keys` is.
+std::string_view KeyCalled(std::string_view key, const std::vector<std::string>& keys) {
+  const std::string name = fmt::format(" {} ", key.substr(key.find('.') + 1));
+  const std::string whole = fmt::format(" {} ", key);
+  const auto* const found = std::ranges::find_if(kOtherWords, [&](const OtherWords& row) {
+    const std::string words = fmt::format(" {} ", row.words);
+    return words.find(name) != std::string::npos || words.find(whole) != std::string::npos;
+  });
+  if (found == kOtherWords.end()) return "";
+  return std::ranges::count(keys, found->key) > 0 ? found->key : "";
+}
+
 // Returns the puzzles that have the parameter `key`.
 std::vector<std::string> DomainsWith(std::string_view key) {
   std::vector<std::string> owners;
@@ -90,10 +167,13 @@ std::vector<std::string> DomainsWith(std::string_view key) {
   return owners;
 }
 
-// Returns the key that is most like `key`, or "" if none is: one that begins with `key`, the only
-// one of the same name in another section, one with a similar text, or the first of the same name.
+// Returns the key that is most like `key`, or "" if none is: what other programs call so, one that
+// begins with `key`, the only one of its section whose name ends like that of `key`, the only one
+// of the same name in another section, one with a similar text, or the first of the same name.
 std::string_view MostLike(const std::string& key, const std::vector<std::string>& keys) {
-  const std::string name = key.substr(key.find('.') + 1);
+  const std::size_t dot = key.find('.');
+  const std::string name = key.substr(dot + 1);
+  const std::string section = key.substr(0, dot == std::string::npos ? 0 : dot + 1);
   const auto find = [&](const auto& is_like) -> std::string_view {
     const auto found = std::ranges::find_if(keys, is_like);
     return found == keys.end() ? "" : std::string_view(*found);
@@ -103,7 +183,12 @@ std::string_view MostLike(const std::string& key, const std::vector<std::string>
   const auto has_name = [&](std::string_view known) {
     return known == name || known.ends_with("." + name);
   };
+  const auto ends = [&](std::string_view known) {
+    return !section.empty() && known.starts_with(section) && known.ends_with("_" + name);
+  };
+  if (const std::string_view known = KeyCalled(key, keys); !known.empty()) return known;
   if (const std::string_view known = find(begins); !known.empty()) return known;
+  if (std::ranges::count_if(keys, ends) == 1) return find(ends);
   if (std::ranges::count_if(keys, has_name) == 1) return find(has_name);
   if (const std::string_view known = Nearest(key, keys); !known.empty()) return known;
   return find(has_name);

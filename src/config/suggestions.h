@@ -13,9 +13,8 @@ namespace tandem {
 std::string SuggestDomain(const std::string& name);
 
 /// Returns the end of the error for an unknown key of a config whose puzzle is `domain`: what to
-/// use instead of a key that was removed, the puzzles that have the key, the nearest key of
-/// `fields`, a key with the same beginning, a key with the same name in another section, or else
-/// the sections.
+/// use instead of a key that was removed, the puzzles that have the key, a key of `fields` that
+/// other programs call so or that is like it, or else the sections.
 std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
                        std::string_view domain);
 

@@ -231,6 +231,17 @@ void CheckPolicy(const Config& c, const Reject& reject) {
          "solve_rate.");
 }
 
+// Without known lengths, estimates are compared with the lengths of scrambles, which value
+// iteration and solutions are there to improve on.
+void CheckBestBy(const Config& c, const Reject& reject) {
+  reject(c.validation.best_by == Measure::kValueError && c.validation.file.empty() &&
+             c.labels_with_network(),
+         "validation.best_by", "generate.target",
+         "a scramble may be longer than the cost-to-go that this target learns, so the error "
+         "against scrambles says nothing. Set validation.file to states with `optimal`, or "
+         "validation.best_by to solve_rate.");
+}
+
 // Checks the keys that need a ball around the goal.
 void CheckBalls(const Config& c, const Reject& reject) {
   reject(c.generate.anchor_share > 0 && c.generate.ball_radius == 0, "generate.anchor_share",
@@ -531,7 +542,7 @@ void Validate(const Config& config, const Contradiction& contradiction) {
   const Reject reject(contradiction);
   for (const auto check :
        {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckHead, CheckGuidance, CheckPolicy,
-        CheckBalls, CheckData, CheckStream, CheckTraining, CheckRefresh, CheckWatchdog,
+        CheckBestBy, CheckBalls, CheckData, CheckStream, CheckTraining, CheckRefresh, CheckWatchdog,
         CheckWaysOfComputing, CheckNarrowPrecision, CheckResNet2d, CheckInputLayer, CheckSizes,
         CheckSearch, CheckTensorGeneration, CheckTensorSearch}) {
     check(config, reject);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -114,9 +115,9 @@ std::vector<std::string> LoadPlugin(const std::filesystem::path& file) {
 }
 
 std::vector<std::filesystem::path> LoadedPlugins() {
-  std::vector<std::filesystem::path> files;
-  for (const auto& [name, file] : PluginFiles()) files.push_back(file);
-  return files;
+  std::set<std::filesystem::path> files;  // a file may have several puzzles
+  for (const auto& [name, file] : PluginFiles()) files.insert(file);
+  return {files.begin(), files.end()};
 }
 
 void CheckPluginDomain(const Domain& domain) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "nn/weights_hash.h"
@@ -20,6 +22,14 @@ std::string NameOfTensor(std::string name) {
   constexpr std::string_view kPrefix = "module.";
   if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
   return name;
+}
+
+std::string SomeOf(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 8;
+  if (names.empty()) return "none";
+  const std::size_t listed = std::min(names.size(), kMost);
+  const std::string list = fmt::format("{}", fmt::join(std::span(names).first(listed), ", "));
+  return listed == names.size() ? list : fmt::format("{} and {} more", list, names.size() - listed);
 }
 
 NamedTensors::NamedTensors(const StateDict& state) {
@@ -48,7 +58,14 @@ NamedTensors::NamedTensors(const TensorDict& dict) {
 
 at::Tensor NamedTensors::Take(const std::string& name) {
   const auto found = tensors_.find(name);
-  if (found == tensors_.end()) throw InputError(fmt::format("tensor '{}' is missing", name));
+  if (found == tensors_.end()) {
+    std::vector<std::string> others;
+    for (const auto& [other, entry] : tensors_) {
+      if (!entry.taken) others.push_back(other);
+    }
+    throw InputError(
+        fmt::format("tensor '{}' is missing; other tensors found: {}", name, SomeOf(others)));
+  }
   found->second.taken = true;
   return found->second.tensor;
 }

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "nn/module.h"
 #include "nn/tensor_file.h"
@@ -14,6 +15,9 @@ namespace tandem {
 /// Returns `name`, of a tensor in a file, without the prefix "module." that PyTorch's DataParallel
 /// adds.
 std::string NameOfTensor(std::string name);
+
+/// Lists names for a message: "none", or the first few of them and how many there are more.
+std::string SomeOf(const std::vector<std::string>& names);
 
 /// NamedTensors are the tensors of a network by name, on the CPU in fp32. It remembers which were
 /// taken, so that a reader can refuse those that it does not know.
@@ -27,7 +31,8 @@ class NamedTensors {
 
   bool Has(const std::string& name) const { return tensors_.contains(name); }
 
-  /// Returns a tensor. Throws InputError if it is missing or, with `sizes`, has another shape.
+  /// Returns a tensor. Throws InputError if it has another shape than `sizes`, or if it is missing:
+  /// the message then lists the tensors that are there and were not taken.
   at::Tensor Take(const std::string& name);
   at::Tensor Take(const std::string& name, at::IntArrayRef sizes);
 

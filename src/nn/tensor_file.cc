@@ -27,6 +27,7 @@
 #include "base/file.h"
 #include "base/open_file.h"
 #include "base/text.h"
+#include "nn/named_tensors.h"
 #include "nn/weights_hash.h"
 #include "tandem/error.h"
 
@@ -334,19 +335,38 @@ TensorDict ReadWeights(const std::filesystem::path& path) {
   });
 }
 
+namespace {
+
+// Throws InputError that begins with `name` if the tensors of `from` are not those of `into`.
+void CheckNames(const TensorDict& from, const StateDict& into, const std::string& name) {
+  std::set<std::string> known;
+  std::vector<std::string> missing;
+  std::vector<std::string> unknown;
+  for (const auto& [key, tensor] : into) {
+    known.insert(key);
+    const auto found = from.find(key);
+    if (found == from.end() || !found->value().isTensor()) missing.push_back(key);
+  }
+  for (const auto& entry : from) {
+    const std::string key = entry.key().isString() ? entry.key().toStringRef() : "?";
+    if (!known.contains(key)) unknown.push_back(key);
+  }
+  if (missing.empty() && unknown.empty()) return;
+  throw InputError(fmt::format(
+      "{}: the names of its tensors are not those of the network; missing: {}; not expected: {}",
+      name, SomeOf(missing), SomeOf(unknown)));
+}
+
+}  // namespace
+
 void LoadStateDict(const TensorDict& from, const StateDict& into, const std::string& name) {
   const c10::NoGradGuard no_grad;
   const auto fail = [&](const std::string& what) {
     throw InputError(fmt::format("{}: {}", name, what));
   };
-  std::set<std::string> known;
+  CheckNames(from, into, name);
   for (const auto& [key, tensor] : into) {
-    known.insert(key);
-    const auto found = from.find(key);
-    if (found == from.end() || !found->value().isTensor()) {
-      fail(fmt::format("tensor '{}' of shape {} is missing", key, ShapeText(tensor)));
-    }
-    const at::Tensor& source = found->value().toTensor();
+    const at::Tensor& source = from.at(key).toTensor();
     const bool has_type = tensor.is_floating_point() ? source.is_floating_point()
                                                      : source.scalar_type() == tensor.scalar_type();
     if (source.sizes() != tensor.sizes() || !has_type) {
@@ -359,10 +379,6 @@ void LoadStateDict(const TensorDict& from, const StateDict& into, const std::str
       fail(fmt::format("tensor '{}' contains values that are not finite", key));
     }
     tensor.copy_(values);
-  }
-  for (const auto& entry : from) {
-    const std::string key = entry.key().isString() ? entry.key().toStringRef() : "?";
-    if (!known.contains(key)) fail(fmt::format("unknown tensor '{}'", key));
   }
 }
 

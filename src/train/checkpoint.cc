@@ -14,7 +14,6 @@
 #include "data/stream_shard.h"
 #include "domain/identity.h"
 #include "tandem/error.h"
-#include "train/resolve.h"
 
 namespace tandem {
 namespace {
@@ -182,7 +181,7 @@ StateDict LeavesOf(const TensorDict& run_state) {
 
 TensorDict ToDict(const RunState& state) {
   TensorDict dict = MakeTensorDict();
-  dict.insert("config", ToYaml(WithAbsolutePaths(state.config)));
+  dict.insert("config", ToYaml(state.config));
   dict.insert("counters", ToDict(state.counters));
   if (state.position) dict.insert("position", ToDict(*state.position));
   if (state.stream) dict.insert("stream", ToDict(*state.stream));

@@ -2,8 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "train/resolve.h"
-
 namespace tandem {
 
 // Event files are never changed, so that TensorBoard can follow them. A new one tells it to forget
@@ -11,7 +9,7 @@ namespace tandem {
 MetricsLog::MetricsLog(const RunDirectory& directory, const Config& config, std::int64_t iterations)
     : directory_(directory) {
   if (!config.report.tensorboard) return;
-  tensorboard_.emplace(directory.new_events(), WithAbsolutePaths(config), iterations);
+  tensorboard_.emplace(directory.new_events(), config, iterations);
 }
 
 void MetricsLog::Add(std::int64_t update, const nlohmann::ordered_json& line,

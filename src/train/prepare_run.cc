@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "config/fields.h"
 #include "config/named_paths.h"
+#include "config/unused_keys.h"
 #include "domain/plugin.h"
 #include "nn/device.h"
 #include "nn/gradient_step.h"
@@ -106,6 +107,7 @@ std::unique_ptr<TrainRun> Make(const PreparedRun& prepared, const RunDirectory& 
 PreparedRun PrepareNew(const Config& asked, const RankGroup* group, const Stopwatch& began,
                        const StopSignal& stop) {
   CheckPaths(asked, PathsOf::kNewRun);
+  for (const std::string& sentence : DescribeUnusedKeys(asked)) LogWarning(sentence);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   const std::shared_ptr<Device> device = DeviceFor(asked, group);
   PreparedRun run{

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "config/suggestions.h"
 #include "config/update_plan.h"
 #include "data/run_files.h"
 #include "nn/device.h"
@@ -122,6 +123,11 @@ void WarnOfDamage(const DamagedFile& error, const std::filesystem::path& next) {
 void CheckMayChange(const std::vector<Override>& overrides) {
   for (const Override& override : overrides) {
     if (!MayChange(override.key)) {
+      Config defaults;  // of the keys under `domain`, it has those of one puzzle only
+      if (!override.key.starts_with("domain.") && !FindValueText(defaults, override.key)) {
+        throw InputError(fmt::format("{}: unknown key `{}`{}", override.origin, override.key,
+                                     SuggestKey(override.key, FieldsOf(defaults), "")));
+      }
       throw InputError(fmt::format(
           "{}: --resume continues a run with its own config. Only these keys may change: {}",
           override.origin, fmt::join(kMayChange, ", ")));

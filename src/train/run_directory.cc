@@ -64,14 +64,14 @@ bool RunDirectory::IsAbandonedClaim() const {
     const std::string name = entry.path().filename().string();
     const std::string_view whole = NameOfPartial(name);
     const bool begun = whole == kCheckpointFile || whole == kConfigFile ||
-                       kReplayRows.NumberIn(whole) ||
                        std::ranges::find(kStreamFolders, name) != kStreamFolders.end();
-    if (name != kConfigFile && entry.path() != replay(0) && !begun) return false;
+    if (name != kConfigFile && !begun) return false;
   }
   return !failed;
 }
 
-RunDirectory RunDirectory::Create(const fs::path& path) {
+RunDirectory RunDirectory::Create(const fs::path& folder) {
+  const fs::path path = fs::absolute(folder);
   if (RunDirectory abandoned(path); abandoned.IsAbandonedClaim()) {
     abandoned.Lock();
     if (abandoned.IsAbandonedClaim()) {  // check again, now that this program holds the lock
@@ -111,7 +111,6 @@ void RunDirectory::Abandon() const {
 void RunDirectory::RemoveBegunFiles() const {
   RemoveStream();
   RemovePartialFiles();
-  RemoveFile(replay(0));
 }
 
 void RunDirectory::RemoveStream() const {
@@ -132,7 +131,8 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
   for (const fs::path& file : {run.config(), run.checkpoint()}) {
     RequireNoPipe(file);
     if (fs::exists(file)) continue;
-    if (file == run.checkpoint() && (fs::exists(run.best()) || !run.AllArchived().empty())) {
+    if (file == run.checkpoint() &&
+        (fs::exists(run.best()) || !run.AllArchived().empty() || !run.Checkpoints().empty())) {
       continue;
     }
     throw InputError(fmt::format("{} is not the folder of a run: it has no {}", path.string(),
@@ -142,15 +142,19 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
 }
 
 void RunDirectory::RequireCheckpoint() const {
-  if (fs::exists(checkpoint())) return;
+  if (!Checkpoints().empty()) return;
   throw InputError(fmt::format("{} has no checkpoint.pt{}", path_.string(),
                                fs::exists(best()) ? ", but it has best.pt" : ""));
 }
 
 RunDirectory RunDirectory::Reopen(const fs::path& path) {
-  RunDirectory run = Open(path);
+  RunDirectory run = Open(fs::absolute(path));
   run.RequireCheckpoint();
   run.Lock();
+  if (!fs::exists(run.checkpoint())) {
+    LogWarning(fmt::format("{}: no such file; continuing from {} instead",
+                           run.checkpoint().string(), run.Checkpoints().front().string()));
+  }
   run.RemovePartialFiles();
   return run;
 }
@@ -307,7 +311,8 @@ std::vector<std::int64_t> RunDirectory::Previous() const {
 }
 
 std::vector<fs::path> RunDirectory::Checkpoints() const {
-  std::vector<fs::path> paths = {checkpoint()};
+  std::vector<fs::path> paths;
+  if (fs::exists(checkpoint())) paths.push_back(checkpoint());
   for (const std::int64_t number : Previous()) paths.push_back(previous(number));
   return paths;
 }

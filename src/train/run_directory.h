@@ -36,8 +36,9 @@ class RunDirectory {
  public:
   /// Creates the folder and its parents, and claims it with an empty config.yaml, so that only one
   /// of two runs gets the folder. Takes over a claim that a killed program left. Throws InputError
-  /// if the path exists and is not an empty folder.
-  static RunDirectory Create(const std::filesystem::path& path);
+  /// if the path exists and is not an empty folder. The object's paths are absolute, so the program
+  /// may change its working folder while the run trains.
+  static RunDirectory Create(const std::filesystem::path& folder);
 
   /// Gives up a claim. Removes the empty config.yaml, the folders of a stream, and what is left of
   /// a first checkpoint that could not be written, and then the folder, if Create made it and
@@ -48,11 +49,12 @@ class RunDirectory {
   /// a run has config.yaml, and checkpoint.pt unless another of its networks is there.
   static RunDirectory Open(const std::filesystem::path& path);
 
-  /// Throws InputError if there is no checkpoint.pt. A run cannot be continued without it.
+  /// Throws InputError if there is no checkpoint from which the run could be continued.
   void RequireCheckpoint() const;
 
-  /// Opens the folder of an existing run to continue it. Removes partly written files that a killed
-  /// program left. Throws InputError if a file is missing or another program holds the lock.
+  /// Opens the folder of an existing run to continue it, as Create does. Removes partly written
+  /// files that a killed program left. Warns if checkpoint.pt is missing, but an earlier checkpoint
+  /// is there. Throws InputError if a file is missing or another program holds the lock.
   static RunDirectory Reopen(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }

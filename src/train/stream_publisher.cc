@@ -12,7 +12,6 @@
 #include "config/write.h"
 #include "nn/threads.h"
 #include "train/checkpoint.h"
-#include "train/resolve.h"
 #include "train/run_profile.h"
 
 namespace tandem {
@@ -50,7 +49,7 @@ StreamPublisher::StreamPublisher(fs::path run, const Config& config, std::string
       device_(device),
       stream_(stream),
       device_stream_(device.MakeStream()),
-      manifest_{.domain = std::move(domain), .config = ToYaml(WithAbsolutePaths(config))},
+      manifest_{.domain = std::move(domain), .config = ToYaml(config)},
       writer_(kPublisherThread, &interrupter) {
   fs::create_directories(PublishedFolder(run_));
   const std::optional<StreamManifest> last = LastManifest(run_);

@@ -28,7 +28,7 @@
 namespace tandem {
 
 TrainRun::TrainRun(Config config, RunOptions options)
-    : config_(std::move(config)),
+    : config_(WithAbsolutePaths(std::move(config))),
       directory_(std::move(options.directory)),
       began_(options.began),
       device_(std::move(options.device)),
@@ -331,9 +331,7 @@ RunState TrainRun::State() const {
   return state;
 }
 
-void TrainRun::SaveConfig() const {
-  WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
-}
+void TrainRun::SaveConfig() const { WriteFileAtomically(directory_->config(), ToYaml(config_)); }
 
 void TrainRun::TakeSnapshot() {
   if (!saver_) return;

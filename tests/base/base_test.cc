@@ -314,6 +314,33 @@ TEST_F(Files, ByteOrderMarkIsRemovedFromATextThatHasOne) {
   EXPECT_EQ(WithoutByteOrderMark("text"), "text");
 }
 
+TEST_F(Files, ReadInputRefusesCompressedTextAndUtf16InOneSentence) {
+  using namespace std::string_literals;
+  const auto error_of = [&](const std::string& content) -> std::string {
+    WriteFileAtomically(path_, content);
+    try {
+      ReadInput(path_);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error_of("\x1f\x8b\x08\0\0"s), "cannot read " + path_.string() +
+                                               ": it is compressed, expected text. "
+                                               "Decompress it first, with gunzip.");
+  EXPECT_NE(error_of("\xff\xfe"
+                     "1\0 \0"
+                     "2\0"s)
+                .find("it is not text in UTF-8"),
+            std::string::npos);
+  EXPECT_NE(error_of("\0"
+                     "1\0 "s)
+                .find("iconv"),
+            std::string::npos);
+  EXPECT_EQ(error_of("1 2 3\n"), "");
+  EXPECT_NO_THROW(ReadFile(path_));
+}
+
 TEST_F(Files, ReadFileStopsBeyondItsLimit) {
   WriteFileAtomically(path_, "12345");
   EXPECT_EQ(ReadFile(path_, 5), "12345");

@@ -14,8 +14,8 @@ class CheckLong(unittest.TestCase):
         self.script = load_script("check_long")
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.script.PAGE = pathlib.Path(folder.name) / "page.md"
         self.script.LOGS = pathlib.Path(folder.name) / "logs"
+        self.script.REPORT = self.script.LOGS / "report.md"
         step = self.script.Step
         self.script.PARTS = {
             "first": lambda: [step("says", "echo 3 runs passed", "runs passed"), step("quiet", "true")],
@@ -28,20 +28,23 @@ class CheckLong(unittest.TestCase):
     def rows(self):
         return {tuple(cells[1:3]): cells[-2] for cells in
                 ([cell.strip() for cell in line.replace("\\|", "/").split("|")]
-                 for line in self.script.PAGE.read_text().splitlines() if line.startswith("| "))}
+                 for line in self.script.REPORT.read_text().splitlines() if line.startswith("| "))}
 
     def test_a_part_replaces_its_own_rows_only(self):
         self.assertEqual(self.run_parts("second"), 1)
-        self.assertIn("Not run yet: first.", self.script.PAGE.read_text())
+        self.assertIn("Not run yet: first.", self.script.REPORT.read_text())
         failed = self.rows()
         self.assertEqual(failed["second", "breaks"], "**failed**")
         self.assertEqual(failed["second", "goes on"], "passed")
         self.assertEqual(self.run_parts("first"), 0)
         self.assertEqual(self.rows(), failed | {("first", "says"): "passed: 3 runs passed",
                                                 ("first", "quiet"): "passed"})
-        self.assertNotIn("Not run yet", self.script.PAGE.read_text())
-        self.assertLess(self.script.PAGE.read_text().index("| first |"),
-                        self.script.PAGE.read_text().index("| second |"))
+        self.assertNotIn("Not run yet", self.script.REPORT.read_text())
+        self.assertLess(self.script.REPORT.read_text().index("| first |"),
+                        self.script.REPORT.read_text().index("| second |"))
+
+    def test_writes_its_report_into_the_build_folder(self):
+        self.assertEqual(load_script("check_long").REPORT, pathlib.Path("build/check_long/report.md"))
 
     def test_runs_everything_without_arguments(self):
         self.assertEqual(self.run_parts(), 1)

@@ -194,7 +194,10 @@ class Plugin(CliTest):
         self.rejects_another_standard_library()
         if not (TANDEM.parent / "libtandem_torch.so").exists():
             self.skipTest("built without LibTorch: checked, but neither trained nor solved")
-        self.run_installed("train", "pancake.yaml", "--out", "run", *plugin)
+        next_command = f"next: tandem train starter.yaml --plugin {self.plugin}\n"
+        self.assertIn(next_command, self.run_installed("init", "pancake", "--out", "starter.yaml", *plugin)[1])
+        _, log = self.run_installed("train", "pancake.yaml", "--out", "run", *plugin)
+        self.assertIn(f"next: tandem solve --model run --states FILE --plugin {self.plugin}\n", log)
         solved = self.run_installed("solve", "--model", "run", "--states", "states.txt", *plugin)[0]
         self.assertEqual(solved.count('"solved":true'), 3, solved)
         self.assertIn("--plugin FILE", self.run_installed(

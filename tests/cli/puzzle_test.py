@@ -61,6 +61,9 @@ class Apply(CliTest):
         self.assertEqual(self.run_tandem("apply", "cube3", "--state", AFTER_R, "--moves", "R'")[0],
                          SOLVED + "\n")
 
+    def test_starts_at_the_goal_without_a_state(self):
+        self.assertEqual(self.run_tandem("apply", "cube3", "--moves", "R")[0], AFTER_R + "\n")
+
     def test_a_move_that_does_not_apply_changes_nothing(self):
         goal = "1 2 3 4 5 6 7 8 0"
         self.assertEqual(self.run_tandem("apply", "npuzzle:3", "--state", goal, "--moves", "U")[0],

@@ -1,5 +1,6 @@
 """Tests `tandem solve`: solutions, limits, and errors about states and runs."""
 
+import gzip
 import json
 import os
 import pathlib
@@ -436,6 +437,29 @@ class Solve(CliTest):
         results = [json.loads(line) for line in text.splitlines()]
         self.assertEqual([r["solved"] for r in results], [True, False, False, True])
         self.assertIn("facelet 1 is the byte 195", results[2]["error"])
+
+    def test_states_that_are_compressed_or_in_utf_16_are_one_error(self):
+        run = self.train_small()
+        text = f"{SOLVED}\n{AFTER_R}\n"
+        for content, what in [(gzip.compress(text.encode()), "it is compressed, expected text"),
+                              (text.encode("utf-16"), "it is not text in UTF-8")]:
+            states = self.folder / "states"
+            states.write_bytes(content)
+            out, error = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+            self.assertEqual((out, error.count("\n")), ("", 1), error)
+            self.assertIn(f"cannot read {states}: {what}", error)
+
+    def test_says_if_the_network_was_not_needed(self):
+        config = self.write("lights.yaml", "domain: {name: lights_out, size: 3}\n" + SMALL)
+        run = self.folder / "run"
+        self.run_tandem("train", config, "--out", run)
+        states = self.write("states.txt", "101010101\n")
+        _, log = self.run_tandem("solve", "--model", run, "--states", states)
+        self.assertRegex(log, r"lights_out:3 has 512 states, and a search generated \d+ nodes on average: "
+                              "the network was not needed")
+        states = self.write("states.txt", "110100000\n")  # one move from the goal
+        _, log = self.run_tandem("solve", "--model", run, "--states", states, "--search", "greedy", code=None)
+        self.assertNotIn("was not needed", log)
 
     def test_checks_out_and_limit_before_solving(self):
         run = self.train_small()

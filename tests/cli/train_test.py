@@ -111,9 +111,9 @@ class Train(CliTest):
                                    code=2)
         self.assertIn("trained with `network.activation: leaky_relu`, expected relu", error)
 
-    def test_a_run_that_trains_nothing_asks_for_more_time(self):
+    def test_a_run_that_trains_nothing_fails_and_asks_for_more_time(self):
         _, log = self.run_tandem("train", self.write("small.yaml", SMALL), "--out", self.folder / "run",
-                                 "--set", "train.max_seconds=0.001")
+                                 "--set", "train.max_seconds=0.001", code=1)
         self.assertIn("training 1 thread ", log)
         self.assertIn("nothing was trained: the time limit came before the first iteration; raise "
                       "train.max_seconds (now 0.001)", log)
@@ -380,6 +380,20 @@ class Resume(CliTest):
         self.assertEqual(again["weights_sha256"], summary["weights_sha256"])
         _, error = self.run_tandem("train", "--resume", run, code=2)
         self.assertIn("has done all its 4 updates", error)
+
+    def test_resume_names_a_misspelled_key(self):
+        run = self.train_small()
+        _, error = self.run_tandem("train", "--resume", run, "--set", "train.max_update=9", code=2)
+        self.assertIn("--set train.max_update=9: unknown key `train.max_update`; did you mean "
+                      "`train.max_updates`?", error)
+
+    def test_resume_without_checkpoint_pt_continues_from_the_one_before(self):
+        run = self.train_small("--set", "checkpoint.keep=2", "--set", "checkpoint.every_updates=1")
+        whole = json.loads((run / "summary.json").read_text())["weights_sha256"]
+        (run / "checkpoint.pt").unlink()
+        _, error = self.run_tandem("train", "--resume", run)
+        self.assertRegex(error, r"checkpoint.pt: no such file; continuing from \S+/previous-\d.pt instead")
+        self.assertEqual(json.loads((run / "summary.json").read_text())["weights_sha256"], whole)
 
     def test_resume_refuses_fewer_updates_than_the_run_has_done(self):
         run = self.train_small()

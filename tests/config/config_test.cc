@@ -203,6 +203,29 @@ TEST(Config, UnknownKeyErrorNamesLineAndNearestKey) {
             "`inference.threads`?");
 }
 
+TEST(Config, UnknownKeyErrorNamesTheKeyThatOtherProgramsCallSo) {
+  for (const auto& [theirs, ours] : std::vector<std::pair<std::string, std::string>>{
+           {"optimizer.lr", "optimizer.learning_rate"},
+           {"lr", "optimizer.learning_rate"},
+           {"train.lr", "optimizer.learning_rate"},
+           {"train.epochs", "train.max_updates"},
+           {"search.width", "search.beam_width"},
+           {"generate.beam_width", "generate.search_beam_width"},
+           {"generate.epsilon", "generate.search_epsilon"},
+           {"network.hidden_size", "network.width"},
+           {"network.num_layers", "network.blocks"},
+           {"num_workers", "generate.workers"},
+           {"step_max", "generate.max_scramble"},
+           {"generate.scramble_length", "generate.max_scramble"},
+           {"optimizer.betas", "optimizer.beta1"},
+           {"train.grad_clip", "optimizer.max_grad_norm"},
+           {"search.nodes", "search.max_nodes"},
+           {"random_seed", "seed"}}) {
+    EXPECT_EQ(ErrorFor("", {theirs + "=3"}),
+              fmt::format("--set {0}=3: unknown key `{0}`; did you mean `{1}`?", theirs, ours));
+  }
+}
+
 TEST(Config, WrongValueErrorNamesLineAndExpectedValues) {
   EXPECT_EQ(
       ErrorFor("train:\n  batch_size: many\n"),

@@ -69,6 +69,18 @@ TEST(UnusedKeys, OfDataAndProfilesAreNamed) {
       IsEmpty());
 }
 
+TEST(UnusedKeys, OfGenerationAreNamedIfAllRowsComeFromShards) {
+  const std::string shards = "data: {source: shards, path: set, live_share: ";
+  const std::string generate =
+      "}\ngenerate: {target: value_iteration, search: greedy, curriculum: true, hindsight: true, "
+      "ball_radius: 3, max_scramble: 9}\n";
+  EXPECT_THAT(UnusedOf(shards + "0" + generate), SizeIs(5));
+  EXPECT_THAT(UnusedOf(shards + "0}\ngenerate: {ball_radius: 3}\n"),
+              ElementsAre("`generate.ball_radius: 3` has no effect: all rows come from shards, "
+                          "which `tandem generate` has written"));
+  EXPECT_THAT(UnusedOf(shards + "0.5" + generate), IsEmpty());
+}
+
 TEST(UnusedKeys, OfSearchesAreThoseThatTheMethodDoesNotRead) {
   std::vector<Override> overrides;
   for (const char* key :

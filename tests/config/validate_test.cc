@@ -200,6 +200,15 @@ TEST(Validate, PolicyNeedsPolicyLabelsAndABeam) {
   EXPECT_EQ(ErrorOf(With(kShards, {"network.head=policy"})), "");
 }
 
+TEST(Validate, ErrorAgainstScramblesChoosesNoBestNetworkIfTargetsAreEstimates) {
+  const std::vector<std::string> by_error = {"validation.best_by=value_error"};
+  EXPECT_EQ(ErrorOf(by_error), "");
+  ExpectContradiction(With(by_error, {"generate.target=value_iteration"}), "validation.best_by",
+                      "generate.target", "Set validation.file to states with `optimal`");
+  EXPECT_EQ(ErrorOf(With(by_error, {"generate.target=value_iteration", "validation.file=known"})),
+            "");
+}
+
 TEST(Validate, KeysOfGeneratingSearchesNeedAFittingSearch) {
   const auto with_search = [](const std::string& search, const std::string& key) {
     return With(kTarget, {"generate.search=" + search, key});

@@ -63,7 +63,10 @@ TEST_F(TensorFile, ErrorNamesTheTensorThatDoesNotFit) {
       "net.pt: tensor 'hidden1.weight' is float32 of shape [8, 16], expected float32 of shape "
       "[9, 16]");
   EXPECT_EQ(ErrorOf([&] { LoadStateDict(small, normed.State(), "net.pt"); }),
-            "net.pt: tensor 'hidden0.norm_weight' of shape [16] is missing");
+            "net.pt: the names of its tensors are not those of the network; missing: "
+            "hidden0.norm_weight, hidden0.norm_bias, hidden0.running_mean, hidden0.running_var, "
+            "hidden1.norm_weight, hidden1.norm_bias, hidden1.running_mean, hidden1.running_var and "
+            "8 more; not expected: none");
 }
 
 TEST_F(TensorFile, ErrorNamesUnknownAndNonFiniteTensors) {
@@ -71,7 +74,8 @@ TEST_F(TensorFile, ErrorNamesUnknownAndNonFiniteTensors) {
   TensorDict more = ToTensorDict(net.State());
   more.insert("surplus", at::zeros({1}));
   EXPECT_EQ(ErrorOf([&] { LoadStateDict(more, net.State(), "net.pt"); }),
-            "net.pt: unknown tensor 'surplus'");
+            "net.pt: the names of its tensors are not those of the network; missing: none; not "
+            "expected: surplus");
   // The second is finite, but not in fp32.
   for (const at::Tensor& bias : {at::tensor({std::nanf("")}), at::tensor({1e300}, at::kDouble)}) {
     TensorDict bad = ToTensorDict(net.State());

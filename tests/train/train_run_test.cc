@@ -538,7 +538,6 @@ TEST_F(InFolder, ClaimedFolderIsTakenUntilAbandoned) {
 
 TEST_F(InFolder, AbandonedFolderLosesWhatIsLeftOfAFirstCheckpoint) {
   const RunDirectory run = RunDirectory::Create(folder_);
-  WriteFileAtomically(folder_ / "replay-0.bin", "rows");
   WriteFileAtomically(folder_ / "checkpoint.pt.4711.partial", "torn");
   run.Abandon();
   EXPECT_FALSE(fs::exists(folder_));

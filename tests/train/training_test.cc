@@ -58,6 +58,24 @@ TEST(Training, ValueThatAProgramHasSetIsCheckedBeforeTheRunBegins) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
+TEST(Training, RunGoesOnAfterTheProgramHasChangedItsFolder) {
+  const TempFolder temp;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::create_directory(temp.path() / "elsewhere");
+  std::filesystem::current_path(temp.path());
+  Config config = SmallConfig();
+  config.replay.updates = 1;
+  config.checkpoint.every_updates = 1;
+  Training training(config, "run");
+  std::filesystem::current_path(temp.path() / "elsewhere");
+  while (training.RunUpdate()) {
+  }
+  training.Finish();
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(std::filesystem::exists(temp.path() / "run" / "summary.json"));
+  EXPECT_TRUE(std::filesystem::is_empty(temp.path() / "elsewhere"));
+}
+
 TEST(Training, RunThatCannotBeMadeLeavesNoFolder) {
   const TempFolder temp;
   const std::filesystem::path folder = temp.path() / "run";

@@ -78,9 +78,15 @@ struct Sums<Bf16, kLanes, kColumns> {
     }
   }
   TANDEM_INLINE void Load(const float* from) {
-    for (std::int64_t c = 0; c < kVectors * kLanes; ++c) {
-      even[c / kLanes][c % kLanes] = from[2 * c];
-      odd[c / kLanes][c % kLanes] = from[2 * c + 1];
+    using Indices = std::make_integer_sequence<int, kLanes>;
+#pragma GCC unroll 8
+    for (std::int64_t i = 0; i < kVectors; ++i) {
+      Floats first;
+      Floats second;
+      std::memcpy(&first, from + 2 * i * kLanes, sizeof(first));
+      std::memcpy(&second, from + (2 * i + 1) * kLanes, sizeof(second));
+      even[i] = EverySecond<0>(first, second, Indices{});
+      odd[i] = EverySecond<1>(first, second, Indices{});
     }
   }
   TANDEM_INLINE void Store(float* to) const {
@@ -95,6 +101,12 @@ struct Sums<Bf16, kLanes, kColumns> {
   }
 
  private:
+  // The numbers kFirst, kFirst + 2 and so on of a and b.
+  template <int kFirst, int... kIndices>
+  TANDEM_INLINE static Floats EverySecond(Floats a, Floats b,
+                                          std::integer_sequence<int, kIndices...> /*indices*/) {
+    return __builtin_shufflevector(a, b, (kFirst + 2 * kIndices)...);
+  }
   // a[kFirst], b[kFirst], a[kFirst + 1], b[kFirst + 1] and so on.
   template <int kFirst, int... kIndices>
   TANDEM_INLINE static Floats Alternate(Floats a, Floats b,
