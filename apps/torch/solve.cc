@@ -23,6 +23,8 @@
 #include "base/signals.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "domain/goal.h"
+#include "domain/make_moves.h"
 #include "nn/torch_message.h"
 #include "search/solve_problems.h"
 #include "search/states_file.h"
@@ -196,7 +198,7 @@ int ExitCodeFor(const std::vector<SolveResult>& results) {
 
 void CheckOutput(const SolveArgs& args, const Config& config) {
   std::vector<NamedFile> inputs = FilesOf(config);
-  inputs.push_back({"the file of the states", args.states});
+  if (!args.states.empty()) inputs.push_back({"the file of the states", args.states});
   const RunDirectory run = RunDirectory::Open(args.model.runs.front());
   for (const std::string& which : args.model.checkpoints) {
     inputs.push_back({"a checkpoint", CheckpointOf(run, which, "--checkpoint")});
@@ -214,11 +216,19 @@ void WarnOfBadLines(const std::vector<Problem>& lines, const SolveArgs& args,
                          domain.spec().name, args.model.runs.front()));
 }
 
+std::vector<Problem> ReadProblems(const SolveArgs& args, const Domain& domain) {
+  if (!args.states.empty()) return ReadStates(args.states, domain, args.limit);
+  Problem problem{.id = 1, .state = GoalOf(domain)};
+  MakeMoves(domain, args.scramble, /*start=*/"", problem.state);
+  problem.text = domain.FormatState(problem.state);
+  return {problem};
+}
+
 int Solve(const SolveArgs& args) {
   LoadedModel model(args.model);
   CheckOutput(args, model.config());
   const Domain& domain = model.domain();
-  const std::vector<Problem> lines = ReadStates(args.states, domain, args.limit);
+  const std::vector<Problem> lines = ReadProblems(args, domain);
   ResultWriter writer(args);
 
   const std::unique_ptr<Search> search = model.MakeSearch();

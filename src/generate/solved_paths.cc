@@ -20,9 +20,9 @@ using nlohmann::json;
 
 constexpr double kMostWeight = 1e6;  // far from where sums of weights overflow
 
-std::vector<Action> ReadMoves(const json& object, const DomainSpec& spec) {
+std::vector<Action> ReadMoves(const json& object, const std::string& state, const Domain& domain) {
   const json& moves = object["moves"];
-  if (moves.is_string()) return ParseActions(spec, moves.get<std::string>());
+  if (moves.is_string()) return domain.ParseMoves(moves.get<std::string>(), state);
   std::string text;
   bool are_texts = moves.is_array();
   for (const json& move : moves) {
@@ -32,7 +32,7 @@ std::vector<Action> ReadMoves(const json& object, const DomainSpec& spec) {
   if (!are_texts) {
     ThrowWrongEntry(object, "moves", "the names of actions, as one text or as a list of texts");
   }
-  return ParseActions(spec, text);
+  return domain.ParseMoves(text, state);
 }
 
 void CheckPath(const SolvedPath& path, const Domain& domain) {
@@ -64,8 +64,9 @@ std::optional<SolvedPath> ReadPath(const json& object, const Domain& domain) {
   if (!HasValue(object, "moves")) return std::nullopt;
   SolvedPath path;
   path.start.resize(static_cast<std::size_t>(domain.spec().state_size));
-  domain.ParseState(ReadEntry<std::string>(object, "state"), path.start);
-  path.actions = ReadMoves(object, domain.spec());
+  const auto state = ReadEntry<std::string>(object, "state");
+  domain.ParseState(state, path.start);
+  path.actions = ReadMoves(object, state, domain);
   path.weight = ReadPositiveNumber<double>(object, "weight", kMostWeight).value_or(1);
   CheckPath(path, domain);
   return path;
