@@ -7,12 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "base/log.h"
 #include "base/random.h"
 #include "base/split_list.h"
 #include "base/text.h"
 #include "config/choices.h"
+#include "domain/make_moves.h"
 #include "domain/random_walk.h"
-#include "search/search.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -146,6 +147,7 @@ void AddSeedOption(CLI::App& command, std::uint64_t& seed) {
 std::vector<std::uint8_t> ReadState(const Domain& domain, const std::string& text) {
   std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
   domain.ParseState(text, state);
+  if (const std::string reading = domain.Reading(text); !reading.empty()) LogInfo(reading);
   return state;
 }
 
@@ -156,10 +158,6 @@ std::vector<std::uint8_t> RandomState(const Domain& domain, std::int64_t steps, 
   return state;
 }
 
-void MakeMoves(const Domain& domain, const std::string& moves, std::vector<std::uint8_t>& state) {
-  ApplyAll(domain, ParseActions(domain.spec(), moves), state);
-}
-
 std::vector<std::uint8_t> StartState(const Domain& domain, const StartArgs& args) {
   if (!args.state.empty() && args.random > 0) {
     throw InputError("--random starts from a goal: expected no STATE with it");
@@ -167,7 +165,7 @@ std::vector<std::uint8_t> StartState(const Domain& domain, const StartArgs& args
   std::vector<std::uint8_t> state = args.state.empty()
                                         ? RandomState(domain, args.random, args.seed, 0)
                                         : ReadState(domain, args.state);
-  MakeMoves(domain, args.scramble, state);
+  MakeMoves(domain, args.scramble, args.state, state);
   return state;
 }
 

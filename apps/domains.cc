@@ -16,6 +16,7 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "domain/goal.h"
+#include "domain/make_moves.h"
 #include "tandem/check_domain.h"
 #include "tandem/registry.h"
 
@@ -172,7 +173,7 @@ int RunShow(const ShowArgs& args) {
 int RunApply(const ApplyArgs& args) {
   const auto domain = MakeDomain(args.domain);
   std::vector<std::uint8_t> state = StartState(*domain, {.state = args.state});
-  MakeMoves(*domain, args.moves, state);
+  MakeMoves(*domain, args.moves, args.state, state);
   if (args.json) {
     PrintStateAsJson(*domain, state);
   } else {
@@ -264,7 +265,7 @@ void AddApply(CommandLine& line) {
       ->type_name("MOVES");
   apply.add_flag("--json", args->json, "Print JSON: the state, and whether it is solved");
   apply.footer(
-      "Prints only the state. A move that does not apply leaves the state unchanged.\n\n"
+      "Prints only the state. A move that does not apply is an error.\n\n"
       "  tandem apply npuzzle:3 --state \"1 2 3 4 5 6 7 8 0\" --moves \"D R\"");
 }
 

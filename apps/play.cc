@@ -188,7 +188,7 @@ void Session::Show() {
 void Session::Move(std::string_view moves) {
   std::vector<Action> actions;
   try {
-    actions = ParseActions(domain_.spec(), moves);
+    actions = domain_.ParseMoves(moves, "");
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}; `{}` lists the commands", error.what(), Typed("help")));
   }
@@ -246,7 +246,7 @@ void Session::Solve(std::string_view /*nothing*/) {
     const SearchResult result = hints.Solve(game_.state(), signals.stop());
     if (result.solved) {
       fmt::print("{}, cost {:g}: {}\n", Count(result.actions.size()), result.cost,
-                 FormatActions(domain_.spec(), result.actions));
+                 domain_.FormatMoves(result.actions, domain_.FormatState(game_.state())));
     } else {
       fmt::print("{}\n", hints.Failure(result));
     }

@@ -1,16 +1,27 @@
 // tandem solve --model RUN_DIR --states FILE: the options. torch/solve.cc solves.
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "apps/command_line.h"
+#include "tandem/error.h"
 
 namespace tandem {
 
 void AddSolve(CommandLine& line) {
   const auto args = std::make_shared<SolveArgs>();
-  CLI::App& solve = AddCommand(line, "solve", "Solve puzzles with a trained network",
-                               [args] { return OpenTorchLibrary().run_solve(*args); });
+  CLI::App& solve = AddCommand(line, "solve", "Solve puzzles with a trained network", [args] {
+    if (args->states.empty() == args->scramble.empty()) {
+      throw InputError(fmt::format("solve: expected --states FILE or --scramble MOVES, found {}",
+                                   args->states.empty() ? "neither" : "both"));
+    }
+    return OpenTorchLibrary().run_solve(*args);
+  });
   AddModelOptions(solve, args->model).required();
   AddStatesOptions(solve, args->states, args->limit);
+  solve.get_option("--states")->required(false);
+  solve.add_option("--scramble", args->scramble, "Solve the state after these moves from the goal")
+      ->type_name("MOVES");
   AddSearchOptions(solve, args->model.overrides);
   solve.add_option("--out", args->out, "Write results to FILE, one JSON object per line")
       ->type_name("FILE");
@@ -29,6 +40,7 @@ void AddSolve(CommandLine& line) {
       "With --ball N, every state whose cost-to-go is at most N counts as a goal, so searches end\n"
       "earlier. --at-most N drops states that cannot lead to a solution of cost N or less.\n\n"
       "  tandem solve --model runs/my-run --states data/cube3_ten.jsonl\n"
+      "  tandem solve --model runs/my-run --scramble \"R U2 F' D\"\n"
       "  tandem solve --model runs/my-run --states my.txt --beam-width 16384\n"
       "  tandem solve --model runs/my-run --states my.txt --search astar --weight 0.8\n"
       "  tandem solve --model runs/my-run --states my.txt --ball 5\n\n"

@@ -31,7 +31,8 @@ struct TrainArgs {
 
 struct SolveArgs {
   ModelArgs model;
-  std::string states;
+  std::string states;  ///< a file; "": solve the state that `scramble` makes from the goal
+  std::string scramble;
   std::string out;  ///< "": standard output
   std::optional<std::int64_t> limit;
 };

@@ -24,6 +24,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "domain/goal.h"
+#include "domain/make_moves.h"
 #include "nn/torch_message.h"
 #include "search/goal_ball.h"
 #include "search/node_table.h"
@@ -199,7 +200,7 @@ int ExitCodeFor(const std::vector<SolveResult>& results) {
 
 void CheckOutput(const SolveArgs& args, const Config& config) {
   std::vector<NamedFile> inputs = FilesOf(config);
-  inputs.push_back({"the file of the states", args.states});
+  if (!args.states.empty()) inputs.push_back({"the file of the states", args.states});
   const RunDirectory run = RunDirectory::Open(args.model.runs.front());
   for (const std::string& which : args.model.checkpoints) {
     inputs.push_back({"a checkpoint", CheckpointOf(run, which, "--checkpoint")});
@@ -246,11 +247,19 @@ void SayIfNetworkWasNotNeeded(const std::vector<SolveResult>& results, const Dom
   }
 }
 
+std::vector<Problem> ReadProblems(const SolveArgs& args, const Domain& domain) {
+  if (!args.states.empty()) return ReadStates(args.states, domain, args.limit);
+  Problem problem{.id = 1, .state = GoalOf(domain)};
+  MakeMoves(domain, args.scramble, /*start=*/"", problem.state);
+  problem.text = domain.FormatState(problem.state);
+  return {problem};
+}
+
 int Solve(const SolveArgs& args) {
   LoadedModel model(args.model);
   CheckOutput(args, model.config());
   const Domain& domain = model.domain();
-  const std::vector<Problem> lines = ReadStates(args.states, domain, args.limit);
+  const std::vector<Problem> lines = ReadProblems(args, domain);
   ResultWriter writer(args);
 
   const std::unique_ptr<Search> search = model.MakeSearch();

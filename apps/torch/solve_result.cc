@@ -19,8 +19,8 @@ double BytesPerNode(const SearchResult& search) {
              : static_cast<double>(search.bytes) / static_cast<double>(search.stored);
 }
 
-ordered_json PartialToJson(const Partial& best, const Domain& domain) {
-  return {{"moves", FormatActions(domain.spec(), best.actions)},
+ordered_json PartialToJson(const Partial& best, const std::string& start, const Domain& domain) {
+  return {{"moves", domain.FormatMoves(best.actions, start)},
           {"length", best.actions.size()},
           {"cost", best.cost},
           {"estimate", best.estimate}};
@@ -96,14 +96,15 @@ nlohmann::ordered_json ToJson(const SolveResult& result, const Domain& domain) {
                        {"moves", nullptr},
                        {"length", nullptr}};
   if (search.solved) {
-    json["moves"] = FormatActions(domain.spec(), search.actions);
+    json["moves"] = domain.FormatMoves(search.actions, result.line.text);
     json["length"] = search.actions.size();
   }
   if (result.line.optimal) json["optimal"] = *result.line.optimal;
   json["cost"] = search.solved ? ordered_json(search.cost) : ordered_json();
   json["ended"] =
       result.line.error.empty() ? ordered_json(NameOf(search.stop_reason)) : ordered_json();
-  json["best"] = search.best ? PartialToJson(*search.best, domain) : ordered_json();
+  json["best"] =
+      search.best ? PartialToJson(*search.best, result.line.text, domain) : ordered_json();
   json["nodes"] = search.nodes;
   json["expanded"] = search.expanded;
   json["stored"] = search.stored;
@@ -127,7 +128,8 @@ std::string DescribeResult(const SolveResult& result, const Domain& domain) {
   const std::string optimal =
       result.line.optimal ? fmt::format(" (optimal {})", *result.line.optimal) : "";
   return fmt::format("{:>6}  {} moves{} in {}: {}", id, search.actions.size(), optimal,
-                     HumanSeconds(search.seconds), FormatActions(domain.spec(), search.actions));
+                     HumanSeconds(search.seconds),
+                     domain.FormatMoves(search.actions, result.line.text));
 }
 
 std::string DescribeResults(const std::vector<SolveResult>& results, double seconds) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cctype>
+#include <charconv>
 #include <cstring>
+#include <vector>
 
 #include "tandem/error.h"
 #include "tandem/state_text.h"
@@ -37,20 +40,66 @@ void CheckPlayer(std::span<const std::uint8_t> state, int size) {
   throw InputError(At(at / width, at % width) + " has a second player, expected one");
 }
 
+// The rows of a board as text, with spaces for floor. If a row is longer than `width`, floor is
+// taken from its end and, as far as all rows have it, from the beginning of all rows.
+std::vector<std::string> SplitRows(std::string_view text, std::size_t width) {
+  std::vector<std::string> rows;
+  for (const char letter : WithoutRuns(text)) {
+    if (letter == '\r') continue;
+    if (rows.empty()) rows.emplace_back();
+    if (letter == '\n' || letter == '|') {
+      rows.emplace_back();
+    } else {
+      rows.back() +=
+          kOtherFloors.find(letter) == std::string_view::npos ? letter : kLetters[kFloor];
+    }
+  }
+  if (!rows.empty() && rows.back().empty()) rows.pop_back();
+  std::size_t indent = std::string::npos;
+  bool is_too_long = false;
+  for (std::string& row : rows) {
+    while (row.size() > width && row.back() == kLetters[kFloor]) row.pop_back();
+    is_too_long = is_too_long || row.size() > width;
+    indent = std::min(indent, row.find_first_not_of(kLetters[kFloor]));
+  }
+  for (std::string& row : rows) {
+    if (is_too_long) row.erase(0, indent);
+  }
+  return rows;
+}
+
 }  // namespace
+
+std::string WithoutRuns(std::string_view text) {
+  constexpr std::size_t kMost = 1'000'000;
+  std::string result;
+  while (!text.empty()) {
+    std::size_t run = 1;
+    const std::string_view digits = text.substr(0, text.find_first_not_of("0123456789"));
+    if (!digits.empty()) std::from_chars(digits.data(), digits.data() + digits.size(), run);
+    text.remove_prefix(digits.size());
+    if (text.empty() || (!digits.empty() && std::isspace(static_cast<unsigned char>(text[0])))) {
+      throw InputError("the number " + std::string(digits) + " is not followed by a letter");
+    }
+    if (digits.size() > 6 || result.size() + run > kMost) {
+      throw InputError("run lengths make more than " + std::to_string(kMost) + " letters");
+    }
+    result.append(run, text[0]);
+    text.remove_prefix(1);
+  }
+  return result;
+}
 
 void Parse(std::string_view text, int size, int kinds, std::span<std::uint8_t> state) {
   std::ranges::fill(state, kWall);
   const auto width = static_cast<std::size_t>(size);
-  for (std::size_t line = 0; !text.empty(); ++line) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view row = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (row.ends_with('\r')) row.remove_suffix(1);
-    if (line >= width) {
-      throw InputError("line " + std::to_string(line + 1) + " is one too many, expected at most " +
-                       std::to_string(size));
-    }
+  const std::vector<std::string> rows = SplitRows(text, width);
+  if (rows.size() > width) {
+    throw InputError("line " + std::to_string(width + 1) + " is one too many, expected at most " +
+                     std::to_string(size));
+  }
+  for (std::size_t line = 0; line < rows.size(); ++line) {
+    const std::string& row = rows[line];
     if (row.size() > width) {
       throw InputError("line " + std::to_string(line + 1) + " has " + std::to_string(row.size()) +
                        " cells, expected at most " + std::to_string(size));
@@ -131,6 +180,21 @@ void BoardDomain::Mask(ConstRows states, std::span<std::uint8_t> applies) const 
       applies[actions * i + a] = Applies(state, player, static_cast<Action>(a)) ? 1 : 0;
     }
   }
+}
+
+// A line is a row of a board if it consists of cells, or has walls at both ends and therefore a
+// wrong letter. A number alone is a title.
+bool BoardDomain::IsStateLine(std::string_view line) const {
+  constexpr std::string_view kDigits = "0123456789";
+  line = Trimmed(line);
+  if (line.empty() || (line.size() > 2 && line.front() == '#' && line.back() == '#')) return true;
+  const bool has_runs = line.find_first_of(kDigits) != std::string_view::npos;
+  const std::string_view cells = has_runs ? "#" : kLetters.substr(1);
+  const std::string known =
+      std::string(kLetters) + std::string(kOtherFloors) + "|" + std::string(kDigits);
+  return line.find_first_not_of(known) == std::string_view::npos &&
+         line.find_first_of(cells) != std::string_view::npos &&
+         kDigits.find(line.back()) == std::string_view::npos;
 }
 
 // Writes the lines of letters, without a line feed after the last line.

@@ -29,11 +29,19 @@ enum Cell : std::uint8_t {
 /// The letter of each cell in XSB, the usual notation of Sokoban levels.
 inline constexpr std::string_view kLetters = " #.@+$*";
 
+/// Other letters for floor, for files in which spaces could get lost.
+inline constexpr std::string_view kOtherFloors = "-_";
+
+/// `text` without run lengths: a number repeats the letter after it, as in "3#" for "###". Throws
+/// InputError if a number has no letter after it, or if the result would be very long.
+std::string WithoutRuns(std::string_view text);
+
 /// A random number generator for boards. It gives the same numbers on every machine.
 using Randomness = std::mt19937_64;
 
-/// Reads at most `size` lines of at most `size` letters into a board of size x size. Only the first
-/// `kinds` kinds of cells are allowed. Cells that the text leaves out become walls. Throws
+/// Reads at most `size` lines of at most `size` letters into a board of size x size. Lines may have
+/// run lengths, and '|' may end a line. Only the first `kinds` kinds of cells are allowed. Cells
+/// that the text leaves out become walls. Lines that are too long lose floor at their ends. Throws
 /// InputError that names the line and column of an unknown letter, or if there is not exactly one
 /// player.
 void Parse(std::string_view text, int size, int kinds, std::span<std::uint8_t> state);
@@ -76,6 +84,7 @@ class BoardDomain : public Domain {
   void Mask(ConstRows states, std::span<std::uint8_t> applies) const final;
   std::string FormatState(std::span<const std::uint8_t> state) const final;
   Picture Draw(std::span<const std::uint8_t> state) const final;
+  bool IsStateLine(std::string_view line) const final;
 
  protected:
   BoardDomain(DomainSpec spec, int size) : Domain(std::move(spec)), size_(size) {}

@@ -21,6 +21,111 @@ constexpr std::array<std::array<int, 2>, 6> kUnfolded = {
 // The letter of a colour; '?' for a byte that is not a colour.
 char LetterOf(std::uint8_t colour) { return colour < kFaces.size() ? kFaces[colour] : '?'; }
 
+// The letters of the colours, in the order of the faces: U R F D L B. A text with other letters,
+// such as W for white, names them by its six centres.
+std::string NamesOfColours(std::string_view text, int size) {
+  std::string centres;
+  const bool is_usual = text.find_first_not_of(kFaces) == std::string_view::npos;
+  for (std::size_t i = 4; size == 3 && !is_usual && i < text.size(); i += 9) {
+    if (centres.find(text[i]) == std::string::npos) centres += text[i];
+  }
+  return centres.size() == kFaces.size() ? centres : std::string(kFaces);
+}
+
+// A move as people write it: of the layer of a face, of all layers but the opposite one, of the
+// layer between these two, or of the whole cube.
+struct WrittenMove {
+  enum Kind : std::uint8_t { kFace, kWide, kSlice, kRotation };
+  Kind kind = kFace;
+  std::size_t face = 0;  // the move goes in the direction of this face
+  int quarters = 0;      // clockwise
+};
+
+std::size_t Opposite(std::size_t face) { return (face + 3) % kFaces.size(); }
+
+// Removes a move from the beginning of `text`, which is not empty. Returns nothing if it begins
+// with something else.
+std::optional<WrittenMove> TakeMove(std::string_view& text) {
+  // By kind and face. '?' stands for a move that has no name.
+  constexpr std::string_view kNames = "URFDLBurfdlb??SEM?yxz???";
+  const std::size_t name = kNames.find(text[0]);
+  if (name == std::string_view::npos || text[0] == '?') return std::nullopt;
+  const auto take = [&](std::string_view what) {
+    const bool found = text.starts_with(what);
+    if (found) text.remove_prefix(what.size());
+    return found;
+  };
+  text.remove_prefix(1);
+  WrittenMove move{.kind = static_cast<WrittenMove::Kind>(name / kFaces.size()),
+                   .face = name % kFaces.size()};
+  if (move.kind == WrittenMove::kFace && take("w")) move.kind = WrittenMove::kWide;
+  const auto take_prime = [&] { return take("'") || take("\u2019") || take("\u2032"); };
+  bool is_prime = take_prime();
+  move.quarters = take("2") ? 2 : take("3") ? 3 : 1;
+  is_prime = take_prime() || is_prime;
+  if (is_prime) move.quarters = 4 - move.quarters;
+  return move;
+}
+
+// Reads the moves of a text. Throws InputError that names the first one that the cube cannot make.
+std::vector<WrittenMove> TakeMoves(std::string_view text, const DomainSpec& spec, int size) {
+  constexpr std::string_view kIgnored = " \t\r\n()";
+  std::vector<WrittenMove> moves;
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(kIgnored), text.size()));
+    if (text.empty()) return moves;
+    const std::string_view word = text.substr(0, text.find_first_of(kIgnored));
+    const std::optional<WrittenMove> move = TakeMove(text);
+    const bool is_possible = move && (size == 3 || move->kind == WrittenMove::kFace ||
+                                      move->kind == WrittenMove::kRotation);
+    if (!is_possible) {
+      throw InputError("move " + std::to_string(moves.size() + 1) + " is " +
+                       Quoted(word.substr(0, 40)) + ", expected one of " +
+                       ShortList(spec.action_names, " ") + ", half turns (R2), rotations (x y z)" +
+                       (size == 3 ? ", wide turns (r or Rw) or slices (M E S)" : ""));
+    }
+    moves.push_back(*move);
+  }
+}
+
+bool HasTurns(const DomainSpec& spec, std::size_t face) {
+  return std::ranges::count(spec.action_names, std::string(1, kFaces[face])) > 0;
+}
+
+// Appends a turn of a face. A half turn is two quarter turns if the cube has no half turns.
+void AppendTurn(const DomainSpec& spec, std::size_t face, int quarters,
+                std::vector<Action>& actions) {
+  std::string name(1, kFaces[face]);
+  if (quarters == 3) name += "'";
+  if (quarters == 2 && std::ranges::count(spec.action_names, name + "2") > 0) name += "2";
+  const auto action = std::ranges::find(spec.action_names, name) - spec.action_names.begin();
+  actions.insert(actions.end(), quarters == 2 && name.size() == 1 ? 2 : 1,
+                 static_cast<Action>(action));
+}
+
+// View says which face of a cube that stays where it is takes the place of each face, after
+// rotations of the whole cube.
+class View {
+ public:
+  std::size_t operator[](std::size_t face) const { return faces_[face]; }
+
+  // Rotates the whole cube clockwise, as seen at `face`.
+  void Rotate(std::size_t face, int quarters) {
+    // The faces that a rotation about U, R or F moves, each to the place of the next.
+    constexpr std::array<std::array<std::size_t, 4>, 3> kCycles = {
+        {{2, 4, 5, 1}, {2, 0, 5, 3}, {0, 1, 3, 4}}};
+    const std::array<std::size_t, 4>& cycle = kCycles[face % 3];
+    for (int i = face < 3 ? quarters : 4 - quarters; i > 0; --i) {
+      for (std::size_t step = 3; step > 0; --step) {
+        std::swap(faces_[cycle[step]], faces_[cycle[step - 1]]);
+      }
+    }
+  }
+
+ private:
+  std::array<std::size_t, 6> faces_ = {0, 1, 2, 3, 4, 5};
+};
+
 DomainSpec WithInput(DomainSpec spec, int size, Input input) {
   if (input == Input::kStickers) return spec;
   const Pieces pieces(size);
@@ -57,16 +162,19 @@ Cube::Cube(const DomainSpec& spec, int size, Input input)
       pairs_(input == Input::kPairs ? std::optional<Pairs>(pieces_) : std::nullopt) {}
 
 void Cube::ReadColours(std::string_view text, std::span<std::uint8_t> state) const {
-  if (text.size() != state.size()) {
+  std::string letters;
+  for (const std::string_view word : Words(text)) letters += word;
+  if (letters.size() != state.size()) {
     throw InputError((size_ == 3 ? "a cube has " : "a 2x2x2 cube has ") +
                      std::to_string(state.size()) + " facelets, found " +
-                     std::to_string(text.size()));
+                     std::to_string(letters.size()));
   }
+  const std::string names = NamesOfColours(letters, size_);
   std::array<int, 6> count{};
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::size_t colour = kFaces.find(text[i]);
-    if (colour == std::string_view::npos) {
-      throw InputError("facelet " + std::to_string(i + 1) + " is " + Quoted(text[i]) +
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const std::size_t colour = names.find(letters[i]);
+    if (colour == std::string::npos) {
+      throw InputError("facelet " + std::to_string(i + 1) + " is " + Quoted(letters[i]) +
                        ", expected one of U R F D L B");
     }
     state[i] = static_cast<std::uint8_t>(colour);
@@ -92,6 +200,25 @@ std::string Cube::TextIfRotated(std::span<const std::uint8_t> state,
     return text;
   }
   return "";
+}
+
+std::vector<Action> Cube::ParseMoves(std::string_view moves, std::string_view /*start*/) const {
+  std::vector<Action> actions;
+  View view;
+  for (const WrittenMove& move : TakeMoves(moves, spec(), size_)) {
+    const std::size_t face = view[move.face];
+    // A cube with two layers lacks turns of some faces. All layers but the opposite one are the
+    // same.
+    const bool is_missing = move.kind == WrittenMove::kFace && !HasTurns(spec(), face);
+    const auto kind = is_missing ? WrittenMove::kWide : move.kind;
+    if (kind == WrittenMove::kFace) AppendTurn(spec(), face, move.quarters, actions);
+    if (kind == WrittenMove::kSlice) AppendTurn(spec(), face, 4 - move.quarters, actions);
+    if (kind == WrittenMove::kWide || kind == WrittenMove::kSlice) {
+      AppendTurn(spec(), Opposite(face), move.quarters, actions);
+    }
+    if (kind != WrittenMove::kFace) view.Rotate(move.face, move.quarters);
+  }
+  return actions;
 }
 
 void Cube::Encode(ConstRows states, Rows inputs) const {

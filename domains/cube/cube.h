@@ -40,6 +40,11 @@ class Cube : public PermutationDomain {
 
   std::string FormatState(std::span<const std::uint8_t> state) const override;
 
+  /// Reads moves as people write them, on any cube: half turns (R2), wide turns (r or Rw), slices
+  /// (M E S) and rotations of the whole cube (x y z), with or without spaces. Gives the turns of
+  /// faces that do the same to a cube that is held as before.
+  std::vector<Action> ParseMoves(std::string_view moves, std::string_view start) const override;
+
   /// The unfolded cube: U on top, L F R B in a row, D below.
   Picture Draw(std::span<const std::uint8_t> state) const override;
 
@@ -50,8 +55,9 @@ class Cube : public PermutationDomain {
 
   const Pieces& pieces() const { return pieces_; }
 
-  /// Reads a colour for each sticker. Throws InputError if a colour does not occur as often as on a
-  /// solved cube.
+  /// Reads a colour for each sticker, with or without white space between them. Letters other than
+  /// those of the faces are named after the centres, if the cube has any. Throws InputError if a
+  /// colour does not occur as often as on a solved cube.
   void ReadColours(std::string_view text, std::span<std::uint8_t> state) const;
 
   /// The text of `state` if the whole cube is rotated so that each of `stickers` has its solved

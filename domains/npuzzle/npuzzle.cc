@@ -1,7 +1,10 @@
 // Sliding-tile puzzles from 3x3 to 7x7, such as the 15-puzzle.
 //
 // A state is the numbers of the tiles, row by row, one byte each; 0 is the blank. The goal is
-// 1 2 3 ... 0. An action is named after the direction in which a tile moves into the blank: U
+// 1 2 3 ... 0. Many lists of states, such as Korf's, have the goal 0 1 2 3 ... instead, with the
+// blank first. Such a board is turned by 180 degrees, and its tile N becomes tile SIZE x SIZE - N.
+//
+// An action is named after the direction in which a tile moves into the blank: U
 // slides the tile below the blank up. If there is no such tile, the action does not apply.
 #include <algorithm>
 #include <array>
@@ -100,10 +103,31 @@ class NPuzzle final : public Domain {
   }
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override;
+  std::vector<Action> ParseMoves(std::string_view moves, std::string_view start) const override;
+  std::string FormatMoves(std::span<const Action> actions, std::string_view start) const override;
+  std::string Reading(std::string_view text) const override;
   std::string FormatState(std::span<const std::uint8_t> state) const override;
   Picture Draw(std::span<const std::uint8_t> state) const override;
 
  private:
+  // Reads "STATE" or "STATE -> GOAL" into `state`. Returns whether the goal has the blank first and
+  // the board was therefore turned. Without GOAL, the goal is 1 2 3 ... 0 unless no slides lead to
+  // it: on boards with an even SIZE, they then lead to the other goal.
+  bool Read(std::string_view text, std::span<std::uint8_t> state) const;
+
+  // Turning the board exchanges U with D and L with R, as taking them back does.
+  std::vector<Action> Turned(std::span<const Action> actions) const {
+    std::vector<Action> turned;
+    for (const Action action : actions) turned.push_back(spec().inverse_actions[action]);
+    return turned;
+  }
+
+  // Whether the text of a state is that of a board that was turned. "" is not.
+  bool IsTurned(std::string_view text) const {
+    std::array<std::uint8_t, kMaxCells> state{};
+    return !text.empty() && Read(text, std::span(state).first(spec().state_size));
+  }
+
   // Every state has a blank. Bytes that are not a state may have none; then any cell will do.
   std::size_t BlankOf(const std::uint8_t* state) const {
     const auto* blank = static_cast<const std::uint8_t*>(std::memchr(state, 0, cells_));
@@ -169,14 +193,75 @@ bool IsSolvable(std::span<const std::uint8_t> state, int size) {
   return swaps % 2 == distance % 2;
 }
 
-void NPuzzle::ParseState(std::string_view text, std::span<std::uint8_t> state) const {
-  CheckCount(Words(text).size(), size_);
-  ParseNumbers(text, cells_, state);
+// Reads numbers, with 0 or '_' for the blank.
+void ReadTiles(std::string_view text, int size, std::span<std::uint8_t> state) {
+  const std::vector<std::string_view> words = NumberWords(text);
+  CheckCount(words.size(), size);
+  std::string numbers;
+  for (const std::string_view word : words) numbers.append(word == "_" ? "0" : word).append(" ");
+  ParseNumbers(numbers, size * size, state);
   CheckEachTileOnce(state);
-  if (IsSolvable(state, size_)) return;
-  throw InputError(
-      "two tiles are swapped: no slides lead to the goal 1 2 3 ... 0; check the numbers, or take "
-      "any two tiles out of the board and exchange them");
+}
+
+// The goal as text.
+std::string Goal(int size, bool blank_first) {
+  std::string numbers = blank_first ? "0" : "";
+  for (int tile = 1; tile < size * size; ++tile) {
+    numbers += (numbers.empty() ? "" : " ") + std::to_string(tile);
+  }
+  return blank_first ? numbers : numbers + " 0";
+}
+
+bool NPuzzle::Read(std::string_view text, std::span<std::uint8_t> state) const {
+  constexpr std::string_view kArrow = "->";
+  const std::size_t arrow = std::min(text.find(kArrow), text.size());
+  bool turned = false;
+  if (arrow < text.size()) {
+    ReadTiles(text.substr(arrow + kArrow.size()), size_, state);
+    const std::string goal = FormatNumbers(state);
+    turned = goal == Goal(size_, true);
+    if (!turned && goal != Goal(size_, false)) {
+      throw InputError("the goal after '->' is " + goal + ", expected " + Goal(size_, false) +
+                       " or " + Goal(size_, true));
+    }
+  }
+  ReadTiles(text.substr(0, arrow), size_, state);
+  const bool has_one_goal = size_ % 2 == 0;
+  if (arrow == text.size() && has_one_goal) turned = !IsSolvable(state, size_);
+  if (turned) {
+    std::ranges::reverse(state);
+    for (std::uint8_t& tile : state) {
+      if (tile != 0) tile = static_cast<std::uint8_t>(cells_ - tile);
+    }
+  }
+  if (IsSolvable(state, size_)) return turned;
+  throw InputError("two tiles are swapped: no slides lead to the goal " + Goal(size_, turned) +
+                   (has_one_goal ? "; is it " + Goal(size_, !turned) + "?" : "") +
+                   "; check the numbers, or take any two tiles out of the board and exchange them");
+}
+
+void NPuzzle::ParseState(std::string_view text, std::span<std::uint8_t> state) const {
+  Read(text, state);
+}
+
+std::vector<Action> NPuzzle::ParseMoves(std::string_view moves, std::string_view start) const {
+  const std::vector<Action> actions = ParseActions(spec(), moves);
+  return IsTurned(start) ? Turned(actions) : actions;
+}
+
+std::string NPuzzle::FormatMoves(std::span<const Action> actions, std::string_view start) const {
+  return IsTurned(start) ? FormatActions(spec(), Turned(actions)) : FormatActions(spec(), actions);
+}
+
+std::string NPuzzle::Reading(std::string_view text) const {
+  if (IsTurned(text)) {
+    return "the goal is " + Goal(size_, true) +
+           "; the board is turned by 180 degrees for the search, but moves are named as it was "
+           "written";
+  }
+  if (size_ % 2 == 0) return "";
+  return "the goal is " + Goal(size_, false) + "; if it is " + Goal(size_, true) +
+         ", write each state as STATE -> " + Goal(size_, true);
 }
 
 std::string NPuzzle::FormatState(std::span<const std::uint8_t> state) const {

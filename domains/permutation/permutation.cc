@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "permutation/orbits.h"
 #include "permutation/puzzle_file.h"
 #include "permutation/shipped.h"
 #include "tandem/error.h"
@@ -53,10 +54,17 @@ class PermutationPuzzle final : public PermutationDomain {
  public:
   PermutationPuzzle(const std::string& name, PuzzleFile puzzle)
       : PermutationDomain(Spec(name, puzzle), puzzle.goal, puzzle.permutations),
-        puzzle_(std::move(puzzle)) {}
+        puzzle_(std::move(puzzle)),
+        orbits_(puzzle_.goal, puzzle_.permutations) {}
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
-    const std::vector<std::string_view> words = Words(text);
+    const auto are_labels = [&](const std::vector<std::string_view>& words) {
+      return std::ranges::all_of(words, [&](std::string_view word) {
+        return std::ranges::find(puzzle_.labels, word) != puzzle_.labels.end();
+      });
+    };
+    std::vector<std::string_view> words = Words(text);
+    if (!are_labels(words) && are_labels(NumberWords(text))) words = NumberWords(text);
     for (std::size_t i = 0; i < words.size(); ++i) {
       const auto at = std::ranges::find(puzzle_.labels, words[i]) - puzzle_.labels.begin();
       if (std::cmp_equal(at, puzzle_.labels.size())) {
@@ -70,6 +78,8 @@ class PermutationPuzzle final : public PermutationDomain {
                        " labels separated by spaces, found " + std::to_string(words.size()));
     }
     CheckCounts(state);
+    const std::string why = orbits_.WhyUnreachable(state, puzzle_.labels);
+    if (!why.empty()) throw InputError(why);
   }
 
   std::string FormatState(std::span<const std::uint8_t> state) const override {
@@ -102,7 +112,7 @@ class PermutationPuzzle final : public PermutationDomain {
                                         : std::string("?").append(std::to_string(byte));
   }
 
-  // Checks only that each label occurs as often as in the goal, not that moves lead to the goal.
+  // Checks that each label occurs as often as in the goal.
   void CheckCounts(std::span<const std::uint8_t> state) const {
     for (std::size_t label = 0; label < puzzle_.labels.size(); ++label) {
       const auto found = std::ranges::count(state, label);
@@ -114,6 +124,7 @@ class PermutationPuzzle final : public PermutationDomain {
   }
 
   const PuzzleFile puzzle_;
+  const Orbits orbits_;
 };
 
 std::string ShippedNames() {

@@ -3,6 +3,7 @@
 // undone, so problems are made backwards: by pulling, from a level in which every box is on a goal.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "board/board.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "tandem/state_text.h"
 
 namespace tandem {
 namespace {
@@ -139,6 +141,39 @@ class Sokoban final : public board::BoardDomain {
       throw InputError("there are " + std::to_string(boxes) + " boxes and " +
                        std::to_string(goals) + " goals, expected a goal for every box");
     }
+  }
+
+  // Reads LURD: letters, with or without spaces between them, and run lengths. A capital letter is
+  // a push.
+  std::vector<Action> ParseMoves(std::string_view moves,
+                                 std::string_view /*start*/) const override {
+    std::vector<Action> actions;
+    for (const char letter : board::WithoutRuns(moves)) {
+      const auto byte = static_cast<unsigned char>(letter);
+      if (std::isspace(byte) != 0) continue;
+      const std::string name(1, static_cast<char>(std::tolower(byte)));
+      const auto action = std::ranges::find(spec().action_names, name);
+      if (action == spec().action_names.end()) {
+        throw InputError("move " + std::to_string(actions.size() + 1) + " is " + Quoted(letter) +
+                         ", expected one of u d l r");
+      }
+      actions.push_back(static_cast<Action>(action - spec().action_names.begin()));
+    }
+    return actions;
+  }
+
+  std::string FormatMoves(std::span<const Action> actions, std::string_view start) const override {
+    std::vector<std::uint8_t> state(spec().state_size);
+    ParseState(start, state);
+    std::string moves;
+    for (const Action action : actions) {
+      const int player = board::PlayerOf(state);
+      const bool pushes = board::IsBox(At(state.data(), player, steps_[action]));
+      const char name = spec().action_names[action][0];
+      moves += pushes ? static_cast<char>(std::toupper(name)) : name;
+      Apply(Rows(std::span(state)), {&action, 1});
+    }
+    return moves;
   }
 
  private:

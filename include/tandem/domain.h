@@ -157,6 +157,24 @@ class Domain {
   /// Draws a picture of a state, for terminals and SVG. The default shows the words of FormatState.
   virtual Picture Draw(std::span<const std::uint8_t> state) const;
 
+  /// Reads moves from text. `start` is the text of the state that they begin in, or "" if that
+  /// state was not written by a person; names of moves may depend on how its text shows the puzzle.
+  /// Throws InputError that names the first unknown move. The default calls ParseActions.
+  virtual std::vector<Action> ParseMoves(std::string_view moves, std::string_view start) const;
+
+  /// Writes moves as ParseMoves reads them. `start`, a text that ParseState accepts, is the state
+  /// that they begin in. The default calls FormatActions.
+  virtual std::string FormatMoves(std::span<const Action> actions, std::string_view start) const;
+
+  /// Says how ParseState understands `text`, a valid state, if it could also mean something else,
+  /// such as a state with another goal. Returns "" if it could not, as the default does.
+  virtual std::string Reading(std::string_view text) const;
+
+  /// Whether a line of a file can belong to the text of a state, if spec().multiline_states. Other
+  /// lines are titles and comments between states. The default returns false for lines that begin
+  /// with ';'.
+  virtual bool IsStateLine(std::string_view line) const;
+
  protected:
   /// Throws Error if `spec` contradicts itself.
   explicit Domain(DomainSpec spec);

@@ -148,7 +148,7 @@ Array<std::uint8_t> ApplyActions(const Puzzle& puzzle, nb::handle states, nb::ha
 
 Array<std::uint8_t> Play(const Puzzle& puzzle, nb::handle states, const std::string& moves) {
   const StateBatch batch(states, StateSize(puzzle));
-  const std::vector<Action> actions = ParseActions(puzzle.spec(), moves);
+  const std::vector<Action> actions = puzzle.domain->ParseMoves(moves, "");
   SignalCheck signals;
   return Changed(signals, batch, [&](Rows rows, std::size_t) {
     std::vector<Action> each(rows.size());
@@ -274,7 +274,7 @@ Array<std::uint8_t> RenderStates(const Puzzle& puzzle, nb::handle states, int sc
 }
 
 std::vector<Action> Actions(const Puzzle& puzzle, const std::string& moves) {
-  return ParseActions(puzzle.spec(), moves);
+  return puzzle.domain->ParseMoves(moves, "");
 }
 
 std::vector<std::pair<std::string, std::string>> Check(const Puzzle& puzzle, std::size_t states) {

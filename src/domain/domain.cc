@@ -149,6 +149,18 @@ Picture Domain::Draw(std::span<const std::uint8_t> state) const {
   return WordsOf(FormatState(state));
 }
 
+std::vector<Action> Domain::ParseMoves(std::string_view moves, std::string_view /*start*/) const {
+  return ParseActions(spec_, moves);
+}
+
+std::string Domain::FormatMoves(std::span<const Action> actions, std::string_view /*start*/) const {
+  return FormatActions(spec_, actions);
+}
+
+std::string Domain::Reading(std::string_view /*text*/) const { return ""; }
+
+bool Domain::IsStateLine(std::string_view line) const { return !line.starts_with(';'); }
+
 std::string FormatActions(const DomainSpec& spec, std::span<const Action> actions) {
   std::string text;
   for (const Action action : actions) {

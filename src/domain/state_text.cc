@@ -14,6 +14,16 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
 
+std::vector<std::string_view> Split(std::string_view text, std::string_view separators) {
+  std::vector<std::string_view> words;
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(separators), text.size()));
+    if (text.empty()) return words;
+    words.push_back(text.substr(0, text.find_first_of(separators)));
+    text.remove_prefix(words.back().size());
+  }
+}
+
 bool IsPrintable(char letter) { return letter >= 0x20 && letter < 0x7f; }
 
 std::optional<std::uint8_t> NumberBelow(int depth, std::string_view word) {
@@ -29,13 +39,10 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kSpace) + 1);
 }
 
-std::vector<std::string_view> Words(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (text = Trimmed(text); !text.empty(); text = Trimmed(text)) {
-    words.push_back(text.substr(0, text.find_first_of(kSpace)));
-    text.remove_prefix(words.back().size());
-  }
-  return words;
+std::vector<std::string_view> Words(std::string_view text) { return Split(text, kSpace); }
+
+std::vector<std::string_view> NumberWords(std::string_view text) {
+  return Split(text, " \t\r\n,;[](){}");
 }
 
 std::string Quoted(char letter) {
@@ -55,7 +62,7 @@ std::string ShortList(std::span<const std::string> words, std::string_view separ
 }
 
 void ParseNumbers(std::string_view text, int depth, std::span<std::uint8_t> state) {
-  const std::vector<std::string_view> words = Words(text);
+  const std::vector<std::string_view> words = NumberWords(text);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::optional<std::uint8_t> number = NumberBelow(depth, words[i]);
     if (!number) {

@@ -2,15 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
+#include "domain/goal.h"
+#include "domain/make_moves.h"
 #include "search/json_lines.h"
-#include "search/search.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
 
@@ -35,11 +39,32 @@ std::optional<int> ReadLength(const json& object, const char* key) {
   return static_cast<int>(ReadCount(object, key, kLongest));
 }
 
+// Returns a state as text that may be an array: of numbers, words or rows of a board.
+std::string TextOf(const json& value, std::string_view separator) {
+  if (!value.is_array()) return value.is_string() ? value.get<std::string>() : DumpJson(value);
+  std::string text;
+  for (const json& each : value) {
+    if (!text.empty()) text += separator;
+    text += TextOf(each, separator);
+  }
+  return text;
+}
+
+std::string ReadState(const json& object, const char* key, const Domain& domain) {
+  const auto value = object.find(key);
+  if (value == object.end() || !value->is_array()) return ReadEntry<std::string>(object, key);
+  return TextOf(*value, domain.spec().multiline_states ? "\n" : " ");
+}
+
 // Reads the line's fields into `line`, except for the state, which is text still. Returns the text
 // of the known solution, or "".
-std::string ReadJson(std::string_view text, Problem& line) {
+std::string ReadJson(std::string_view text, const Domain& domain, Problem& line) {
   const json object = ParseJsonObject(text);
-  line.text = ReadEntry<std::string>(object, "state");
+  line.text = ReadState(object, "state", domain);
+  if (HasValue(object, "goal")) {
+    const std::string goal = ReadState(object, "goal", domain);
+    if (Words(goal) != Words(domain.FormatState(GoalOf(domain)))) line.text += " -> " + goal;
+  }
   if (object.contains("id")) {
     if (!object["id"].is_string() && !object["id"].is_number()) {
       ThrowWrongEntry(object, "id", "a number or a string");
@@ -57,44 +82,97 @@ std::string ReadJson(std::string_view text, Problem& line) {
   return object["solution"];
 }
 
-// Reads the moves and checks that they solve the state.
-std::vector<Action> ReadSolution(const std::string& text, std::vector<std::uint8_t> state,
-                                 const Domain& domain) {
-  std::vector<Action> actions = ParseActions(domain.spec(), text);
-  ApplyAll(domain, actions, state);
-  if (!IsGoal(domain, state)) {
-    throw InputError("expected `solution` to lead from the state to the goal, and it does not");
-  }
-  return actions;
-}
-
 Problem ReadLine(std::string_view text, std::size_t number, const Domain& domain,
                  const std::string& file) {
   Problem line{.id = number};
   try {
     std::string solution;
     if (text.front() == '{') {
-      solution = ReadJson(text, line);
+      solution = ReadJson(text, domain, line);
     } else {
       line.text = text;
     }
     std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
     domain.ParseState(line.text, state);
-    if (!solution.empty()) line.solution = ReadSolution(solution, state, domain);
-    line.state = std::move(state);
+    line.state = state;
+    if (!solution.empty()) {
+      line.solution = MakeMoves(domain, solution, line.text, state);
+      if (!IsGoal(domain, state)) {
+        throw InputError("expected `solution` to lead from the state to the goal, and it does not");
+      }
+    }
   } catch (const InputError& error) {
+    line.state.clear();
     line.error = AtLine(file, number, error.what());
   }
   return line;
 }
 
+// LevelNames finds the names of levels in the lines of text between them. A level is named by a
+// line "Title: NAME" below it, or above it without an empty line between them, or else by the last
+// other line above it, such as "; 7" or "Level 7".
+class LevelNames {
+ public:
+  // Takes a line between levels.
+  void Read(std::string_view line, std::vector<Problem>& levels) {
+    constexpr std::string_view kMarks = " \t;'\"";
+    line.remove_prefix(std::min(line.find_first_not_of(kMarks), line.size()));
+    line = line.substr(0, line.find_last_not_of(kMarks) + 1);
+    if (line.empty()) {
+      if (next_is_title_) NameLast(next_, levels);
+      if (next_is_title_) next_.clear();
+      next_is_title_ = is_below_ = false;
+      return;
+    }
+    constexpr auto kNone = std::string_view::npos;
+    const std::size_t colon = line.find(':');
+    const bool is_entry = colon != kNone && line.find_first_of("0123456789") > colon;
+    const std::string_view key = is_entry ? line.substr(0, colon) : "";
+    const std::string_view value = is_entry ? Trimmed(line.substr(colon + 1)) : line;
+    const bool is_title = key == "Title" || key == "title";
+    if (is_entry) in_comment_ = key == "Comment" && value.empty();
+    if (is_title && is_below_) return NameLast(value, levels);
+    const bool is_solution = line.size() > 10 && line.find_first_not_of("udlrUDLR ") == kNone;
+    if (in_comment_ || is_solution || is_entry != is_title) return;
+    next_ = value;
+    next_is_title_ = is_title;
+  }
+
+  // Names the level that has just been read.
+  void Name(Problem& level) {
+    if (!next_.empty()) level.id = IdOf(next_);
+    is_titled_ = next_is_title_;
+    is_below_ = true;
+    next_is_title_ = in_comment_ = false;
+    next_.clear();
+  }
+
+ private:
+  static json IdOf(std::string_view name) {
+    const std::optional<std::int64_t> number = ParseNumber<std::int64_t>(name);
+    return number ? json(*number) : json(AsUtf8(name));
+  }
+
+  void NameLast(std::string_view title, std::vector<Problem>& levels) {
+    if (levels.empty() || is_titled_ || title.empty()) return;
+    levels.back().id = IdOf(title);
+    is_titled_ = true;
+  }
+
+  std::string next_;            // name of the next level; "": none yet
+  bool next_is_title_ = false;  // and no empty line has come since
+  bool is_titled_ = false;      // whether the last level has its title
+  bool is_below_ = false;       // whether no empty line has come since the last level
+  bool in_comment_ = false;     // between "Comment:" and "Comment-End:"
+};
+
 // Reads states that may have several lines. An empty line ends a state, and so does a line of
-// spaces, unless it is as long as the lines beside it: spaces are the floor of a board. Lines that
-// begin with ';' are comments, as in collections of Sokoban levels.
+// spaces, unless it is as long as the lines beside it: spaces are the floor of a board.
 std::vector<Problem> ReadBlocks(std::string text, const Domain& domain, const std::string& file,
                                 std::optional<std::int64_t> limit) {
   std::vector<Problem> states;
   std::istringstream in(std::move(text));
+  LevelNames names;
   std::string block;
   std::size_t first = 1;
   // Of the block:
@@ -104,6 +182,7 @@ std::vector<Problem> ReadBlocks(std::string text, const Domain& domain, const st
     if (!only_spaces) {
       CheckNumber(std::ssize(states), file);
       states.push_back(ReadLine(block, first, domain, file));
+      names.Name(states.back());
     }
     block.clear();
     only_spaces = true;
@@ -113,13 +192,20 @@ std::vector<Problem> ReadBlocks(std::string text, const Domain& domain, const st
     if (line.ends_with('\r')) line.pop_back();
     const bool is_json = line.starts_with('{');
     const bool is_spaces = Trimmed(line).empty();
+    const bool is_text = !is_json && !line.empty() && !domain.IsStateLine(line);
     const bool is_other_width = !block.empty() && line.size() != width;
-    if (is_json || line.empty() || ((is_spaces || only_spaces) && is_other_width)) end_block();
-    if (limit && std::ssize(states) == *limit) return states;
-    if (is_json) {
+    if (is_json || is_text || line.empty() || ((is_spaces || only_spaces) && is_other_width)) {
+      end_block();
+    }
+    const bool is_full = limit && std::ssize(states) == *limit;
+    if (is_text || line.empty()) {
+      names.Read(line, states);
+    } else if (is_full && !is_spaces) {
+      return states;
+    } else if (is_json) {
       CheckNumber(std::ssize(states), file);
       states.push_back(ReadLine(line, number, domain, file));
-    } else if (!line.empty() && !line.starts_with(';')) {
+    } else {
       if (block.empty()) first = number;
       block += (block.empty() ? "" : "\n") + line;
       width = line.size();
@@ -127,7 +213,15 @@ std::vector<Problem> ReadBlocks(std::string text, const Domain& domain, const st
     }
   }
   end_block();
+  names.Read("", states);
   return states;
+}
+
+// Whether a line is only the first row of a board, whose rows have lines of their own.
+bool IsRowOfBoard(std::string_view line, const DomainSpec& spec) {
+  return spec.board && !line.starts_with('{') &&
+         std::cmp_equal(NumberWords(line).size(), spec.board->columns) &&
+         spec.board->columns < spec.state_size;
 }
 
 std::vector<Problem> ReadLines(std::string text, const Domain& domain, const std::string& file,
@@ -136,9 +230,29 @@ std::vector<Problem> ReadLines(std::string text, const Domain& domain, const std
   JsonLines lines(file, std::move(text));
   while (!(limit && std::ssize(states) == *limit) && lines.Next()) {
     CheckNumber(std::ssize(states), file);
-    states.push_back(ReadLine(lines.text(), lines.number(), domain, file));
+    std::string state(lines.text());
+    const std::size_t first = lines.number();
+    if (IsRowOfBoard(state, domain.spec())) {
+      for (int row = 1; row < domain.spec().board->rows && lines.Next(); ++row) {
+        state.append("\n").append(lines.text());
+      }
+    }
+    states.push_back(ReadLine(state, first, domain, file));
   }
   return states;
+}
+
+// Says how states were understood that could also mean something else.
+void LogReadings(const std::vector<Problem>& problems, const Domain& domain,
+                 const std::string& file) {
+  std::map<std::string, std::int64_t> readings;
+  for (const Problem& problem : problems) {
+    if (problem.error.empty()) ++readings[domain.Reading(problem.text)];
+  }
+  for (const auto& [reading, states] : readings) {
+    if (reading.empty()) continue;
+    LogInfo(fmt::format("{}: {}: {}", file, Counted(states, "state"), reading));
+  }
 }
 
 }  // namespace
@@ -152,6 +266,7 @@ std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain&
     throw InputError(fmt::format(
         "{}: no state found; expected JSON lines with `state`, or plain states", path.string()));
   }
+  LogReadings(lines, domain, path.string());
   return lines;
 }
 

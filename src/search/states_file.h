@@ -15,7 +15,7 @@ namespace tandem {
 /// Problem is one state of the file. If the line cannot be read, `error` says why and `state` is
 /// empty.
 struct Problem {
-  nlohmann::json id;  ///< `id` of the line, or else the line number
+  nlohmann::json id;  ///< `id` of the line or name of the level, or else the line number
   std::string text;   ///< the state as it was written
   std::vector<std::uint8_t> state;
   std::optional<int> optimal;     ///< length of a shortest solution, if the line has it
@@ -25,11 +25,12 @@ struct Problem {
   std::string error;
 };
 
-/// Reads at most `limit` states from a file. Each line is a JSON object with `id`, `state`,
+/// Reads at most `limit` states from a file. Each line is a JSON object with `id`, `state`, `goal`,
 /// `optimal`, `best_known`, `at_most` and `solution`, or a state in plain text. Blank lines and
 /// lines that begin with '#' are skipped. For puzzles whose states may have several lines
-/// (Sokoban), empty lines separate plain-text states, and lines that begin with ';' are skipped. A
-/// line of spaces then belongs to a state.
+/// (Sokoban), empty lines and lines of text (Domain::IsStateLine) separate plain-text states, and
+/// text can name them. A line of spaces then belongs to a state. The log says how states were
+/// understood that could also mean something else (Domain::Reading).
 /// Throws InputError if the file cannot be read, has no state or has more than 10 million.
 std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
                                 std::optional<std::int64_t> limit);

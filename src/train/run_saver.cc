@@ -151,9 +151,8 @@ std::string RunSaver::SaveCheckpoint(const RunState& current) {
 // the files of earlier checkpoints after the new one is complete. Runs on the writing thread, or on
 // the main thread while the writing thread is idle.
 //
-// A checkpoint may replace another one that continues with the same update, and both then need the
-// same replay file. If a new phase has begun meanwhile, replay is empty. No file is written for it,
-// because that would replace the rows of the earlier checkpoint before the new one is complete.
+// A checkpoint may replace another one that continues with the same update. Both then need the same
+// replay rows, so writing them again loses nothing.
 std::string RunSaver::Save(const RunState& resume, const RunState& current) {
   const std::int64_t next = resume.counters.updates;
   directory_.SyncMetrics();

@@ -64,10 +64,25 @@ class Apply(CliTest):
     def test_starts_at_the_goal_without_a_state(self):
         self.assertEqual(self.run_tandem("apply", "cube3", "--moves", "R")[0], AFTER_R + "\n")
 
-    def test_a_move_that_does_not_apply_changes_nothing(self):
+    def test_the_first_move_that_does_not_apply_is_named(self):
         goal = "1 2 3 4 5 6 7 8 0"
-        self.assertEqual(self.run_tandem("apply", "npuzzle:3", "--state", goal, "--moves", "U")[0],
-                         goal + "\n")
+        out, error = self.run_tandem("apply", "npuzzle:3", "--state", goal, "--moves", "R L U",
+                                     code=2)
+        self.assertEqual(out, "")
+        self.assertIn(f"move 3, U, does not apply in the state {goal}", error)
+        _, error = self.run_tandem("show", "npuzzle:3", "--scramble", "U", code=2)
+        self.assertIn("move 1, U, does not apply", error)
+
+    def test_a_board_with_the_blank_first_says_how_it_was_read(self):
+        out, error = self.run_tandem("apply", "npuzzle:4", "--state",
+                                     "1 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15", "--moves", "R")
+        self.assertEqual(out, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 0\n")
+        self.assertIn("the goal is 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; the board is turned", error)
+
+    def test_cubes_read_half_turns_and_slices(self):
+        checkerboard, _ = self.run_tandem("show", "cube3", "--scramble", "M2 E2 S2")
+        self.assertEqual(checkerboard.splitlines()[-1],
+                         "UDUDUDUDURLRLRLRLRFBFBFBFBFDUDUDUDUDLRLRLRLRLBFBFBFBFB")
 
 
 class StateAsJson(CliTest):

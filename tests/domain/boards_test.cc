@@ -112,6 +112,38 @@ TEST(Sokoban, PushesOneBox) {
   EXPECT_EQ(After("sokoban:5", "    @\n$   .\n#####", "r"), "    @\n$   .\n#####\n#####\n#####");
 }
 
+TEST(Sokoban, ReadsOtherFloorsRunLengthsAndWideMargins) {
+  const std::string level = "#####\n#@$.#\n# # #\n#####\n#####";
+  for (const char* text :
+       {"#####\n#@$.#\n#-#_#\n#####", "5#|#@$.#|#-#-#|5#", "5#\n#@$.#\n#-#-#\n5#\n",
+        "##### \n#@$.#  \n# # #\n#####--", "   #####\n   #@$.#\n   # # #\n   #####"}) {
+    EXPECT_EQ(After("sokoban:5", text, ""), level) << text;
+  }
+  EXPECT_EQ(ErrorFor("sokoban:5", "#@$.#5"), "the number 5 is not followed by a letter");
+  EXPECT_EQ(ErrorFor("sokoban:5", "99999999#"), "run lengths make more than 1000000 letters");
+}
+
+TEST(Sokoban, TellsRowsFromTitles) {
+  const auto domain = MakeDomain("sokoban:5");
+  for (const char* row : {"#####", "  ###  ", "#-@_#", "5#", "3-2#|#@$.#", "@ .", "#@x.#"}) {
+    EXPECT_TRUE(domain->IsStateLine(row)) << row;
+  }
+  for (const char* text : {"1", "; 2", "Title: First", "Level #3", "Author: nobody", "'Easy'",
+                           "---", "# a comment", "12 3"}) {
+    EXPECT_FALSE(domain->IsStateLine(text)) << text;
+  }
+}
+
+TEST(Sokoban, ReadsAndWritesLurd) {
+  const auto domain = MakeDomain("sokoban:7");
+  const std::string level = "#######\n#     #\n#@ $ .#\n#######";
+  const std::vector<Action> actions = domain->ParseMoves("u 2r d l R3r", "");
+  EXPECT_EQ(FormatActions(domain->spec(), actions), "u r r d l r r r r");
+  EXPECT_EQ(domain->FormatMoves(domain->ParseMoves("rRRl", ""), level), "rRRl");
+  EXPECT_EQ(domain->FormatMoves(domain->ParseMoves("r r r l", ""), level), "rRRl");
+  EXPECT_THROW(domain->ParseMoves("rx", ""), InputError);
+}
+
 TEST(Sokoban, ErrorSaysWhatIsWrong) {
   EXPECT_EQ(ErrorFor("sokoban:5", "#@ .#"), "there is no box, expected at least one '$' or '*'");
   EXPECT_EQ(ErrorFor("sokoban:5", "#@$$.\n"),

@@ -32,6 +32,19 @@ TEST_F(Cube2, MovesLikeTheCornersOfTheBigCube) {
   }
 }
 
+// The corners of the big cube are held so that DBL is in its place.
+TEST_F(Cube2, ReadsTurnsOfAllFacesAndRotations) {
+  const auto read = [&](const char* moves) {
+    return FormatActions(cube_->spec(), cube_->ParseMoves(moves, ""));
+  };
+  EXPECT_EQ(read("D R"), "U F");
+  EXPECT_EQ(read("R2 x U"), "R R F");
+  EXPECT_THROW(cube_->ParseMoves("M", ""), InputError);
+  const char* moves = "D R B' L L F D' B U L'";
+  const std::string error = ErrorFor(CornersOfTheBigCubeAfter(moves));
+  EXPECT_TRUE(error.ends_with("it reads " + AfterMoves(read(moves)))) << error;
+}
+
 TEST_F(Cube2, HasTheKnownNumbersOfStatesNearTheGoal) {
   const auto levels = CountLevels(*cube_, 7, [](auto state) { return KeyInBase(state, 6); });
   EXPECT_EQ(levels, (std::vector<std::size_t>{1, 6, 27, 120, 534, 2256, 8969, 33'058}));

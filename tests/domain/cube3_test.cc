@@ -1,4 +1,5 @@
 // Compares the cube with known facts about its group; independent of the implementation.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -126,6 +127,79 @@ TEST_F(Cube3, MovesSurviveTheRoundTripThroughText) {
   EXPECT_EQ(FormatActions(cube_->spec(), ParseActions(cube_->spec(), "  U\tF'\n")), "U F'");
 }
 
+TEST_F(Cube3, ReadsMovesAsPeopleWriteThem) {
+  const auto read = [](const char* cube, const char* moves) {
+    const auto domain = MakeDomain(cube);
+    return FormatActions(domain->spec(), domain->ParseMoves(moves, ""));
+  };
+  EXPECT_EQ(read("cube3", "R2 U2' F3"), "R R U U F'");
+  EXPECT_EQ(read("cube3_htm", "R2 U2' F3"), "R2 U2 F'");
+  EXPECT_EQ(read("cube3", "(R U R' U')F\u2019"), "R U R' U' F'");
+  EXPECT_EQ(read("cube3", "RU2R'"), "R U U R'");
+  EXPECT_EQ(read("cube3", "r U r'"), "L F L'");
+  EXPECT_EQ(read("cube3", "Rw U Rw'"), "L F L'");
+  EXPECT_EQ(read("cube3", "M' U M"), "L R' F L' R");
+  EXPECT_EQ(read("cube3", "x R U x' U"), "R F U");
+  EXPECT_EQ(read("cube3", "y R y' R"), "B R");
+  EXPECT_EQ(read("cube3", "z U z' U"), "L U");
+  EXPECT_EQ(read("cube3_htm", "y2 F z2 U"), "B D");
+  // The checkerboard, made by slices and by faces.
+  const auto play = [&](const char* moves) {
+    std::vector<std::uint8_t> state = Goal();
+    for (const Action action : cube_->ParseMoves(moves, "")) {
+      cube_->Apply(Rows(std::span(state)), {&action, 1});
+    }
+    return cube_->FormatState(state);
+  };
+  EXPECT_EQ(play("M2 E2 S2"), play("U2 D2 F2 B2 L2 R2"));
+  // All three layers turn together, which changes nothing but how the cube is held.
+  EXPECT_EQ(play("R M' L'"), solved_);
+  EXPECT_EQ(play("U E' D'"), solved_);
+  EXPECT_EQ(play("F S B'"), solved_);
+  for (const auto& [wide, narrow] : {std::pair{"u", "U E'"},
+                                     {"d", "D E"},
+                                     {"r", "R M'"},
+                                     {"l", "L M"},
+                                     {"f", "F S"},
+                                     {"b", "B S'"}}) {
+    EXPECT_EQ(play((std::string("R U F ") + wide + " U R F").c_str()),
+              play((std::string("R U F ") + narrow + " U R F").c_str()))
+        << wide;
+  }
+}
+
+TEST_F(Cube3, ErrorNamesTheFirstMoveThatNoCubeHas) {
+  EXPECT_THAT(
+      [&] { cube_->ParseMoves("R2 (U) Q", ""); },
+      testing::ThrowsMessage<InputError>(testing::StartsWith(
+          "move 3 is 'Q', expected one of U U' D D' L L' R R' B B' F F', half turns (R2), ")));
+  EXPECT_THROW(cube_->ParseMoves("(R U)2", ""), InputError);
+}
+
+TEST_F(Cube3, RecognisesFacesInAnotherOrderAndOtherNamesOfColours) {
+  std::vector<std::uint8_t> state = Goal();
+  Move(*cube_, state, "R U F' L D B' R R");
+  const std::string text = cube_->FormatState(state);
+  const auto face = [&](char name) { return text.substr(9 * std::string("URFDLB").find(name), 9); };
+  const auto in_order = [&](const std::string& order, const char* between) {
+    std::string faces;
+    for (const char name : order) faces += face(name) + between;
+    return faces;
+  };
+  for (const char* order : {"URFDLB", "URFLBD", "ULFRBD", "UFRBLD", "FBUDLR"}) {
+    std::vector<std::uint8_t> read(54);
+    cube_->ParseState(in_order(order, ""), read);
+    EXPECT_EQ(read, state) << order;
+    cube_->ParseState(in_order(order, " "), read);
+    EXPECT_EQ(read, state) << order;
+  }
+  std::string colours = text;
+  for (char& letter : colours) letter = "WRGYOB"[std::string("URFDLB").find(letter)];
+  std::vector<std::uint8_t> read(54);
+  cube_->ParseState(colours, read);
+  EXPECT_EQ(read, state);
+}
+
 TEST_F(Cube3, RejectsTextThatIsNotACube) {
   EXPECT_EQ(ErrorFor("UUU"), "a cube has 54 facelets, found 3");
   EXPECT_EQ(ErrorFor("X" + solved_.substr(1)), "facelet 1 is 'X', expected one of U R F D L B");
@@ -140,9 +214,17 @@ TEST_F(Cube3, ErrorSaysHowToHoldTheCube) {
                 solved_);
   std::string mirrored = solved_;
   std::swap(mirrored[4], mirrored[13]);
-  EXPECT_EQ(ErrorFor(mirrored),
-            "the centre of face U is R, expected U: hold the cube so that each centre is on its "
-            "own face");
+  EXPECT_TRUE(
+      ErrorFor(mirrored).starts_with("the centre of face U is R, expected U: hold the cube so that "
+                                     "each centre is on its own face; "
+                                     "with its faces in the order RUFDLB, the corner at "))
+      << ErrorFor(mirrored);
+  std::string twice = solved_;  // two faces with the centre R
+  std::swap(twice[4], twice[9]);
+  EXPECT_EQ(
+      ErrorFor(twice),
+      "the centre of face U is R, expected U: hold the cube so that each centre is on its own "
+      "face");
 }
 
 TEST_F(Cube3, ErrorNamesAPieceThatDoesNotExist) {

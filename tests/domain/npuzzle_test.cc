@@ -9,6 +9,8 @@
 namespace tandem {
 namespace {
 
+const std::string kToUsualGoal = " -> 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 0";
+
 TEST(NPuzzle, ActionsAreNamedAfterTheMoveOfTheTile) {
   const std::string middle = "1 2 3 4 0 5 7 8 6";
   EXPECT_EQ(After("npuzzle:3", middle, "U"), "1 2 3 4 8 5 7 0 6");
@@ -62,12 +64,76 @@ TEST(NPuzzle, RejectsTextThatIsNotABoard) {
             "tile 8 occurs twice, as number 8 and number 9, and the blank, 0, is missing");
 }
 
+// The board of 4 x 4 would be understood to have the other goal if its goal were not given.
 TEST(NPuzzle, RejectsABoardThatNoSlidesSolve) {
   for (const char* swapped : {"2 1 3 4 5 6 7 8 0", "1 2 3 4 5 6 8 7 0", "0 2 1 4 5 3 7 8 6"}) {
     EXPECT_TRUE(ErrorFor("npuzzle:3", swapped).starts_with("two tiles are swapped: ")) << swapped;
   }
-  EXPECT_TRUE(ErrorFor("npuzzle:4", "1 2 3 4 5 6 7 8 9 10 11 12 13 15 14 0")
-                  .starts_with("two tiles are swapped: "));
+  EXPECT_EQ(ErrorFor("npuzzle:4", "1 2 3 4 5 6 7 8 9 10 11 12 13 15 14 0" + kToUsualGoal),
+            "two tiles are swapped: no slides lead to the goal 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 "
+            "0; is it 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15?; check the numbers, or take any two "
+            "tiles out of the board and exchange them");
+}
+
+TEST(NPuzzle, ReadsNumbersAsProgramsWriteThem) {
+  const std::string expected = "1 2 3 4 5 6 7 0 8";
+  for (const char* text :
+       {"1,2,3,4,5,6,7,0,8", "1 2 3 4 5 6 7 _ 8", "[1, 2, 3, 4, 5, 6, 7, 0, 8]",
+        "[[1,2,3],[4,5,6],[7,0,8]]", "(1, 2, 3, 4, 5, 6, 7, 0, 8)", "1;2;3;4;5;6;7;_;8",
+        "1 2 3\n4 5 6\r\n7 _ 8\n", "{{1,2,3},{4,5,6},{7,0,8}}"}) {
+    EXPECT_EQ(After("npuzzle:3", text, ""), expected) << text;
+  }
+  EXPECT_EQ(ErrorFor("npuzzle:3", "1 2 3 4 5 6 7 _ 0"),
+            "the blank, 0, occurs twice, as number 8 and number 9, and tile 8 is missing");
+}
+
+// The first of Korf's hundred 15-puzzles. Its goal has the blank first.
+TEST(NPuzzle, UnderstandsTheGoalWithTheBlankFirstIfNoSlidesLeadToTheUsualOne) {
+  const std::string korf = "14 13 15 7 11 12 9 5 6 0 2 1 4 8 10 3";
+  EXPECT_EQ(After("npuzzle:4", korf, ""), "13 6 8 12 15 14 0 10 11 7 4 5 9 1 3 2");
+  EXPECT_TRUE(MakeDomain("npuzzle:4")
+                  ->Reading(korf)
+                  .starts_with("the goal is 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; the board is "
+                               "turned by 180 degrees"));
+  EXPECT_EQ(MakeDomain("npuzzle:4")->Reading("1 2 3 4 5 6 7 8 9 10 11 12 13 14 0 15"), "");
+  EXPECT_EQ(
+      After("npuzzle:6",
+            "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 "
+            "25 26 27 28 29 30 31 32 33 34 35",
+            ""),
+      "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 "
+      "33 34 35 0");
+}
+
+TEST(NPuzzle, AStateMaySayItsGoal) {
+  const std::string usual = " -> 1,2,3,4,5,6,7,8,0";
+  const std::string other = " -> _ 1 2 3 4 5 6 7 8";
+  const std::string state = "0 2 1 4 3 5 6 7 8";
+  const auto domain = MakeDomain("npuzzle:3");
+  EXPECT_EQ(After("npuzzle:3", state, ""), state);
+  EXPECT_EQ(After("npuzzle:3", state + usual, ""), state);
+  EXPECT_EQ(After("npuzzle:3", state + other, ""), "1 2 3 4 6 5 8 7 0");
+  EXPECT_EQ(domain->Reading(state),
+            "the goal is 1 2 3 4 5 6 7 8 0; if it is 0 1 2 3 4 5 6 7 8, write each state as STATE "
+            "-> 0 1 2 3 4 5 6 7 8");
+  EXPECT_TRUE(domain->Reading(state + other).starts_with("the goal is 0 1 2 3 4 5 6 7 8; "));
+  EXPECT_EQ(ErrorFor("npuzzle:3", state + " -> 1 2 3 8 0 4 7 6 5"),
+            "the goal after '->' is 1 2 3 8 0 4 7 6 5, expected 1 2 3 4 5 6 7 8 0 or 0 1 2 3 4 5 6 "
+            "7 8");
+}
+
+// On the board as it was written, the tile on the right of the blank slides left.
+TEST(NPuzzle, MovesOfATurnedBoardAreNamedAsItWasWritten) {
+  const auto domain = MakeDomain("npuzzle:4");
+  const std::string written = "1 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15";
+  const std::vector<Action> right = domain->ParseMoves("R", written);
+  EXPECT_EQ(FormatActions(domain->spec(), right), "L");
+  EXPECT_EQ(domain->FormatMoves(right, written), "R");
+  std::vector<std::uint8_t> state(16);
+  domain->ParseState(written, state);
+  domain->Apply(Rows(std::span(state)), right);
+  EXPECT_TRUE(IsGoal(*domain, state));
+  EXPECT_EQ(domain->FormatMoves(right, domain->FormatState(state)), "L");
 }
 
 TEST(NPuzzle, RejectsASwapOfAnyTwoTiles) {
@@ -81,7 +147,7 @@ TEST(NPuzzle, RejectsASwapOfAnyTwoTiles) {
       if (state[i] == 0 || state[j] == 0) continue;
       std::vector<std::uint8_t> swapped = state;
       std::swap(swapped[i], swapped[j]);
-      EXPECT_NE(ErrorFor("npuzzle:4", domain->FormatState(swapped)), "");
+      EXPECT_NE(ErrorFor("npuzzle:4", domain->FormatState(swapped) + kToUsualGoal), "");
     }
   }
 }

@@ -8,6 +8,8 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/random.h"
+#include "domain/random_walk.h"
 #include "search/hash_set.h"
 #include "support/breadth_first.h"
 #include "support/small_puzzles.h"
@@ -245,22 +247,85 @@ TEST(PuzzleFile, RejectsASecondDocument) {
   EXPECT_EQ(ErrorFor("---\n" + one + "...\n\n" + one), "my.yaml:6: " + message);
 }
 
+std::string ErrorForState(const Domain& puzzle, const std::string& text) {
+  State state(static_cast<std::size_t>(puzzle.spec().state_size));
+  try {
+    puzzle.ParseState(text, state);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(PuzzleFile, StateMustHaveTheLabelsOfTheGoal) {
   const auto puzzle = MakeDomain("permutation:lrx");
-  State state(8);
-  const auto error_for = [&](const char* text) -> std::string {
-    try {
-      puzzle->ParseState(text, state);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
-  };
+  const auto error_for = [&](const char* text) { return ErrorForState(*puzzle, text); };
   EXPECT_EQ(error_for("7 6 5 4 3 2 1 0"), "");
   EXPECT_EQ(error_for("7 6 5"), "expected 8 labels separated by spaces, found 3");
   EXPECT_EQ(error_for("7 6 5 4 3 2 1 x"),
             "position 7 is 'x', expected a label of the goal: 0, 1, 2, 3, 4, 5, 6, 7");
   EXPECT_EQ(error_for("7 6 5 4 3 2 1 1"), "label 0 occurs 0 times, expected 1, as in the goal");
+}
+
+TEST(PuzzleFile, StateMayBeAnArray) {
+  const auto puzzle = MakeDomain("permutation:lrx");
+  EXPECT_EQ(ErrorForState(*puzzle, "[7, 6, 5, 4, 3, 2, 1, 0]"), "");
+  EXPECT_EQ(ErrorForState(*puzzle, "7,6,5,4,3,2,1,0"), "");
+}
+
+// The goal of a puzzle as text, with the labels of two positions exchanged.
+std::string Exchanged(const Domain& puzzle, std::size_t a, std::size_t b) {
+  State goal(static_cast<std::size_t>(puzzle.spec().state_size));
+  puzzle.WriteGoals(Rows(std::span(goal)));
+  std::swap(goal[a], goal[b]);
+  return puzzle.FormatState(goal);
+}
+
+TEST(PuzzleFile, RejectsAStateWithLabelsWhereNoMovesBringThem) {
+  const auto cube = MakeDomain("permutation:cube4");
+  EXPECT_EQ(ErrorForState(*cube, Exchanged(*cube, 0, 18)),
+            "position 0 is R, and the 21 positions that moves bring to it have R 5 times, expected "
+            "4: no moves lead from this state to the goal");
+  EXPECT_EQ(ErrorForState(*cube, Exchanged(*cube, 60, 76)),
+            "position 60 is L, expected D, because no move changes this position: no moves lead "
+            "from this state to the goal");
+  const auto ring = Make("goal: [a, b, c, d]\ngenerators: {X: \"(0 1)\", Y: \"(2 3)\"}\n");
+  EXPECT_EQ(ErrorForState(*ring, "b a d c"), "");
+  EXPECT_EQ(ErrorForState(*ring, "a c b d"),
+            "position 1 is c, and the 2 positions that moves bring to it have c 1 times, expected "
+            "0: no moves lead from this state to the goal");
+}
+
+// Two stickers of the same corner are exchanged, so its positions have the right labels.
+TEST(PuzzleFile, RejectsAStateWithAPieceThatDoesNotExist) {
+  const auto cube = MakeDomain("permutation:cube4");
+  const std::string error = ErrorForState(*cube, Exchanged(*cube, 15, 16));
+  EXPECT_THAT(error, testing::HasSubstr("always move together and have "));
+  EXPECT_THAT(error, testing::HasSubstr(", which no piece of the goal has: no moves lead"));
+}
+
+TEST(PuzzleFile, SaysThatATurnOfTheWholePuzzleHelps) {
+  const auto cube = MakeDomain("permutation:cube4");
+  std::string held;
+  for (const char face : std::string("FLUBRD")) {
+    for (int i = 0; i < 16; ++i) held += std::string(held.empty() ? "" : " ") + face;
+  }
+  const std::string solved = Exchanged(*cube, 0, 0);
+  const std::string error = ErrorForState(*cube, held);
+  EXPECT_THAT(error, testing::HasSubstr("no moves lead from this state to the goal, but a turn of "
+                                        "the whole puzzle helps: "));
+  EXPECT_TRUE(error.ends_with("and it reads " + solved)) << error;
+}
+
+TEST(PuzzleFile, AcceptsEveryStateOfAWalk) {
+  for (const char* name : {"cube4", "lrx", "megaminx", "pyraminx", "topspin"}) {
+    const auto puzzle = MakeDomain(std::string("permutation:") + name);
+    State state(static_cast<std::size_t>(puzzle->spec().state_size));
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      WalkFromGoal(*puzzle, Random(1, Purpose::kScramble, 0, i), 200, state);
+      EXPECT_EQ(ErrorForState(*puzzle, puzzle->FormatState(state)), "") << name;
+    }
+  }
 }
 
 TEST(PuzzleFile, ErrorsListOnlySomeOfManyMovesAndLabels) {
