@@ -235,8 +235,7 @@ void SayIfNetworkWasNotNeeded(const std::vector<SolveResult>& results, const Dom
   const auto most = static_cast<std::size_t>(2 * mean);
   const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
   try {
-    const GoalBall all(domain, GoalOf(domain), kAnyCost, NodeTable::BytesFor(most, state_size),
-                       /*stop=*/nullptr);
+    const GoalBall all(domain, kAnyCost, NodeTable::BytesFor(most, state_size));
     if (all.limited()) return;
     LogInfo(
         fmt::format("{} has {}, and a search generated {} on average: the network was not needed. "

@@ -274,9 +274,8 @@ std::vector<Field> GenerateFields(Config& c) {
   };
   // Choices read most other keys (Choice::reads), and validation needs max_scramble.
   for (const std::string_view key :
-       {"generate.target", "generate.search", "generate.temperature",
-        "generate.curriculum", "generate.backup", "generate.hindsight", "generate.ball_radius",
-        "generate.anchor_share"}) {
+       {"generate.target", "generate.search", "generate.temperature", "generate.curriculum",
+        "generate.backup", "generate.hindsight", "generate.ball_radius", "generate.anchor_share"}) {
     KeyTraits& traits = std::ranges::find(fields, key, &Field::key)->traits;
     traits.is_used = MakesRows;
     traits.why_unused = "all rows come from shards, which `tandem generate` has written";

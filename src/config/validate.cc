@@ -541,10 +541,12 @@ void CheckSearch(const Config& c, const Reject& reject) {
 void Validate(const Config& config, const Contradiction& contradiction) {
   const Reject reject(contradiction);
   for (const auto check :
-       {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckHead, CheckGuidance, CheckPolicy,
-        CheckBestBy, CheckBalls, CheckData, CheckStream, CheckTraining, CheckRefresh, CheckWatchdog,
-        CheckWaysOfComputing, CheckNarrowPrecision, CheckResNet2d, CheckInputLayer, CheckSizes,
-        CheckSearch, CheckTensorGeneration, CheckTensorSearch}) {
+       {CheckSyncMain,    CheckExamples,        CheckGenerateSearch,  CheckHead,
+        CheckGuidance,    CheckPolicy,          CheckBestBy,          CheckBalls,
+        CheckData,        CheckStream,          CheckTraining,        CheckRefresh,
+        CheckWatchdog,    CheckWaysOfComputing, CheckNarrowPrecision, CheckResNet2d,
+        CheckInputLayer,  CheckSizes,           CheckSearch,          CheckTensorGeneration,
+        CheckTensorSearch}) {
     check(config, reject);
   }
 }

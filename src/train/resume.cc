@@ -39,9 +39,9 @@ constexpr auto kMayChange = std::to_array<std::string_view>(
      // What it reads, writes and reports. Files may have moved. The puzzle's must have the same
      // rules (Checkpoint::CheckDomain); of others, the user must know that they have the same
      // content.
-     "domain.file", "validation.file", "data.path", "data.on_damage",
-     "data.cpu_prefetch", "data.gpu_prefetch", "data.max_lag", "data.stream_rows",
-     "data.stream_shards", "checkpoint.*", "search.*", "report.*", "profile.*",
+     "domain.file", "validation.file", "data.path", "data.on_damage", "data.cpu_prefetch",
+     "data.gpu_prefetch", "data.max_lag", "data.stream_rows", "data.stream_shards", "checkpoint.*",
+     "search.*", "report.*", "profile.*",
      // What it does when something fails.
      "train.on_invalid", "train.on_stall", "train.watchdog_seconds"});
 
