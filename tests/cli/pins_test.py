@@ -55,11 +55,11 @@ class Pins(CliTest):
         only = ["text/configs/cube2", "text/configs/cube4", "text/help/shards"]
         _, before = self.pins(only=only)
         for name in only[:2]:
-            before[name] = before[name].replace("search.weight: ", "search.heaviness: ")
+            before[name] = before[name].replace("data.source: ", "data.origin: ")
         output, _ = self.pins("--against", self.write("before.json", json.dumps(before)), only=only, code=1)
         self.assertIn("different: text/configs/cube2, text/configs/cube4\n", output)
-        self.assertEqual(output.count("\n-search.heaviness: "), 1)
-        self.assertEqual(output.count("\n+search.weight: "), 1)
+        self.assertEqual(output.count("\n-data.origin: "), 1)
+        self.assertEqual(output.count("\n+data.source: "), 1)
         self.assertIn("2 of 3 pins differ", output)
 
     def test_pins_that_only_one_side_has_are_listed_and_do_not_count(self):
