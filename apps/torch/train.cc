@@ -19,6 +19,7 @@
 #include "config/unused_keys.h"
 #include "domain/plugin.h"
 #include "nn/device.h"
+#include "nn/gpu_choice.h"
 #include "nn/torch_message.h"
 #include "ranks/rank_environment.h"
 #include "ranks/ranks.h"
@@ -188,7 +189,7 @@ int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {
         "torchrun may start the ranks again (--max-restarts), but the folder of the run has a new "
         "name each time. Give `tandem train` the folder with --out DIR");
   }
-  const std::shared_ptr<Device> device = OpenDeviceOfRank(asked.device, environment);
+  const std::shared_ptr<Device> device = OpenDeviceOfRank(asked.device, environment.local_rank);
   Ranks ranks(environment);
   try {
     ranks.UseDevice(*device);
