@@ -23,6 +23,7 @@
 #include "nn/torch_message.h"
 #include "ranks/rank_environment.h"
 #include "ranks/ranks.h"
+#include "ranks/shared_cores.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
@@ -129,8 +130,7 @@ int Lead(const TrainArgs& args, const Config& asked, RankGroup& group) {
     if (args.resume.empty()) {
       continued.overrides.clear();  // they are in the config of the run
       const Config began = checkpoint->ReadConfig();
-      const int processes = group.ranks.environment().local_world_size;
-      CheckConfigStays(began, WithAbsolutePaths(ResolveAutos(asked, *group.device, processes)),
+      CheckConfigStays(began, WithAbsolutePaths(ResolveAutos(asked, *group.device, group.cores)),
                        folder);
     }
     const Config rest = ConfigToResume(directory, *checkpoint, continued.overrides);
@@ -193,7 +193,7 @@ int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {
   Ranks ranks(environment);
   try {
     ranks.UseDevice(*device);
-    RankGroup group{.ranks = ranks, .device = device};
+    RankGroup group{.ranks = ranks, .device = device, .cores = CoresOfEach(ranks)};
     return environment.rank == 0 ? Lead(args, asked, group) : Follow(group);
   } catch (const c10::Error& error) {
     ranks.ReportFailure(MessageFor(error));

@@ -167,7 +167,7 @@ Config MeasureThreads(Config config, const Config& requested, const std::shared_
   if (requested.train.threads || !ShouldMeasureThreads(config)) return config;
   CheckMemory(config);
   std::vector<ThreadRate> rates;
-  for (std::int64_t threads = NumCores(); threads > 0; threads /= 2) {
+  for (std::int64_t threads = *config.train.threads; threads > 0; threads /= 2) {
     rates.push_back({.threads = threads});
   }
   const auto with = [&](std::int64_t threads) {
