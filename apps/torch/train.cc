@@ -62,9 +62,16 @@ void Send(RankGroup* group, const RankPlan& plan) {
   if (group != nullptr) group->ranks.Broadcast(EncodePlan(plan));
 }
 
+// By this text, a launcher remembers that the ranks which it started have begun to train in a
+// folder.
+std::string NoteOf(const fs::path& folder) {
+  return "trains in " + fs::absolute(folder).lexically_normal().string();
+}
+
 // Says what a prepared run will do, and tells it to the other ranks.
 void Begin(const PreparedRun& prepared, const RunDirectory& directory, RankGroup* group) {
   Announce(prepared.config, prepared.device->description(), directory.path());
+  if (group != nullptr) group->ranks.Remember(NoteOf(directory.path()));
   Send(group, {.config = prepared.config,
                .checkpoint = prepared.from ? prepared.from->file() : std::string()});
 }
@@ -110,15 +117,17 @@ int Resume(const TrainArgs& args, RankGroup* group) {
   return Run(*run, directory, signals);
 }
 
-// Whether torchrun started the ranks again after a failure, and the folder has a checkpoint.
-bool IsRestart(const RankEnvironment& environment, const fs::path& folder) {
-  return environment.restart > 0 && fs::exists(CheckpointIn(folder));
+// Whether torchrun started the ranks again after they had begun to train in this folder, and it has
+// a checkpoint. If the first start refused the folder, so does each further one.
+bool IsRestart(const Ranks& ranks, const fs::path& folder) {
+  return ranks.environment().restart > 0 && fs::exists(CheckpointIn(folder)) &&
+         ranks.Remembers(NoteOf(folder));
 }
 
 // Trains as rank 0, which decides what all ranks do, and writes all files.
 int Lead(const TrainArgs& args, const Config& asked, RankGroup& group) {
   const fs::path folder = args.resume.empty() ? args.out : args.resume;
-  if (!IsRestart(group.ranks.environment(), folder)) {
+  if (!IsRestart(group.ranks, folder)) {
     return args.resume.empty() ? TrainNew(args, &group) : Resume(args, &group);
   }
   TrainArgs continued = args;
