@@ -156,7 +156,6 @@ std::map<std::string, std::string> VariablesOf(std::size_t rank, std::size_t ran
   return {{"RANK", number},
           {"LOCAL_RANK", number},
           {"WORLD_SIZE", size},
-          {"LOCAL_WORLD_SIZE", size},
           {"MASTER_ADDR", "127.0.0.1"},
           {"MASTER_PORT", std::to_string(port)}};
 }

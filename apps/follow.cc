@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -11,6 +10,7 @@
 #include "apps/output.h"
 #include "apps/torch_library.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/signals.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
@@ -30,9 +30,7 @@ namespace {
 
 // Returns a name for a generator that its user gave none.
 std::string DefaultName() {
-  std::array<char, 40> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"generator"};
-  std::string name = fmt::format("{}-{}", host.data(), ::getpid());
+  std::string name = fmt::format("{:.39}-{}", HostName(), ::getpid());
   std::erase_if(name, [](char c) { return !IsGeneratorName({&c, 1}); });
   return name;
 }

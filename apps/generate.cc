@@ -1,6 +1,7 @@
 // tandem generate CONFIG --examples N --out DIR. follow.cc has tandem generate --follow RUN.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "apps/command_line.h"
@@ -145,7 +146,7 @@ int RunGenerate(const GenerateArgs& args) {
         args.config));
   }
   if (!NeedsNetwork(config.generate.target)) {
-    config.generate.workers = config.generate.workers.value_or(NumCores());
+    config.generate.workers = config.generate.workers.value_or(std::min(NumCores(), kMostThreads));
     return WriteShards(args, {.config = config});
   }
   if (config.network.init_from.empty()) {

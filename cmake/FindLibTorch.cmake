@@ -3,7 +3,7 @@
 # installed. Defines
 #
 #   LibTorch::cpu   the libraries for a CPU
-#   LibTorch::cuda  also those for a GPU; only if LibTorch has CUDA and a toolkit is found
+#   LibTorch::cuda  also those for a GPU; only if LibTorch has CUDA and a toolkit of its version is found
 #
 # LibTorch's own TorchConfig.cmake is not used, because it needs a CUDA toolkit even for a CPU build.
 if(DEFINED ENV{LIBTORCH})
@@ -61,25 +61,16 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
     target_link_libraries(LibTorch::cpu INTERFACE gomp)
   endif()
 
-  find_package(CudaRuntime QUIET)
-  # A program must not contain two versions of the CUDA runtime. The wheel's version.py says for which
-  # version LibTorch was built.
-  if(CudaRuntime_FOUND AND EXISTS ${LIBTORCH}/version.py)
-    file(STRINGS ${LIBTORCH}/version.py wheel_cuda REGEX "^cuda")
-    string(REGEX MATCH "[0-9]+" wheel_cuda_major "${wheel_cuda}")
-    string(REGEX MATCH "^[0-9]+" found_cuda_major "${CudaRuntime_VERSION}")
-    if(NOT wheel_cuda_major EQUAL found_cuda_major)
-      message(STATUS "CUDA ${CudaRuntime_VERSION} was found, but LibTorch was built for CUDA "
-                     "${wheel_cuda_major}; `CUDA=pypi scripts/setup` installs that version")
-      set(CudaRuntime_FOUND FALSE)
-    endif()
-  endif()
-  if(LIBTORCH_CUDA AND LIBTORCH_C10_CUDA AND CudaRuntime_FOUND)
+  include(CudaToolkit)
+  if(LIBTORCH_CUDA AND LIBTORCH_C10_CUDA AND CUDA_TOOLKIT)
+    # For tests, which check where headers come from. An INTERNAL variable is written each time.
+    set(CUDA_TOOLKIT_USED ${CUDA_TOOLKIT} CACHE INTERNAL "")
     add_library(LibTorch::cuda INTERFACE IMPORTED)
+    target_include_directories(LibTorch::cuda SYSTEM INTERFACE ${CUDA_TOOLKIT}/include)
     # --no-as-needed, because Tandem uses no symbol of libtorch_cuda but needs it to register itself.
     target_link_libraries(LibTorch::cuda INTERFACE
       LibTorch::cpu -Wl,--no-as-needed ${LIBTORCH_CUDA} ${LIBTORCH_C10_CUDA} -Wl,--as-needed
-      CUDA::runtime)
+      ${CUDA_RUNTIME_LIBRARY})
     target_link_options(LibTorch::cuda INTERFACE -Wl,--allow-shlib-undefined)
   endif()
 endif()

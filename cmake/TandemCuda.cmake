@@ -1,11 +1,11 @@
 # Enables the language CUDA, for kernels, if LibTorch has CUDA and nvcc works. Otherwise Tandem is built
-# without kernels. Defines TANDEM_CUDA_KERNELS.
+# without kernels. Defines TANDEM_CUDA_KERNELS, and TANDEM_KERNEL_ARCHITECTURES as HasCodeFor reads them.
 set(TANDEM_CUDA_KERNELS OFF)
-if(TANDEM_CUDA AND TARGET LibTorch::cuda AND CUDA_NVCC)
+if(TANDEM_CUDA AND TARGET LibTorch::cuda)
   # Code for A100 and H100, and PTX that newer GPUs compile when they first run it.
   set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "GPU architectures that kernels are compiled for")
   set(CMAKE_CUDA_RUNTIME_LIBRARY None)  # LibTorch brings one, and a program must not have two
-  set(ENV{CUDACXX} ${CUDA_NVCC})
+  set(ENV{CUDACXX} ${CUDA_TOOLKIT}/bin/nvcc)
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
@@ -16,5 +16,11 @@ if(TANDEM_CUDA AND TARGET LibTorch::cuda AND CUDA_NVCC)
       set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
     endif()
     set(TANDEM_CUDA_KERNELS ON)
+    # 80-real is binary code, 80-virtual PTX, and 80 is both. Names such as `native` are left out.
+    string(REGEX REPLACE "([0-9]+)(;|$)" "\\1-real;\\1-virtual\\2" architectures "${CMAKE_CUDA_ARCHITECTURES}")
+    list(TRANSFORM architectures REPLACE "(.*)-real" "sm_\\1")
+    list(TRANSFORM architectures REPLACE "(.*)-virtual" "compute_\\1")
+    list(FILTER architectures INCLUDE REGEX _)
+    list(JOIN architectures " " TANDEM_KERNEL_ARCHITECTURES)
   endif()
 endif()

@@ -71,9 +71,7 @@ def folders_of_their_own():
     folders = {SOURCE, BUILD, SOURCE / ".venv"}
     for line in (SOURCE / ".venv/lib").glob("python3*/site-packages"):
         folders.add(line)
-    if found := re.search(r"^CUDA_NVCC:FILEPATH=(/.*)/bin/nvcc$", cache, re.M):
-        folders.add(pathlib.Path(found[1]))
-    if found := re.search(r"^CUDA_RUNTIME_INCLUDE:PATH=(/.*)/include$", cache, re.M):
+    if found := re.search(r"^CUDA_TOOLKIT_USED:INTERNAL=(/.*)$", cache, re.M):
         folders.add(pathlib.Path(found[1]))
     for rpath in re.findall(r"-Wl,-rpath,(/\S+)/lib\b", (BUILD / "build.ninja").read_text()):
         folders.add(pathlib.Path(rpath))  # LibTorch, also one that LIBTORCH names

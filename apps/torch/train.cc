@@ -18,9 +18,11 @@
 #include "config/named_paths.h"
 #include "domain/plugin.h"
 #include "nn/device.h"
+#include "nn/gpu_choice.h"
 #include "nn/torch_message.h"
 #include "ranks/rank_environment.h"
 #include "ranks/ranks.h"
+#include "ranks/shared_cores.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
@@ -61,9 +63,16 @@ void Send(RankGroup* group, const RankPlan& plan) {
   if (group != nullptr) group->ranks.Broadcast(EncodePlan(plan));
 }
 
+// By this text, a launcher remembers that the ranks which it started have begun to train in a
+// folder.
+std::string NoteOf(const fs::path& folder) {
+  return "trains in " + fs::absolute(folder).lexically_normal().string();
+}
+
 // Says what a prepared run will do, and tells it to the other ranks.
 void Begin(const PreparedRun& prepared, const fs::path& folder, RankGroup* group) {
   Announce(prepared.config, prepared.device->description(), folder);
+  if (group != nullptr) group->ranks.Remember(NoteOf(folder));
   Send(group, {.config = prepared.config,
                .checkpoint = prepared.from ? prepared.from->file() : std::string()});
 }
@@ -108,15 +117,17 @@ int Resume(const TrainArgs& args, RankGroup* group) {
   return Run(*run, args.resume, signals);
 }
 
-// Whether torchrun started the ranks again after a failure, and the folder has a checkpoint.
-bool IsRestart(const RankEnvironment& environment, const fs::path& folder) {
-  return environment.restart > 0 && fs::exists(CheckpointIn(folder));
+// Whether torchrun started the ranks again after they had begun to train in this folder, and it has
+// a checkpoint. If the first start refused the folder, so does each further one.
+bool IsRestart(const Ranks& ranks, const fs::path& folder) {
+  return ranks.environment().restart > 0 && fs::exists(CheckpointIn(folder)) &&
+         ranks.Remembers(NoteOf(folder));
 }
 
 // Trains as rank 0, which decides what all ranks do, and writes all files.
 int Lead(const TrainArgs& args, const Config& asked, RankGroup& group) {
   const fs::path folder = args.resume.empty() ? args.out : args.resume;
-  if (!IsRestart(group.ranks.environment(), folder)) {
+  if (!IsRestart(group.ranks, folder)) {
     return args.resume.empty() ? TrainNew(args, &group) : Resume(args, &group);
   }
   TrainArgs continued = args;
@@ -128,8 +139,7 @@ int Lead(const TrainArgs& args, const Config& asked, RankGroup& group) {
     if (args.resume.empty()) {
       continued.overrides.clear();  // they are in the config of the run
       const Config began = checkpoint->ReadConfig();
-      const int processes = group.ranks.environment().local_world_size;
-      CheckConfigStays(began, WithAbsolutePaths(ResolveAutos(asked, *group.device, processes)),
+      CheckConfigStays(began, WithAbsolutePaths(ResolveAutos(asked, *group.device, group.cores)),
                        folder);
     }
     const Config rest = ConfigToResume(directory, *checkpoint, continued.overrides);
@@ -188,11 +198,11 @@ int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {
         "torchrun may start the ranks again (--max-restarts), but the folder of the run has a new "
         "name each time. Give `tandem train` the folder with --out DIR");
   }
-  const std::shared_ptr<Device> device = OpenDeviceOfRank(asked.device, environment);
+  const std::shared_ptr<Device> device = OpenDeviceOfRank(asked.device, environment.local_rank);
   Ranks ranks(environment);
   try {
     ranks.UseDevice(*device);
-    RankGroup group{.ranks = ranks, .device = device};
+    RankGroup group{.ranks = ranks, .device = device, .cores = CoresOfEach(ranks)};
     return environment.rank == 0 ? Lead(args, asked, group) : Follow(group);
   } catch (const c10::Error& error) {
     ranks.ReportFailure(MessageFor(error));

@@ -191,7 +191,8 @@ void SyncFolder(const fs::path& folder) {
   if (fd < 0) FailToWrite(folder, errno);
   const int failed = ::fsync(fd) != 0 ? errno : 0;
   ::close(fd);
-  if (failed != 0) FailToWrite(folder, failed);
+  const bool cannot_sync = failed == EINVAL || failed == EBADF || failed == ENOTSUP;
+  if (failed != 0 && !cannot_sync) FailToWrite(folder, failed);
 }
 
 void WriteFileAtomically(const fs::path& path, std::string_view content) {

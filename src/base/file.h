@@ -85,7 +85,8 @@ void RenameFile(const std::filesystem::path& from, const std::filesystem::path& 
 void RemoveFile(const std::filesystem::path& path);
 
 /// Makes the names in a folder durable (fsync): files that were created, renamed or removed there.
-/// Throws Error that names the folder.
+/// Does nothing on file systems that cannot sync folders, such as CIFS, 9p and VirtualBox's shared
+/// folders. Throws Error that names the folder.
 void SyncFolder(const std::filesystem::path& folder);
 
 /// Writes a whole file with AtomicFile.

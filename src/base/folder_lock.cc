@@ -13,11 +13,11 @@
 
 namespace tandem {
 
-FolderLock::FolderLock(const std::filesystem::path& folder, std::string_view taken,
+FolderLock::FolderLock(const std::filesystem::path& file, std::string_view taken,
                        std::string_view caution) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0) {
-    throw InputError(fmt::format("cannot open {}: {}", folder.string(), std::strerror(errno)));
+    throw InputError(fmt::format("cannot open {}: {}", file.string(), std::strerror(errno)));
   }
   descriptor_ = std::shared_ptr<const int>(new int(descriptor), [](const int* open) {
     ::close(*open);
@@ -28,9 +28,9 @@ FolderLock::FolderLock(const std::filesystem::path& folder, std::string_view tak
     failed = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
   } while (failed == EINTR);
   if (failed == 0) return;
-  if (failed == EWOULDBLOCK) throw InputError(fmt::format("{}: {}", folder.string(), taken));
-  LogWarning(
-      fmt::format("cannot lock {}: {}; {}", folder.string(), std::strerror(failed), caution));
+  const std::string folder = file.parent_path().string();
+  if (failed == EWOULDBLOCK) throw InputError(fmt::format("{}: {}", folder, taken));
+  LogWarning(fmt::format("cannot lock {}: {}; {}", folder, std::strerror(failed), caution));
 }
 
 }  // namespace tandem

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -48,12 +49,6 @@ void Lower(std::optional<double>& least, const fs::path& root, fs::path group, c
   }
 }
 
-int CoresOfAffinity() {
-  cpu_set_t cpus;
-  if (::sched_getaffinity(0, sizeof(cpus), &cpus) == 0) return CPU_COUNT(&cpus);
-  return static_cast<int>(std::thread::hardware_concurrency());  // more CPUs than fit in cpu_set_t
-}
-
 }  // namespace
 
 std::optional<double> CpuQuota(const fs::path& process, const fs::path& root) {
@@ -73,9 +68,29 @@ std::optional<double> CpuQuota(const fs::path& process, const fs::path& root) {
   return least;
 }
 
+std::optional<double> CpuQuota() { return CpuQuota("/proc/self/cgroup", "/sys/fs/cgroup"); }
+
+// The mask has room for more CPUs than Linux supports, and than fit into a cpu_set_t.
+CpuSet AllowedCpus() {
+  CpuSet allowed{.mask = std::string(8192, '\0')};
+  auto* const cpus = reinterpret_cast<cpu_set_t*>(allowed.mask.data());
+  if (::sched_getaffinity(0, allowed.mask.size(), cpus) == 0) {
+    allowed.count = CPU_COUNT_S(allowed.mask.size(), cpus);
+  } else {
+    allowed.count = static_cast<int>(std::thread::hardware_concurrency());
+  }
+  return allowed;
+}
+
 int NumCores() {
-  const double quota = CpuQuota("/proc/self/cgroup", "/sys/fs/cgroup").value_or(1e6);
-  return std::max(1, std::min(CoresOfAffinity(), static_cast<int>(quota)));
+  const double quota = CpuQuota().value_or(1e6);
+  return std::max(1, std::min(AllowedCpus().count, static_cast<int>(quota)));
+}
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
 }
 
 std::int64_t PeakRssBytes() {

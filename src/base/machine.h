@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace tandem {
 
@@ -13,11 +14,27 @@ namespace tandem {
 /// of its control groups (containers, batch systems) allows fewer; at least 1.
 int NumCores();
 
+/// The most threads that a key may request. `auto` requests fewer if there are more cores.
+inline constexpr int kMostThreads = 1024;
+
+/// CpuSet is the cores that the process may use.
+struct CpuSet {
+  std::string mask;  ///< the affinity mask, as bytes
+  int count = 0;     ///< of the cores in it
+};
+CpuSet AllowedCpus();
+
+/// The name of this machine.
+std::string HostName();
+
 /// The least CPU quota, in cores, of the control groups named in `process` (/proc/self/cgroup) and
 /// of all their parent groups under `root` (/sys/fs/cgroup); nothing if there is no quota. Reads
 /// cpu.max of cgroup version 2 and cpu.cfs_quota_us of version 1.
 std::optional<double> CpuQuota(const std::filesystem::path& process,
                                const std::filesystem::path& root);
+
+/// The least CPU quota of this process.
+std::optional<double> CpuQuota();
 
 /// The most physical memory that the process has used at any time, in bytes. Pages of mapped files
 /// count while they are in memory.

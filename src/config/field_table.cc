@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/machine.h"
 #include "config/fields.h"
 #include "config/network_kinds.h"
 
@@ -265,7 +266,7 @@ std::vector<Field> GenerateFields(Config& c) {
           "always uses the puzzle's code.",
           c.generate.program, kPrograms),
       {"generate.workers", "Number of threads that generate examples. auto: one per core.",
-       AutoIntField{&c.generate.workers, 1, 1024}},
+       AutoIntField{&c.generate.workers, 1, kMostThreads}},
       {"generate.chunk_rows",
        "Number of rows that are generated together as one unit of work. auto: 4096, or 65536 if "
        "generate.program is tensor.",
@@ -448,7 +449,7 @@ std::vector<Field> TrainFields(Config& c) {
                 {.is_used = [](const Config& config) { return config.train.averages(); },
                  .why_unused = "train.ema_decay is 0, so there is no moving average"}),
       {"train.threads", "Number of CPU threads for training. auto: one per core.",
-       AutoIntField{&c.train.threads, 1, 1024}},
+       AutoIntField{&c.train.threads, 1, kMostThreads}},
       ChoiceKey("train.precision", "Precision of matrix products in training.", c.train.precision,
                 kPrecisions),
       ChoiceKey("train.first_layer",
@@ -488,7 +489,7 @@ std::vector<Field> InferenceFields(Config& c) {
        {.is_in_sets = IsLabelled}},
       {"inference.threads",
        "Number of CPU threads for evaluating the network. auto: the same as train.threads.",
-       AutoIntField{&c.inference.threads, 1, 1024},
+       AutoIntField{&c.inference.threads, 1, kMostThreads},
        {.is_in_sets =
             [](const Config& config) { return IsLabelled(config) && config.device == "cpu"; }}},
       ChoiceKey("inference.precision", "Precision of the network's inference copy.",

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "nn/device.h"
+#include "nn/gpu_choice.h"
 #include "tandem/error.h"
 
 #ifdef USE_C10D_NCCL
@@ -394,8 +395,9 @@ class CudaDevice final : public Device {
   void Synchronize() override { SynchronizeDevice(device_); }
 
  private:
-  // Kernels are compiled for compute capability 8.0 and later.
-  bool runs_kernels() const { return properties()->major >= 8; }
+  bool runs_kernels() const {
+    return HasCodeFor(properties()->major, properties()->minor, TANDEM_KERNEL_ARCHITECTURES);
+  }
 
   const cudaDeviceProp* properties() const {
     return at::cuda::getDeviceProperties(device_.index());
@@ -448,4 +450,13 @@ extern "C" void tandem_find_gpus(tandem::Gpus& gpus) {
   cudaGetLastError();  // otherwise the next use of CUDA would report it
 }
 
-extern "C" tandem::Device* tandem_open_cuda(int index) { return new tandem::CudaDevice(index); }
+extern "C" tandem::Device* tandem_open_cuda(int index) {
+  const cudaDeviceProp& gpu = *at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(index));
+  const std::string built_for = TANDEM_LIBTORCH_ARCHITECTURES;
+  if (!tandem::HasCodeFor(gpu.major, gpu.minor, built_for)) {
+    throw tandem::InputError(
+        fmt::format("{} has compute capability {}.{}, and LibTorch was built for {}", gpu.name,
+                    gpu.major, gpu.minor, built_for));
+  }
+  return new tandem::CudaDevice(index);
+}

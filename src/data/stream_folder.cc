@@ -37,10 +37,9 @@ void StreamFolder::Create() const {
   }
 }
 
-// Locks used/, into which only trainers move files, because data.path may be a folder that
-// something else locks.
+// The name is not that of a run's lock, because data.path may be the folder of a run.
 FolderLock StreamFolder::Lock() const {
-  return {path_ / kUsed,
+  return {path_ / ".stream.lock",
           "another run takes the shards of this stream; set data.path to another folder, or wait",
           "make sure that no other run takes the shards of this stream"};
 }

@@ -20,6 +20,7 @@ namespace tandem {
 ///     rejected/                              files that are damaged or belong to something else
 ///     generators/N                           start number N of a generator owns rows
 ///                                            [N, N + 1) * kRowsPerStart
+///     .stream.lock                           empty; locked by the trainer that takes the shards
 ///
 /// Generators only add shards and starts. Only the trainer moves or removes shards. Methods may be
 /// called from any thread, and throw Error that names the path if the system refuses.

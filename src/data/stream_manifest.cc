@@ -1,6 +1,8 @@
 #include "data/stream_manifest.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -34,6 +36,13 @@ StreamManifest ManifestIn(const nlohmann::json& json) {
   return manifest;
 }
 
+// Opens and closes a folder, if it exists. A client of NFS keeps the names in a folder, and thus
+// may not see a new file for up to a minute. It asks the server again when the folder is opened.
+void RefreshNames(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0) ::close(descriptor);
+}
+
 }  // namespace
 
 std::string FormatManifest(const StreamManifest& manifest) {
@@ -61,6 +70,8 @@ StreamManifest ParseManifest(std::string_view text) {
 
 std::optional<StreamManifest> ReadManifest(const fs::path& run) {
   const fs::path path = ManifestOf(run);
+  RefreshNames(run);
+  RefreshNames(path.parent_path());
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
   const std::string text = ReadFile(path, kMaxManifestBytes);

@@ -6,12 +6,15 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <sstream>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <utility>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "config/fields.h"
+#include "nn/gpu_choice.h"
 #include "nn/tensors/pass_runner.h"
 #include "tandem/error.h"
 
@@ -139,6 +142,36 @@ std::string Available(const Gpus& gpus) {
   return fmt::format("cpu, cuda:0 to cuda:{}", gpus.count - 1);
 }
 
+// Opens a device; a rank's own GPU in place of the first one.
+std::unique_ptr<Device> Open(const std::string& name, std::optional<int> local_rank) {
+  if (name == "cpu") return std::make_unique<CpuDevice>();
+  Gpus gpus;
+  OpenCudaFunction* open = FindCuda(gpus);
+  if (const std::string reason = WhyNoDevice(name, gpus); !reason.empty()) {
+    throw InputError(reason);
+  }
+  if (gpus.count > 0) {
+    const int index = local_rank ? GpuOfRank(*local_rank, gpus.count) : CudaIndex(name).value_or(0);
+    if (!local_rank && gpus.count > 1 && name.find(':') == std::string::npos) {
+      LogInfo(fmt::format("this machine has {}; cuda:{} is used. `device: cuda:N` chooses another",
+                          Available(gpus), index));
+    }
+    try {
+      return std::unique_ptr<Device>(open(index));
+    } catch (const c10::Error& error) {
+      gpus.missing = fmt::format("cuda:{} cannot be used: {}; nvidia-smi lists the programs on it",
+                                 index, FirstLineOf(error));
+    } catch (const InputError& error) {
+      gpus.missing = fmt::format("cuda:{} cannot be used: {}", index, error.what());
+    }
+    if (name != "auto") throw InputError(fmt::format("`device: {}`: {}", name, gpus.missing));
+  }
+  if (HasDriver()) {
+    LogWarning("a GPU driver is installed, but the CPU is used: " + gpus.missing);
+  }
+  return std::make_unique<CpuDevice>();
+}
+
 }  // namespace
 
 c10::intrusive_ptr<c10d::Backend> Device::MakeBackend(
@@ -154,31 +187,10 @@ std::unique_ptr<CapturedWork> Device::CaptureWork(std::function<void()> work) {
   return std::make_unique<CalledWork>(std::move(work));
 }
 
-std::unique_ptr<Device> OpenDevice(const std::string& name) {
-  if (name == "cpu") return std::make_unique<CpuDevice>();
-  Gpus gpus;
-  OpenCudaFunction* open = FindCuda(gpus);
-  if (const std::string reason = WhyNoDevice(name, gpus); !reason.empty()) {
-    throw InputError(reason);
-  }
-  if (gpus.count > 0) {
-    const int index = CudaIndex(name).value_or(0);
-    if (gpus.count > 1 && name.find(':') == std::string::npos) {
-      LogInfo(fmt::format("this machine has {}; cuda:{} is used. `device: cuda:N` chooses another",
-                          Available(gpus), index));
-    }
-    try {
-      return std::unique_ptr<Device>(open(index));
-    } catch (const c10::Error& error) {
-      gpus.missing = fmt::format("cuda:{} cannot be used: {}; nvidia-smi lists the programs on it",
-                                 index, FirstLineOf(error));
-      if (name != "auto") throw InputError(fmt::format("`device: {}`: {}", name, gpus.missing));
-    }
-  }
-  if (HasDriver()) {
-    LogWarning("a GPU driver is installed, but the CPU is used: " + gpus.missing);
-  }
-  return std::make_unique<CpuDevice>();
+std::unique_ptr<Device> OpenDevice(const std::string& name) { return Open(name, std::nullopt); }
+
+std::unique_ptr<Device> OpenDeviceOfRank(const std::string& name, int local_rank) {
+  return Open(CudaIndex(name) ? "cuda" : name, local_rank);
 }
 
 bool CpuHas(const std::string& feature) {
@@ -199,6 +211,17 @@ std::string WhyNoDevice(std::string_view name, const Gpus& gpus) {
     return fmt::format("`device: {}`: {}; use `device: cpu` or `device: auto`", name, gpus.missing);
   }
   return fmt::format("`device: {}`: this machine has only {}", name, Available(gpus));
+}
+
+bool HasCodeFor(int major, int minor, const std::string& architectures) {
+  if (architectures.empty()) return true;
+  std::istringstream names(architectures);
+  for (std::string name; names >> name;) {
+    const auto number = ParseNumber<int>(name.substr(name.find('_') + 1));
+    if (!number || *number > 10 * major + minor) continue;
+    if (name.starts_with("compute_") || *number / 10 == major) return true;
+  }
+  return false;
 }
 
 }  // namespace tandem

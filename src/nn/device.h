@@ -212,9 +212,9 @@ class Device {
 };
 
 /// Opens "cpu", "cuda", "cuda:N" or "auto". "auto" means CUDA if a driver, a GPU and Tandem's CUDA
-/// library are present, else the CPU. If that GPU cannot be opened, warns and returns the CPU. Must
-/// be called before any other use of LibTorch. For the other names, throws InputError that says
-/// what is missing.
+/// library are present, else the CPU. If that GPU cannot be opened, or LibTorch has no code for it,
+/// warns and returns the CPU. Must be called before any other use of LibTorch. For the other names,
+/// throws InputError that says what is missing.
 std::unique_ptr<Device> OpenDevice(const std::string& name);
 
 /// Whether this machine's CPU has a feature, by LibTorch's name for it ("amx_bf16").
@@ -232,7 +232,7 @@ std::string WhyNoDevice(std::string_view name, const Gpus& gpus);
 
 /// The functions of libtandem_cuda, which OpenDevice opens only if a GPU may be used: sets the GPUs
 /// that the driver offers, or why there are none; and returns GPU `index`, which must exist, as a
-/// device that the caller owns.
+/// device that the caller owns, or throws InputError if LibTorch has no code for it.
 inline constexpr const char* kCudaLibrary = "libtandem_cuda.so";
 inline constexpr const char* kFindGpusSymbol = "tandem_find_gpus";
 inline constexpr const char* kOpenCudaSymbol = "tandem_open_cuda";

@@ -59,7 +59,7 @@ std::string MessageFor(std::string_view what) {
   constexpr std::array<std::string_view, 1> kCpuSigns = {"DefaultCPUAllocator: "};
   if (HoldsOneOf(what, kGpuSigns)) return GpuMessage(what);
   if (HoldsOneOf(what, kCpuSigns)) return CpuMessage(what);
-  return std::string(what);
+  return std::string(what.substr(0, what.find("\nException raised from ")));
 }
 
 std::string MessageFor(const c10::Error& error) {

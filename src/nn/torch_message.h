@@ -15,7 +15,7 @@ namespace tandem {
 /// need.
 std::string MessageFor(const c10::Error& error);
 
-/// Does this for `what`, the text of a c10::Error.
+/// Does this for `what`, the text of a c10::Error. Other texts stay as they are.
 std::string MessageFor(std::string_view what);
 
 /// Calls `function` and returns its result. Exceptions of LibTorch become Error.

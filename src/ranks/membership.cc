@@ -6,13 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
+#include <map>
+#include <sstream>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <utility>
 
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/stopwatch.h"
 #include "nn/torch_message.h"
 #include "tandem/error.h"
@@ -23,7 +25,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kBeat{500};
-constexpr double kLostAfter = 20;              // seconds
 constexpr double kProofTime = 5;               // seconds
 constexpr double kLastReads = kProofTime + 2;  // seconds, until others noticed a report and read it
 constexpr milliseconds kLookAgain{100};
@@ -31,24 +32,32 @@ constexpr milliseconds kQuietWait{5000};  // for a rank, before a message names 
 
 std::string AliveKey(int rank) { return fmt::format("alive/{}", rank); }
 std::string NameKey(int rank) { return fmt::format("name/{}", rank); }
-std::string FailureKey(int rank) { return fmt::format("failure/{}", rank); }
 std::string LeftKey(int rank) { return fmt::format("left/{}", rank); }
-constexpr const char* kAnyFailure = "any_failure";
+constexpr const char* kFailures = "failures";  // all reports, one after the other
 
 std::vector<std::uint8_t> BytesOf(std::string_view text) { return {text.begin(), text.end()}; }
 std::string TextOf(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
-std::string OwnName(int rank) {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return fmt::format("rank {} (process {} on {})", rank, ::getpid(), host.data());
+// A report of a failure, or without a text, of a rank that was lost.
+std::vector<std::uint8_t> Report(int rank, std::string_view why) {
+  std::vector<std::uint8_t> report = BytesOf(fmt::format("{} {}", rank, why));
+  report.push_back('\0');
+  return report;
 }
+
+std::string OwnName(int rank) {
+  return fmt::format("rank {} (process {} on {})", rank, ::getpid(), HostName());
+}
+
+constexpr const char* kTakePort =
+    "If another job uses this port, set MASTER_PORT to a free one (torchrun: --master-port)";
 
 std::string StoreMessage(const RankEnvironment& environment, const char* what,
                          const std::exception& reason) {
   return fmt::format(
-      "rank {}: cannot {} the store at {}:{} (MASTER_ADDR:MASTER_PORT), where the ranks meet: {}",
-      environment.rank, what, environment.host, environment.port,
+      "rank {}: cannot {} the store at {}:{} (MASTER_ADDR:MASTER_PORT), where the ranks meet. {}. "
+      "LibTorch reports: {}",
+      environment.rank, what, environment.host, environment.port, kTakePort,
       MessageFor(std::string_view(reason.what())));
 }
 
@@ -65,12 +74,25 @@ c10::intrusive_ptr<c10d::Store> Connect(const RankEnvironment& environment, mill
   }
 }
 
-// The counters of the ranks in `of`. Each rank set its counter when it joined.
-std::vector<std::int64_t> Counters(c10d::Store& store, const std::vector<int>& of) {
-  std::vector<std::int64_t> counters;
-  counters.reserve(of.size());
-  for (const int rank : of) counters.push_back(store.add(AliveKey(rank), 0));
+// The counters of the ranks in `of`, as texts. Each rank set its counter when it joined.
+std::vector<std::string> Counters(c10d::Store& store, const std::vector<int>& of) {
+  std::vector<std::string> keys;
+  for (const int rank : of) keys.push_back(AliveKey(rank));
+  std::vector<std::string> counters;
+  if (keys.empty()) return counters;
+  for (const auto& counter : store.multiGet(keys)) counters.push_back(TextOf(counter));
   return counters;
+}
+
+// What the ranks reported, by rank. A rank may report several times, but only one text.
+std::map<int, std::string> FailuresIn(c10d::Store& store) {
+  std::map<int, std::string> failures;
+  std::istringstream lines(TextOf(store.get(kFailures)));
+  int rank = 0;
+  for (std::string why; lines >> rank && std::getline(lines, why, '\0');) {
+    failures[rank] += why.substr(1);  // without the space
+  }
+  return failures;
 }
 
 // Calls `action`, or says why it fails.
@@ -89,11 +111,14 @@ void TryToAbort(const std::function<void()>& action) {
 
 }  // namespace
 
-Membership::Membership(const RankEnvironment& environment, milliseconds join_timeout)
-    : environment_(environment) {
+Membership::Membership(const RankEnvironment& environment, milliseconds join_timeout,
+                       milliseconds lost_after)
+    : environment_(environment), lost_after_(lost_after) {
   const auto began = Clock::now();
   const auto tcp = Connect(environment, join_timeout);
-  const std::string prefix = fmt::format("tandem/{}/{}", environment.run_id, environment.restart);
+  launch_ = c10::make_intrusive<c10d::PrefixStore>("tandem/" + environment.run_id, tcp);
+  const std::string prefix = fmt::format("tandem/{}/{}/{}", environment.run_id, environment.restart,
+                                         environment.world_size);
   store_ = c10::make_intrusive<c10d::PrefixStore>(prefix, tcp);
   beats_ = c10::make_intrusive<c10d::PrefixStore>(prefix, tcp->clone());
   try {
@@ -136,7 +161,12 @@ void Membership::Leave() noexcept {
 }
 
 void Membership::AwaitAll(Clock::time_point deadline) {
-  store_->add(AliveKey(environment_.rank), 1);
+  if (store_->add(AliveKey(environment_.rank), 1) != 1) {
+    throw Error(fmt::format(
+        "rank {}: at the store at {}:{} (MASTER_ADDR:MASTER_PORT), where the ranks meet, another "
+        "process is rank {}. {}",
+        environment_.rank, environment_.host, environment_.port, environment_.rank, kTakePort));
+  }
   store_->set(NameKey(environment_.rank), BytesOf(OwnName(environment_.rank)));
   std::vector<int> missing;
   for (int rank = 0; rank < environment_.world_size; ++rank) {
@@ -147,10 +177,11 @@ void Membership::AwaitAll(Clock::time_point deadline) {
     }
   }
   if (missing.empty()) return;
-  throw Error(fmt::format(
-      "expected {} ranks, but these did not join in time: {}. Check that they "
-      "were started and can reach {}:{}.",
-      environment_.world_size, fmt::join(missing, ", "), environment_.host, environment_.port));
+  throw Error(
+      fmt::format("expected {} ranks, but these did not join in time: {}. Check that they "
+                  "were started and can reach {}:{}. {}",
+                  environment_.world_size, fmt::join(missing, ", "), environment_.host,
+                  environment_.port, kTakePort));
 }
 
 // Waits for a rank until the deadline, and says so if that takes long.
@@ -182,12 +213,15 @@ std::vector<int> Membership::Others() const {
   return others;
 }
 
+// Watches only the next rank, so that the requests of a beat grow with the number of ranks and not
+// with its square. The report of a rank that was lost tells all others.
+//
 // Goes on after a rank was lost, since this rank may work for a while before it notices, and the
-// others would take it for lost too.
+// one before it would take it for lost too.
 void Membership::Beat() {
-  const std::vector<int> others = Others();
-  std::vector<std::int64_t> last(others.size());
-  std::vector<Stopwatch> since(others.size());
+  const std::string next = AliveKey((environment_.rank + 1) % environment_.world_size);
+  std::int64_t last = 0;
+  Clock::time_point since = Clock::now();
   bool has_store = true;
   std::unique_lock lock(alarm_->mutex);
   while (has_store && !alarm_->changed.wait_for(lock, kBeat, [this] { return alarm_->ends; })) {
@@ -195,13 +229,13 @@ void Membership::Beat() {
     bool lost = false;
     try {
       beats_->add(AliveKey(environment_.rank), 1);
-      const std::vector<std::int64_t> now = Counters(*beats_, others);
-      for (std::size_t i = 0; i < others.size(); ++i) {
-        if (now[i] != last[i]) since[i] = Stopwatch();
-        last[i] = now[i];
-        lost = lost || since[i].Seconds() > kLostAfter;
+      const std::int64_t now = beats_->add(next, 0);
+      if (now != std::exchange(last, now)) since = Clock::now();
+      lost = beats_->check({kFailures});
+      if (!lost && Clock::now() - since > lost_after_) {
+        beats_->append(kFailures, Report(environment_.rank, ""));
+        lost = true;
       }
-      lost = lost || beats_->check({kAnyFailure});
     } catch (...) {
       has_store = false;
     }
@@ -240,11 +274,16 @@ std::function<void()> Membership::waker() const {
   };
 }
 
+void Membership::Remember(const std::string& text) { launch_->set("noted/" + text, BytesOf("")); }
+
+bool Membership::Remembers(const std::string& text) const {
+  return launch_->check({"noted/" + text});
+}
+
 void Membership::ReportFailure(std::string_view why) noexcept {
   if (std::exchange(reported_, true)) return;
   try {
-    store_->set(FailureKey(environment_.rank), BytesOf(why));
-    store_->set(kAnyFailure, BytesOf(""));
+    store_->append(kFailures, Report(environment_.rank, why));
   } catch (...) {
     return;  // the others will find that this rank has ended
   }
@@ -263,22 +302,23 @@ std::string Membership::DescribeLost() noexcept {
 std::string Membership::DescribeSilent() {
   // A report without a text comes from a rank that ends because it lost another one.
   ReportFailure("");
-  std::vector<std::string> failed;
+  std::map<int, std::string> failures;
   const std::vector<int> others = Others();
   silent_ = others;
-  const std::vector<std::int64_t> before = Counters(*store_, others);
+  const std::vector<std::string> before = Counters(*store_, others);
   const Stopwatch watch;
   while (!silent_.empty() && watch.Seconds() < kProofTime) {
     std::this_thread::sleep_for(kLookAgain);
+    failures = FailuresIn(*store_);
+    const std::vector<std::string> now = Counters(*store_, others);
     std::erase_if(silent_, [&](int rank) {
-      if (store_->check({FailureKey(rank)})) {
-        const std::string why = TextOf(store_->get(FailureKey(rank)));
-        if (!why.empty()) failed.push_back(fmt::format("{} failed: {}", NameOf(rank), why));
-        return true;
-      }
       const auto i = static_cast<std::size_t>(rank < environment_.rank ? rank : rank - 1);
-      return store_->add(AliveKey(rank), 0) != before[i];
+      return failures.contains(rank) || now[i] != before[i];
     });
+  }
+  std::vector<std::string> failed;
+  for (const auto& [rank, why] : failures) {
+    if (!why.empty()) failed.push_back(fmt::format("{} failed: {}", NameOf(rank), why));
   }
   for (const int rank : silent_) failed.push_back(NameOf(rank) + " ended without a message");
   if (failed.empty()) return "all ranks are alive";

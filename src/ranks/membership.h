@@ -22,14 +22,17 @@ class Store;
 namespace tandem {
 
 /// Membership knows the ranks of a run. A thread of its own raises this rank's counter in the
-/// store every half second, and watches the counters of the others. A rank whose counter stands
-/// still for 20 s, one that reports a failure, and a store that cannot be reached count as lost.
+/// store every half second, and watches the counter of the next rank. A rank whose counter stands
+/// still, one that reports a failure, and a store that cannot be reached count as lost.
 class Membership {
  public:
-  /// Joins the group and waits for all ranks. Throws Error that names the missing ranks if they do
-  /// not join within `join_timeout`, or the store if it cannot be reached.
+  /// Joins the group and waits for all ranks. A rank whose counter stands still for `lost_after`
+  /// counts as lost. Throws Error that names the missing ranks if they do not join within
+  /// `join_timeout`, or the store if it cannot be reached or if another process has joined there as
+  /// this rank.
   explicit Membership(const RankEnvironment& environment,
-                      std::chrono::milliseconds join_timeout = std::chrono::minutes(5));
+                      std::chrono::milliseconds join_timeout = std::chrono::minutes(5),
+                      std::chrono::milliseconds lost_after = std::chrono::seconds(20));
   /// After a failure, the rank that holds the store waits up to 7 s until the others have read why.
   ~Membership();
   Membership(const Membership&) = delete;
@@ -42,6 +45,11 @@ class Membership {
 
   /// "rank 1 (process 4711 on node3)".
   const std::string& NameOf(int rank) const { return names_.at(static_cast<std::size_t>(rank)); }
+
+  /// Remembers a text for later starts of the ranks (RankEnvironment::restart), if the launcher
+  /// holds the store.
+  void Remember(const std::string& text);
+  bool Remembers(const std::string& text) const;
 
   /// Tells the other ranks why this one ends. Does nothing if the store cannot be reached.
   void ReportFailure(std::string_view why) noexcept;
@@ -82,8 +90,10 @@ class Membership {
   std::string DescribeSilent();
 
   const RankEnvironment environment_;
+  const std::chrono::milliseconds lost_after_;
   c10::intrusive_ptr<c10d::Store> store_;
-  c10::intrusive_ptr<c10d::Store> beats_;  // a connection of its own, for the thread
+  c10::intrusive_ptr<c10d::Store> launch_;  // with the prefix that all starts have in common
+  c10::intrusive_ptr<c10d::Store> beats_;   // a connection of its own, for the thread
   std::vector<std::string> names_;
   bool reported_ = false;
   std::vector<int> silent_;  // ranks that gave no sign of life when DescribeLost asked for one

@@ -50,7 +50,6 @@ std::optional<RankEnvironment> ReadRankEnvironment(const GetVariable& variable) 
   environment.host = required("MASTER_ADDR");
   environment.port = static_cast<std::uint16_t>(
       Number("MASTER_PORT", required("MASTER_PORT"), 1, std::numeric_limits<std::uint16_t>::max()));
-  environment.local_world_size = number_or("LOCAL_WORLD_SIZE", 1, 1, environment.world_size);
   environment.local_rank = number_or("LOCAL_RANK", 0, 0, environment.world_size - 1);
   environment.launcher_holds_store = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
   environment.run_id = variable("TORCHELASTIC_RUN_ID").value_or("");

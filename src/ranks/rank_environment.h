@@ -11,12 +11,11 @@ namespace tandem {
 /// RankEnvironment says which rank of a group of processes this one is, and where the ranks meet.
 /// torchrun sets the variables that it comes from; with another launcher, a script sets them.
 struct RankEnvironment {
-  int rank = 0;              ///< RANK: number of this process, from 0
-  int world_size = 1;        ///< WORLD_SIZE: number of processes
-  int local_rank = 0;        ///< LOCAL_RANK: number among the processes of this machine
-  int local_world_size = 1;  ///< LOCAL_WORLD_SIZE: number of processes that share its cores
-  std::string host;          ///< MASTER_ADDR: where the store is, at which the ranks meet
-  std::uint16_t port = 0;    ///< MASTER_PORT
+  int rank = 0;                       ///< RANK: number of this process, from 0
+  int world_size = 1;                 ///< WORLD_SIZE: number of processes
+  int local_rank = 0;                 ///< LOCAL_RANK: number among the processes of this machine
+  std::string host;                   ///< MASTER_ADDR: where the store is, at which the ranks meet
+  std::uint16_t port = 0;             ///< MASTER_PORT
   bool launcher_holds_store = false;  ///< TORCHELASTIC_USE_AGENT_STORE; otherwise rank 0 holds it
   std::string run_id = {};            ///< TORCHELASTIC_RUN_ID
   int restart = 0;       ///< TORCHELASTIC_RESTART_COUNT: how often the ranks were started again

@@ -66,6 +66,10 @@ class Ranks {
   /// Tells the other ranks why this one ends.
   void ReportFailure(std::string_view why) noexcept { membership_.ReportFailure(why); }
 
+  /// Remembers a text for later starts of the ranks by the same launcher (Membership).
+  void Remember(const std::string& text) { membership_.Remember(text); }
+  bool Remembers(const std::string& text) const { return membership_.Remembers(text); }
+
   /// Seconds that the main thread has waited for the other ranks.
   double wait_s() const { return wait_s_; }
 

@@ -29,10 +29,7 @@ std::shared_ptr<Device> DeviceFor(const Config& asked, const RankGroup* group) {
   return group != nullptr ? group->device : OpenDevice(asked.device);
 }
 
-// The number of processes of the run on this machine, which share its cores.
-int ProcessesOnThisMachine(const RankGroup* group) {
-  return group != nullptr ? group->ranks.environment().local_world_size : 1;
-}
+int CoresFor(const RankGroup* group) { return group != nullptr ? group->cores : NumCores(); }
 
 std::string WhyNoForwardOf(const Config& config, const Device& device) {
   return WhyNoForward(config.inference.forward, config.network, config.inference.precision, device);
@@ -110,12 +107,11 @@ PreparedRun PrepareNew(const Config& asked, const RankGroup* group, const Stopwa
   for (const std::string& sentence : DescribeUnusedKeys(asked)) LogWarning(sentence);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   const std::shared_ptr<Device> device = DeviceFor(asked, group);
-  PreparedRun run{
-      .config = group == nullptr
-                    ? ResolveMaxUpdates(ResolveAutos(asked, *device), device, began, stop)
-                    : ResolveAutos(asked, *device, ProcessesOnThisMachine(group)),
-      .device = device,
-      .from = nullptr};
+  PreparedRun run{.config = group == nullptr ? ResolveMaxUpdates(ResolveAutos(asked, *device),
+                                                                 device, began, stop)
+                                             : ResolveAutos(asked, *device, group->cores),
+                  .device = device,
+                  .from = nullptr};
   return run;
 }
 
@@ -133,7 +129,7 @@ PreparedRun PrepareResume(const RunDirectory& directory, const std::filesystem::
   const std::shared_ptr<Device> device = DeviceFor(asked, group);
   const Config saved = SavedConfig(directory, *from, OverridesOfPuzzleFile(overrides));
   PreparedRun run{.config = ResolveAutos(WithSupportedWays(*device, saved, asked, overrides),
-                                         *device, ProcessesOnThisMachine(group)),
+                                         *device, CoresFor(group)),
                   .device = device,
                   .from = std::move(from)};
   CheckHasPrecision(run.config, *device, overrides);

@@ -24,6 +24,7 @@ class TrainRun;
 struct RankGroup {
   Ranks& ranks;
   std::shared_ptr<Device> device;
+  int cores;  ///< that each rank can use (CoresOfEach)
 };
 
 /// PreparedRun has what TrainRun needs for a new run or for the rest of one.

@@ -1,23 +1,12 @@
 #include "train/rank_plan.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "config/load.h"
 #include "config/write.h"
-#include "nn/device.h"
 #include "train/resolve.h"
 
 namespace tandem {
-
-std::shared_ptr<Device> OpenDeviceOfRank(const std::string& name,
-                                         const RankEnvironment& environment) {
-  const std::string own = fmt::format("cuda:{}", environment.local_rank);
-  std::shared_ptr<Device> device = OpenDevice(name.starts_with("cuda") ? own : name);
-  const bool is_other = device->torch().is_cuda() && device->torch().str() != own;
-  return is_other ? OpenDevice(own) : device;
-}
 
 // CBOR, because paths may have any bytes, and texts of JSON must be UTF-8.
 std::string EncodePlan(const RankPlan& plan) {

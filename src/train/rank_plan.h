@@ -2,21 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <string>
 
 #include "config/config.h"
-#include "ranks/rank_environment.h"
 
 namespace tandem {
-
-class Device;
-
-/// Opens the device of a rank: the GPU that has its number on its machine (LOCAL_RANK), if `name`
-/// is a GPU, with or without a number, or if it is `auto` and there are GPUs; otherwise the CPU.
-/// Throws the errors of OpenDevice.
-std::shared_ptr<Device> OpenDeviceOfRank(const std::string& name,
-                                         const RankEnvironment& environment);
 
 /// RankPlan is what rank 0 tells the other ranks.
 struct RankPlan {

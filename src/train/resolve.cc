@@ -5,7 +5,6 @@
 #include <string>
 #include <variant>
 
-#include "base/machine.h"
 #include "config/fields.h"
 #include "nn/device.h"
 #include "nn/fused/fused_support.h"
@@ -95,17 +94,17 @@ Config WithAbsolutePaths(Config config) {
   return config;
 }
 
-Config ResolveAutos(Config config, const Device& device, std::int64_t processes) {
-  const std::int64_t cores = std::max<std::int64_t>(1, NumCores() / processes);
+Config ResolveAutos(Config config, const Device& device, int cores) {
+  const std::int64_t threads = std::min(cores, kMostThreads);
   config.device = device.torch().str();
   config.pipeline.policy_lag =
       config.pipeline.policy_lag.value_or(DefaultLag(config.pipeline.mode));
-  config.generate.workers = config.generate.workers.value_or(cores);
+  config.generate.workers = config.generate.workers.value_or(threads);
   config.generate.chunk_rows = config.generate.rows_of_chunk();
   if (UsesRowsPerWalk(config.generate.target)) {
     config.generate.rows_per_walk = config.generate.rows_of_walk();
   }
-  config.train.threads = config.train.threads.value_or(cores);
+  config.train.threads = config.train.threads.value_or(threads);
   config.inference.threads = config.inference.threads.value_or(*config.train.threads);
   config.inference.batch_size = config.inference.batch_size.value_or(
       device.torch().is_cpu() ? InferenceConfig::kCpuRows : InferenceConfig::kGpuRows);

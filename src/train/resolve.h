@@ -1,8 +1,7 @@
 // Completes the config of a run.
 #pragma once
 
-#include <cstdint>
-
+#include "base/machine.h"
 #include "config/config.h"
 
 namespace tandem {
@@ -10,8 +9,8 @@ namespace tandem {
 class Device;
 
 /// Replaces every `auto` except that of train.max_updates, which needs a measurement (calibrate.h).
-/// `processes` share the cores of this machine.
-Config ResolveAutos(Config config, const Device& device, std::int64_t processes = 1);
+/// `cores` are those that this process can use.
+Config ResolveAutos(Config config, const Device& device, int cores = NumCores());
 
 /// Makes every path absolute, so that a saved config can be used from any folder.
 Config WithAbsolutePaths(Config config);

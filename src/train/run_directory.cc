@@ -31,6 +31,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::string_view kLockFile = ".lock";
+
 // What a run with a stream makes before its first checkpoint.
 constexpr std::array<std::string_view, 2> kStreamFolders = {"stream", "published"};
 
@@ -51,7 +53,8 @@ bool IsImported(const fs::path& checkpoint) {
 }
 
 void RunDirectory::Lock() {
-  lock_ = FolderLock(path_, "another program is training in this folder; choose another, or wait",
+  lock_ = FolderLock(path_ / kLockFile,
+                     "another program is training in this folder; choose another, or wait",
                      "make sure that no other program trains in this folder");
 }
 
@@ -65,7 +68,7 @@ bool RunDirectory::IsAbandonedClaim() const {
     const std::string_view whole = NameOfPartial(name);
     const bool begun = whole == kCheckpointFile || whole == kConfigFile ||
                        std::ranges::find(kStreamFolders, name) != kStreamFolders.end();
-    if (name != kConfigFile && !begun) return false;
+    if (name != kConfigFile && name != kLockFile && !begun) return false;
   }
   return !failed;
 }
@@ -103,6 +106,7 @@ void RunDirectory::Abandon() const {
     } catch (const Error&) {  // the caller has an earlier error to report
     }
     fs::remove(config(), ignored);
+    fs::remove(path_ / kLockFile, ignored);
   }
   if (made_folder_) fs::remove(path_, ignored);  // removes only an empty folder
 }
@@ -218,7 +222,7 @@ void RunDirectory::SyncMetrics() const {
 
 // Does nothing if there is no such file.
 void RunDirectory::Sync(const fs::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);  // CIFS syncs no other
   if (descriptor < 0 && errno == ENOENT) return;
   const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
   const int error = errno;

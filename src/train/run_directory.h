@@ -29,9 +29,9 @@ bool IsImported(const std::filesystem::path& checkpoint);
 /// With checkpoint.keep, previous-N.pt is an earlier checkpoint.pt, which continues with update N.
 /// Its replay-N.bin and the best-N.pt that it refers to are kept with it.
 ///
-/// A program that writes into the folder holds its lock. The lock is released when the last copy of
-/// the object is destroyed or the program ends. If the filesystem has no locks, a warning says so,
-/// and the folder is used without one.
+/// A program that writes into the folder holds its lock, on the file .lock. The lock is released
+/// when the last copy of the object is destroyed or the program ends. If the filesystem has no
+/// locks, a warning says so, and the folder is used without one.
 class RunDirectory {
  public:
   /// Creates the folder and its parents, and claims it with an empty config.yaml, so that only one
@@ -40,9 +40,10 @@ class RunDirectory {
   /// may change its working folder while the run trains.
   static RunDirectory Create(const std::filesystem::path& folder);
 
-  /// Gives up a claim. Removes the empty config.yaml, the folders of a stream, and what is left of
-  /// a first checkpoint that could not be written, and then the folder, if Create made it and
-  /// nothing else is in it. Does nothing if there is a checkpoint, because the run can be resumed.
+  /// Gives up a claim. Removes the empty config.yaml, .lock, the folders of a stream, and what is
+  /// left of a first checkpoint that could not be written, and then the folder, if Create made it
+  /// and nothing else is in it. Does nothing if there is a checkpoint, because the run can be
+  /// resumed.
   void Abandon() const;
 
   /// Opens the folder of an existing run for reading. Throws InputError that names a missing file:

@@ -156,7 +156,10 @@ std::string RunSaver::SaveCheckpoint(const RunState& current) {
 std::string RunSaver::Save(const RunState& resume, const RunState& current) {
   const std::int64_t next = resume.counters.updates;
   directory_.SyncMetrics();
-  if (sources_.replay != nullptr) WriteReplay(directory_.replay(next), *sources_.replay, next);
+  // Before update 0, replay is empty.
+  if (sources_.replay != nullptr && next > 0) {
+    WriteReplay(directory_.replay(next), *sources_.replay, next);
+  }
   FaultPoint(Fault::kCheckpoint);
   if (config_.checkpoint.keep > 1 && saved_next_ && *saved_next_ < next) {
     directory_.PreserveCheckpoint(*saved_next_);

@@ -90,7 +90,8 @@ void TrainRun::MakeComponents(const Checkpoint* from) {
                               : std::nullopt,
                  .folder = directory_ ? directory_->path() : std::filesystem::path()},
       from);
-  if (from != nullptr && components_->replay != nullptr) ReadReplayRows();
+  const bool has_rows = components_->replay != nullptr && so_far_.updates > 0;
+  if (from != nullptr && has_rows) ReadReplayRows();
   if (components_->shards != nullptr) began_training_ = Mark();
   if (components_->stream != nullptr) began_stream_ = components_->stream->position();
 }

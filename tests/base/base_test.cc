@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 
 #include "base/background_tasks.h"
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/machine.h"
@@ -496,6 +498,33 @@ TEST_F(Files, ListsRenamesAndRemovesEntries) {
   EXPECT_EQ(EntryNames(folder_.path()), std::vector<std::string>{"c"});
   EXPECT_THROW(RenameFile(folder_.path() / "b", folder_.path() / "c"), Error);
   EXPECT_THROW(EntryNames(folder_.path() / "missing"), Error);
+}
+
+// As on CIFS and 9p.
+TEST(File, FolderWhoseFileSystemCannotSyncFoldersIsNoError) {
+  const int folder = ::open("/proc", O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(::fsync(folder), -1);
+  ASSERT_EQ(errno, EINVAL);
+  ::close(folder);
+  EXPECT_NO_THROW(SyncFolder("/proc"));
+  EXPECT_THROW(SyncFolder("/no/such/folder"), Error);
+}
+
+// Of folders, NFS locks only the local view.
+TEST(FolderLock, IsOnARegularFileOpenForWriting) {
+  const TempFolder folder;
+  const fs::path file = folder.path() / ".lock";
+  const FolderLock lock(file, "taken", "caution");
+  EXPECT_TRUE(fs::is_regular_file(file));
+  const int other = ::open(file.c_str(), O_RDWR);
+  EXPECT_EQ(::flock(other, LOCK_EX | LOCK_NB), -1);
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code closed;  // the iterator's own descriptor
+    const int number = std::stoi(entry.path().filename().string());
+    if (fs::read_symlink(entry.path(), closed) != file || number == other) continue;
+    EXPECT_EQ(::fcntl(number, F_GETFL) & O_ACCMODE, O_RDWR);
+  }
+  ::close(other);
 }
 
 TEST(File, ParsesNamesOfPartialFiles) {

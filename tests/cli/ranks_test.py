@@ -14,6 +14,7 @@ import pathlib
 import random
 import re
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -46,7 +47,7 @@ class RanksTest(CliTest):
         """Starts ranks without torchrun, so that rank 0 holds the store. `variables` holds more
         environment variables for some ranks."""
         environment = {**os.environ, "WORLD_SIZE": str(number), "MASTER_ADDR": "127.0.0.1",
-                       "MASTER_PORT": str(free_port()), "LOCAL_WORLD_SIZE": str(number)}
+                       "MASTER_PORT": str(free_port())}
         ranks = [subprocess.Popen([TANDEM, "train", *map(str, args)], cwd=self.folder, text=True,
                                   stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                   env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank),
@@ -201,6 +202,21 @@ class Refusals(RanksTest):
                 (errors,) = self.errors_of(ranks, 2)
                 self.assertIn(option.split("=")[0], errors)
                 self.assertIn("not supported with several ranks", errors)
+
+    def test_a_folder_that_the_first_start_refused_is_refused_again(self):
+        self.run_tandem("train", self.config, "--out", "run")
+        restarted = {"TORCHELASTIC_RESTART_COUNT": "1"}
+        ranks = self.start(1, self.config, "--out", "run", variables={0: restarted})
+        (errors,) = self.errors_of(ranks, 2)
+        self.assertIn("not empty", errors)
+
+    def test_a_port_that_is_taken_is_one_message(self):
+        with socket.create_server(("", 0)) as taken:
+            port = taken.getsockname()[1]
+            ranks = self.start(1, self.config, "--out", "run", variables={0: {"MASTER_PORT": str(port)}})
+            (errors,) = self.errors_of(ranks, 1)
+        self.assertIn(f"127.0.0.1:{port} (MASTER_ADDR:MASTER_PORT)", errors)
+        self.assertEqual(len(errors.splitlines()), 1, errors)
 
     def test_a_wrong_environment_is_refused(self):
         result = subprocess.run([TANDEM, "train", self.config], cwd=self.folder, text=True,

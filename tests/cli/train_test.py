@@ -23,7 +23,7 @@ class Train(CliTest):
     def test_writes_every_file_of_a_run(self):
         run = self.train_small()
         self.assertEqual(sorted(name for name in os.listdir(run) if "tfevents" not in name),
-                         ["best.pt", "checkpoint.pt", "config.yaml", "metrics.jsonl", "summary.json"])
+                         [".lock", "best.pt", "checkpoint.pt", "config.yaml", "metrics.jsonl", "summary.json"])
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual(summary["schema"], 1)
         self.assertEqual(summary["examples"], 2000)

@@ -188,7 +188,7 @@ class Config(CliTest):
         self.assertIn("seed: 9\n", self.run_tandem("config", "/dev/stdin", stdin="seed: 9\n")[0])
 
     def test_refuses_a_pipe_for_a_config_that_is_read_more_than_once(self):
-        one_rank = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1",
+        one_rank = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0",
                     "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
         for command, variables in (("compare", None), ("train", one_rank)):
             _, error = self.run_tandem(command, "/dev/stdin", stdin="seed: 9\n", code=2, variables=variables)

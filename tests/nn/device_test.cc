@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "nn/gpu_choice.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -45,6 +46,27 @@ TEST(DeviceChoice, ErrorForAnUnknownDeviceNameListsTheValidNames) {
       WhyNoDevice("cuda:x", {.missing = "the driver finds no GPU"}),
       "`device: cuda:x`: expected auto, cpu, cuda or cuda:N; this machine has cpu (the driver "
       "finds no GPU)");
+}
+
+TEST(DeviceChoice, CodeRunsOnGpusOfTheSameMajorNumberAndPtxOnAllLaterOnes) {
+  const std::string built_for = "sm_75 sm_80 sm_86 sm_90 sm_100 sm_120";
+  EXPECT_FALSE(HasCodeFor(7, 0, built_for));  // V100
+  EXPECT_FALSE(HasCodeFor(6, 1, built_for));  // GTX 10
+  EXPECT_TRUE(HasCodeFor(7, 5, built_for));
+  EXPECT_TRUE(HasCodeFor(8, 9, built_for));
+  EXPECT_TRUE(HasCodeFor(12, 1, built_for));
+  EXPECT_FALSE(HasCodeFor(11, 0, built_for));
+  EXPECT_TRUE(HasCodeFor(11, 0, "sm_80 sm_90 compute_90"));
+  EXPECT_FALSE(HasCodeFor(8, 9, "sm_90 compute_90"));
+  EXPECT_FALSE(HasCodeFor(10, 3, "sm_103a"));  // may need features of that very GPU
+  EXPECT_TRUE(HasCodeFor(7, 0, ""));
+}
+
+TEST(DeviceChoice, RanksThatSeeOnlyTheirOwnGpuTakeIt) {
+  EXPECT_EQ(GpuOfRank(/*local_rank=*/0, /*count=*/1), 0);
+  EXPECT_EQ(GpuOfRank(3, 1), 0);
+  EXPECT_EQ(GpuOfRank(3, 4), 3);
+  EXPECT_EQ(GpuOfRank(5, 4), 1);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "nn/torch_message.h"
 
 #include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 
 namespace tandem {
@@ -32,6 +33,14 @@ TEST(TorchMessage, CpuOutOfMemoryNamesTheAmount) {
     EXPECT_TRUE(MessageFor(error).starts_with(
         "out of memory: another 1048576.0 TiB was requested; lower train.batch_size"))
         << MessageFor(error);
+  }
+}
+
+TEST(TorchMessage, TextOfAnErrorLosesItsStackTrace) {
+  try {
+    C10_THROW_ERROR(DistNetworkError, "the port is taken");
+  } catch (const std::exception& error) {
+    EXPECT_EQ(MessageFor(std::string_view(error.what())), "the port is taken");
   }
 }
 

@@ -25,7 +25,6 @@ Variables FromTorchrun() {
   return {{"RANK", "3"},
           {"WORLD_SIZE", "4"},
           {"LOCAL_RANK", "1"},
-          {"LOCAL_WORLD_SIZE", "2"},
           {"MASTER_ADDR", "node0"},
           {"MASTER_PORT", "29500"},
           {"TORCHELASTIC_USE_AGENT_STORE", "True"},
@@ -60,7 +59,6 @@ TEST(RankEnvironment, ReadsWhatTorchrunSets) {
   EXPECT_EQ(environment->rank, 3);
   EXPECT_EQ(environment->world_size, 4);
   EXPECT_EQ(environment->local_rank, 1);
-  EXPECT_EQ(environment->local_world_size, 2);
   EXPECT_EQ(environment->host, "node0");
   EXPECT_EQ(environment->port, 29500);
   EXPECT_TRUE(environment->launcher_holds_store);
@@ -74,7 +72,6 @@ TEST(RankEnvironment, OtherLaunchersNeedFourVariables) {
       {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}});
   ASSERT_TRUE(environment);
   EXPECT_FALSE(environment->launcher_holds_store);
-  EXPECT_EQ(environment->local_world_size, 1);
   EXPECT_EQ(environment->restart, 0);
 }
 

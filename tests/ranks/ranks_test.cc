@@ -4,12 +4,14 @@
 #include <ATen/ops/empty.h>
 #include <arpa/inet.h>
 #include <c10/util/Exception.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -30,7 +32,10 @@ namespace tandem {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 using testing::ThrowsMessage;
 
 std::uint16_t FreePort() {
@@ -78,6 +83,81 @@ TEST(Membership, NamesTheRanksThatDoNotJoinInTimeAndAStoreThatIsLost) {
   EXPECT_THAT([&] { join(0, std::chrono::seconds(1)); },
               ThrowsMessage<Error>(
                   AllOf(HasSubstr("expected 3 ranks"), HasSubstr("in time: "), HasSubstr("2"))));
+}
+
+TEST(Membership, PortOfAnotherProgramIsNamedInOneLine) {
+  const int taken = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(::bind(taken, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(taken, 1), 0);
+  ASSERT_EQ(::getsockname(taken, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::uint16_t port = ntohs(address.sin_port);
+  EXPECT_THAT(
+      [&] { Membership(RankEnvironment{.world_size = 2, .host = "127.0.0.1", .port = port}); },
+      ThrowsMessage<Error>(AllOf(HasSubstr(fmt::format("127.0.0.1:{} (MASTER_ADDR", port)),
+                                 HasSubstr("set MASTER_PORT to a free one"),
+                                 HasSubstr("EADDRINUSE"), Not(HasSubstr("\n")))));
+  ::close(taken);
+}
+
+TEST(Membership, RankOfAnotherJobIsRefusedAndDoesNotDisturbThisOne) {
+  const auto ranks = JoinTwo<Membership>();
+  RankEnvironment other = ranks[1]->environment();
+  EXPECT_THAT([&] { Membership{other}; },
+              ThrowsMessage<Error>(AllOf(HasSubstr("another process is rank 1"),
+                                         HasSubstr(fmt::format("127.0.0.1:{}", other.port)),
+                                         HasSubstr("set MASTER_PORT to a free one"))));
+  other.rank = 2;
+  other.world_size = 3;  // a rank that this job does not have
+  EXPECT_THAT([&] { Membership(other, std::chrono::seconds(1)); },
+              ThrowsMessage<Error>(HasSubstr("did not join in time: 0, 1")));
+  ExpectThatRank0Beats(*ranks[0]);
+  EXPECT_FALSE(ranks[0]->has_lost());
+}
+
+TEST(Membership, RankThatEndsInSilenceIsNamedByAllOthers) {
+  const std::uint16_t port = FreePort();
+  std::array<std::future<std::unique_ptr<Membership>>, 4> joining;
+  for (int rank = 0; rank < 4; ++rank) {
+    joining[rank] = std::async(std::launch::async, [=] {
+      return std::make_unique<Membership>(
+          RankEnvironment{.rank = rank, .world_size = 4, .host = "127.0.0.1", .port = port},
+          std::chrono::minutes(5), /*lost_after=*/std::chrono::seconds(2));
+    });
+  }
+  std::array<std::unique_ptr<Membership>, 4> ranks;
+  std::ranges::transform(joining, ranks.begin(), [](auto& each) { return each.get(); });
+  ranks[2].reset();
+  std::array<std::future<std::string>, 4> found;
+  for (const int rank : {0, 1, 3}) {
+    found[rank] = std::async(std::launch::async, [&, rank] {
+      EXPECT_FALSE(ranks[rank]->WaitFor([] { return false; }));
+      return ranks[rank]->DescribeLost();
+    });
+  }
+  for (const int rank : {0, 1, 3}) {
+    EXPECT_THAT(found[rank].get(), AllOf(StartsWith("rank 2 (process"),
+                                         EndsWith("ended without a message"), Not(HasSubstr(";"))));
+  }
+}
+
+TEST(Membership, LaterStartOfTheRanksRemembersWhatAnEarlierOneNoted) {
+  const std::uint16_t port = FreePort();
+  RankEnvironment environment{.host = "127.0.0.1", .port = port};
+  const Membership launcher(environment);  // holds the store
+  environment.launcher_holds_store = true;
+  environment.run_id = "job";
+  {
+    Membership first(environment);
+    EXPECT_FALSE(first.Remembers("runs/a"));
+    first.Remember("runs/a");
+  }
+  environment.restart = 1;
+  const Membership second(environment);
+  EXPECT_TRUE(second.Remembers("runs/a"));
+  EXPECT_FALSE(second.Remembers("runs/b"));
 }
 
 TEST(Membership, ActionThatThrowsIsReportedAndTheRankGoesOn) {

@@ -12,9 +12,11 @@
 #include "base/fault_point.h"
 #include "config/load.h"
 #include "config/write.h"
+#include "nn/device.h"
 #include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "train/resolve.h"
 #include "train/resume.h"
 #include "train/run_counters.h"
 #include "train/run_directory.h"
@@ -129,6 +131,14 @@ TEST(MakeNewRun, FolderCanBeUsedAgainIfTheFirstCheckpointCannotBeWritten) {
   ArmFault("");
   EXPECT_FALSE(fs::exists(folder));
   MakeNewRun(config, RunDirectory::Create(folder), {.stop = never});
+}
+
+TEST(ResolveAutosTest, ConfigOfAMachineWithMoreCoresThanAKeyAllowsCanBeReadAgain) {
+  const Config config = ResolveAutos(ParseConfig("", "my.yaml"), *OpenDevice("cpu"), 5000);
+  EXPECT_EQ(config.train.threads, 1024);
+  EXPECT_EQ(config.generate.workers, 1024);
+  EXPECT_EQ(config.inference.threads, 1024);
+  EXPECT_EQ(ToYaml(ParseConfig(ToYaml(config), "config.yaml")), ToYaml(config));
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ TEST_F(InFolder, WritesEveryFileOfTheRun) {
     ++update;
   }
   EXPECT_EQ(update, 6);
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 6);  // the last one: events
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 7);  // with events and the lock
 }
 
 TEST_F(InFolder, MetricsLinesAreShortAndFlat) {
@@ -580,10 +580,10 @@ TEST_F(InFolder, ReopenRemovesPartialFilesOfAKilledProgram) {
   RunDirectory::Reopen(folder_);
   std::set<std::string> left;
   for (const auto& entry : fs::directory_iterator(folder_)) left.insert(entry.path().filename());
-  EXPECT_EQ(left,
-            (std::set<std::string>{"best.pt", "checkpoint.pt", "checkpoint.pt.mine.partial",
-                                   "checkpoint.pt.partial", "config.yaml", "metrics.jsonl",
-                                   "notes.txt.4711.partial", "replay-7.txt", "summary.json"}));
+  EXPECT_EQ(left, (std::set<std::string>{".lock", "best.pt", "checkpoint.pt",
+                                         "checkpoint.pt.mine.partial", "checkpoint.pt.partial",
+                                         "config.yaml", "metrics.jsonl", "notes.txt.4711.partial",
+                                         "replay-7.txt", "summary.json"}));
 }
 
 TEST_F(InFolder, BestStaysUntilItsSuccessorIsWritten) {
