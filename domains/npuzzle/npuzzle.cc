@@ -152,6 +152,7 @@ void CheckCount(std::size_t found, int size) {
   if (std::cmp_equal(found, size * size)) return;
   std::string message = "a " + Board(size) + " board has " + std::to_string(size * size) +
                         " numbers separated by spaces, found " + std::to_string(found);
+  if (std::cmp_equal(found, size * size + 1)) message += "; is the first one the line's number?";
   for (int other = kMinSize; other <= kMaxSize; ++other) {
     if (!std::cmp_equal(found, other * other)) continue;
     message += ", as on the " + Board(other) + " board of npuzzle:" + std::to_string(other);

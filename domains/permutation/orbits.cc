@@ -10,15 +10,10 @@
 namespace tandem {
 namespace {
 
-std::string Join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 std::vector<std::uint8_t> At(std::span<const std::uint8_t> state,
                              const std::vector<std::uint8_t>& place) {
   std::vector<std::uint8_t> labels;
+  labels.reserve(place.size());
   for (const std::uint8_t position : place) labels.push_back(state[position]);
   return labels;
 }
@@ -59,6 +54,7 @@ std::vector<std::vector<std::uint8_t>> PlacesOf(std::uint8_t start,
     }
   }
   std::vector<std::vector<std::uint8_t>> places;
+  places.reserve(reached.size());
   for (const std::uint8_t position : reached) places.push_back(At(ways[position], together));
   return places;
 }
@@ -68,6 +64,7 @@ std::vector<std::vector<std::uint8_t>> PlacesOf(std::uint8_t start,
 Orbits::Orbits(std::vector<std::uint8_t> goal, const std::vector<Permutation>& permutations)
     : goal_(std::move(goal)), num_labels_(std::size_t{1} + *std::ranges::max_element(goal_)) {
   std::vector<Permutation> targets;
+  targets.reserve(permutations.size());
   for (const Permutation& permutation : permutations) targets.push_back(Inverse(permutation));
   std::vector<bool> seen(goal_.size(), false);
   for (std::size_t start = 0; start < goal_.size(); ++start) {
@@ -110,24 +107,30 @@ std::string Orbits::Fault(std::span<const std::uint8_t> state,
     }
   }
   for (const Orbit& orbit : orbits_) {
-    if (orbit.places.front().size() == 1) continue;
-    std::map<Piece, int> pieces;
-    for (const std::vector<std::uint8_t>& place : orbit.places) {
-      const Piece piece = At(state, place);
-      const auto in_goal = orbit.pieces.find(piece);
-      const int most = in_goal == orbit.pieces.end() ? 0 : in_goal->second;
-      if (++pieces[piece] <= most) continue;
-      std::vector<std::string> positions;
-      std::vector<std::string> names;
-      for (std::size_t i = 0; i < place.size(); ++i) {
-        positions.push_back(std::to_string(place[i]));
-        names.push_back(labels[piece[i]]);
-      }
-      return "positions " + Join(positions) + " always move together and have " + Join(names) +
-             (most == 0 ? ", which no piece of the goal has"
-                        : ", which occurs too often; the goal has it " + std::to_string(most) +
-                              (most == 1 ? " time" : " times"));
+    std::string fault = FaultOfPieces(orbit, state, labels);
+    if (!fault.empty()) return fault;
+  }
+  return "";
+}
+
+std::string Orbits::FaultOfPieces(const Orbit& orbit, std::span<const std::uint8_t> state,
+                                  const std::vector<std::string>& labels) {
+  std::map<Piece, int> pieces;
+  for (const std::vector<std::uint8_t>& place : orbit.places) {
+    const Piece piece = At(state, place);
+    const auto in_goal = orbit.pieces.find(piece);
+    const int most = in_goal == orbit.pieces.end() ? 0 : in_goal->second;
+    if (++pieces[piece] <= most) continue;
+    std::string positions;
+    std::string names;
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      positions += std::to_string(place[i]) + " ";
+      names += " " + labels[piece[i]];
     }
+    return "positions " + positions + "always move together and have" + names +
+           (most == 0 ? ", which no piece of the goal has"
+                      : ", which the goal has only " + std::to_string(most) +
+                            (most == 1 ? " time" : " times"));
   }
   return "";
 }
@@ -167,7 +170,7 @@ std::string Orbits::WhyUnreachable(std::span<const std::uint8_t> state,
                                    const std::vector<std::string>& labels) const {
   const std::string fault = Fault(state, labels);
   if (fault.empty()) return "";
-  const std::string message = fault + ": no moves lead from this state to the goal";
+  std::string message = fault + ": no moves lead from this state to the goal";
   // Only labels that occur several times can be colours of faces, and only pieces tell faces apart.
   const bool has_colours = std::ranges::all_of(
       goal_, [&](std::uint8_t label) { return std::ranges::count(goal_, label) > 1; });
@@ -176,14 +179,13 @@ std::string Orbits::WhyUnreachable(std::span<const std::uint8_t> state,
   if (!has_colours || !has_pieces) return message;
   const std::vector<std::uint8_t> names = OtherNames(state, labels);
   if (names.empty()) return message;
-  std::vector<std::string> changes;
-  std::vector<std::string> text;
+  message += ", but a turn of the whole puzzle helps: held like this, its labels are";
   for (std::size_t label = 0; label < names.size(); ++label) {
-    if (names[label] != label) changes.push_back(labels[label] + "=" + labels[names[label]]);
+    if (names[label] != label) message += " " + labels[label] + "=" + labels[names[label]];
   }
-  for (const std::uint8_t label : state) text.push_back(labels[names[label]]);
-  return message + ", but a turn of the whole puzzle helps: held like this, its labels are " +
-         Join(changes) + ", and it reads " + Join(text);
+  message += ", and it reads";
+  for (const std::uint8_t label : state) message += " " + labels[names[label]];
+  return message;
 }
 
 }  // namespace tandem

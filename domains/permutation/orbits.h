@@ -40,6 +40,9 @@ class Orbits {
   std::string Fault(std::span<const std::uint8_t> state,
                     const std::vector<std::string>& labels) const;
 
+  static std::string FaultOfPieces(const Orbit& orbit, std::span<const std::uint8_t> state,
+                                   const std::vector<std::string>& labels);
+
   // Names for the labels with which `state` has no fault, by label; empty if there are none.
   std::vector<std::uint8_t> OtherNames(std::span<const std::uint8_t> state,
                                        const std::vector<std::string>& labels) const;

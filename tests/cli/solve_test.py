@@ -95,6 +95,46 @@ class Solve(CliTest):
         self.assertEqual([r["moves"] for r in results], ["L U", None, ""])
         self.assertIn("states.txt:2: two tiles are swapped", results[1]["error"])
 
+    def test_solves_a_scramble(self):
+        run = self.train_small()
+        text, _ = self.run_tandem("solve", "--model", run, "--scramble", "R2 R'")
+        result = json.loads(text)
+        self.assertEqual((result["state"], result["moves"]), (AFTER_R, "R'"))
+        for options, found in (((), "neither"),
+                               (("--scramble", "R", "--states", "states.txt"), "both")):
+            _, error = self.run_tandem("solve", "--model", run, *options, code=2)
+            self.assertIn(f"expected --states FILE or --scramble MOVES, found {found}", error)
+
+    def test_moves_of_a_board_with_the_blank_first_are_named_as_it_was_written(self):
+        config = self.write("puzzle.yaml", "domain: {name: npuzzle, size: 4}\n" + SMALL)
+        run = self.folder / "run"
+        self.run_tandem("train", config, "--out", run)
+        boards = ["1 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15", "1 2 6 3 4 5 10 7 8 9 0 11 12 13 14 15"]
+        states = self.write("states.txt", "\n".join(boards) + "\n")
+        text, log = self.run_tandem("solve", "--model", run, "--states", states)
+        self.assertIn("states.txt: 2 states: the goal is 0 1 2 3 4 5 6 7", log)
+        for board, line in zip(boards, text.splitlines()):
+            result = json.loads(line)
+            self.assertEqual(result["state"], board)
+            tiles = [int(tile) for tile in board.split()]
+            for move in result["moves"].split():
+                blank = tiles.index(0)
+                tile = blank + {"U": 4, "D": -4, "L": 1, "R": -1}[move]
+                tiles[blank], tiles[tile] = tiles[tile], 0
+            self.assertEqual(tiles, list(range(16)))
+
+    def test_a_solution_with_a_move_that_does_not_apply_is_an_error_of_its_line(self):
+        config = self.write("puzzle.yaml", "domain: {name: npuzzle, size: 3}\n" + SMALL)
+        run = self.folder / "run"
+        self.run_tandem("train", config, "--out", run)
+        state = "1 2 3 4 5 6 7 0 8"
+        states = self.write("states.jsonl", "\n".join(
+            json.dumps({"state": state, "solution": moves}) for moves in ("U U L", "R L L")))
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+        illegal, legal = [json.loads(line) for line in text.splitlines()]
+        self.assertIn("states.jsonl:1: move 1, U, does not apply", illegal["error"])
+        self.assertEqual(legal["moves"], "L")
+
     def test_reads_plain_text_and_writes_json_lines_to_a_pipe(self):
         run = self.train_small()
         states = self.write("states.txt", f"# two cubes\n{AFTER_R}\n\n{SOLVED}\n{SOLVED}\n")

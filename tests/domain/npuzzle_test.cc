@@ -50,6 +50,9 @@ TEST(NPuzzle, RejectsTextThatIsNotABoard) {
   EXPECT_EQ(
       ErrorFor("npuzzle:4", "1 2 3 4 5 6 7 8 0"),
       "a 4x4 board has 16 numbers separated by spaces, found 9, as on the 3x3 board of npuzzle:3");
+  EXPECT_EQ(ErrorFor("npuzzle:3", "7 1 2 3 4 5 6 7 8 0"),
+            "a 3x3 board has 9 numbers separated by spaces, found 10; is the first one the line's "
+            "number?");
   EXPECT_EQ(ErrorFor("npuzzle:3", "1 2 3 4 5 6 7 8 9"),
             "number 9 is '9', expected a whole number from 0 to 8");
   EXPECT_EQ(ErrorFor("npuzzle:3", "1 2 x 4 5 6 7 8 0"),
