@@ -498,7 +498,7 @@ class Solve(CliTest):
         run = self.train_small()
         text = f"{SOLVED}\n{AFTER_R}\n"
         for content, what in [(gzip.compress(text.encode()), "it is compressed, expected text"),
-                              (text.encode("utf-16"), "it is not text in UTF-8")]:
+                              (text.encode("utf-16"), "it is text in UTF-16, expected UTF-8")]:
             states = self.folder / "states"
             states.write_bytes(content)
             out, error = self.run_tandem("solve", "--model", run, "--states", states, code=2)
