@@ -218,30 +218,30 @@ void WarnOfBadLines(const std::vector<Problem>& lines, const SolveArgs& args,
                          domain.spec().name, args.model.runs.front()));
 }
 
-// Says so if the searches generated about as many nodes as the puzzle has states, because a network
-// then decided next to nothing. Counting the states takes less time than two searches.
+// Says so if the searches expanded at least half of the puzzle's states, because a network then
+// decided next to nothing. Counting the states takes less time than a few searches.
 void SayIfNetworkWasNotNeeded(const std::vector<SolveResult>& results, const Domain& domain) {
-  constexpr std::int64_t kMostNodes = 500'000;
+  constexpr std::int64_t kMostExpanded = 500'000;
   constexpr float kAnyCost = 1e9F;
   std::int64_t searched = 0;
-  std::int64_t nodes = 0;
+  std::int64_t expanded = 0;
   for (const SolveResult& result : results) {
-    if (result.search.nodes == 0) continue;  // not a state, or a goal
+    if (result.search.expanded == 0) continue;  // not a state, or one that needs no search
     ++searched;
-    nodes += result.search.nodes;
+    expanded += result.search.expanded;
   }
-  const std::int64_t mean = searched > 0 ? nodes / searched : 0;
-  if (mean == 0 || mean > kMostNodes || domain.spec().per_problem_goals) return;
+  const std::int64_t mean = searched > 0 ? expanded / searched : 0;
+  if (mean == 0 || mean > kMostExpanded || domain.spec().per_problem_goals) return;
   const auto most = static_cast<std::size_t>(2 * mean);
   const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
   try {
     const GoalBall all(domain, kAnyCost, NodeTable::BytesFor(most, state_size));
-    if (all.limited()) return;
+    if (all.limited() || all.size() > most) return;
     LogInfo(
-        fmt::format("{} has {}, and a search generated {} on average: the network was not needed. "
-                    "Greedy search, or a small beam, shows what the network has learned.",
+        fmt::format("{} has {}, and a search expanded {} of them on average: the network was not "
+                    "needed. Greedy search, or a small beam, shows what the network has learned.",
                     domain.spec().name, Counted(static_cast<long long>(all.size()), "state"),
-                    Counted(mean, "node")));
+                    WithThousands(mean)));
   } catch (const InputError&) {  // some actions have no inverse
   }
 }

@@ -265,11 +265,10 @@ void RequireUtf8(std::string_view content, const fs::path& path) {
                     "with {}.",
                     path.string(), command));
   }
-  const bool has_mark = content.starts_with("\xff\xfe") || content.starts_with("\xfe\xff");
-  if (!has_mark && content.find('\0') == std::string_view::npos) return;
+  if (!content.starts_with("\xff\xfe") && !content.starts_with("\xfe\xff")) return;
   throw InputError(fmt::format(
-      "cannot read {}: it is not text in UTF-8. If it is text in UTF-16, convert it with "
-      "`iconv -f UTF-16 -t UTF-8`.",
+      "cannot read {}: it is text in UTF-16, expected UTF-8. Convert it with `iconv -f UTF-16 -t "
+      "UTF-8`.",
       path.string()));
 }
 

@@ -482,7 +482,7 @@ class Solve(CliTest):
         run = self.train_small()
         text = f"{SOLVED}\n{AFTER_R}\n"
         for content, what in [(gzip.compress(text.encode()), "it is compressed, expected text"),
-                              (text.encode("utf-16"), "it is not text in UTF-8")]:
+                              (text.encode("utf-16"), "it is text in UTF-16, expected UTF-8")]:
             states = self.folder / "states"
             states.write_bytes(content)
             out, error = self.run_tandem("solve", "--model", run, "--states", states, code=2)
@@ -493,11 +493,11 @@ class Solve(CliTest):
         config = self.write("lights.yaml", "domain: {name: lights_out, size: 3}\n" + SMALL)
         run = self.folder / "run"
         self.run_tandem("train", config, "--out", run)
-        states = self.write("states.txt", "101010101\n")
+        states = self.write("states.txt", "1 0 1 0 1 0 1 0 1\n")
         _, log = self.run_tandem("solve", "--model", run, "--states", states)
-        self.assertRegex(log, r"lights_out:3 has 512 states, and a search generated \d+ nodes on average: "
+        self.assertRegex(log, r"lights_out:3 has 512 states, and a search expanded \d+ of them on average: "
                               "the network was not needed")
-        states = self.write("states.txt", "110100000\n")  # one move from the goal
+        states = self.write("states.txt", "1 1 0 1 0 0 0 0 0\n")  # one move from the goal
         _, log = self.run_tandem("solve", "--model", run, "--states", states, "--search", "greedy", code=None)
         self.assertNotIn("was not needed", log)
 
