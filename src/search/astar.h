@@ -53,7 +53,9 @@ class AStarTree final : public BestFirstTree {
   void SetEstimates(std::span<const float> estimates);
 
  private:
-  float ValueOf(const NodeTable::Node& node) const { return weight() * node.cost + node.estimate; }
+  float ValueOf(const NodeTable::Node& node) const {
+    return weight() * static_cast<float>(node.cost) + node.estimate;
+  }
   void Open(std::uint32_t node);
   // A node is closed if it was expanded since its cost last changed.
   bool IsClosed(std::uint32_t node) const { return nodes()[node].flag != 0; }

@@ -160,7 +160,7 @@ std::optional<std::vector<Action>> BeamSearch::CheapestSolution() const {
   return OfInverse(StepTo(*cheapest).parent) ? inverse_->Translate(actions) : actions;
 }
 
-float BeamSearch::CostTo(std::size_t child) const {
+double BeamSearch::CostTo(std::size_t child) const {
   const Step step = StepTo(child);
   return frontier_.costs[step.parent] + domain_.spec().action_costs[step.action];
 }

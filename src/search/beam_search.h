@@ -141,7 +141,7 @@ class BeamSearch final : public Search {
   Step StepTo(std::size_t child) const {
     return BeamPaths::StepTo(child, domain_.spec().num_actions());
   }
-  float CostTo(std::size_t child) const;
+  double CostTo(std::size_t child) const;
   bool IsExcluded(std::size_t child);
   std::uint64_t KeyOf(std::size_t child) const;
   bool OfInverse(std::size_t parent) const {

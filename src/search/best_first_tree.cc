@@ -79,7 +79,7 @@ std::size_t BestFirstTree::CurrentBatch() const {
 std::optional<BestFirstTree::Reached> BestFirstTree::Reach(const Expander& step, std::size_t child,
                                                            std::uint32_t parent, Action action) {
   ++generated_;
-  const float cost = nodes_[parent].cost + spec_.action_costs[action];
+  const double cost = nodes_[parent].cost + spec_.action_costs[action];
   if (goal_ && cost >= SolutionCost()) return std::nullopt;
   if (bound_.Excludes(cost + step.LeastCostToGo(child))) {
     excluded_ = true;

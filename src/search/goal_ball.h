@@ -74,7 +74,9 @@ class GoalBall {
   std::span<const std::uint8_t> state(std::size_t i) const {
     return nodes_.state(static_cast<std::uint32_t>(i));
   }
-  float cost(std::size_t i) const { return nodes_[static_cast<std::uint32_t>(i)].cost; }
+  float cost(std::size_t i) const {
+    return static_cast<float>(nodes_[static_cast<std::uint32_t>(i)].cost);
+  }
 
   /// An upper bound on the memory of a ball, in bytes.
   static std::size_t BytesFor(const DomainSpec& spec, float radius, std::size_t most_bytes);

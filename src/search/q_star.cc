@@ -68,7 +68,7 @@ void QStarTree::SetValues(std::span<const float> values) {
 void QStarTree::Open(std::uint32_t node, std::span<const float> values) {
   SetAwaitsValues(node, false);
   SetEstimate(node, std::ranges::min(values));
-  const float cost = nodes()[node].cost;
+  const auto cost = static_cast<float>(nodes()[node].cost);
   for (std::uint32_t action = 0; action < num_actions_; ++action) {
     const bool undoes = node != 0 && !spec().inverse_actions.empty() &&
                         spec().inverse_actions[nodes().action(node)] == action;

@@ -159,7 +159,7 @@ bool TensorBeamSearch::Begin(std::span<const std::uint8_t> start) {
   frontier_.states = at::cat(states);
   frontier_.hashes = hasher_.HashStates(puzzle_.Bytes(frontier_.states));
   frontier_.parent_hashes = frontier_.hashes;
-  frontier_.costs = at::zeros({std::ssize(states)}, known_costs_.options());
+  frontier_.costs = at::zeros({std::ssize(states)}, known_costs_.options().dtype(at::kDouble));
   frontier_.of_inverse = at::arange(std::ssize(states), kept_.options()) == 1;
   kept_ = std::get<0>(Sorted(frontier_.hashes));
   return true;
@@ -176,7 +176,7 @@ std::optional<StopReason> TensorBeamSearch::LimitReached(std::int64_t nodes) con
 // frontier.
 std::int64_t TensorBeamSearch::BytesStored() const {
   constexpr std::int64_t kBytesPerKept = 2 * sizeof(std::int64_t);
-  constexpr std::int64_t kBytesPerFrontierState = 2 * sizeof(std::int64_t) + sizeof(float);
+  constexpr std::int64_t kBytesPerFrontierState = 2 * sizeof(std::int64_t) + sizeof(double);
   const std::int64_t frontier = frontier_.hashes.defined() ? frontier_.hashes.size(0) : 0;
   return kept_.size(0) * kBytesPerKept +
          frontier * (kBytesPerFrontierState + domain_.spec().state_size);
@@ -274,7 +274,7 @@ at::Tensor TensorBeamSearch::Choose(const Children& children, const StopSignal& 
   const at::Tensor estimates = Estimate(fresh, stop);
   const at::Tensor parents = fresh.floor_divide(puzzle_.num_actions());
   const at::Tensor actions = fresh.remainder(puzzle_.num_actions());
-  const at::Tensor excess = frontier_.costs - frontier_.costs.min();
+  const at::Tensor excess = (frontier_.costs - frontier_.costs.min()).to(at::kFloat);
   const at::Tensor more = puzzle_.ActionCosts() - LeastCost(domain_.spec());
   const at::Tensor ranks =
       estimates + excess.index_select(0, parents) + more.index_select(0, actions);

@@ -64,7 +64,7 @@ class TensorBeamSearch final : public Search {
     at::Tensor hashes;  // (n) int64
     at::Tensor
         parent_hashes;      // (n) int64, of the states before on the paths; of the start, its own
-    at::Tensor costs;       // (n) float, of the paths
+    at::Tensor costs;       // (n) double, of the paths
     at::Tensor of_inverse;  // (n) bool, whether the paths begin at the inverse position
   };
 
@@ -77,7 +77,7 @@ class TensorBeamSearch final : public Search {
   // All children of a frontier. Child i * num_actions + a is the result of action a on state i.
   struct Children {
     at::Tensor hashes;  // int64
-    at::Tensor costs;   // float, of the paths
+    at::Tensor costs;   // double, of the paths
     at::Tensor rest;    // float, the cost-to-go where it is known, else infinity
     at::Tensor useful;  // bool, whether the child is neither its parent nor its parent's parent
   };
