@@ -87,8 +87,8 @@ class BestFirstTree {
   // Ends the search because no open entry can improve on the solution.
   void EndWithoutOpenEntries();
 
-  // The number of entries to take at once: a tenth of those taken before, and at most search.batch.
-  std::size_t CurrentBatch() const;
+  // The most entries to take at once.
+  std::size_t batch() const { return static_cast<std::size_t>(config_.batch); }
 
   std::vector<Action> PathTo(std::uint32_t node) const;
 

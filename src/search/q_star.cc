@@ -25,10 +25,10 @@ void QStarTree::SetStartValues(std::span<const float> values) { Open(0, values);
 void QStarTree::Pop() {
   popped_.clear();
   if (ended()) return;
-  const std::size_t batch = CurrentBatch();
-  CheckLimits(batch, batch, open().size() + batch * num_actions_);
+  const std::size_t most = std::min(batch(), open().size());
+  CheckLimits(most, most, open().size() + most * num_actions_);
   if (ended()) return;
-  while (popped_.size() < batch && !open().empty() && CanImprove(open().least())) {
+  while (popped_.size() < most && !open().empty() && CanImprove(open().least())) {
     popped_.push_back(open().Pop());
   }
   CountExpanded(popped_.size());
