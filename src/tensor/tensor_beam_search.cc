@@ -29,6 +29,9 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+// The most elements that CUDA can sort, and among which it can find those that are true.
+constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
+
 // Sorts a tensor of one dimension in ascending order. Equal elements keep their order. Returns the
 // elements and their indices.
 std::tuple<at::Tensor, at::Tensor> Sorted(const at::Tensor& tensor) {
@@ -68,6 +71,7 @@ TensorBeamSearch::TensorBeamSearch(const Domain& domain, InferenceNet& network,
       least_rest_(
           std::max(ball_ != nullptr ? ball_->least_cost_outside() : 0, LeastCost(domain.spec()))),
       bound_(0) {
+  CheckBeamWidth(domain.spec(), config_.beam_width, "search.beam_width", kMostElements);
   MakeKnown();
   device.Synchronize();  // the tables were made on another stream than that of the searches
 }
@@ -169,6 +173,13 @@ std::optional<StopReason> TensorBeamSearch::LimitReached(std::int64_t nodes) con
   const std::int64_t states = frontier_.hashes.size(0);
   if (states == 0) return excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
   if (std::cmp_greater_equal(history_.size(), config_.max_length)) return StopReason::kLengthLimit;
+  if (kept_.size(0) + config_.beam_width > kMostElements) {
+    throw Error(fmt::format(
+        "the beam has kept {} states, and the next depth could exceed the {} that CUDA can sort; "
+        "lower search.beam_width ({}) or search.max_length ({})",
+        WithThousands(kept_.size(0)), WithThousands(kMostElements), config_.beam_width,
+        config_.max_length));
+  }
   return WorkLimitsOf(config_).ExceededBy(nodes, BytesOfNextDepth());
 }
 

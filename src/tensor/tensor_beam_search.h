@@ -46,8 +46,8 @@ class TensorBeamSearch final : public Search {
  public:
   /// Follows the limits of config.search; the network evaluates at most inference.batch_size states
   /// at once. `domain`, `network` and `device` must outlive this. `ball` may be null. Throws
-  /// InputError if the domain is not a TensorPuzzle, or if search.inverse is true and it has no
-  /// inverse positions.
+  /// InputError if the domain is not a TensorPuzzle, if search.beam_width states have more children
+  /// than CUDA can sort, or if search.inverse is true and the puzzle has no inverse positions.
   TensorBeamSearch(const Domain& domain, InferenceNet& network, const Config& config,
                    Device& device, std::shared_ptr<const GoalBall> ball = nullptr);
 
