@@ -88,9 +88,9 @@ enum class Target {
 };
 inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kWalkLength, "walk_length",
-     "the cost of the random walk that led to the state; for a Q net, the costs of the two actions "
-     "that the walk knows, its last step undone and its next step (head q_in: of one of them); for "
-     "head vp, also the action that undoes the walk's last step",
+     "the cost of the random walk that led to the state; for a Q net, the costs of the actions "
+     "that the walk knows: its last step undone, its next step and those that do not apply (head "
+     "q_in: of one of them); for head vp, also the action that undoes the walk's last step",
      Reads("generate.rows_per_walk")},
     {Target::kValueIteration, "value_iteration",
      "the minimum over all actions of the action's cost plus the target network's estimate for the "

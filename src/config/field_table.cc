@@ -549,9 +549,8 @@ std::vector<Field> SearchFields(Config& c) {
        "Actions that end in the goal or in the ball are expanded in any case. 0: all actions.",
        IntField{&c.search.policy_actions, 0, 1 << 16}},
       {"search.batch",
-       "Largest number of states of one puzzle that A* expands at a time, and of actions that Q* "
-       "takes at a time. The number starts at 1 and grows to a tenth of the states expanded so "
-       "far.",
+       "Number of states of one puzzle that A* expands at a time, and of actions that Q* takes at "
+       "a time; all open ones if there are fewer.",
        IntField{&c.search.batch, 1, 1 << 24}},
       {"search.instances",
        "Number of puzzles that A* and Q* solve at the same time.",

@@ -18,7 +18,7 @@ namespace {
 // Writes the same probability for each of the actions with the least cost; zeros for a goal. Costs
 // that were added in different orders are equal if they differ by their rounding only.
 void WriteCheapest(std::span<const float> costs, bool is_goal, std::span<float> policy) {
-  const float least = WithRounding(std::ranges::min(costs));
+  const double least = WithRounding(std::ranges::min(costs));
   const auto is_cheapest = [&](float cost) { return cost <= least; };
   const auto ties = static_cast<float>(std::ranges::count_if(costs, is_cheapest));
   for (std::size_t action = 0; action < costs.size(); ++action) {

@@ -10,6 +10,17 @@
 
 namespace tandem {
 
+std::vector<Action> IdleActions(const Domain& domain, std::span<const std::uint8_t> state) {
+  std::vector<Action> idle;
+  if (!domain.spec().masks_actions) return idle;
+  std::vector<std::uint8_t> applies(static_cast<std::size_t>(domain.spec().num_actions()));
+  domain.Mask(ConstRows(state), applies);
+  for (std::size_t action = 0; action < applies.size(); ++action) {
+    if (applies[action] == 0) idle.push_back(static_cast<Action>(action));
+  }
+  return idle;
+}
+
 PathLabels::PathLabels(const Domain& domain, Head head)
     : domain_(domain),
       head_(head),
@@ -18,12 +29,13 @@ PathLabels::PathLabels(const Domain& domain, Head head)
 void PathLabels::Write(std::span<const std::uint8_t> state, std::span<const Action> rest,
                        DataBuffer& out, std::size_t row) const {
   const Span span(Activity::kWrite);
-  WriteLabel(rest, out, row);
+  WriteLabel(state, rest, out, row);
   const Action first = rest.empty() ? Action{0} : rest.front();
   EncodeInputs(domain_, ConstRows(state), {&first, 1}, out.column(kInputColumn).Slice(row, 1));
 }
 
-void PathLabels::WriteLabel(std::span<const Action> rest, DataBuffer& out, std::size_t row) const {
+void PathLabels::WriteLabel(std::span<const std::uint8_t> state, std::span<const Action> rest,
+                            DataBuffer& out, std::size_t row) const {
   std::span<float> label = out.floats(kTargetColumn, row);
   std::ranges::fill(label, 0.0F);
   const float cost = CostOf(domain_.spec(), rest);
@@ -37,9 +49,14 @@ void PathLabels::WriteLabel(std::span<const Action> rest, DataBuffer& out, std::
     case Head::kQ: {
       const std::span<float> weight = out.floats(kWeightColumn, row);
       std::ranges::fill(weight, 0.0F);
-      if (rest.empty()) return;
-      label[rest.front()] = cost;
-      weight[rest.front()] = 1;
+      const auto set = [&](Action action, float value) {
+        label[action] = value;
+        weight[action] = 1;
+      };
+      for (const Action idle : IdleActions(domain_, state)) {
+        set(idle, domain_.spec().action_costs[idle] + cost);
+      }
+      if (!rest.empty()) set(rest.front(), cost);
       return;
     }
     case Head::kPolicy:

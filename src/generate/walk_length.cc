@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "generate/path_labels.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -42,15 +44,24 @@ std::optional<Action> WalkLengthGenerator::WriteLabel(RandomWalk& walk, Random r
     weight[action] = 1;
   };
   if (const std::optional<Action> next = walk.NextAction()) set(*next, CostOfNext(walk, *next));
+  for (const Action idle : IdleActions(domain(), walk.state())) {
+    set(idle, domain().spec().action_costs[idle] + walk.cost_back());
+  }
   // In a dead end the next step is the step back, and the shorter way counts.
   if (walk.back()) set(*walk.back(), walk.cost_back());
   return std::nullopt;
 }
 
-// Labels the walk's last step undone or its next step.
+// Labels the walk's last step undone, its next step or, if there is one, an idle action.
 Action WalkLengthGenerator::LabelOneAction(RandomWalk& walk, Random random, float& label) const {
   const std::optional<Action> next = walk.NextAction();
   const bool has_next = next && next != walk.back();
+  const std::vector<Action> idle = IdleActions(domain(), walk.state());
+  if (!idle.empty() && random.Below(3) == 0) {
+    const Action action = idle[random.Below(idle.size())];
+    label = domain().spec().action_costs[action] + walk.cost_back();
+    return action;
+  }
   if (walk.back() && (!has_next || random.Below(2) == 0)) {
     label = walk.cost_back();
     return *walk.back();

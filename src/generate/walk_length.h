@@ -16,12 +16,14 @@ namespace tandem {
 /// "CayleyPy", 2025.
 ///
 /// For a Q net, the label of an action is its cost plus the cost of the way back from its child. A
-/// walk knows that for two actions: the one that undoes its last step, and its own next step. Only
-/// these have weight 1; all others are masked. Labelling them as if they led away from the goal
-/// would be wrong wherever moves commute, and would flatten the ranking of a state's actions. The
-/// sparse labels follow AnanasClassic/cayleypy-training-core.
+/// walk knows that for the action that undoes its last step, for its own next step, and for the
+/// idle actions of the state (IdleActions). Only these have weight 1; all others are masked.
+/// Labelling them as if they led away from the goal would be wrong wherever moves commute, and
+/// would flatten the ranking of a state's actions. The sparse labels follow
+/// AnanasClassic/cayleypy-training-core.
 ///
-/// For head q_in, whose input has an action, each row labels one of the two, drawn at random.
+/// For head q_in, whose input has an action, each row labels one of them, drawn at random: an idle
+/// action in a third of the rows of states that have any.
 ///
 /// With generate.ball_radius, rows in the ball around the goal get exact labels, and some rows
 /// become anchors (ExactLabels).

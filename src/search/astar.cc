@@ -23,11 +23,11 @@ void AStarTree::SetStartEstimate(float estimate) {
 void AStarTree::Pop() {
   popped_.clear();
   if (ended()) return;
-  const std::size_t batch = CurrentBatch();
-  const std::size_t children = batch * static_cast<std::size_t>(spec().num_actions());
-  CheckLimits(batch, children, open().size() + children);
+  const std::size_t most = std::min(batch(), open().size());
+  const std::size_t children = most * static_cast<std::size_t>(spec().num_actions());
+  CheckLimits(most, children, open().size() + children);
   if (ended()) return;
-  while (popped_.size() < batch && !open().empty() && CanImprove(open().least())) {
+  while (popped_.size() < most && !open().empty() && CanImprove(open().least())) {
     const std::uint32_t node = open().Pop();
     if (IsClosed(node)) continue;
     SetClosed(node, true);

@@ -52,7 +52,9 @@ class AStarTree final : public BestFirstTree {
   void SetEstimates(std::span<const float> estimates);
 
  private:
-  float ValueOf(const NodeTable::Node& node) const { return weight() * node.cost + node.estimate; }
+  float ValueOf(const NodeTable::Node& node) const {
+    return weight() * static_cast<float>(node.cost) + node.estimate;
+  }
   void Open(std::uint32_t node);
   // A node is closed if it was expanded since its cost last changed.
   bool IsClosed(std::uint32_t node) const { return nodes()[node].flag != 0; }
@@ -63,14 +65,10 @@ class AStarTree final : public BestFirstTree {
 };
 
 /// AStar solves puzzles by batched weighted A* (BWAS; Agostinelli et al. 2019, DeepCubeA). It
-/// expands the states with the least weight * cost + estimate first, up to search.batch states of
-/// each puzzle per step. Many puzzles advance in lock step: each step makes one expansion of all
-/// popped states and one evaluation of all new states among their children. Each state is evaluated
-/// once. The estimate of a goal is 0.
-///
-/// A search starts with one state per step. Its batch then grows to a tenth of the states that it
-/// has expanded. So an easy puzzle expands few states, and a hard one fills the evaluator's
-/// batches.
+/// expands the states with the least weight * cost + estimate first, search.batch states of each
+/// puzzle per step, or all open ones if there are fewer. Many puzzles advance in lock step: each
+/// step makes one expansion of all popped states and one evaluation of all new states among their
+/// children. Each state is evaluated once. The estimate of a goal is 0.
 ///
 /// With a ball around the goal, a state of the ball counts as a goal whose solution goes on with
 /// the path to the goal. Such states are neither stored nor expanded. Their costs are exact, so the

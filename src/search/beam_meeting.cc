@@ -27,10 +27,10 @@ void BeamMeeting::Begin(std::span<const std::uint8_t> start, std::int64_t max_le
   positions_ = start_;
   positions_.resize(2 * start.size());
   domain_.WriteGoals(Rows(std::span(positions_).subspan(start.size())));
-  AddPositions(0, std::array{0.0F, 0.0F}, std::array<std::uint8_t, 2>{0, 1});
+  AddPositions(0, std::array{0.0, 0.0}, std::array<std::uint8_t, 2>{0, 1});
 }
 
-void BeamMeeting::Advance(const BeamPaths& paths, std::span<const float> costs,
+void BeamMeeting::Advance(const BeamPaths& paths, std::span<const double> costs,
                           std::span<const std::uint8_t> of_inverse) {
   const std::span<const BeamPaths::Step> steps = paths.last_steps();
   const std::vector<std::uint8_t> before = std::move(positions_);
@@ -47,7 +47,7 @@ void BeamMeeting::Advance(const BeamPaths& paths, std::span<const float> costs,
   AddPositions(paths.depth(), costs, of_inverse);
 }
 
-void BeamMeeting::AddPositions(std::size_t depth, std::span<const float> costs,
+void BeamMeeting::AddPositions(std::size_t depth, std::span<const double> costs,
                                std::span<const std::uint8_t> of_inverse) {
   const ConstRows positions(positions_.data(), costs.size(), start_.size());
   for (std::uint32_t i = 0; i < positions.size(); ++i) {

@@ -37,7 +37,7 @@ class BeamMeeting {
   /// Adds the positions of a new frontier: the states that were added to `paths` last. costs[i] is
   /// the cost of the path to state i, and of_inverse[i] is 1 if it begins at the inverse of the
   /// start.
-  void Advance(const BeamPaths& paths, std::span<const float> costs,
+  void Advance(const BeamPaths& paths, std::span<const double> costs,
                std::span<const std::uint8_t> of_inverse);
 
   /// The cheapest solution by which the beams meet. Nothing if they have not met, or if `bound`
@@ -53,7 +53,7 @@ class BeamMeeting {
   struct End {
     std::uint32_t depth;
     std::uint32_t index;
-    float cost;
+    double cost;
   };
 
   // A path of each beam to the position with this hash.
@@ -61,12 +61,12 @@ class BeamMeeting {
     End from_start;
     End from_goal;
     std::uint64_t hash;
-    float cost() const { return from_start.cost + from_goal.cost; }
+    double cost() const { return from_start.cost + from_goal.cost; }
   };
 
   using Ends = absl::flat_hash_map<std::uint64_t, End>;  // by the hash of the position
 
-  void AddPositions(std::size_t depth, std::span<const float> costs,
+  void AddPositions(std::size_t depth, std::span<const double> costs,
                     std::span<const std::uint8_t> of_inverse);
   void Add(std::uint64_t hash, bool from_goal, const End& end);
   void Offer(const Pair& pair);

@@ -21,14 +21,16 @@ namespace tandem {
 /// BeamFrontier holds the states that a beam search kept at one depth.
 struct BeamFrontier {
   std::vector<std::uint8_t> states;
-  std::vector<float> costs;  ///< of the paths to the states
-  float least_cost = 0;      ///< minimum of costs
+  std::vector<double> costs;  ///< of the paths to the states
+  double least_cost = 0;      ///< minimum of costs
   /// 1 where the path begins at the inverse position. Empty if no path does.
   std::vector<std::uint8_t> of_inverse;
 
   /// How much more the path to a state costs than the cheapest path. Differences of costs suffice
   /// for ranking, and stay exact in a float however long the paths are.
-  float ExcessCost(std::size_t state) const { return costs[state] - least_cost; }
+  float ExcessCost(std::size_t state) const {
+    return static_cast<float>(costs[state] - least_cost);
+  }
 };
 
 /// BeamRanking evaluates the network for a beam search and puts the children of the frontier in

@@ -29,10 +29,12 @@ constexpr std::uint64_t kInverseSalt = 0x9E3779B97F4A7C15U;
 
 }  // namespace
 
-void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view key) {
-  if (width <= MostStates(spec)) return;
-  throw InputError(fmt::format("{}: {}, expected at most {} with {} actions", key, width,
-                               MostStates(spec), spec.num_actions()));
+void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view key,
+                    std::int64_t most_children) {
+  const std::int64_t most = most_children / spec.num_actions();
+  if (width <= most) return;
+  throw InputError(fmt::format("{}: {}, expected at most {} with {} actions", key, width, most,
+                               spec.num_actions()));
 }
 
 BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
@@ -158,7 +160,7 @@ std::optional<std::vector<Action>> BeamSearch::CheapestSolution() const {
   return OfInverse(StepTo(*cheapest).parent) ? inverse_->Translate(actions) : actions;
 }
 
-float BeamSearch::CostTo(std::size_t child) const {
+double BeamSearch::CostTo(std::size_t child) const {
   const Step step = StepTo(child);
   return frontier_.costs[step.parent] + domain_.spec().action_costs[step.action];
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,9 +28,10 @@
 namespace tandem {
 
 /// Throws InputError that names `key` if a beam of `width` states is too wide for a puzzle with
-/// that many actions. Call it before BeamSearch is made with a width that another key sets, because
-/// its own error names search.beam_width.
-void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view key);
+/// that many actions: if it has more than `most_children` children. Call it before BeamSearch is
+/// made with a width that another key sets, because its own error names search.beam_width.
+void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view key,
+                    std::int64_t most_children = std::numeric_limits<std::uint32_t>::max());
 
 /// BeamSearch expands all kept states of one depth and keeps the search.beam_width children with
 /// the least sum of path cost and estimated cost-to-go. It drops duplicates and states kept at an
@@ -138,7 +140,7 @@ class BeamSearch final : public Search {
   Step StepTo(std::size_t child) const {
     return BeamPaths::StepTo(child, domain_.spec().num_actions());
   }
-  float CostTo(std::size_t child) const;
+  double CostTo(std::size_t child) const;
   bool IsExcluded(std::size_t child);
   std::uint64_t KeyOf(std::size_t child) const;
   bool OfInverse(std::size_t parent) const {

@@ -8,14 +8,6 @@
 #include "search/hash_set.h"
 
 namespace tandem {
-namespace {
-
-// A batch is at most the number of entries taken before it divided by kGrowth. The states that a
-// search with batch 1 would not have expanded then make up about the same share of all states at
-// most, and hard puzzles still reach full batches within a hundred steps.
-constexpr std::int64_t kGrowth = 10;
-
-}  // namespace
 
 std::int64_t MostStored(const SearchConfig& config) {
   return config.max_nodes.value_or(SearchConfig::kAStarNodes);
@@ -67,15 +59,10 @@ void BestFirstTree::EndWithoutOpenEntries() {
   }
 }
 
-std::size_t BestFirstTree::CurrentBatch() const {
-  const auto grown = static_cast<std::size_t>(std::max<std::int64_t>(expanded_ / kGrowth, 1));
-  return std::min(grown, static_cast<std::size_t>(config_.batch));
-}
-
 std::optional<BestFirstTree::Reached> BestFirstTree::Reach(const Expander& step, std::size_t child,
                                                            std::uint32_t parent, Action action) {
   ++generated_;
-  const float cost = nodes_[parent].cost + spec_.action_costs[action];
+  const double cost = nodes_[parent].cost + spec_.action_costs[action];
   if (goal_ && cost >= SolutionCost()) return std::nullopt;
   if (bound_.Excludes(cost + step.LeastCostToGo(child))) {
     excluded_ = true;

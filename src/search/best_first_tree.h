@@ -66,7 +66,9 @@ class BestFirstTree {
 
   // Whether an entry of this value may lead to a better solution than the one found. A goal's own
   // value is weight * cost, since its estimate is 0.
-  bool CanImprove(float value) const { return !goal_ || value < weight_ * SolutionCost(); }
+  bool CanImprove(float value) const {
+    return !goal_ || value < weight_ * static_cast<float>(SolutionCost());
+  }
 
   // Whether costs matter to the search, so that a cheaper path changes what it does.
   bool uses_costs() const { return weight_ != 0 || bound_.is_limited(); }
@@ -78,8 +80,8 @@ class BestFirstTree {
   // Ends the search because no open entry can improve on the solution.
   void EndWithoutOpenEntries();
 
-  // The number of entries to take at once: a tenth of those taken before, and at most search.batch.
-  std::size_t CurrentBatch() const;
+  // The most entries to take at once.
+  std::size_t batch() const { return static_cast<std::size_t>(config_.batch); }
 
   std::vector<Action> PathTo(std::uint32_t node) const;
 
@@ -104,7 +106,9 @@ class BestFirstTree {
 
   // The cost of the solution found, which falls when a cheaper path to the goal's parent is found.
   // Requires that there is a solution.
-  float SolutionCost() const { return nodes_[goal_->parent].cost + goal_->to_known + goal_->known; }
+  double SolutionCost() const {
+    return nodes_[goal_->parent].cost + goal_->to_known + goal_->known;
+  }
 
   const DomainSpec& spec_;
   const SearchConfig& config_;

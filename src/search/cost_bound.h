@@ -5,10 +5,11 @@
 
 namespace tandem {
 
-/// The largest sum of costs that counts as at most `cost`. Sums of costs are rounded, so that three
-/// actions of cost 0.3 may cost a little more than 0.9.
-inline float WithRounding(float cost) {
-  constexpr float kRounding = 1e-5F;
+/// The largest sum of costs that counts as at most `cost`. The cost of an action is rounded to a
+/// float, so three actions of cost 0.3 may cost a little more than 0.9. Searches sum costs in
+/// double, where the sum of floats is as good as exact however long the path is.
+inline double WithRounding(double cost) {
+  constexpr double kRounding = 1e-5;
   return cost * (1 + kRounding);
 }
 
@@ -16,21 +17,21 @@ inline float WithRounding(float cost) {
 class CostBound {
  public:
   /// `most` is the largest allowed cost of a solution; 0 or less: no limit.
-  explicit CostBound(float most) {
+  explicit CostBound(double most) {
     if (most > 0) most_ = WithRounding(most);
   }
 
   /// The largest cost that is not excluded. Infinite if there is no limit.
-  float most() const { return most_; }
+  double most() const { return most_; }
 
-  bool is_limited() const { return most_ < std::numeric_limits<float>::infinity(); }
+  bool is_limited() const { return most_ < std::numeric_limits<double>::infinity(); }
 
   /// Whether every solution costs too much that costs at least `cost`, such as the sum of a path's
   /// cost and a lower bound on the cost-to-go of its end.
-  bool Excludes(float cost) const { return cost > most_; }
+  bool Excludes(double cost) const { return cost > most_; }
 
  private:
-  float most_ = std::numeric_limits<float>::infinity();
+  double most_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace tandem

@@ -118,11 +118,11 @@ class Expander {
                                            const CostTo& cost_to, const CostBound& bound,
                                            std::int64_t most_actions) const {
     std::optional<std::size_t> cheapest;
-    float least = std::numeric_limits<float>::infinity();
+    double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = first; i < end; ++i) {
       const float rest = KnownCost(i);
       if (std::isinf(rest)) continue;
-      const float total = cost_to(i) + rest;
+      const double total = cost_to(i) + rest;
       if (total >= least || bound.Excludes(total)) continue;
       if (std::cmp_greater(rest > 0 ? PathToGoal(i).size() : 0, most_actions)) continue;
       cheapest = i;

@@ -53,7 +53,7 @@ std::vector<Action> CheapestInverses(const DomainSpec& spec) {
 // equal action costs this is a breadth-first search.
 class GoalBall::Builder {
  public:
-  Builder(const Domain& domain, GoalBall& ball, float most_cost, std::size_t most_bytes)
+  Builder(const Domain& domain, GoalBall& ball, double most_cost, std::size_t most_bytes)
       : domain_(domain),
         spec_(domain.spec()),
         ball_(ball),
@@ -83,7 +83,7 @@ class GoalBall::Builder {
     return true;
   }
 
-  float completed() const { return completed_; }
+  double completed() const { return completed_; }
 
  private:
   bool Expand(std::span<const std::uint32_t> nodes) {
@@ -111,7 +111,7 @@ class GoalBall::Builder {
   // Notes that `action` leads from node `parent` to child `child`, and so its inverse leads back.
   bool Reach(std::size_t child, std::uint32_t parent, Action action) {
     const Action back = inverses_[action];
-    const float cost = completed_ + spec_.action_costs[back];
+    const double cost = completed_ + spec_.action_costs[back];
     const std::span<const std::uint8_t> state = expander_.children()[child];
     const std::uint64_t hash = expander_.hashes()[child];
     const std::uint32_t known = ball_.nodes_.Find(state, hash);
@@ -137,20 +137,20 @@ class GoalBall::Builder {
     ball_.nodes_.Add(state, hash, node, back);
   }
 
-  void NoteOutside(float cost) {
-    ball_.least_cost_outside_ = std::min(ball_.least_cost_outside_, cost);
+  void NoteOutside(double cost) {
+    ball_.least_cost_outside_ = std::min(ball_.least_cost_outside_, static_cast<float>(cost));
   }
 
   const Domain& domain_;
   const DomainSpec& spec_;
   GoalBall& ball_;
-  const float most_cost_;  // of a state in the ball
+  const double most_cost_;  // of a state in the ball
   const std::size_t most_bytes_;
   const std::vector<Action> inverses_;
   const float least_action_cost_;
   Expander expander_;
-  float completed_ = 0;  // all states with at most this cost-to-go are in the ball
-  std::map<float, std::vector<std::uint32_t>> open_;  // nodes by cost
+  double completed_ = 0;  // all states with at most this cost-to-go are in the ball
+  std::map<double, std::vector<std::uint32_t>> open_;  // nodes by cost
 
   // The current batch.
   std::vector<std::uint32_t> parents_;
@@ -168,17 +168,17 @@ GoalBall::GoalBall(const Domain& domain, float radius, std::size_t most_bytes)
   Builder builder(domain, *this, WithRounding(radius_), most_bytes);
   if (builder.Run(center)) return;
   nodes_ = NodeTable(center.size());
-  radius_ = builder.completed();
+  radius_ = static_cast<float>(builder.completed());
   limited_ = true;
   least_cost_outside_ = std::numeric_limits<float>::infinity();
-  Builder(domain, *this, radius_, std::numeric_limits<std::size_t>::max()).Run(center);
+  Builder(domain, *this, builder.completed(), std::numeric_limits<std::size_t>::max()).Run(center);
 }
 
 std::optional<float> GoalBall::CostOf(std::span<const std::uint8_t> state,
                                       std::uint64_t hash) const {
   const std::uint32_t node = nodes_.Find(state, hash);
   if (node == NodeTable::kNone) return std::nullopt;
-  return nodes_[node].cost;
+  return static_cast<float>(nodes_[node].cost);
 }
 
 std::optional<float> GoalBall::CostOf(std::span<const std::uint8_t> state) const {

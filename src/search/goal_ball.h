@@ -60,7 +60,9 @@ class GoalBall {
   std::span<const std::uint8_t> state(std::size_t i) const {
     return nodes_.state(static_cast<std::uint32_t>(i));
   }
-  float cost(std::size_t i) const { return nodes_[static_cast<std::uint32_t>(i)].cost; }
+  float cost(std::size_t i) const {
+    return static_cast<float>(nodes_[static_cast<std::uint32_t>(i)].cost);
+  }
 
  private:
   class Builder;

@@ -20,7 +20,7 @@ struct GreedySearch::Path {
   CostBound bound;
   absl::flat_hash_set<std::string> visited = {};
   SearchResult result = {};
-  float cost = 0;
+  double cost = 0;
   std::optional<StopReason> stop_reason = std::nullopt;
 };
 
@@ -151,7 +151,7 @@ void GreedySearch::Step(Path& path, std::size_t first, std::span<const float> va
   if (ranking_ == Ranking::kByPolicy) return;
   const float estimate = values[*best] - (by_states ? 0 : domain_.spec().action_costs[*best]);
   if (path.result.best && estimate >= path.result.best->estimate) return;
-  path.result.best = {.actions = path.result.actions, .cost = path.cost, .estimate = estimate};
+  path.result.best = {.actions = path.result.actions, .estimate = estimate};
 }
 
 // The result of a path that has ended.
@@ -163,6 +163,7 @@ SearchResult GreedySearch::ResultOf(Path& path) const {
     result.best.reset();
   } else {
     result.actions.clear();
+    if (result.best) result.best->cost = CostOf(domain_.spec(), result.best->actions);
   }
   result.cost = CostOf(domain_.spec(), result.actions);
   result.stored = static_cast<std::int64_t>(path.visited.size());

@@ -30,7 +30,7 @@ struct Visited {
   std::vector<std::uint8_t> state;
   std::uint64_t hash;
   Action action;                        // that led to it; of no meaning in the start
-  float cost;                           // of the path to it
+  double cost;                          // of the path to it
   std::vector<Remaining> actions = {};  // the best one last
 };
 
@@ -60,6 +60,7 @@ struct IdaStar::Puzzle {
   bool too_long = false;           // a state was dropped because of search.max_length
   std::vector<Visited> path = {};  // from the start to the state that is expanded next
   SearchResult result = {};        // with the cheapest solution found, if it is solved
+  double cost = 0;                 // of that solution
   std::optional<StopReason> stop_reason = std::nullopt;
 };
 
@@ -69,6 +70,7 @@ IdaStar::IdaStar(const Domain& domain, Evaluator& network, const Config& config,
       config_(config.search),
       weight_(static_cast<float>(config.search.weight)),
       least_step_(std::max(weight_, kLeastStep) * LeastCost(domain.spec())),
+      costs_differ_(CostsDiffer(domain.spec())),
       ball_(std::move(ball)),
       expander_(domain, ball_),
       evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {
@@ -116,7 +118,7 @@ std::vector<IdaStar::Puzzle> IdaStar::Begin(const ProblemBatch& problems, const 
 // Extends the path by the best action that remains to be taken from its last state. If there is
 // none, goes back to the last state that has one.
 void IdaStar::ChooseState(Puzzle& puzzle) const {
-  const float limit = puzzle.result.solved ? weight_ * puzzle.result.cost : kInfinity;
+  const float limit = puzzle.result.solved ? ValueOf(puzzle.cost) : kInfinity;
   for (; !puzzle.path.empty(); puzzle.path.pop_back()) {
     Visited& last = puzzle.path.back();
     if (last.actions.empty() || last.actions.back().value >= limit) continue;
@@ -138,9 +140,9 @@ void IdaStar::BeginIteration(Puzzle& puzzle) const {
   if (puzzle.result.solved) {
     puzzle.stop_reason = StopReason::kSolved;
   } else if (std::isinf(puzzle.least_above)) {
-    puzzle.stop_reason = puzzle.too_long     ? StopReason::kLengthLimit
-                         : puzzle.too_costly ? StopReason::kCostLimit
-                                             : StopReason::kExhausted;
+    puzzle.stop_reason = puzzle.too_costly ? StopReason::kCostLimit
+                         : puzzle.too_long ? StopReason::kLengthLimit
+                                           : StopReason::kExhausted;
   } else {
     puzzle.bound = std::max(puzzle.least_above, puzzle.bound + least_step_);
     puzzle.least_above = kInfinity;
@@ -202,13 +204,13 @@ void IdaStar::ChooseChildren(Puzzle& puzzle, std::size_t first,
     const std::size_t child = first + a;
     if (expander_.is_left_out()[child] != 0) continue;
     ++puzzle.result.nodes;
-    const float least = puzzle.path.back().cost + spec.action_costs[a] +
-                        expander_.LeastCostToGo(child);  // of a solution through the child
-    if (puzzle.result.solved && least >= puzzle.result.cost) continue;
+    const double least = puzzle.path.back().cost + spec.action_costs[a] +
+                         expander_.LeastCostToGo(child);  // of a solution through the child
+    if (puzzle.result.solved && least >= puzzle.cost) continue;
     if (puzzle.allowed.Excludes(least)) {
       puzzle.too_costly = true;
-    } else if (!std::isinf(expander_.KnownCost(child))) {
-      ReachKnown(puzzle, child, static_cast<Action>(a));
+    } else if (ReachKnown(puzzle, child, static_cast<Action>(a))) {
+      continue;
     } else if (!puzzle.IsOnPath(expander_.children()[child], expander_.hashes()[child])) {
       if (std::cmp_less(puzzle.path.size(), config_.max_length)) {
         chosen.push_back(static_cast<std::uint32_t>(child));
@@ -220,25 +222,27 @@ void IdaStar::ChooseChildren(Puzzle& puzzle, std::size_t first,
 }
 
 // Takes the solution through a child whose cost-to-go is known, if its value is within the bound.
-// Requires that it is cheaper than the solution found before.
-void IdaStar::ReachKnown(Puzzle& puzzle, std::size_t child, Action action) const {
-  const float cost =
+// Requires that it is cheaper than the solution found before. Returns whether that settles the
+// child. If the solution is too long, a dearer one through the child may be short enough.
+bool IdaStar::ReachKnown(Puzzle& puzzle, std::size_t child, Action action) const {
+  if (std::isinf(expander_.KnownCost(child))) return false;
+  const double cost =
       puzzle.path.back().cost + domain_.spec().action_costs[action] + expander_.KnownCost(child);
-  if (weight_ * cost > puzzle.bound) {
-    puzzle.least_above = std::min(puzzle.least_above, weight_ * cost);
-    return;
+  if (ValueOf(cost) > puzzle.bound) {
+    puzzle.least_above = std::min(puzzle.least_above, ValueOf(cost));
+    return true;
   }
-  std::vector<Action> actions = puzzle.Actions();
-  actions.push_back(action);
   const std::vector<Action> rest = expander_.PathToGoal(child);
-  actions.insert(actions.end(), rest.begin(), rest.end());
-  if (std::cmp_greater(actions.size(), config_.max_length)) {
+  if (std::cmp_greater(puzzle.path.size() + rest.size(), config_.max_length)) {
     puzzle.too_long = true;
-    return;
+    return !costs_differ_;
   }
   puzzle.result.solved = true;
-  puzzle.result.actions = std::move(actions);
-  puzzle.result.cost = cost;
+  puzzle.result.actions = puzzle.Actions();
+  puzzle.result.actions.push_back(action);
+  puzzle.result.actions.insert(puzzle.result.actions.end(), rest.begin(), rest.end());
+  puzzle.cost = cost;
+  return true;
 }
 
 // Notes the estimates of `children`, which ChooseChildren chose.
@@ -248,17 +252,17 @@ void IdaStar::Receive(Puzzle& puzzle, std::span<const std::uint32_t> children,
   Visited& last = puzzle.path.back();
   for (std::size_t i = 0; i < children.size(); ++i) {
     const auto action = static_cast<Action>(children[i] % spec.num_actions());
-    const float cost = last.cost + spec.action_costs[action];
-    const float estimate = CostToGo(estimates[i]);
+    const float known = expander_.KnownCost(children[i]);
+    const float estimate = std::isinf(known) ? CostToGo(estimates[i]) : known;
     if (estimate < puzzle.result.best->estimate) {
-      puzzle.result.best = {.actions = puzzle.Actions(), .cost = cost, .estimate = estimate};
+      puzzle.result.best = {.actions = puzzle.Actions(), .estimate = estimate};
       puzzle.result.best->actions.push_back(action);
     }
     if (std::isinf(estimate)) {  // no bound allows the child
       puzzle.result.dropped_states = true;
       continue;
     }
-    const float value = weight_ * cost + estimate;
+    const float value = ValueOf(last.cost + spec.action_costs[action]) + estimate;
     if (value <= puzzle.bound) {
       last.actions.push_back({.value = value, .action = action});
     } else {
@@ -276,6 +280,7 @@ SearchResult IdaStar::ResultOf(Puzzle& puzzle) const {
   SearchResult result = std::move(puzzle.result);
   result.stop_reason = *puzzle.stop_reason;
   if (result.solved) result.best.reset();
+  if (result.best) result.best->cost = CostOf(domain_.spec(), result.best->actions);
   result.cost = CostOf(domain_.spec(), result.actions);
   result.stored = std::ssize(puzzle.path);
   result.bytes = BytesOf(puzzle);
@@ -293,11 +298,14 @@ std::string IdaStar::Failure(const SearchResult& result) const {
                                  : fmt::format("lower search.weight ({:g}), or ", config_.weight);
   std::string at_limit = AtLimit(config_, result.stop_reason, advice);
   if (!at_limit.empty()) return at_limit;
+  const std::string_view where =
+      result.dropped_states ? " leads only through states with a finite estimate and" : "";
   if (result.stop_reason == StopReason::kCostLimit) {
-    return fmt::format("no solution costs at most {}; raise the limit", AllowedCost());
+    return fmt::format("no solution of at most {} moves{} costs at most {}; raise the limit",
+                       config_.max_length, where, AllowedCost());
   }
   if (result.stop_reason == StopReason::kLengthLimit) {
-    return fmt::format("no solution has at most {} moves; raise search.max_length",
+    return fmt::format("no solution{} has at most {} moves; raise search.max_length", where,
                        config_.max_length);
   }
   if (result.dropped_states) {

@@ -43,7 +43,8 @@ namespace tandem {
 /// at most search.max_length actions.
 ///
 /// A state in the ball around the goal counts as a goal whose solution goes on with the path to the
-/// goal.
+/// goal. If that solution would be too long, the search goes on through the state, with its exact
+/// cost-to-go as its estimate: if costs differ, a dearer way from it may have fewer actions.
 ///
 /// All starts advance in lock step: each step expands one state of each and evaluates all their
 /// children together. The time of a step is divided evenly among them, and each may take
@@ -73,16 +74,18 @@ class IdaStar final : public Search {
   void CheckLimits(Puzzle& puzzle) const;
   void ExpandAll(std::vector<Puzzle>& puzzles, const StopSignal& stop);
   void ChooseChildren(Puzzle& puzzle, std::size_t first, std::vector<std::uint32_t>& chosen) const;
-  void ReachKnown(Puzzle& puzzle, std::size_t child, Action action) const;
+  bool ReachKnown(Puzzle& puzzle, std::size_t child, Action action) const;
   void Receive(Puzzle& puzzle, std::span<const std::uint32_t> children,
                std::span<const float> estimates) const;
+  float ValueOf(double cost) const { return weight_ * static_cast<float>(cost); }
   std::int64_t BytesOf(const Puzzle& puzzle) const;
   SearchResult ResultOf(Puzzle& puzzle) const;
 
   const Domain& domain_;
   const SearchConfig config_;
   const float weight_;
-  const float least_step_;                      // from one bound to the next
+  const float least_step_;  // from one bound to the next
+  const bool costs_differ_;
   const std::shared_ptr<const GoalBall> ball_;  // may be null
   Expander expander_;
   BatchEvaluator evaluator_;

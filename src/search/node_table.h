@@ -16,14 +16,14 @@ namespace tandem {
 /// and finds the node of a state. A 64-bit hash locates the slot, and then all bytes are compared,
 /// so two states are never confused.
 ///
-/// A node takes the bytes of its state, 14 bytes for its path, and 11 to 16 bytes in the index.
+/// A node takes the bytes of its state, 18 bytes for its path, and 11 to 16 bytes in the index.
 /// When the table grows, only the index (about a sixth of the memory) is copied.
 ///
 /// Not thread-safe: calls of const methods may overlap with each other, but not with other calls.
 class NodeTable {
  public:
   struct Node {
-    float cost;                 ///< cost of the cheapest path found so far
+    double cost;                ///< cost of the cheapest path found so far
     float estimate;             ///< estimated cost-to-go
     std::uint32_t parent : 31;  ///< previous node on that path
     std::uint32_t flag : 1;     ///< for the search: AStarTree::IsClosed, QStarTree::AwaitsValues
@@ -53,7 +53,7 @@ class NodeTable {
   void Add(std::span<const std::uint8_t> state, std::uint64_t hash, Node node, Action action);
 
   /// Replaces the path to `node` by a cheaper one, through `parent` by `action`.
-  void SetPath(std::uint32_t node, float cost, std::uint32_t parent, Action action) {
+  void SetPath(std::uint32_t node, double cost, std::uint32_t parent, Action action) {
     constexpr std::uint32_t kParentBits = kMostNodes - 1;
     (*this)[node].cost = cost;
     (*this)[node].parent = parent & kParentBits;

@@ -23,10 +23,10 @@ void QStarTree::SetStartValues(std::span<const float> values) { Open(0, values);
 void QStarTree::Pop() {
   popped_.clear();
   if (ended()) return;
-  const std::size_t batch = CurrentBatch();
-  CheckLimits(batch, batch, open().size() + batch * num_actions_);
+  const std::size_t most = std::min(batch(), open().size());
+  CheckLimits(most, most, open().size() + most * num_actions_);
   if (ended()) return;
-  while (popped_.size() < batch && !open().empty() && CanImprove(open().least())) {
+  while (popped_.size() < most && !open().empty() && CanImprove(open().least())) {
     popped_.push_back(open().Pop());
   }
   CountExpanded(popped_.size());
@@ -66,7 +66,7 @@ void QStarTree::SetValues(std::span<const float> values) {
 void QStarTree::Open(std::uint32_t node, std::span<const float> values) {
   SetAwaitsValues(node, false);
   SetEstimate(node, std::ranges::min(values));
-  const float cost = nodes()[node].cost;
+  const auto cost = static_cast<float>(nodes()[node].cost);
   for (std::uint32_t action = 0; action < num_actions_; ++action) {
     const bool undoes = node != 0 && !spec().inverse_actions.empty() &&
                         spec().inverse_actions[nodes().action(node)] == action;

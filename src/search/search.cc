@@ -123,9 +123,9 @@ std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, con
 }
 
 float CostOf(const DomainSpec& spec, std::span<const Action> actions) {
-  float cost = 0;
+  double cost = 0;
   for (const Action action : actions) cost += spec.action_costs[action];
-  return cost;
+  return static_cast<float>(cost);
 }
 
 void ApplyAll(const Domain& domain, std::span<const Action> actions,

@@ -29,6 +29,9 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+// The most elements that CUDA can sort, and among which it can find those that are true.
+constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
+
 // Sorts a tensor of one dimension in ascending order. Equal elements keep their order. Returns the
 // elements and their indices.
 std::tuple<at::Tensor, at::Tensor> Sorted(const at::Tensor& tensor) {
@@ -68,6 +71,7 @@ TensorBeamSearch::TensorBeamSearch(const Domain& domain, InferenceNet& network,
       least_rest_(
           std::max(ball_ != nullptr ? ball_->least_cost_outside() : 0, LeastCost(domain.spec()))),
       bound_(0) {
+  CheckBeamWidth(domain.spec(), config_.beam_width, "search.beam_width", kMostElements);
   MakeKnown();
   device.Synchronize();  // the tables were made on another stream than that of the searches
 }
@@ -159,7 +163,7 @@ bool TensorBeamSearch::Begin(std::span<const std::uint8_t> start) {
   frontier_.states = at::cat(states);
   frontier_.hashes = hasher_.HashStates(puzzle_.Bytes(frontier_.states));
   frontier_.parent_hashes = frontier_.hashes;
-  frontier_.costs = at::zeros({std::ssize(states)}, known_costs_.options());
+  frontier_.costs = at::zeros({std::ssize(states)}, known_costs_.options().dtype(at::kDouble));
   frontier_.of_inverse = at::arange(std::ssize(states), kept_.options()) == 1;
   kept_ = std::get<0>(Sorted(frontier_.hashes));
   return true;
@@ -169,6 +173,13 @@ std::optional<StopReason> TensorBeamSearch::LimitReached(std::int64_t nodes) con
   const std::int64_t states = frontier_.hashes.size(0);
   if (states == 0) return excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
   if (std::cmp_greater_equal(history_.size(), config_.max_length)) return StopReason::kLengthLimit;
+  if (kept_.size(0) + config_.beam_width > kMostElements) {
+    throw Error(fmt::format(
+        "the beam has kept {} states, and the next depth could exceed the {} that CUDA can sort; "
+        "lower search.beam_width ({}) or search.max_length ({})",
+        WithThousands(kept_.size(0)), WithThousands(kMostElements), config_.beam_width,
+        config_.max_length));
+  }
   return WorkLimitsOf(config_).ExceededBy(nodes, BytesOfNextDepth());
 }
 
@@ -176,7 +187,7 @@ std::optional<StopReason> TensorBeamSearch::LimitReached(std::int64_t nodes) con
 // frontier.
 std::int64_t TensorBeamSearch::BytesStored() const {
   constexpr std::int64_t kBytesPerKept = 2 * sizeof(std::int64_t);
-  constexpr std::int64_t kBytesPerFrontierState = 2 * sizeof(std::int64_t) + sizeof(float);
+  constexpr std::int64_t kBytesPerFrontierState = 2 * sizeof(std::int64_t) + sizeof(double);
   const std::int64_t frontier = frontier_.hashes.defined() ? frontier_.hashes.size(0) : 0;
   return kept_.size(0) * kBytesPerKept +
          frontier * (kBytesPerFrontierState + domain_.spec().state_size);
@@ -274,7 +285,7 @@ at::Tensor TensorBeamSearch::Choose(const Children& children, const StopSignal& 
   const at::Tensor estimates = Estimate(fresh, stop);
   const at::Tensor parents = fresh.floor_divide(puzzle_.num_actions());
   const at::Tensor actions = fresh.remainder(puzzle_.num_actions());
-  const at::Tensor excess = frontier_.costs - frontier_.costs.min();
+  const at::Tensor excess = (frontier_.costs - frontier_.costs.min()).to(at::kFloat);
   const at::Tensor more = puzzle_.ActionCosts() - LeastCost(domain_.spec());
   const at::Tensor ranks =
       estimates + excess.index_select(0, parents) + more.index_select(0, actions);

@@ -46,8 +46,8 @@ class TensorBeamSearch final : public Search {
  public:
   /// Follows the limits of config.search; the network evaluates at most inference.batch_size states
   /// at once. `domain`, `network` and `device` must outlive this. `ball` may be null. Throws
-  /// InputError if the domain is not a TensorPuzzle, or if search.inverse is true and it has no
-  /// inverse positions.
+  /// InputError if the domain is not a TensorPuzzle, if search.beam_width states have more children
+  /// than CUDA can sort, or if search.inverse is true and the puzzle has no inverse positions.
   TensorBeamSearch(const Domain& domain, InferenceNet& network, const Config& config,
                    Device& device, std::shared_ptr<const GoalBall> ball = nullptr);
 
@@ -64,7 +64,7 @@ class TensorBeamSearch final : public Search {
     at::Tensor hashes;  // (n) int64
     at::Tensor
         parent_hashes;      // (n) int64, of the states before on the paths; of the start, its own
-    at::Tensor costs;       // (n) float, of the paths
+    at::Tensor costs;       // (n) double, of the paths
     at::Tensor of_inverse;  // (n) bool, whether the paths begin at the inverse position
   };
 
@@ -77,7 +77,7 @@ class TensorBeamSearch final : public Search {
   // All children of a frontier. Child i * num_actions + a is the result of action a on state i.
   struct Children {
     at::Tensor hashes;  // int64
-    at::Tensor costs;   // float, of the paths
+    at::Tensor costs;   // double, of the paths
     at::Tensor rest;    // float, the cost-to-go where it is known, else infinity
     at::Tensor useful;  // bool, whether the child is neither its parent nor its parent's parent
   };

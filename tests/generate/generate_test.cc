@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/examples.h"
 #include "domain/random_walk.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_length.h"
@@ -265,14 +266,29 @@ TEST(WalkLength, QNetLabelsOnlyTheStepBackAndTheNextStepOfTheWalk) {
   }
 }
 
-TEST(WalkLength, InDeadEndsQNetLabelsTheStepBack) {
+// An action that does not apply leaves the state as it is.
+TEST(WalkLength, QNetLabelsActionsThatDoNotApply) {
   const PathDomain path(3);
   WalkLengthGenerator generator(path, GeneratorConfig({.max_scramble = 2}, Head::kQ));
   const DataBuffer rows = Filled(generator, {.rows = 2});
   EXPECT_EQ(rows.floats(kTargetColumn)[0], 1);  // cell 1: left leads to the goal, right on
   EXPECT_EQ(rows.floats(kTargetColumn)[1], 3);
   EXPECT_EQ(rows.floats(kTargetColumn)[2], 2);  // cell 2: only the step back applies
-  EXPECT_EQ(rows.floats(kWeightColumn)[3], 0);
+  EXPECT_EQ(rows.floats(kTargetColumn)[3], 3);
+  for (const float weight : rows.floats(kWeightColumn)) EXPECT_EQ(weight, 1);
+}
+
+TEST(WalkLength, QNetThatTakesTheActionLearnsOfThoseThatDoNotApplyInAThirdOfTheRows) {
+  const PathDomain path(3);
+  WalkLengthGenerator generator(path, GeneratorConfig({.max_scramble = 2}, Head::kQIn));
+  const DataBuffer rows = Filled(generator, {.rows = 2000});
+  int idle = 0;
+  for (std::size_t i = 1; i < 2000; i += 2) {  // cell 2, where only the step back applies
+    const Action action = ActionIn(path.spec(), rows, i);
+    EXPECT_EQ(rows.floats(kTargetColumn)[i], action == 0 ? 2 : 3);
+    idle += action == 1 ? 1 : 0;
+  }
+  EXPECT_NEAR(idle, 333, 60);
 }
 
 TEST(WalkLength, StatesOfAQNetAreThoseOfAVNet) {

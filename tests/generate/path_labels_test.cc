@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "data/examples.h"
+#include "support/small_puzzles.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -29,6 +31,30 @@ TEST(PathLabels, OfAPolicyAreTheFirstActionWhereTheOrderMatters) {
   EXPECT_THAT(LabelOf(*puzzle, Head::kPolicy, {2, 1, 0}), ElementsAre(0, 0, 1, 0));
   EXPECT_THAT(LabelOf(*puzzle, Head::kVp, {2, 1, 0}), ElementsAre(3, 0, 0, 1, 0));
   EXPECT_THAT(LabelOf(*puzzle, Head::kPolicy, {}), Each(0.0F));
+}
+
+// The blank of the goal is in the corner, so two actions do not apply.
+TEST(PathLabels, OfAQNetAreTheFirstActionAndThoseThatDoNotApply) {
+  const auto puzzle = MakeDomain("npuzzle:3");
+  State goal = GoalOf(*puzzle);
+  std::vector<std::uint8_t> applies(4);
+  puzzle->Mask(ConstRows(goal), applies);
+  const auto first = static_cast<Action>(std::ranges::find(applies, 1) - applies.begin());
+  for (const std::vector<Action>& rest : {std::vector<Action>{}, {first, 1, 0}}) {
+    DataBuffer out(ExampleSchema(puzzle->spec(), Head::kQ, /*weighted=*/true), 1);
+    PathLabels(*puzzle, Head::kQ).Write(goal, rest, out, 0);
+    const auto cost = static_cast<float>(rest.size());
+    for (std::size_t action = 0; action < 4; ++action) {
+      const bool is_first = !rest.empty() && action == first;
+      EXPECT_EQ(out.floats(kWeightColumn)[action], is_first || applies[action] == 0 ? 1 : 0);
+      if (applies[action] == 0) {
+        EXPECT_EQ(out.floats(kTargetColumn)[action], 1 + cost);
+      }
+      if (is_first) {
+        EXPECT_EQ(out.floats(kTargetColumn)[action], cost);
+      }
+    }
+  }
 }
 
 TEST(PathLabels, OfAPolicyShareTheProbabilityWhereActionsCommute) {

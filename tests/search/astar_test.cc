@@ -4,7 +4,13 @@
 #include <gtest/gtest.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+
 #include "base/random.h"
+#include "domain/random_walk.h"
 #include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/small_puzzles.h"
@@ -201,39 +207,68 @@ TEST(AStar, PolicyActionsAreNamedIfTheAllowedCostEndsIt) {
             "of the state); raise the limit");
 }
 
-TEST(AStar, WideBatchExpandsNoExtraStatesOnEasyPuzzles) {
-  const PancakeDomain pancakes(6);
-  const Whole whole(pancakes);
-  StandInEvaluator exact([&](std::span<const std::uint8_t> state) { return whole.Exact(state); });
-  for (const SearchResult& result :
-       SolveWhole(whole, exact, {.search = {.weight = 1, .batch = 1000}})) {
-    EXPECT_EQ(result.expanded, std::ssize(result.actions));
+// The number of moves and of expanded states of a plain batched A*: each step takes the `batch`
+// open states with the least values, or all if there are fewer. Every value must be different.
+std::pair<int, std::int64_t> PlainAStar(const Domain& domain, const State& start, float weight,
+                                        std::size_t batch,
+                                        const StandInEvaluator::Function& estimate) {
+  std::set<std::pair<float, State>> open = {{estimate(start), start}};
+  std::map<State, int, ByBytes> moves = {{start, 0}};
+  std::optional<int> best;
+  std::int64_t expanded = 0;
+  while (!open.empty() && (!best || open.begin()->first < weight * static_cast<float>(*best))) {
+    std::vector<State> taken;
+    while (taken.size() < batch && !open.empty() &&
+           (!best || open.begin()->first < weight * static_cast<float>(*best))) {
+      taken.push_back(open.begin()->second);
+      open.erase(open.begin());
+    }
+    expanded += std::ssize(taken);
+    for (const State& state : taken) {
+      for (int a = 0; a < domain.spec().num_actions(); ++a) {
+        const State child = After(domain, state, {static_cast<Action>(a)});
+        const int length = moves.at(state) + 1;
+        if (best && length >= *best) continue;
+        if (IsGoal(domain, child)) {
+          best = length;
+          continue;
+        }
+        const auto known = moves.find(child);
+        if (known != moves.end() && length >= known->second) continue;
+        if (known != moves.end()) {
+          open.erase({weight * static_cast<float>(known->second) + estimate(child), child});
+        }
+        moves[child] = length;
+        open.emplace(weight * static_cast<float>(length) + estimate(child), child);
+      }
+    }
   }
+  return {best.value_or(-1), expanded};
 }
 
-// Records the number of states in each call, and gives every state the same estimate.
-class SizeEvaluator final : public Evaluator {
- public:
-  void Evaluate(ConstRows inputs, std::span<float> values) override {
-    sizes.push_back(inputs.size());
-    std::ranges::fill(values, 1.0F);
-  }
-  std::vector<std::size_t> sizes;
-};
-
-TEST(AStar, BatchesGrowOnHardPuzzles) {
-  const CycleDomain cycles(6);
-  const auto solve = [&](std::int64_t batch) {
-    SizeEvaluator sizes;
-    AStar search(cycles, sizes, {.search = {.weight = 1, .batch = batch}});
-    const SearchResult result = search.Solve(State{1, 0, 2, 3, 4, 5}, StopSignal());
-    EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
-    EXPECT_EQ(result.expanded, 360);
-    return sizes.sizes;
+// With a low weight, the first steps decide how long the solution is.
+TEST(AStar, TakesAWholeBatchFromTheFirstStepOn) {
+  const PancakeDomain pancakes(7);
+  const auto estimate = [](std::span<const std::uint8_t> state) {
+    float inversions = 0;
+    for (std::size_t i = 0; i + 1 < state.size(); ++i) {
+      inversions += std::abs(state[i] - state[i + 1]) == 1 ? 0 : 1;
+    }
+    return inversions + 3 * static_cast<float>(Random(HashState(state), Purpose::kHash).Share());
   };
-  const std::vector<std::size_t> wide = solve(1000);
-  EXPECT_LT(wide.size(), 70);  // 10 steps of one state, then each batch grows by a tenth
-  EXPECT_GT(solve(1).size(), 2 * wide.size());
+  StandInEvaluator network(estimate);
+  for (const std::size_t batch : {1, 7, 30, 1000}) {
+    AStar search(pancakes, network,
+                 {.search = {.weight = 0.1, .batch = static_cast<std::int64_t>(batch)}});
+    for (std::uint64_t number = 0; number < 20; ++number) {
+      State start(7);
+      WalkFromGoal(pancakes, Random(3, Purpose::kScramble, 0, number), 30, start);
+      const SearchResult result = search.Solve(start, StopSignal());
+      const auto [moves, expanded] = PlainAStar(pancakes, start, 0.1F, batch, estimate);
+      EXPECT_EQ(std::ssize(result.actions), moves);
+      EXPECT_EQ(result.expanded, expanded);
+    }
+  }
 }
 
 TEST(AStar, EvaluatesEachStateOnce) {

@@ -4,13 +4,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "base/random.h"
 #include "domain/random_walk.h"
 #include "search/astar.h"
 #include "search/beam_search.h"
+#include "search/greedy_search.h"
+#include "search/ida_star.h"
+#include "search/q_star.h"
+#include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
@@ -92,6 +99,81 @@ TEST_P(UnequalCosts, WalkCostBackIsAnUpperBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Mazes, UnequalCosts, testing::Range(1, 6));
+
+// A marker on a line of cells, with a cost of 0.1 for each step.
+class LineDomain final : public Domain {
+ public:
+  LineDomain()
+      : Domain({.name = "line",
+                .summary = "for tests",
+                .state_size = 2,
+                .input = {.positions = 2, .depth = 256},
+                .action_names = {"l", "r"},
+                .inverse_actions = {1, 0},
+                .action_costs = {0.1F, 0.1F},
+                .masks_actions = true}) {}
+
+  static State At(int cell) {
+    return {static_cast<std::uint8_t>(cell / 256), static_cast<std::uint8_t>(cell % 256)};
+  }
+  static int CellOf(std::span<const std::uint8_t> state) { return 256 * state[0] + state[1]; }
+
+  void WriteGoals(Rows states) const override { std::ranges::fill(states.bytes(), 0); }
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const int cell = CellOf(states[i]);
+      if (cell > 0 || actions[i] == 1) {
+        std::ranges::copy(At(cell + (actions[i] == 0 ? -1 : 1)), states[i].begin());
+      }
+    }
+  }
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) is_goal[i] = CellOf(states[i]) == 0 ? 1 : 0;
+  }
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    std::ranges::copy(At(std::stoi(std::string(text))), state.begin());
+  }
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    return std::to_string(CellOf(state));
+  }
+};
+
+// As a sum of floats, 3,000 times 0.1 is 300.009.
+TEST(Costs, AllowedCostHoldsForThousandsOfMoves) {
+  const LineDomain line;
+  class Exact final : public HeadEvaluator {
+   public:
+    Exact() : HeadEvaluator(Head::kQ) {}
+    void Evaluate(ConstRows inputs, std::span<float> values) override {
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        values[i] = 0.1F * static_cast<float>(LineDomain::CellOf(inputs[i]));
+      }
+    }
+    void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const int cell = LineDomain::CellOf(inputs[i / 2]);
+        values[i] = 0.1F * static_cast<float>(i % 2 == 0 ? std::max(cell, 1) : cell + 2);
+      }
+    }
+  };
+  Exact exact;
+  const Config enough{.search = {.max_length = 4000, .weight = 1, .batch = 1, .at_most = 300}};
+  std::vector<std::unique_ptr<Search>> searches;
+  searches.push_back(std::make_unique<AStar>(line, exact, enough));
+  searches.push_back(std::make_unique<QStar>(line, exact, enough));
+  searches.push_back(std::make_unique<IdaStar>(line, exact, enough));
+  searches.push_back(std::make_unique<BeamSearch>(line, exact, enough));
+  searches.push_back(std::make_unique<GreedySearch>(line, exact, enough));
+  for (const auto& search : searches) {
+    const SearchResult result = search->Solve(LineDomain::At(3000), StopSignal());
+    EXPECT_TRUE(result.solved) << search->Describe();
+    EXPECT_EQ(result.cost, 300) << search->Describe();
+  }
+  Config too_little = enough;
+  too_little.search.at_most = 299.9;
+  EXPECT_EQ(AStar(line, exact, too_little).Solve(LineDomain::At(3000), StopSignal()).stop_reason,
+            StopReason::kCostLimit);
+}
 
 // Pushes cannot be undone, so walks go backwards from a goal. Their states must be solvable.
 TEST(Costs, SokobanWalksCanBeSolvedAtTheirCostBack) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <set>
@@ -149,6 +150,42 @@ TEST(IdaStar, WayHomeFromTheBallCompletesTheSolution) {
   EXPECT_EQ(none.best->estimate, 4.0F);  // states of known cost are not evaluated
 }
 
+// A ring of numbers that one move rotates by 1, at cost 1, and another by 3, at cost 5.
+class RotationsDomain final : public RowPuzzle {
+ public:
+  RotationsDomain() : RowPuzzle("rotations", 12, {1, 1, 5, 5}, Moves()) {}
+
+ private:
+  static std::vector<Permutation> Moves() {
+    std::vector<Permutation> moves;
+    for (const int by : {1, 11, 3, 9}) {
+      moves.push_back(InOrder(12));
+      std::ranges::rotate(moves.back(), moves.back().begin() + by);
+    }
+    return moves;
+  }
+};
+
+// From the state three rotations away, the ball's way takes three moves, and a dearer one takes
+// one.
+TEST(IdaStar, DearerWayFromTheBallCountsIfTheCheapestOneIsTooLong) {
+  const RotationsDomain ring;
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  const State start = After(ring, GoalOf(ring), {2, 2});
+  for (const float radius : {1.0F, 3.0F, 6.0F}) {
+    const auto solve = [&](std::int64_t max_length) {
+      IdaStar search(ring, zero, {.search = {.max_length = max_length, .weight = 1}},
+                     BallOf(ring, radius));
+      return search.Solve(start, StopSignal());
+    };
+    EXPECT_EQ(solve(6).cost, 6);
+    EXPECT_EQ(solve(5).cost, 8);   // by 3 once, and by 1 three times
+    EXPECT_EQ(solve(3).cost, 10);  // by 3 twice
+    EXPECT_EQ(solve(2).cost, 10);
+    EXPECT_EQ(solve(1).stop_reason, StopReason::kLengthLimit);
+  }
+}
+
 TEST(IdaStar, StartsAdvanceTogether) {
   const RingDomain ring(20);
   std::vector<std::size_t> batches;
@@ -229,6 +266,8 @@ TEST(IdaStar, LimitsOfLengthAndCostEndTheSearch) {
   EXPECT_EQ(solve({.at_most = 7}).first, StopReason::kSolved);
   EXPECT_EQ(solve({.at_most = 6}).first, StopReason::kCostLimit);
   EXPECT_THAT(solve({.at_most = 6}).second, HasSubstr("search.at_most"));
+  // Seven moves solve it, so it would be wrong to say that a solution has more than ten.
+  EXPECT_EQ(solve({.max_length = 10, .at_most = 6}).first, StopReason::kCostLimit);
 }
 
 TEST(IdaStar, EndsIfNoPathLeadsToAGoal) {
@@ -255,6 +294,19 @@ TEST(IdaStar, InfiniteEstimatesAreNoProofThatThereIsNoSolution) {
     EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
     EXPECT_THAT(search.Failure(result), HasSubstr("states with a finite estimate"));
   }
+}
+
+TEST(IdaStar, InfiniteEstimatesAreNamedBesideTheLimitOfLength) {
+  const RingDomain ring(20);
+  StandInEvaluator infinite([](std::span<const std::uint8_t> state) {
+    return RingDomain::Distance(state) == 6 ? std::numeric_limits<float>::infinity()
+                                            : RingDomain::Estimate(state);
+  });
+  IdaStar search(ring, infinite, {.search = {.max_length = 5, .weight = 1}});
+  const SearchResult result = search.Solve(ring.At(7), StopSignal());
+  EXPECT_EQ(search.Failure(result),
+            "no solution leads only through states with a finite estimate and has at most 5 moves; "
+            "raise search.max_length");
 }
 
 }  // namespace

@@ -85,26 +85,22 @@ RoadsDomain::Roads WithoutRoads(std::size_t cities, std::size_t actions) {
   return roads;
 }
 
-// A chain of cities leads to city 40, so that the search then takes three cities at a time. City 41
-// is first reached at cost 8, and leads to the goal. In the same step, city 42 leads to city 41 at
-// cost 3, which makes that solution cheaper than the one through city 43, at cost 6.
+// The search takes three cities at a time. City 2 is first reached at cost 8, and leads to the
+// goal. In the same step, city 3 leads to city 2 at cost 3, which makes that solution cheaper than
+// the one through city 4, at cost 6.
 TEST(AStarOnRoads, KeepsTheSolutionThatBecameCheaperInTheSameStep) {
-  RoadsDomain::Roads roads = WithoutRoads(44, 4);
-  for (std::uint8_t city = 1; city < 40; ++city) roads[city][0] = city + 1;
-  roads[40] = {42, 40, 43, 41};
-  roads[41][0] = 0;
-  roads[42][1] = 41;
-  roads[43][1] = 0;
+  RoadsDomain::Roads roads = WithoutRoads(5, 4);
+  roads[1] = {3, 1, 4, 2};
+  roads[2][0] = 0;
+  roads[3][1] = 2;
+  roads[4][1] = 0;
   const RoadsDomain map(roads, {1, 2, 4, 8});
-  std::vector<float> estimates(44, 0);
-  estimates[41] = 6.5F;  // too high to go there again
-  estimates[42] = 14;
-  estimates[43] = 12;
-  StandInEvaluator evaluator = Estimates(estimates);
+  // The estimate of city 2 is too high to go there again.
+  StandInEvaluator evaluator = Estimates({0, 0, 6.5F, 14, 12});
   const SearchResult result =
       AStar(map, evaluator, {.search = {.weight = 1, .batch = 3}}).Solve(kStart, StopSignal());
   EXPECT_EQ(result.stop_reason, StopReason::kSolved);
-  EXPECT_EQ(result.cost, 39 + 1 + 2 + 1);
+  EXPECT_EQ(result.cost, 1 + 2 + 1);
 }
 
 // Each of cities 2 to 61 costs less than the one before, and has an estimate that is so much higher

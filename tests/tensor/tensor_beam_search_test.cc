@@ -1,6 +1,7 @@
 // Compares beam search by tensor operations with BeamSearch.
 #include "tensor/tensor_beam_search.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -97,6 +98,19 @@ State ScrambleOf(const Domain& domain, std::int64_t steps, std::uint64_t number)
   State state(static_cast<std::size_t>(domain.spec().state_size));
   WalkFromGoal(domain, Random(2, Purpose::kScramble, 0, number), steps, state);
   return state;
+}
+
+TEST_P(TensorBeamSearchTest, WidthWhoseChildrenCudaCannotSortIsRefused) {
+  const PancakeDomain pancakes(6);
+  const Config config = ConfigFor(1);
+  const auto net = NetFor(pancakes, config);
+  const auto make = [&](std::int64_t width) {
+    TensorBeamSearch(pancakes, *net, ConfigFor(width), *device_);
+  };
+  make(429'496'729);
+  EXPECT_THAT([&] { make(429'496'730); },
+              testing::ThrowsMessage<InputError>(testing::HasSubstr(
+                  "search.beam_width: 429496730, expected at most 429496729 with 5 actions")));
 }
 
 TEST_P(TensorBeamSearchTest, KeepsTheStatesOfBeamSearchWithAnyWidth) {
