@@ -15,6 +15,7 @@
 #include "domain/make_moves.h"
 #include "domain/random_walk.h"
 #include "tandem/error.h"
+#include "tandem/state_text.h"
 
 namespace tandem {
 
@@ -147,7 +148,10 @@ void AddSeedOption(CLI::App& command, std::uint64_t& seed) {
 std::vector<std::uint8_t> ReadState(const Domain& domain, const std::string& text) {
   std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
   domain.ParseState(text, state);
-  if (const std::string reading = domain.Reading(text); !reading.empty()) LogInfo(reading);
+  if (Words(domain.FormatState(state)) != Words(text)) {
+    const std::string reading = domain.Reading(text);
+    if (!reading.empty()) LogInfo(reading);
+  }
   return state;
 }
 

@@ -111,8 +111,8 @@ std::vector<std::uint8_t> StartState(const Domain& domain, const StartArgs& args
 std::vector<std::uint8_t> RandomState(const Domain& domain, std::int64_t steps, std::uint64_t seed,
                                       std::uint64_t number);
 
-/// Parses a state in the notation of the puzzle, and logs how it was understood if it could also
-/// mean something else. Throws InputError if `text` is not a state.
+/// Parses a state in the notation of the puzzle. If the state will be shown in another way than it
+/// was written, logs how it was understood. Throws InputError if `text` is not a state.
 std::vector<std::uint8_t> ReadState(const Domain& domain, const std::string& text);
 
 }  // namespace tandem
