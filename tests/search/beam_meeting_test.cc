@@ -41,7 +41,7 @@ class TwoFlips : public testing::Test {
     meeting_.Begin(start_, max_length);
     const Action back = pancakes_.spec().inverse_actions[solution_[1]];
     paths_.Add({{.parent = 0, .action = solution_[0]}, {.parent = 1, .action = back}});
-    meeting_.Advance(paths_, std::vector<float>{1, 1}, std::vector<std::uint8_t>{0, 1});
+    meeting_.Advance(paths_, std::vector<double>{1, 1}, std::vector<std::uint8_t>{0, 1});
   }
 
   const PancakeDomain pancakes_{6};
@@ -80,7 +80,7 @@ TEST_F(TwoFlips, ClearForgetsTheMeeting) {
 TEST_F(TwoFlips, PathsOfOneBeamDoNotMeet) {
   meeting_.Begin(start_, 10);
   paths_.Add({{.parent = 0, .action = solution_[0]}, {.parent = 0, .action = solution_[0]}});
-  meeting_.Advance(paths_, std::vector<float>{1, 1}, std::vector<std::uint8_t>{0, 0});
+  meeting_.Advance(paths_, std::vector<double>{1, 1}, std::vector<std::uint8_t>{0, 0});
   EXPECT_EQ(meeting_.CheapestSolution(paths_, CostBound(0)), std::nullopt);
 }
 
@@ -106,9 +106,9 @@ class ThreeSwaps : public testing::Test {
   }
 
   // Paths 0 and 3 of two swaps lead to the same position.
-  void Meet(const std::vector<float>& costs) {
+  void Meet(const std::vector<double>& costs) {
     meeting_.Begin(start_, 10);
-    meeting_.Advance(PathsWith({}), std::vector<float>(6, 1),
+    meeting_.Advance(PathsWith({}), std::vector<double>(6, 1),
                      std::vector<std::uint8_t>{0, 0, 0, 1, 1, 1});
     meeting_.Advance(paths_, costs, std::vector<std::uint8_t>(4, 0));
   }

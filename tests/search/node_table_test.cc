@@ -59,7 +59,7 @@ TEST(NodeTable, MemoryPerNodeIsBounded) {
     table.Add(state, HashState(state), {}, 0);
     ASSERT_LE(table.bytes(), NodeTable::BytesFor(i + 1, 6)) << i;
     if (i > 50'000) {
-      ASSERT_LE(table.bytes(), (i + 1) * (6 + 14 + 16.5)) << i;
+      ASSERT_LE(table.bytes(), (i + 1) * (6 + 18 + 16.5)) << i;
     }
   }
 }
