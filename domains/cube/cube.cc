@@ -79,8 +79,8 @@ std::vector<WrittenMove> TakeMoves(std::string_view text, const DomainSpec& spec
     const bool is_possible = move && (size == 3 || move->kind == WrittenMove::kFace ||
                                       move->kind == WrittenMove::kRotation);
     if (!is_possible) {
-      throw InputError("move " + std::to_string(moves.size() + 1) + " is " +
-                       Quoted(word.substr(0, 40)) + ", expected one of " +
+      throw InputError("move " + std::to_string(moves.size() + 1) + " is " + "'" +
+                       std::string(word.substr(0, 40)) + "', expected one of " +
                        ShortList(spec.action_names, " ") + ", half turns (R2), rotations (x y z)" +
                        (size == 3 ? ", wide turns (r or Rw) or slices (M E S)" : ""));
     }

@@ -108,7 +108,7 @@ generators:
                                 capture_output=True, timeout=120)
         self.assertEqual(result.returncode, 0)
         out = result.stdout.decode()  # fails if the output is not UTF-8
-        for shown in ("move 1 is 'R\\x00x', expected one of", "move 1 is '\ufffd\ufffd', expected",
+        for shown in ("move 2 is '\\x00x', expected one of", "move 1 is '\ufffd\ufffd', expected",
                       "move 1 is '\\x1b[2J', expected"):
             self.assertIn(shown, out)
         self.assertTrue(out.endswith(AFTER_R + "\n"), out)
