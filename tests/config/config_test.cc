@@ -68,7 +68,8 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
       *f->value = f->accepts != nullptr ? "cpu" : "other";
     if (const auto* f = std::get_if<ChoiceField>(&field.value)) f->set(f->names.size() - 1);
   }
-  config.data.path = "shards";  // data.source is now shards, which needs a path
+  config.data.path = "shards";             // data.source is now shards, which needs a path
+  config.validation.file = "known.jsonl";  // best_by: value_error needs known lengths
   // Reset the keys that contradict sync_main (the last mode), solve_rate (the last rule for
   // refreshes) or replay.
   config.pipeline.refresh_every = 1;
