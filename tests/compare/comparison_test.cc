@@ -230,7 +230,6 @@ TEST(Verdicts, LastSentenceClaimsNoDifferenceThatChanceExplains) {
 TEST(Notes, ExplainEachMissingCellAndLossesThatCannotBeCompared) {
   std::vector<VariantRuns> variants = {Seeds("sequential", {10}, {0.5}),
                                        Seeds("async", {5}, {0.5})};
-  for (VariantRuns& each : variants) each.runs.front().product_share = 0.5;
   EXPECT_THAT(Notes(Compare(variants), /*losses_compare=*/true),
               ElementsAre(StartsWith("`-` in `% GPU idle`: only traced updates"),
                           StartsWith("`-` in `ideal speed-up`, `ideal bound by`: only async")));
