@@ -138,7 +138,7 @@ std::string DescribeSolveRate(const std::optional<Spread>& rate, const std::opti
 std::string MoreSeeds(std::size_t seeds) {
   if (seeds >= kEnoughSeeds) return "";
   const std::string enough =
-      fmt::format("{} can show {:.1f} %", kEnoughSeeds, 100 * LeastChance(kEnoughSeeds));
+      fmt::format("{} seeds can show {:.1f} %", kEnoughSeeds, 100 * LeastChance(kEnoughSeeds));
   if (seeds == kMinSeeds) return "; " + enough;
   return fmt::format("; no verdict, because it takes at least {} seeds (--seeds); {}", kMinSeeds,
                      enough);

@@ -10,7 +10,7 @@ namespace tandem {
 
 std::vector<Action> MakeMoves(const Domain& domain, std::string_view moves, std::string_view start,
                               std::span<std::uint8_t> state) {
-  const std::vector<Action> actions = domain.ParseMoves(moves, start);
+  std::vector<Action> actions = domain.ParseMoves(moves, start);
   std::vector<std::uint8_t> applies(static_cast<std::size_t>(domain.spec().num_actions()));
   for (std::size_t i = 0; i < actions.size(); ++i) {
     const std::span action(&actions[i], 1);

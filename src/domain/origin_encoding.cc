@@ -229,10 +229,10 @@ std::optional<std::vector<std::uint8_t>> OriginEncoding::OriginsOf(
     const auto fits = [&](std::size_t origin) {
       if (bytes_[origin] != state[at] || orbits_[origin] != orbits_[at]) return false;
       for (std::size_t input = 0; input < tables_.size(); ++input) {
-        for (const InputTable& table : tables_[input]) {
-          if (table.second || table.position != at) continue;
-          if (table.values[origin] != encoded[input]) return false;
-        }
+        const auto agrees = [&](const InputTable& table) {
+          return table.second || table.position != at || table.values[origin] == encoded[input];
+        };
+        if (!std::ranges::all_of(tables_[input], agrees)) return false;
       }
       return true;
     };

@@ -61,7 +61,7 @@ at::Tensor NamedTensors::Take(const std::string& name) {
   if (found == tensors_.end()) {
     std::vector<std::string> others;
     for (const auto& [other, entry] : tensors_) {
-      if (!entry.taken) others.push_back(other);
+      if (!entry.taken && !IsCount(other)) others.push_back(other);
     }
     throw InputError(
         fmt::format("tensor '{}' is missing; other tensors found: {}", name, SomeOf(others)));

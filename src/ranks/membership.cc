@@ -80,6 +80,7 @@ std::vector<std::string> Counters(c10d::Store& store, const std::vector<int>& of
   for (const int rank : of) keys.push_back(AliveKey(rank));
   std::vector<std::string> counters;
   if (keys.empty()) return counters;
+  counters.reserve(keys.size());
   for (const auto& counter : store.multiGet(keys)) counters.push_back(TextOf(counter));
   return counters;
 }

@@ -42,8 +42,8 @@ std::optional<GradientReducer> MakeReducer(const std::optional<RankLinks>& links
 
 }  // namespace
 
-Components::Components(const Config& run, RunContext shared, const Checkpoint* from)
-    : config(run),
+Components::Components(Config run, RunContext shared, const Checkpoint* from)
+    : config(std::move(run)),
       context(std::move(shared)),
       start(StartOf(from)),
       tbb_limit(tbb::global_control::max_allowed_parallelism, MaxThreads(config)),

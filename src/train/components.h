@@ -57,7 +57,7 @@ struct StartPoint {
 struct Components {
   /// Builds the objects of `run`, which continues from the checkpoint `from` unless that is null.
   /// Throws the same errors as TrainRun's constructor.
-  Components(const Config& run, RunContext shared, const Checkpoint* from);
+  Components(Config run, RunContext shared, const Checkpoint* from);
 
   /// Follows `plan`, a new plan of the run, from the next update on.
   void UsePlan(const UpdatePlan& plan);

@@ -208,8 +208,7 @@ TEST(Verdicts, LastSentenceSaysWhichModeIsBestInWhatAndWhy) {
   EXPECT_EQ(Verdicts(Compare(variants), 5).back(),
             "in short: async is fastest, because it generates while it trains; sync_main is "
             "slower, because its main thread also evaluates for the searches; sync_main solves "
-            "most after equal iterations, because its searches ask the newest network; async "
-            "solves most after equal seconds");
+            "most after equal iterations, because its searches ask the newest network");
 }
 
 TEST(Verdicts, LastSentenceClaimsNoDifferenceThatChanceExplains) {

@@ -66,7 +66,7 @@ TEST_F(TensorFile, ErrorNamesTheTensorThatDoesNotFit) {
             "net.pt: the names of its tensors are not those of the network; missing: "
             "hidden0.norm_weight, hidden0.norm_bias, hidden0.running_mean, hidden0.running_var, "
             "hidden1.norm_weight, hidden1.norm_bias, hidden1.running_mean, hidden1.running_var and "
-            "8 more; not expected: none");
+            "16 more; not expected: none");
 }
 
 TEST_F(TensorFile, ErrorNamesUnknownAndNonFiniteTensors) {

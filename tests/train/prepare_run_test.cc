@@ -96,10 +96,10 @@ TEST_F(RunOfAnotherMachine, KeepsAStepThatTheUserNames) {
 }
 
 TEST_F(RunOfAnotherMachine, MissingPathErrorNamesTheKey) {
-  EXPECT_NO_THROW(
-      Rest({ParseOverride("validation.file=/none"), ParseOverride("validation.every_updates=0")}));
-  const Config config =
-      ParseConfig(kOddWidth, "small.yaml", {ParseOverride("validation.file=/none")});
+  EXPECT_NO_THROW(Rest({ParseOverride("validation.file=/none")}));  // it does not validate
+  const Config config = ParseConfig(
+      kOddWidth, "small.yaml",
+      {ParseOverride("validation.file=/none"), ParseOverride("validation.every_updates=1")});
   EXPECT_THAT([&] { PrepareNew(config, /*group=*/nullptr, Stopwatch(), never_); },
               ThrowsMessage<InputError>("`validation.file`: /none: no such file"));
 }

@@ -323,7 +323,8 @@ TEST(Bottleneck, AdvisesToMeasureThreadsWhateverTheirNumber) {
 TEST(Bottleneck, NamesWhatTrainingWaitedFor) {
   TimeReport report = Report(0, 20, 0);
   report.wait_for_stored_s = 50;
-  EXPECT_THAT(DescribeBottleneck(report, Resolved({"data.source=stream"}), 2),
+  EXPECT_THAT(DescribeBottleneck(
+                  report, Resolved({"data.source=stream", "generate.target=value_iteration"}), 2),
               StartsWith("generating is the bottleneck: training waited 50.0 s for rows of other "
                          "processes"));
   report = Report(10, 20, 1);

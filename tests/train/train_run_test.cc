@@ -828,6 +828,7 @@ TEST_F(InFolder, SavedConfigRepeatsATimedRunWithoutItsTimeLimit) {
   Config config = MakeConfig({"train.max_seconds=1000", "optimizer.schedule=linear"}, *device);
   config.train.follows_clock = true;
   UpdatePlan(6).WriteTo(config.train);
+  config.train.follows_clock = false;  // a run whose plan is not revised, as its repetition
   const RunSummary first = TrainToTheEnd(config, device, RunDirectory::Create(folder_));
   Config saved = LoadConfig(folder_ / "config.yaml");
   EXPECT_EQ(saved.train.max_seconds, 1000);
