@@ -22,7 +22,7 @@ struct Entry {
   std::string key;   // in the JSON
   std::function<std::string(const Row&)> cell;
   std::function<Json(const Row&)> json;
-  std::string why_missing = "";  // why a cell may be `-`
+  std::string why_missing = {};  // why a cell may be `-`
 };
 
 constexpr const char* kMissing = "-";
@@ -235,6 +235,7 @@ std::vector<std::string> Notes(std::span<const Row> rows, bool losses_compare) {
     }
   }
   std::vector<std::string> notes;
+  notes.reserve(missing.size() + 1);
   for (const auto& [why, names] : missing) {
     notes.push_back(fmt::format("`-` in `{}`: {}", names, why));
   }

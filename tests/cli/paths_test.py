@@ -45,7 +45,7 @@ class Paths(CliTest):
         self.assertIn("my.yaml cannot be read", self.run_tandem(*solve, code=2)[1])
         self.run_tandem(*solve, "--set", f"domain.file={moved}")
         moved.write_text(RULES.replace("(0 1)", "(1 2)"))
-        self.assertIn("made for permutation:my.yaml, expected permutation:",
+        self.assertIn(f"made for permutation:{self.folder / 'my.yaml'}, expected permutation:",
                       self.run_tandem(*solve, "--set", f"domain.file={moved}", code=2)[1])
 
 
