@@ -208,7 +208,7 @@ class Refusals(RanksTest):
         restarted = {"TORCHELASTIC_RESTART_COUNT": "1"}
         ranks = self.start(1, self.config, "--out", "run", variables={0: restarted})
         (errors,) = self.errors_of(ranks, 2)
-        self.assertIn("not empty", errors)
+        self.assertIn("not an empty folder", errors)
 
     def test_a_port_that_is_taken_is_one_message(self):
         with socket.create_server(("", 0)) as taken:
