@@ -166,6 +166,27 @@ class LevelNames {
   bool in_comment_ = false;     // between "Comment:" and "Comment-End:"
 };
 
+// The lines of a state that has been read so far.
+struct Block {
+  void Add(std::string_view line, std::size_t number) {
+    if (text.empty()) first = number;
+    if (!text.empty()) text += '\n';
+    text += line;
+    width = line.size();
+    only_spaces = only_spaces && Trimmed(line).empty();
+  }
+
+  // Whether a line of spaces ends the block, or the block is such a line and so no state.
+  bool IsSplitAt(std::string_view line) const {
+    return !text.empty() && line.size() != width && (only_spaces || Trimmed(line).empty());
+  }
+
+  std::string text;
+  std::size_t first = 1;  // the number of the first line
+  std::size_t width = 0;  // of the last line
+  bool only_spaces = true;
+};
+
 // Reads states that may have several lines. An empty line ends a state, and so does a line of
 // spaces, unless it is as long as the lines beside it: spaces are the floor of a board.
 std::vector<Problem> ReadBlocks(std::string text, const Domain& domain, const std::string& file,
@@ -173,43 +194,31 @@ std::vector<Problem> ReadBlocks(std::string text, const Domain& domain, const st
   std::vector<Problem> states;
   std::istringstream in(std::move(text));
   LevelNames names;
-  std::string block;
-  std::size_t first = 1;
-  // Of the block:
-  std::size_t width = 0;  // of the last line
-  bool only_spaces = true;
+  Block block;
   const auto end_block = [&] {
-    if (!only_spaces) {
+    if (!block.only_spaces) {
       CheckNumber(std::ssize(states), file);
-      states.push_back(ReadLine(block, first, domain, file));
+      states.push_back(ReadLine(block.text, block.first, domain, file));
       names.Name(states.back());
     }
-    block.clear();
-    only_spaces = true;
+    block = {};
   };
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
     if (line.ends_with('\r')) line.pop_back();
     const bool is_json = line.starts_with('{');
-    const bool is_spaces = Trimmed(line).empty();
-    const bool is_text = !is_json && !line.empty() && !domain.IsStateLine(line);
-    const bool is_other_width = !block.empty() && line.size() != width;
-    if (is_json || is_text || line.empty() || ((is_spaces || only_spaces) && is_other_width)) {
-      end_block();
-    }
+    const bool is_between = line.empty() || (!is_json && !domain.IsStateLine(line));
+    if (is_json || is_between || block.IsSplitAt(line)) end_block();
     const bool is_full = limit && std::ssize(states) == *limit;
-    if (is_text || line.empty()) {
+    if (is_between) {
       names.Read(line, states);
-    } else if (is_full && !is_spaces) {
+    } else if (is_full && !Trimmed(line).empty()) {
       return states;
     } else if (is_json) {
       CheckNumber(std::ssize(states), file);
       states.push_back(ReadLine(line, number, domain, file));
     } else {
-      if (block.empty()) first = number;
-      block += (block.empty() ? "" : "\n") + line;
-      width = line.size();
-      only_spaces = only_spaces && is_spaces;
+      block.Add(line, number);
     }
   }
   end_block();
