@@ -253,7 +253,8 @@ class Training(Shards):
     def test_reports_what_it_reads_and_how_fast(self):
         self.generate()
         run, messages = self.train("run")
-        self.assertIn("for chunks of shards", messages)
+        # The run is so short that it may not show what limits it.
+        self.assertRegex(messages, "for chunks of shards|no bottleneck is known")
         self.assertIn("2,000 examples, target walk_length; an update takes 0.25 epochs of them", messages)
         self.assertIn("disk reads", messages)
         self.assertEqual(json.loads((run / "summary.json").read_text())["data"]["epochs"], 5)
