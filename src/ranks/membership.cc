@@ -77,6 +77,7 @@ c10::intrusive_ptr<c10d::Store> Connect(const RankEnvironment& environment, mill
 // The counters of the ranks in `of`, as texts. Each rank set its counter when it joined.
 std::vector<std::string> Counters(c10d::Store& store, const std::vector<int>& of) {
   std::vector<std::string> keys;
+  keys.reserve(of.size());
   for (const int rank : of) keys.push_back(AliveKey(rank));
   std::vector<std::string> counters;
   if (keys.empty()) return counters;
