@@ -78,7 +78,8 @@ std::string WithoutRuns(std::string_view text) {
     const std::string_view digits = text.substr(0, text.find_first_not_of("0123456789"));
     if (!digits.empty()) std::from_chars(digits.data(), digits.data() + digits.size(), run);
     text.remove_prefix(digits.size());
-    if (text.empty() || (!digits.empty() && std::isspace(static_cast<unsigned char>(text[0])))) {
+    if (text.empty() ||
+        (!digits.empty() && std::isspace(static_cast<unsigned char>(text[0])) != 0)) {
       throw InputError("the number " + std::string(digits) + " is not followed by a letter");
     }
     if (digits.size() > 6 || result.size() + run > kMost) {

@@ -40,7 +40,7 @@ class Cube3 final : public cube::Cube {
   }
 
  private:
-  std::string WrongCentre(std::span<const std::uint8_t> state, std::size_t face) const {
+  static std::string WrongCentre(std::span<const std::uint8_t> state, std::size_t face) {
     return std::string("the centre of face ") + cube::kFaces[face] + " is " +
            cube::kFaces[state[kCentres[face]]] + ", expected " + cube::kFaces[face] +
            ": hold the cube so that each centre is on its own face";

@@ -127,10 +127,11 @@ std::string Orbits::FaultOfPieces(const Orbit& orbit, std::span<const std::uint8
       positions += std::to_string(place[i]) + " ";
       names += " " + labels[piece[i]];
     }
-    return "positions " + positions + "always move together and have" + names +
-           (most == 0 ? ", which no piece of the goal has"
-                      : ", which the goal has only " + std::to_string(most) +
-                            (most == 1 ? " time" : " times"));
+    std::string message = "positions ";
+    message.append(positions).append("always move together and have").append(names);
+    if (most == 0) return message.append(", which no piece of the goal has");
+    message.append(", which the goal has only ").append(std::to_string(most));
+    return message.append(most == 1 ? " time" : " times");
   }
   return "";
 }

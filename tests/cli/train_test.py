@@ -427,7 +427,7 @@ class Resume(CliTest):
         config = self.write("small.yaml", SMALL)
         run = self.folder / "run"
         falling = ["--set", "optimizer.schedule=linear"]
-        self.run_tandem("train", config, "--out", run, *falling, "--set", "train.max_seconds=1e-9")
+        self.run_tandem("train", config, "--out", run, *falling, "--set", "train.max_seconds=1e-9", code=1)
         self.run_tandem("train", "--resume", run, "--set", "train.max_seconds=0")
         self.run_tandem("train", config, "--out", self.folder / "whole", *falling)
         cut, whole = (json.loads((self.folder / r / "summary.json").read_text())
