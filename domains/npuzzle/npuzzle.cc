@@ -206,9 +206,9 @@ void ReadTiles(std::string_view text, int size, std::span<std::uint8_t> state) {
 
 // The goal as text.
 std::string Goal(int size, bool blank_first) {
-  std::string numbers = blank_first ? "0" : "";
-  for (int tile = 1; tile < size * size; ++tile) {
-    numbers += (numbers.empty() ? "" : " ") + std::to_string(tile);
+  std::string numbers = blank_first ? "0" : "1";
+  for (int tile = blank_first ? 1 : 2; tile < size * size; ++tile) {
+    numbers.append(" ").append(std::to_string(tile));
   }
   return blank_first ? numbers : numbers + " 0";
 }

@@ -10,9 +10,10 @@
 namespace tandem {
 namespace {
 
-std::vector<std::uint8_t> At(std::span<const std::uint8_t> state,
-                             const std::vector<std::uint8_t>& place) {
-  std::vector<std::uint8_t> labels;
+template <class Number>
+std::vector<Number> At(std::span<const std::uint8_t> state,
+                       const std::vector<std::uint8_t>& place) {
+  std::vector<Number> labels;
   labels.reserve(place.size());
   for (const std::uint8_t position : place) labels.push_back(state[position]);
   return labels;
@@ -55,7 +56,9 @@ std::vector<std::vector<std::uint8_t>> PlacesOf(std::uint8_t start,
   }
   std::vector<std::vector<std::uint8_t>> places;
   places.reserve(reached.size());
-  for (const std::uint8_t position : reached) places.push_back(At(ways[position], together));
+  for (const std::uint8_t position : reached) {
+    places.push_back(At<std::uint8_t>(ways[position], together));
+  }
   return places;
 }
 
@@ -73,7 +76,7 @@ Orbits::Orbits(std::vector<std::uint8_t> goal, const std::vector<Permutation>& p
     orbit.places = PlacesOf(static_cast<std::uint8_t>(start), targets);
     for (const std::vector<std::uint8_t>& place : orbit.places) {
       seen[place.front()] = true;
-      ++orbit.pieces[At(goal_, place)];
+      ++orbit.pieces[At<std::uint16_t>(goal_, place)];
     }
   }
 }
@@ -117,7 +120,7 @@ std::string Orbits::FaultOfPieces(const Orbit& orbit, std::span<const std::uint8
                                   const std::vector<std::string>& labels) {
   std::map<Piece, int> pieces;
   for (const std::vector<std::uint8_t>& place : orbit.places) {
-    const Piece piece = At(state, place);
+    const Piece piece = At<std::uint16_t>(state, place);
     const auto in_goal = orbit.pieces.find(piece);
     const int most = in_goal == orbit.pieces.end() ? 0 : in_goal->second;
     if (++pieces[piece] <= most) continue;

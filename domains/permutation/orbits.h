@@ -24,8 +24,9 @@ class Orbits {
                              const std::vector<std::string>& labels) const;
 
  private:
-  // The labels at positions that move together.
-  using Piece = std::vector<std::uint8_t>;
+  // The labels at positions that move together. GCC 12 warns without reason where it compares
+  // vectors of bytes.
+  using Piece = std::vector<std::uint16_t>;
 
   // The places that the contents of one position reach. A place has that position first, and then
   // the positions that move together with it, in an order that moves keep.

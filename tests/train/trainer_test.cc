@@ -163,11 +163,6 @@ TEST(TorchTrainer, AccumulatedPartsGiveTheStepOfTheWholeBatch) {
   EXPECT_NEAR(after(1).second, after(2).second, 1e-5);
 }
 
-Batch TwoRows(float first_target, float second_target) {
-  return {.inputs = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, at::kByte).view({2, 6}),
-          .targets = at::tensor({first_target, second_target}).view({2, 1})};
-}
-
 TEST(TorchTrainer, LossFalls) {
   Parts parts(SmallConfig());
   const DataBuffer rows = RingRows(parts, 20, 3.0F);
