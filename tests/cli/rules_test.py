@@ -25,7 +25,7 @@ train: {batch_size: 50, iterations_per_update: 4, max_updates: 4}
 
     def test_rejects_other_rules(self):
         self.write("my.yaml", self.RULES.replace("(0 1)", "(1 2)"))
-        both = r"(run|shard).*made for permutation:\S*my\.yaml with other rules "
+        both = r"(run|shard).*made for permutation:(/\S+/)?my\.yaml with other rules "
         for args in (("solve", "--model", "run", "--states", "states.txt"),
                      ("train", "--resume", "run", "--set", "train.max_updates=3"),
                      ("train", "config.yaml", "--out", "other", "--set", "network.init_from=run"),
