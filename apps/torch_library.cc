@@ -60,7 +60,8 @@ void IgnoreSettingsOfMathLibraries() {
 // At the end of a parallel loop, LibTorch's OpenMP threads spin for milliseconds while they wait
 // for the next loop. If generation, training and other programs share the cores, spinning costs
 // more than it gains: two programs on two cores ran four times as fast with a short spin
-// (docs/performance.md). The settings of users who set OMP_WAIT_POLICY or GOMP_SPINCOUNT are kept.
+// (results/other/openmp_spin.json). The settings of users who set OMP_WAIT_POLICY or GOMP_SPINCOUNT
+// are kept.
 void ShortenOpenMpSpin() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "10000", 0);
 }

@@ -9,7 +9,7 @@ import sys
 TORCH = "2.11.0"
 
 # Idle threads of OpenMP spin, which costs more than it gains while generation shares the cores
-# (docs/performance.md). OpenMP reads this when torch is loaded. A user's own setting stays.
+# (results/other/openmp_spin.json). OpenMP reads this when torch is loaded. A user's own setting stays.
 if "torch" not in sys.modules and "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 

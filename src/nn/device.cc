@@ -68,8 +68,8 @@ class CpuStream final : public Stream {
 };
 
 // Without AMX, Intel's processors take about twice as long for a product in bf16 as in fp32, and
-// AMD's half as long (docs/performance.md). The kind of processor decides and not a measurement, so
-// that a run stays a function of its config and machine.
+// AMD's half as long (results/other/bf16.json). The kind of processor decides and not a
+// measurement, so that a run stays a function of its config and machine.
 bool CpuHasFastBf16() {
   static const bool is_fast = [] {
     const auto known = at::cpu::get_cpu_capabilities();

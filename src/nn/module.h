@@ -19,9 +19,9 @@ using StateDict = std::vector<std::pair<std::string, at::Tensor>>;
 StateDict CloneOf(const StateDict& state);
 
 /// Module is a part of a network that owns named tensors and other modules. It has what Tandem
-/// needs of torch::nn::Module, whose header is slow to compile (docs/performance.md). To use a
-/// module of torch::nn as a part, register its parameters and buffers: both modules then share
-/// them.
+/// needs of torch::nn::Module, whose header is slow to compile (results/other/torch_headers.json).
+/// To use a module of torch::nn as a part, register its parameters and buffers: both modules then
+/// share them.
 class Module {
  public:
   Module() = default;
