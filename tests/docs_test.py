@@ -291,7 +291,7 @@ class Docs(CliTest):
                 with self.subTest(f"{page.name}:{line}"):
                     self.check_block(reason, language, text, in_full)
                     ran += 1
-        self.assertGreater(ran, 70)
+        self.assertGreater(ran, 50)
 
     def test_commands_that_do_not_exist_fail(self):
         for text in ("tandem solve --model runs/first --no-such-option",
@@ -344,7 +344,7 @@ class Docs(CliTest):
                 found += 1
                 with self.subTest(f"{page.name}: {key}"):
                     self.assertTrue(key in keys or key in NOT_KEYS, "no such key")
-        self.assertGreater(found, 200)
+        self.assertGreater(found, 150)
 
     def test_every_choice_is_on_the_page_about_its_key(self):
         listing = json.loads(self.run_tandem("config", "--reference", "--json")[0])
