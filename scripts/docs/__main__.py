@@ -149,7 +149,7 @@ class Site:
             input=f"{doxyfile}\nINPUT = {inputs}\nOUTPUT_DIRECTORY = {xml}\nSTRIP_FROM_PATH = {ROOT}/include\n")
         text = ["# C++ headers\n\nThe headers of component `domain`, from their comments. "
                 "[Puzzles](../docs/guide/puzzles.md#add-your-own) says\nhow to use them, and "
-                "[Python and C++](../docs/guide/python.md#use-tandem-from-c) which headers a program needs that trains.\n"]
+                "[Python and C++](../docs/guide/python.md#use-tandem-from-c) which ones a program needs to train.\n"]
         for path in headers:
             intro = re.match(r"(?://.*\n)*", path.read_text())[0]
             intro = re.sub(r"^// ?", "", intro, flags=re.M)
