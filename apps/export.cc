@@ -27,7 +27,7 @@ void AddExport(CommandLine& line) {
       "0.3.2: its resnet_fc then gives the same numbers for cube3, npuzzle and lights_out.\n\n"
       "  tandem export runs/my-run --format pytorch --out net.pt\n"
       "  tandem export runs/my-run --format deepxube --out heur.pt --checkpoint best\n\n"
-      "docs/weights.md has the layers, and a module that loads them. `tandem import` is the way\n"
+      "docs/deepxube.md has the layers, and a module that loads them. `tandem import` is the way\n"
       "back.");
 }
 

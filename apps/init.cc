@@ -97,7 +97,7 @@ std::string StarterFor(const std::string& full_name) {
       config,
       fmt::format("Trains on {}, with the settings of {}. Change them for your puzzle, above "
                   "all generate.max_scramble, the length of the longest scramble "
-                  "(docs/scrambles.md). `tandem config --reference` describes the keys that are "
+                  "(docs/guide/train.md). `tandem config --reference` describes the keys that are "
                   "not listed here.",
                   config.domain.full_name(),
                   (nearest != nullptr ? *nearest : kStartingConfigs.front()).name));

@@ -28,9 +28,7 @@ from harness import SOURCE, TANDEM, CliTest, load_script  # noqa: E402
 # The README comes first: the other pages use the run that it trains.
 PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").rglob("*.md")),
          *(SOURCE / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md"))]
-SHORT = {"README.md", "data_on_disk.md", "files.md", "puzzles.md", "python.md", "resume.md", "tutorial.md"}
-# Pages of the site that need not be there: the Python package is built only where Python's headers are.
-OPTIONAL_PAGES = {"docs/python.md"}
+SHORT = {"README.md", "files.md", "puzzles.md", "python.md", "reliability.md", "scale-out.md", "tutorial.md"}
 
 # The width comes last: it is left out for a config that names its network, such as 200H_2B_bn.
 TRAIN_IN_SMALL = ["--set", "train.max_updates=2", "--set", "train.iterations_per_update=3",
@@ -57,17 +55,16 @@ def in_small(call):
 tandem.train, tandem.Training = in_small(tandem.train), in_small(tandem.Training)
 """
 # Keys whose choices have to be explained on a page.
-CHOICES = {"search.method": "docs/solve.md",
-           **{key: "docs/train.md" for key in (
+CHOICES = {"search.method": "docs/guide/solve.md",
+           **{key: "docs/guide/train.md" for key in (
                "generate.target", "generate.search", "generate.backup", "network.head", "network.norm",
-               "network.activation", "optimizer.name", "optimizer.schedule", "pipeline.mode",
-               "train.step")}}
+               "network.activation", "optimizer.name", "optimizer.schedule", "pipeline.mode")}}
 # What cannot be run without a run, a set of shards or LibTorch.
 NEEDS_RUN = {"compare", "evaluate", "export", "generate", "import", "metrics", "report", "shards", "solve",
              "train"}
 
 # Names in the text that look like keys: files, and places where a failure can be injected.
-NOT_KEYS = {"checkpoint.pt", "checkpoint.write", "replay.write", "report.html", "pipeline.cc", "pipeline.h",
+NOT_KEYS = {"checkpoint.safetensors", "checkpoint.write", "replay.write", "report.html", "pipeline.cc", "pipeline.h",
             "search.cc"}
 
 BLOCK = re.compile(r"^( *)(?:<!-- not run: (?P<reason>\S.*?) -->\n *)?```(?P<language>\w*)\n(?P<text>.*?)^ *```$",
@@ -294,7 +291,7 @@ class Docs(CliTest):
                 with self.subTest(f"{page.name}:{line}"):
                     self.check_block(reason, language, text, in_full)
                     ran += 1
-        self.assertGreater(ran, 70)
+        self.assertGreater(ran, 50)
 
     def test_commands_that_do_not_exist_fail(self):
         for text in ("tandem solve --model runs/first --no-such-option",
@@ -317,7 +314,7 @@ class Docs(CliTest):
 
     def test_every_activity_is_explained(self):
         names = re.search(r"kNames = \{(.*?)\};", (SOURCE / "src/base/activity.cc").read_text(), re.S)[1]
-        table = (SOURCE / "docs/files.md").read_text().partition("## Activities")[2].partition("\n## ")[0]
+        table = (SOURCE / "docs/reference/files.md").read_text().partition("## Activities")[2].partition("\n## ")[0]
         explained = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", table, re.M)))
         self.assertEqual(sorted(explained), sorted(set(re.findall(r'"(\w+)"', names)) - {"unnamed"}))
 
@@ -347,7 +344,7 @@ class Docs(CliTest):
                 found += 1
                 with self.subTest(f"{page.name}: {key}"):
                     self.assertTrue(key in keys or key in NOT_KEYS, "no such key")
-        self.assertGreater(found, 200)
+        self.assertGreater(found, 150)
 
     def test_every_choice_is_on_the_page_about_its_key(self):
         listing = json.loads(self.run_tandem("config", "--reference", "--json")[0])
@@ -365,7 +362,7 @@ class Docs(CliTest):
         self.assertGreater(len(domains), 5)
         configs = [path.name for path in (SOURCE / "configs").glob("*.yaml")]
         self.assertGreater(len(configs), 10)
-        for page, names in {"docs/puzzles.md": domains, "docs/train.md": configs}.items():
+        for page, names in {"docs/guide/puzzles.md": domains, "docs/guide/train.md": configs}.items():
             text = (SOURCE / page).read_text()
             for name in names:
                 with self.subTest(f"{page}: {name}"):
@@ -427,7 +424,7 @@ class Docs(CliTest):
         listed = set(re.findall(r"^(\S+\.md)$", (SOURCE / "scripts/docs/contents.md").read_text(), re.M))
         generated = {name for name in listed if name.startswith("reference/")}
         pages = {str(page.relative_to(SOURCE)) for page in PAGES} - {"README.md"} | {"data/README.md"}
-        self.assertEqual(listed - generated - OPTIONAL_PAGES, pages - OPTIONAL_PAGES)
+        self.assertEqual(listed - generated, pages)
 
 
 if __name__ == "__main__":

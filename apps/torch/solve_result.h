@@ -22,7 +22,7 @@ struct SolveResult {
 /// Returns what the figures need of a search for a solution of `problem`. It has no estimate.
 SolveOutcome OutcomeOf(const Problem& problem, const SearchResult& search);
 
-/// Returns the JSON object of a result. docs/solve.md lists its keys.
+/// Returns the JSON object of a result. docs/guide/solve.md lists its keys.
 nlohmann::ordered_json ToJson(const SolveResult& result, const Domain& domain);
 
 /// Describes a result in one line of text.

@@ -69,7 +69,7 @@ void ExportToDeepXube(const fs::path& out, const StateDict& state, const Network
   if (is_q && !puzzle.takes_q) {
     LogWarning(fmt::format(
         "DeepXube 0.3.2 has V nets only for {}; a Q net needs a domain of your own in ./domains/ "
-        "that also derives from HasFlatSGActsEnumFixedIn (docs/weights.md)",
+        "that also derives from HasFlatSGActsEnumFixedIn (docs/deepxube.md)",
         puzzle.domain));
   }
 }

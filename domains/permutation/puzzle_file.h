@@ -30,9 +30,9 @@ struct PuzzleFile {
   std::vector<std::int32_t> colours;            ///< by label, 0xRRGGBB
 };
 
-/// Reads the text of a puzzle file. docs/puzzles.md describes the format. Throws InputError that
-/// names `file`, the line, the generator and the position of an error, or if the text has more than
-/// kMostPuzzleBytes bytes.
+/// Reads the text of a puzzle file. docs/guide/puzzles.md describes the format. Throws InputError
+/// that names `file`, the line, the generator and the position of an error, or if the text has more
+/// than kMostPuzzleBytes bytes.
 PuzzleFile ParsePuzzle(const std::string& text, const std::string& file);
 
 /// Makes the domain permutation:NAME from a puzzle that ParsePuzzle returned.

@@ -43,7 +43,7 @@ def pages():
     """The Markdown files of the site, relative to the repository."""
     top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
                                     "CODE_OF_CONDUCT.md")]
-    found = [*top, ROOT / "data" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    found = [*top, ROOT / "data" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [page.relative_to(ROOT) for page in found]
 
 
@@ -90,8 +90,6 @@ class Site:
             if str(page) == "README.md":
                 # Sphinx takes the navigation from the first page.
                 text += "\n" + (HERE / "contents.md").read_text()
-                if not (ROOT / "docs" / "python.md").exists():
-                    text = text.replace("docs/python.md\n", "")
             self.write(self.place(page), text)
         shutil.copytree(ROOT / "docs" / "images", self.folder / "docs" / "images")
 
@@ -150,8 +148,8 @@ class Site:
         run("doxygen", "-", cwd=ROOT,
             input=f"{doxyfile}\nINPUT = {inputs}\nOUTPUT_DIRECTORY = {xml}\nSTRIP_FROM_PATH = {ROOT}/include\n")
         text = ["# C++ headers\n\nThe headers of component `domain`, from their comments. "
-                "[Puzzles](../docs/puzzles.md#add-your-own) says\nhow to use them, and "
-                "[embed](../docs/embed.md) which headers a program needs that trains.\n"]
+                "[Puzzles](../docs/guide/puzzles.md#add-your-own) says\nhow to use them, and "
+                "[Python and C++](../docs/guide/python.md#use-tandem-from-c) which ones a program needs to train.\n"]
         for path in headers:
             intro = re.match(r"(?://.*\n)*", path.read_text())[0]
             intro = re.sub(r"^// ?", "", intro, flags=re.M)

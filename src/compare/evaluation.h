@@ -44,7 +44,7 @@ std::string EvaluationTable(std::span<const EvaluatedNetwork> networks);
 /// Returns a table with a line for each known length. Requires `known` in `figures`.
 std::string ByLengthTable(const SolveFigures& figures);
 
-/// Returns the JSON object of a network. docs/evaluate.md lists its keys.
+/// Returns the JSON object of a network. docs/guide/evaluate.md lists its keys.
 nlohmann::ordered_json ToJson(const EvaluatedNetwork& network);
 
 inline constexpr int kEvaluationSchema = 1;  ///< number of the layout of EvaluationFile

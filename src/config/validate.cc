@@ -283,7 +283,7 @@ void CheckData(const Config& c, const Reject& reject) {
          "choose another mode.");
 }
 
-// Checks what generators in other processes can do for a run (docs/stream.md).
+// Checks what generators in other processes can do for a run (docs/guide/scale-out.md).
 void CheckStream(const Config& c, const Reject& reject) {
   if (!c.streams()) return;
   reject(!NeedsNetwork(c.generate.target), "data.source", "generate.target",

@@ -20,7 +20,7 @@ class Guide(unittest.TestCase):
 
         code = len((SOURCE / "examples" / "pancake" / "pancake.cc").read_text().splitlines())
         counts = code, lines("CMakeLists.txt"), lines("pancake.yaml")
-        guide = (SOURCE / "docs" / "puzzles.md").read_text().replace("\n", " ")
+        guide = (SOURCE / "docs" / "guide" / "puzzles.md").read_text().replace("\n", " ")
         self.assertIn("takes 5 steps: a C++ file of %d lines, %d lines of CMake, %d lines of config and 4 "
                       "commands" % counts, guide)
 
