@@ -19,10 +19,10 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "nn/threads.h"
-#include "search/batch_evaluator.h"
 #include "search/beam_search.h"
 #include "search/costs.h"
-#include "search/depth_loop.h"
+#include "search/evaluation.h"
+#include "search/loops.h"
 
 namespace tandem {
 namespace {

@@ -15,12 +15,11 @@
 #include "config/config.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
-#include "search/cost_bound.h"
+#include "search/costs.h"
 #include "search/goal_ball.h"
 #include "search/inverse_frame.h"
 #include "search/search.h"
 #include "tandem/domain.h"
-#include "tensor/state_hasher.h"
 #include "tensor/tensor_puzzle.h"
 
 namespace tandem {

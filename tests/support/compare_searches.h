@@ -17,7 +17,7 @@
 #include "search/anytime_beam_search.h"
 #include "search/astar.h"
 #include "search/beam_search.h"
-#include "search/cost_bound.h"
+#include "search/costs.h"
 #include "search/detours.h"
 #include "search/greedy_search.h"
 #include "search/hash_set.h"
