@@ -30,6 +30,8 @@
 namespace tandem {
 namespace {
 
+namespace fs = std::filesystem;
+
 // The description that the keys for which `has` is true give, without the sizes.
 template <class Has>
 ShardSetSpec SpecWith(const Config& config, const DomainSpec& domain, const Has& has) {
@@ -74,8 +76,6 @@ ShardSetSpec StreamKind(const Config& config, const DomainSpec& domain) {
 }
 
 namespace {
-
-namespace fs = std::filesystem;
 
 // No update of a run has this number. A run with the same seed that generates its own rows
 // therefore generates different ones.
@@ -272,8 +272,6 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
 }
 
 namespace {
-
-namespace fs = std::filesystem;
 
 // A shared file system does not report changes, so files are looked at this often.
 constexpr auto kLookEvery = std::chrono::milliseconds(50);

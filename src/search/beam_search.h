@@ -25,39 +25,6 @@
 
 namespace tandem {
 
-/// BeamMemory estimates the memory of a beam search, in bytes: of the states that it has kept, and
-/// of the children while it chooses from them.
-class BeamMemory {
- public:
-  /// Reads the current sizes of `kept`, the hashes of all kept states, of `frontier` and of
-  /// `meeting`, if the search is bidirectional. `copies_children` says whether the search copies
-  /// new children to evaluate them. `spec` and the other references must outlive this.
-  BeamMemory(const DomainSpec& spec, const HashSet& kept, const BeamFrontier& frontier,
-             const std::optional<BeamMeeting>& meeting, bool copies_children)
-      : spec_(spec),
-        kept_(kept),
-        frontier_(frontier),
-        meeting_(meeting),
-        copies_children_(copies_children) {}
-
-  /// The memory of the states kept so far, once `more` others are kept.
-  std::int64_t BytesStored(std::size_t more = 0) const;
-
-  /// About the greatest memory while the children of the frontier are made and up to `width` of
-  /// them are chosen.
-  std::int64_t BytesOfNextDepth(std::int64_t width) const;
-
- private:
-  static std::int64_t BytesOfChildren(const DomainSpec& spec, std::int64_t parents,
-                                      std::int64_t kept, bool copies);
-
-  const DomainSpec& spec_;
-  const HashSet& kept_;
-  const BeamFrontier& frontier_;
-  const std::optional<BeamMeeting>& meeting_;
-  const bool copies_children_;
-};
-
 /// Throws InputError that names `key` if a beam of `width` states is too wide for a puzzle with
 /// that many actions: if it has more than `most_children` children. Call it before BeamSearch is
 /// made with a width that another key sets, because its own error names search.beam_width.
@@ -115,7 +82,7 @@ class BeamSearch final : public Search {
     WorkLimits work = {};
   };
 
-  /// Follows config.search; passes at most inference.batch_size states per call to the network,
+  /// Follows config.search; passes at most RowsPerCall states per call to the network,
   /// which any Evaluator can be. `domain` and `network` must outlive this. `ball` may be null.
   /// Throws InputError if search.inverse is true and the puzzle has no inverse
   /// positions.
@@ -155,6 +122,8 @@ class BeamSearch final : public Search {
   std::optional<StopReason> GoDeeper(const StopSignal& within, SearchResult& result,
                                      std::optional<std::vector<Action>>& solution);
   std::optional<StopReason> LimitReached(std::int64_t nodes) const;
+  std::int64_t BytesStored(std::size_t more = 0) const;
+  std::int64_t BytesOfNextDepth() const;
   std::vector<Action> UndoingActions() const;
   std::optional<std::vector<Action>> CheapestSolution() const;
   std::vector<std::uint32_t> NewChildren();
@@ -197,7 +166,6 @@ class BeamSearch final : public Search {
 
   Expander expander_;
   BeamRanking ranking_;
-  const BeamMemory memory_;
   HashSet seen_;                     // hashes seen among the current children
   std::vector<std::uint8_t> built_;  // states of new children
   BeamFrontier next_;                // its memory takes turns with that of frontier_

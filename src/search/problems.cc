@@ -20,19 +20,6 @@
 
 namespace tandem {
 
-std::string AtLine(std::string_view file, std::size_t number, std::string_view what) {
-  return fmt::format("{}:{}: {}", file, number, what);
-}
-
-bool JsonLines::Next() {
-  while (std::getline(in_, line_)) {
-    ++number_;
-    text_ = Trimmed(line_);
-    if (!text_.empty() && text_.front() != '#') return true;
-  }
-  return false;
-}
-
 namespace {
 
 using nlohmann::json;
@@ -40,6 +27,63 @@ using nlohmann::json;
 constexpr int kLongest = 1'000'000;  // largest accepted length
 // A state takes some hundred bytes of memory even if its line has one byte.
 constexpr std::int64_t kMostStates = 10'000'000;
+
+// Returns the text of an error about a line: "FILE:7: WHAT".
+std::string AtLine(std::string_view file, std::size_t number, std::string_view what) {
+  return fmt::format("{}:{}: {}", file, number, what);
+}
+
+// JsonLines goes through the lines of a text. It skips blank lines and lines that begin with '#'.
+class JsonLines {
+ public:
+  // Begins before the first line. `file` names the file in errors.
+  JsonLines(std::string file, std::string text) : file_(std::move(file)), in_(std::move(text)) {}
+
+  // Goes to the next line. Returns false at the end of the text.
+  bool Next() {
+    while (std::getline(in_, line_)) {
+      ++number_;
+      text_ = Trimmed(line_);
+      if (!text_.empty() && text_.front() != '#') return true;
+    }
+    return false;
+  }
+
+  // The number of the line, from 1, and its text without white space at its ends.
+  std::size_t number() const { return number_; }
+  std::string_view text() const { return text_; }
+
+  // Returns read(object) for the JSON object on the line. If the line is not an object, or if
+  // `read` throws InputError, throws InputError that begins with the file and the line.
+  template <class Read>
+  auto ReadObject(const Read& read) const {
+    try {
+      return read(ParseJsonObject(text_));
+    } catch (const InputError& error) {
+      throw InputError(AtLine(file_, number_, error.what()));
+    }
+  }
+
+ private:
+  const std::string file_;
+  std::istringstream in_;
+  std::string line_;
+  std::string_view text_;  // of line_
+  std::size_t number_ = 0;
+};
+
+// Returns the number above 0 and at most `most` that `object` has as `key`. If the key is missing
+// or null, returns nothing. A number that `Number` rounds to 0 is not above 0. For other values,
+// throws as ThrowWrongEntry does.
+template <class Number>
+std::optional<Number> ReadPositiveNumber(const json& object, const char* key, double most) {
+  if (!HasValue(object, key)) return std::nullopt;
+  const json& value = object[key];
+  const double exact = value.is_number() ? value.get<double>() : 0;
+  const Number number = exact <= most ? static_cast<Number>(exact) : Number{0};
+  if (number > 0) return number;
+  ThrowWrongEntry(object, key, fmt::format("a number above 0 and at most {:.0f}", most));
+}
 
 void CheckNumber(std::int64_t states, const std::string& file) {
   if (states < kMostStates) return;
@@ -278,23 +322,6 @@ void LogReadings(const std::vector<Problem>& problems, const Domain& domain,
   }
 }
 
-}  // namespace
-
-std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
-                                std::optional<std::int64_t> limit) {
-  const auto read = domain.spec().multiline_states ? ReadBlocks : ReadLines;
-  std::vector<Problem> lines =
-      read(WithoutByteOrderMark(ReadInput(path)), domain, path.string(), limit);
-  if (lines.empty()) {
-    throw InputError(fmt::format(
-        "{}: no state found; expected JSON lines with `state`, or plain states", path.string()));
-  }
-  LogReadings(lines, domain, path.string());
-  return lines;
-}
-
-namespace {
-
 // The largest cost of a solution that is worth looking for. 0: no limit.
 float AllowedCost(const Problem& problem, const DomainSpec& spec) {
   if (problem.solution.empty()) return problem.at_most;
@@ -312,6 +339,19 @@ void WarnOfWrongOptimal(const Problem& problem, const SearchResult& result) {
 }
 
 }  // namespace
+
+std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
+                                std::optional<std::int64_t> limit) {
+  const auto read = domain.spec().multiline_states ? ReadBlocks : ReadLines;
+  std::vector<Problem> lines =
+      read(WithoutByteOrderMark(ReadInput(path)), domain, path.string(), limit);
+  if (lines.empty()) {
+    throw InputError(fmt::format(
+        "{}: no state found; expected JSON lines with `state`, or plain states", path.string()));
+  }
+  LogReadings(lines, domain, path.string());
+  return lines;
+}
 
 void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, Search& search,
                    const StopSignal& stop, const Search::Done& done) {

@@ -18,6 +18,9 @@
 namespace tandem {
 namespace {
 
+constexpr std::int64_t kStatesAtOnce = 1 << 16;  // bounds the memory for bytes in double precision
+constexpr std::int64_t k2To32 = std::int64_t{1} << 32;
+
 const PermutationDomain& PermutationsOf(const Domain& domain, const char* key) {
   const auto* const permutations = dynamic_cast<const PermutationDomain*>(&domain);
   if (permutations == nullptr || domain.spec().masks_actions || domain.spec().per_problem_goals) {
@@ -151,13 +154,6 @@ at::Tensor TensorPuzzle::Encode(const at::Tensor& states) const {
 at::Tensor TensorPuzzle::IsGoal(const at::Tensor& states) const {
   return (Bytes(states) == bytes_).all(1);
 }
-
-namespace {
-
-constexpr std::int64_t kStatesAtOnce = 1 << 16;  // bounds the memory for bytes in double precision
-constexpr std::int64_t k2To32 = std::int64_t{1} << 32;
-
-}  // namespace
 
 StateHasher::StateHasher(const PermutationDomain& domain, c10::Device device)
     : num_actions_(domain.spec().num_actions()) {
