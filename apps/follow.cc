@@ -19,9 +19,8 @@
 #include "data/run_files.h"
 #include "data/stream_manifest.h"
 #include "domain/plugin.h"
-#include "generate/follow_run.h"
 #include "generate/generator.h"
-#include "generate/spec_of_set.h"
+#include "generate/shard_jobs.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 

@@ -15,9 +15,8 @@
 #include "config/fields.h"
 #include "config/named_paths.h"
 #include "domain/plugin.h"
-#include "generate/generate_shards.h"
 #include "generate/generator.h"
-#include "generate/spec_of_set.h"
+#include "generate/shard_jobs.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 

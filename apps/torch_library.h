@@ -14,7 +14,7 @@
 
 #include "base/stop_signal.h"
 #include "config/load.h"
-#include "search/hint.h"
+#include "search/greedy_search.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"

@@ -9,9 +9,8 @@
 
 #include "base/open_file.h"
 #include "data/shard_set.h"
-#include "generate/generate_shards.h"
 #include "generate/generator.h"
-#include "generate/spec_of_set.h"
+#include "generate/shard_jobs.h"
 #include "support/temp_folder.h"
 #include "tandem/registry.h"
 

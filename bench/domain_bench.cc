@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "domain/random_walk.h"
 #include "generate/retrograde.h"
-#include "generate/walk_length.h"
+#include "generate/walk_generator.h"
 #include "tandem/registry.h"
 
 namespace tandem {

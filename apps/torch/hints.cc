@@ -6,9 +6,9 @@
 #include "apps/torch_library.h"
 #include "nn/torch_message.h"
 #include "search/costs.h"
-#include "search/hint.h"
+#include "search/greedy_search.h"
+#include "search/problems.h"
 #include "search/search.h"
-#include "search/solve_problems.h"
 #include "train/loaded_model.h"
 
 namespace tandem {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "compare/solve_figures.h"
+#include "search/problems.h"
 #include "search/search.h"
-#include "search/states_file.h"
 #include "tandem/domain.h"
 
 namespace tandem {

@@ -1,7 +1,9 @@
-// Bellman backups: states, their children, and the targets that the network's estimates of the
-// children give.
+// Bellman backups: states, their children, and the targets that the estimates of the children give.
 #pragma once
 
+#include <oneapi/tbb/task_arena.h>
+
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,10 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/data_buffer.h"
+#include "data/examples.h"
 #include "generate/child_estimates.h"
-#include "generate/exact_labels.h"
+#include "generate/labels.h"
+#include "generate/pipelined_loop.h"
+#include "generate/row_ranges.h"
 #include "search/expander.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
@@ -121,6 +127,45 @@ class BellmanTargets {
   const Domain& domain_;
   const Head head_;
   const std::shared_ptr<const ExactLabels> exact_;
+};
+
+/// StoredStateLabeller labels the states that a generator of sync_main made, which the generator
+/// stores without labels. The labels are their BellmanTargets.
+class StoredStateLabeller {
+ public:
+  /// Follows config.generate and config.network.head; generate.workers must be a number. `domain`
+  /// and `target_network` must outlive this. `exact` may be null.
+  StoredStateLabeller(const Domain& domain, Evaluator& target_network, const Config& config,
+                      std::shared_ptr<const ExactLabels> exact = nullptr);
+
+  /// The columns of the examples that Start writes.
+  Schema example_schema() const { return ExampleSchema(domain_.spec(), head_); }
+
+  /// Starts to label stored states, for update `update`, with the target network's current weights:
+  /// each Step of the result labels the next generate.chunk_rows rows. Row i of `states`
+  /// (StateSchema) becomes row i of `examples` (ExampleSchema). While the network evaluates the
+  /// children of some rows, the workers back up the rows before and expand the next ones. The rows
+  /// of `examples` are complete once the Step that labels the last of them has returned.
+  ///
+  /// The arguments and this must outlive the result. Only one result at a time may exist.
+  ///
+  ///   PipelinedLoop labelling = labeller.Start(update, states, examples, stop);
+  ///   while (labelling.Step()) queue.Serve();
+  PipelinedLoop Start(std::int64_t update, const DataBuffer& states, DataBuffer& examples,
+                      const StopSignal& stop);
+
+ private:
+  void Expand(std::int64_t update, const DataBuffer& states, RowRange range, DataBuffer& examples,
+              StateBatch& batch);
+  void WriteTargets(const StateBatch& batch, RowRange range, DataBuffer& examples) const;
+
+  const Domain& domain_;
+  const Head head_;
+  const std::uint64_t seed_;
+  const std::int64_t chunk_rows_;
+  tbb::task_arena arena_;
+  std::array<StateBatch, 2> batches_;  // turn i uses element i % 2
+  const BellmanTargets targets_;
 };
 
 }  // namespace tandem

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "base/timeline.h"
-#include "search/batch_evaluator.h"
+#include "search/evaluation.h"
 
 namespace tandem {
 

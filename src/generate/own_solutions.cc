@@ -7,8 +7,8 @@
 #include "base/timeline.h"
 #include "data/examples.h"
 #include "domain/random_walk.h"
-#include "generate/policy.h"
 #include "generate/row_ranges.h"
+#include "generate/walk_generator.h"
 #include "search/beam_search.h"
 #include "tandem/error.h"
 

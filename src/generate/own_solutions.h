@@ -12,9 +12,8 @@
 
 #include "config/config.h"
 #include "domain/random_walk.h"
-#include "generate/curriculum.h"
 #include "generate/generator.h"
-#include "generate/path_labels.h"
+#include "generate/labels.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"

@@ -10,9 +10,9 @@
 #include "base/random.h"
 #include "base/timeline.h"
 #include "domain/random_walk.h"
-#include "generate/action_draw.h"
 #include "generate/pipelined_loop.h"
-#include "search/batch_evaluator.h"
+#include "generate/row_ranges.h"
+#include "search/evaluation.h"
 
 namespace tandem {
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "config/config.h"
-#include "generate/exact_labels.h"
 #include "generate/generator.h"
+#include "generate/labels.h"
 #include "generate/row_ranges.h"
-#include "search/known_costs.h"
+#include "search/goal_ball.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 

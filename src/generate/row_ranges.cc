@@ -4,6 +4,7 @@
 
 #include "base/fault_point.h"
 #include "base/parallel.h"
+#include "base/random.h"
 
 namespace tandem {
 
@@ -31,6 +32,19 @@ void FillBlocks(RowRange range, std::int64_t state_size,
     fill(static_cast<std::size_t>(range.first + first),
          Rows(memory.data(), static_cast<std::size_t>(rows), static_cast<std::size_t>(state_size)));
   }
+}
+
+Action DrawAction(const DomainSpec& spec, std::uint64_t seed, std::int64_t update,
+                  std::int64_t row) {
+  Random random(seed, Purpose::kAction, update, row);
+  return static_cast<Action>(random.Below(static_cast<std::uint64_t>(spec.num_actions())));
+}
+
+std::vector<Action> DrawActions(const DomainSpec& spec, Head head, std::uint64_t seed,
+                                std::int64_t update, std::int64_t first_row, std::size_t rows) {
+  std::vector<Action> actions(TakesAction(head) ? rows : 0);
+  for (Action& action : actions) action = DrawAction(spec, seed, update, first_row++);
+  return actions;
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Divides the rows of a fill among the workers.
+// Divides the rows of a fill among the workers, and draws the actions that rows label.
 #pragma once
 
 #include <oneapi/tbb/task_arena.h>
@@ -7,8 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "base/stop_signal.h"
+#include "config/config.h"
+#include "tandem/domain.h"
 #include "tandem/rows.h"
 
 namespace tandem {
@@ -58,5 +61,14 @@ void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSigna
 /// states stay in cache until they are encoded.
 void FillBlocks(RowRange range, std::int64_t state_size,
                 const std::function<void(std::size_t first, Rows states)>& fill);
+
+/// Draws the action of a row uniformly, for heads and targets that label one action per row.
+/// Depends only on the seed and the numbers of the update and of the row.
+Action DrawAction(const DomainSpec& spec, std::uint64_t seed, std::int64_t update,
+                  std::int64_t row);
+
+/// Returns the actions of `rows` consecutive rows (DrawAction); none if the head takes no action.
+std::vector<Action> DrawActions(const DomainSpec& spec, Head head, std::uint64_t seed,
+                                std::int64_t update, std::int64_t first_row, std::size_t rows);
 
 }  // namespace tandem

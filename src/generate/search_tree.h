@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "config/config.h"
+#include "data/data_buffer.h"
 #include "generate/bellman.h"
+#include "generate/labels.h"
 #include "tandem/domain.h"
 
 namespace tandem {
@@ -120,6 +122,34 @@ class SearchTree {
   std::vector<float> exits_;           // action's cost plus the child's known cost, or infinity
   std::vector<std::uint64_t> hashes_;  // of the children; the state's own if it is unchanged
   std::vector<std::uint32_t> child_nodes_;  // kNotExpanded: the child is not in the tree
+};
+
+/// Hindsight turns a search that ended without a goal into one that reached its goal (Andrychowicz
+/// et al., "Hindsight Experience Replay", NeurIPS 2017): the last state that the search expanded
+/// gets a goal that it meets, and so do the states on the path there (Domain::MoveGoals). The path
+/// ends at the first of its states that meets the goal.
+///
+/// The labels of these states are the costs of that path (PathLabels), which are upper bounds like
+/// walk lengths. Rows that are labelled later get them as their bounds. Thread-safe for different
+/// trees.
+class Hindsight {
+ public:
+  /// `domain` must outlive this. Throws InputError if it cannot move its goals.
+  Hindsight(const Domain& domain, Head head);
+
+  /// Changes the rows of `out` that hold a state on the path to the last state of `tree`. The rows
+  /// are labelled or not (ExampleSchema or StateSchema). Throws Error if MoveGoals breaks its
+  /// contract.
+  void MoveGoals(SearchTree& tree, DataBuffer& out) const;
+
+ private:
+  std::size_t FirstGoal(ConstRows states) const;
+  void Write(std::span<const std::uint8_t> state, std::span<const Action> rest, DataBuffer& out,
+             std::size_t row) const;
+
+  const Domain& domain_;
+  const Head head_;
+  const PathLabels labels_;
 };
 
 }  // namespace tandem

@@ -10,8 +10,8 @@
 #include "base/random.h"
 #include "base/timeline.h"
 #include "domain/random_walk.h"
-#include "generate/action_draw.h"
 #include "generate/pipelined_loop.h"
+#include "generate/row_ranges.h"
 
 namespace tandem {
 namespace {

@@ -12,9 +12,7 @@
 
 #include "config/config.h"
 #include "generate/bellman.h"
-#include "generate/curriculum.h"
 #include "generate/generator.h"
-#include "generate/hindsight.h"
 #include "generate/known_estimates.h"
 #include "generate/row_ranges.h"
 #include "generate/search_tree.h"

@@ -1,14 +1,30 @@
 #include "generate/walk_generator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/random.h"
 #include "base/timeline.h"
+#include "domain/commute.h"
+#include "generate/labels.h"
+#include "tandem/error.h"
 
 namespace tandem {
+
+std::int64_t WalkRows::Depth(std::int64_t update, std::int64_t row) const {
+  const std::int64_t part = row % rows_per_walk_;
+  const std::int64_t first = part * length_ / rows_per_walk_;
+  const std::int64_t end = (part + 1) * length_ / rows_per_walk_;
+  if (end == first + 1) return end;  // saves drawing a number if all states are rows
+  Random random(seed_, Purpose::kDepth, update, row);
+  return first + 1 +
+         static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(end - first)));
+}
 
 // Iterates over the prefixes that become rows, in the order of the rows.
 class WalkGenerator::Prefixes {
@@ -113,6 +129,116 @@ void WalkGenerator::PlaceAnchors(const FillRequest& request, Rows states, std::s
       std::ranges::copy(exact_->ball()->state(*anchor), states[i].begin());
     }
   }
+}
+
+WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, const Config& config,
+                                         std::shared_ptr<const ExactLabels> exact)
+    : WalkGenerator(domain, config, WalkKind::kNoStepBack, std::move(exact)),
+      head_(config.network.head) {
+  if (IsQ(head_) && domain.spec().inverse_actions.empty()) {
+    throw InputError(fmt::format(
+        "generate.target: walk_length with network.head {} needs actions that can be undone, and "
+        "{} has some that cannot; set generate.target to {}, or network.head to v",
+        NameOf(kHeads, head_), domain.spec().name,
+        TakesAction(head_) ? "q_learning" : "value_iteration"));
+  }
+}
+
+// The cost of the walk's next step and of the way back from there.
+float WalkLengthGenerator::CostOfNext(const RandomWalk& walk, Action next) const {
+  const DomainSpec& spec = domain().spec();
+  return spec.action_costs[next] + UndoCost(spec, next) + walk.cost_back();
+}
+
+std::optional<Action> WalkLengthGenerator::WriteLabel(RandomWalk& walk, Random random,
+                                                      std::span<float> label,
+                                                      std::span<float> weight) const {
+  if (ValuesStates(head_)) {
+    label[0] = walk.cost_back();
+    return std::nullopt;
+  }
+  if (TakesAction(head_)) return LabelOneAction(walk, random, label[0]);
+  const auto set = [&](Action action, float value) {
+    label[action] = value;
+    weight[action] = 1;
+  };
+  if (const std::optional<Action> next = walk.NextAction()) set(*next, CostOfNext(walk, *next));
+  for (const Action idle : IdleActions(domain(), walk.state())) {
+    set(idle, domain().spec().action_costs[idle] + walk.cost_back());
+  }
+  // In a dead end the next step is the step back, and the shorter way counts.
+  if (walk.back()) set(*walk.back(), walk.cost_back());
+  return std::nullopt;
+}
+
+// Labels the walk's last step undone, its next step or, if there is one, an idle action.
+Action WalkLengthGenerator::LabelOneAction(RandomWalk& walk, Random random, float& label) const {
+  const std::optional<Action> next = walk.NextAction();
+  const bool has_next = next && next != walk.back();
+  const std::vector<Action> idle = IdleActions(domain(), walk.state());
+  if (!idle.empty() && random.Below(3) == 0) {
+    const Action action = idle[random.Below(idle.size())];
+    label = domain().spec().action_costs[action] + walk.cost_back();
+    return action;
+  }
+  if (walk.back() && (!has_next || random.Below(2) == 0)) {
+    label = walk.cost_back();
+    return *walk.back();
+  }
+  if (has_next) {
+    label = CostOfNext(walk, *next);
+    return *next;
+  }
+  // The walk cannot leave the goal, so no action applies, and each leads to the goal again.
+  label = domain().spec().action_costs[0];
+  return 0;
+}
+
+WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config) {
+  if (!CommuteAndUndoThemselves(domain)) return WalkKind::kNoStepBack;
+  const int num_actions = domain.spec().num_actions();
+  if (config.max_scramble <= num_actions) return WalkKind::kDistinctActions;
+  throw InputError(fmt::format(
+      "`generate.max_scramble: {}`: the actions of {} commute and undo themselves, so a walk whose "
+      "actions are labels takes each of them at most once; expected at most {}, the number of "
+      "actions. Lower generate.max_scramble.",
+      config.max_scramble, domain.spec().name, num_actions));
+}
+
+PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config,
+                                 std::shared_ptr<const ExactLabels> exact)
+    : PolicyGenerator(domain, config, WalkKindOfActions(domain, config.generate),
+                      std::move(exact)) {}
+
+PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind,
+                                 std::shared_ptr<const ExactLabels> exact)
+    : WalkGenerator(domain, config, kind, std::move(exact)),
+      kind_(kind),
+      has_value_(EstimatesCosts(config.network.head)) {}
+
+std::optional<Action> PolicyGenerator::WriteLabel(RandomWalk& walk, Random /*random*/,
+                                                  std::span<float> label,
+                                                  std::span<float> /*weight*/) const {
+  if (has_value_) {
+    label[0] = walk.cost_back();
+    label = label.subspan(1);
+  }
+  if (kind_ == WalkKind::kDistinctActions) {
+    for (const Action action : walk.taken()) {
+      label[action] = 1 / static_cast<float>(walk.taken().size());
+    }
+  } else if (walk.back() && UndoHasEffect(walk)) {
+    label[*walk.back()] = 1;
+  }
+  return std::nullopt;
+}
+
+// Whether the action that undoes the walk's last step changes the state.
+bool PolicyGenerator::UndoHasEffect(const RandomWalk& walk) const {
+  const Action undo = *walk.back();
+  std::vector<std::uint8_t> state(walk.state().begin(), walk.state().end());
+  domain().Apply(Rows(std::span(state)), {&undo, 1});
+  return !std::ranges::equal(state, walk.state());
 }
 
 }  // namespace tandem

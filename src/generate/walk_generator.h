@@ -11,12 +11,41 @@
 #include "base/random.h"
 #include "config/config.h"
 #include "domain/random_walk.h"
-#include "generate/exact_labels.h"
 #include "generate/generator.h"
+#include "generate/labels.h"
 #include "generate/row_ranges.h"
-#include "generate/walk_rows.h"
 
 namespace tandem {
+
+/// WalkRows says after how many actions of a random walk a row is taken from it. Global row r
+/// belongs to walk r / rows_per_walk(). A walk of generate.max_scramble actions is cut into as many
+/// parts as it has rows, of about equal lengths, and each row is the state after an action that is
+/// drawn from its part. Rows of one walk are therefore in ascending order, and all depths are about
+/// equally frequent.
+///
+/// States of one walk resemble each other, and a network that sees many of them learns the walk
+/// rather than the puzzle. So generate.rows_per_walk takes few rows of a long walk (Agostinelli et
+/// al. 2019, DeepCubeA, take one).
+class WalkRows {
+ public:
+  explicit WalkRows(const Config& config)
+      : seed_(config.random_seed()),
+        length_(config.generate.max_scramble),
+        rows_per_walk_(config.generate.rows_of_walk()) {}
+
+  /// The number of actions of a walk.
+  std::int64_t length() const { return length_; }
+
+  std::int64_t rows_per_walk() const { return rows_per_walk_; }
+
+  /// The number of actions, from 1 to length(), after which row `row` of an update is taken.
+  std::int64_t Depth(std::int64_t update, std::int64_t row) const;
+
+ private:
+  const std::uint64_t seed_;
+  const std::int64_t length_;
+  const std::int64_t rows_per_walk_;
+};
 
 /// WalkGenerator makes examples of prefixes of random walks from a goal, without a target network.
 /// A subclass writes the label of each prefix. WalkRows says which prefixes become rows. Training
@@ -62,6 +91,79 @@ class WalkGenerator : public Generator {
   const Schema schema_;
   const std::shared_ptr<const ExactLabels> exact_;  // may be null
   tbb::task_arena arena_;
+};
+
+/// WalkLengthGenerator labels every prefix of a random walk with the cost of undoing it, which is
+/// an upper bound on the true cost-to-go. Training on walk lengths follows Chervov et al.,
+/// "CayleyPy", 2025.
+///
+/// For a Q net, the label of an action is its cost plus the cost of the way back from its child. A
+/// walk knows that for the action that undoes its last step, for its own next step, and for the
+/// idle actions of the state (IdleActions). Only these have weight 1; all others are masked.
+/// Labelling them as if they led away from the goal would be wrong wherever moves commute, and
+/// would flatten the ranking of a state's actions. The sparse labels follow
+/// AnanasClassic/cayleypy-training-core.
+///
+/// For head q_in, whose input has an action, each row labels one of them, drawn at random: an idle
+/// action in a third of the rows of states that have any.
+///
+/// With generate.ball_radius, rows in the ball around the goal get exact labels, and some rows
+/// become anchors (ExactLabels).
+class WalkLengthGenerator final : public WalkGenerator {
+ public:
+  /// `domain` must outlive this. See MakeGenerator for `config`. Throws InputError for a Q net if
+  /// the domain's actions have no inverses. `exact` may be null.
+  WalkLengthGenerator(const Domain& domain, const Config& config,
+                      std::shared_ptr<const ExactLabels> exact = nullptr);
+
+ private:
+  std::optional<Action> WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
+                                   std::span<float> weight) const override;
+  Action LabelOneAction(RandomWalk& walk, Random random, float& label) const;
+  float CostOfNext(const RandomWalk& walk, Action next) const;
+
+  const Head head_;
+};
+
+/// The kind of walks whose actions become labels: with distinct actions if all actions commute and
+/// undo themselves, because any of them is then a first step of the way back. Throws InputError if
+/// such a walk of generate.max_scramble actions would need more actions than there are.
+WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config);
+
+/// PolicyGenerator labels every prefix of a random walk with its last step, undone, as
+/// EfficientCube does (Takano, "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR
+/// 2023). The label is a distribution over the actions, here with a single 1.
+///
+/// If all actions commute and undo themselves (CommuteAndUndoThemselves), such as the buttons of
+/// Lights Out, every action of the walk is a first step of the way back, and which one came last
+/// says nothing. Walks then take distinct actions, and the label is uniform over those taken, as in
+/// EfficientCube.
+///
+/// A row has no label, but zeros, which add nothing to the loss, if the walk cannot leave the goal
+/// or if the action that undoes its last step changes nothing. Where labels of a puzzle repeat,
+/// such as colours, a move may exchange equal ones.
+///
+/// For head vp, the label also has the cost of undoing the walk (WalkLengthGenerator), as its first
+/// number.
+///
+/// With generate.ball_radius, rows in the ball around the goal get exact labels, and some rows
+/// become anchors (ExactLabels).
+class PolicyGenerator final : public WalkGenerator {
+ public:
+  /// `domain` must outlive this. See MakeGenerator for `config`; network.head must be policy or vp.
+  /// `exact` may be null. Throws the same errors as WalkKindOfActions.
+  PolicyGenerator(const Domain& domain, const Config& config,
+                  std::shared_ptr<const ExactLabels> exact = nullptr);
+
+ private:
+  PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind,
+                  std::shared_ptr<const ExactLabels> exact);
+  std::optional<Action> WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
+                                   std::span<float> weight) const override;
+  bool UndoHasEffect(const RandomWalk& walk) const;
+
+  const WalkKind kind_;
+  const bool has_value_;
 };
 
 }  // namespace tandem

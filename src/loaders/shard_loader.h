@@ -16,7 +16,6 @@
 #include "data/shard_pipeline.h"
 #include "data/shard_set.h"
 #include "loaders/loader.h"
-#include "loaders/shuffled_rows.h"
 #include "nn/device.h"
 
 namespace tandem {

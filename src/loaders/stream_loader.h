@@ -14,7 +14,6 @@
 #include "data/stream_ledger.h"
 #include "data/stream_reader.h"
 #include "loaders/loader.h"
-#include "loaders/shuffled_rows.h"
 #include "nn/device.h"
 
 namespace tandem {

@@ -16,14 +16,11 @@
 #include "config/config.h"
 #include "data/data_buffer.h"
 #include "data/replay_buffer.h"
-#include "generate/curriculum.h"
+#include "generate/bellman.h"
 #include "generate/generator.h"
-#include "generate/stored_state_labeller.h"
 #include "pipeline/generator_thread.h"
-#include "pipeline/inference_queue.h"
 #include "pipeline/target_schedule.h"
-#include "pipeline/train_pass.h"
-#include "pipeline/update_record.h"
+#include "pipeline/update.h"
 
 namespace tandem {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "config/config.h"
-#include "pipeline/train_pass.h"
+#include "pipeline/update.h"
 
 namespace tandem {
 

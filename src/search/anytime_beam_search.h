@@ -1,59 +1,112 @@
 // Beam search that widens its beam while time remains.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "config/config.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
 #include "search/beam_search.h"
-#include "search/goal_ball.h"
-#include "search/search.h"
-#include "tandem/domain.h"
-#include "tandem/evaluator.h"
+#include "search/costs.h"
+#include "search/detours.h"
 
 namespace tandem {
 
-/// Returns the width of the next beam, after a beam of `width` took `spent` seconds, or generated
-/// `spent` states, and `remaining` of them are left. Takes the work of a search as proportional to
-/// its width, and chooses a width whose search should end within what remains: at most 8 times
-/// `width`, because short searches predict badly, and at most `widest`. Returns nothing if `width`
-/// is `widest` already, or if what remains does not suffice for twice the width.
-std::optional<std::int64_t> NextWidth(std::int64_t width, double spent, double remaining,
-                                      std::int64_t widest);
-
-/// AnytimeBeamSearch repeats BeamSearch with wider and wider beams within search.max_seconds, and
-/// keeps the cheapest solution, without detours (complete anytime beam search; Zhang 1998). The
-/// first beam holds 64 states, or search.beam_width if that is less. NextWidth gives the others;
-/// none is wider than search.beam_width. Once there is a solution, a search looks only for cheaper
-/// ones.
+/// AnytimeBeamSearch repeats BeamSearch with a beam that is twice as wide each time, and keeps the
+/// cheapest solution, without detours (complete anytime beam search; Zhang 1998). The first beam
+/// holds 64 states, and none is wider than search.beam_width. Once there is a solution, a search
+/// looks only for cheaper ones.
 ///
 /// The search ends when the beam of search.beam_width is done, when no cheaper solution is
-/// possible, when a wider beam would keep the same states, or when the time or the remaining nodes
-/// of search.max_nodes do not suffice for a wider beam. In the last case, `stop_reason` is
-/// kTimeLimit or kNodeLimit, with or without a solution; kMemoryLimit says that a beam reached
-/// search.max_gib. How wide the last beam is depends on the speed of the machine, so results do not
-/// repeat unless the nodes run out first.
-///
-/// Puzzles are solved one after another.
+/// possible, when a wider beam would keep the same states, or at search.max_seconds or another
+/// limit, which `stop_reason` then names, with or without a solution. search.max_nodes limits the
+/// sum over all beams. Puzzles are solved one after another.
 class AnytimeBeamSearch final : public Search {
  public:
   /// Follows config.search, whose max_seconds must be above 0. The other parameters are those of
   /// BeamSearch.
   AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
-                    std::shared_ptr<const GoalBall> ball = nullptr);
+                    std::shared_ptr<const GoalBall> ball = nullptr)
+      : domain_(domain), config_(config.search), beam_(domain, network, config, std::move(ball)) {}
 
-  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override;
+  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override {
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      const Stopwatch watch;
+      SearchResult all;
+      BeamSearch::Limits limits{.width = std::min(kFirstWidth, config_.beam_width),
+                                .max_length = config_.max_length,
+                                .max_seconds = config_.max_seconds,
+                                .at_most = problems.AtMost(i, config_.at_most),
+                                .work = WorkLimitsOf(config_)};
+      while (AddBeam(problems.states[i], limits, stop, all)) {
+        limits.width = std::min(2 * limits.width, config_.beam_width);
+        limits.max_seconds = std::max(config_.max_seconds - watch.Seconds(), kLeastSeconds);
+      }
+      all.seconds = watch.Seconds();
+      done(i, std::move(all));
+    }
+  }
 
-  std::string Describe() const override;
+  std::string Describe() const override {
+    return fmt::format("anytime {} within {}", beam_.Describe(), HumanSeconds(config_.max_seconds));
+  }
   std::string_view MainKey() const override { return beam_.MainKey(); }
-  std::string Failure(const SearchResult& result) const override;
+  std::string Failure(const SearchResult& result) const override {
+    const bool out_of_work = result.stop_reason == StopReason::kTimeLimit ||
+                             result.stop_reason == StopReason::kNodeLimit;
+    return out_of_work ? AtLimit(config_, result.stop_reason) : beam_.Failure(result);
+  }
 
  private:
-  SearchResult SolveOne(std::span<const std::uint8_t> start, float at_most, const StopSignal& stop);
+  static constexpr std::int64_t kFirstWidth = 64;
+  static constexpr double kLeastSeconds = 1e-9;  // 0 would mean that there is no limit
+
+  // Adds one beam's search to `all` and tightens `limits` by it. Returns whether a wider beam may
+  // find a better solution.
+  bool AddBeam(std::span<const std::uint8_t> start, BeamSearch::Limits& limits,
+               const StopSignal& stop, SearchResult& all) {
+    SearchResult next = beam_.SolveWithin(limits, start, stop);
+    all.nodes += next.nodes;
+    all.expanded += next.expanded;
+    all.stored = std::max(all.stored, next.stored);
+    all.bytes = std::max(all.bytes, next.bytes);
+    all.stop_reason = next.stop_reason;
+    all.dropped_states = next.dropped_states;
+    // A beam ends at its first solution. If costs differ, a longer one may be cheaper.
+    const bool found_all = beam_.kept_all() && !(next.solved && CostsDiffer(domain_.spec()));
+    if (next.solved) {  // detours go first, so that the next beam must beat what remains
+      all.actions = WithoutDetours(domain_, start, next.actions);
+      all.cost = CostOf(domain_.spec(), all.actions);
+      all.solved = true;
+      all.best.reset();
+    } else if (!all.solved && next.best &&
+               (!all.best || next.best->estimate < all.best->estimate)) {
+      all.best = std::move(next.best);
+    }
+    const StopReason reason = all.stop_reason;
+    if (reason == StopReason::kTimeLimit || reason == StopReason::kNodeLimit ||
+        reason == StopReason::kMemoryLimit) {
+      return false;
+    }
+    if (all.solved) {
+      all.stop_reason = StopReason::kSolved;
+      limits.at_most = CostBelow(domain_.spec(), all.cost);
+      if (limits.at_most <= 0) return false;
+    }
+    if (found_all || limits.width >= config_.beam_width) return false;
+    if (limits.work.max_nodes == 0) return true;
+    limits.work.max_nodes -= next.nodes;
+    if (limits.work.max_nodes > 0) return true;
+    all.stop_reason = StopReason::kNodeLimit;
+    return false;
+  }
 
   const Domain& domain_;
   const SearchConfig config_;

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "search/best_first_search.h"
 #include "search/node_table.h"
-#include "search/open_list.h"
 
 namespace tandem {
 namespace {

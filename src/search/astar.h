@@ -9,7 +9,6 @@
 
 #include "config/config.h"
 #include "search/best_first_search.h"
-#include "search/best_first_tree.h"
 #include "search/expander.h"
 #include "search/goal_ball.h"
 #include "search/node_table.h"

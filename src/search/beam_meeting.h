@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "search/beam_paths.h"
-#include "search/cost_bound.h"
+#include "search/beam_ranking.h"
+#include "search/costs.h"
 #include "search/inverse_frame.h"
 #include "tandem/domain.h"
 

@@ -10,10 +10,15 @@
 
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "search/depth_loop.h"
+#include "search/beam_ranking.h"
+#include "search/expander.h"
+#include "search/loops.h"
 
 namespace tandem {
 namespace {
+
+// The bytes that a hash takes in a table. Up to half of a table's places are empty.
+constexpr std::size_t kBytesPerEntry = 2 * (sizeof(std::uint64_t) + 1);
 
 // Look-ups in the tables of hashes miss the cache. Prefetching this many children ahead hides the
 // latency.
@@ -46,9 +51,7 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
       costs_differ_(CostsDiffer(domain.spec())),
       bound_(0),
       expander_(domain, ball_),
-      ranking_(domain, network, config),
-      memory_(domain.spec(), kept_, frontier_, meeting_,
-              ranking_.ranks_states() && expander_.keeps_children()) {
+      ranking_(domain, network, config) {
   if (config_.method == SearchMethod::kBidirectionalBeam) meeting_.emplace(domain, *inverse_);
   CheckBeamWidth(domain.spec(), config_.beam_width, "search.beam_width");
 }
@@ -128,7 +131,31 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
 std::optional<StopReason> BeamSearch::LimitReached(std::int64_t nodes) const {
   if (frontier_.states.empty()) return excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
   if (std::cmp_greater_equal(paths_.depth(), limits_.max_length)) return StopReason::kLengthLimit;
-  return limits_.work.ExceededBy(nodes, memory_.BytesOfNextDepth(limits_.width));
+  return limits_.work.ExceededBy(nodes, BytesOfNextDepth());
+}
+
+// The memory of the states kept so far, once `more` others are kept.
+std::int64_t BeamSearch::BytesStored(std::size_t more) const {
+  std::size_t bytes =
+      kept_.BytesWith(more) + (kept_.size() + more) * sizeof(Step) + frontier_.states.size();
+  if (meeting_) bytes += meeting_->BytesWith(more);
+  return static_cast<std::int64_t>(bytes);
+}
+
+// About the greatest memory while the children of the frontier are made and chosen from. All new
+// children are copied to be evaluated if they are ranked by their states and were kept.
+std::int64_t BeamSearch::BytesOfNextDepth() const {
+  const DomainSpec& spec = domain_.spec();
+  const auto parents = static_cast<std::int64_t>(frontier_.costs.size());
+  const std::int64_t children = parents * spec.num_actions();
+  const std::int64_t kept = std::min(children, limits_.width);
+  // For each child: its estimate, its surprisal, its rank, its place in the order and among the new
+  // ones, and its hash among those seen at this depth.
+  constexpr std::int64_t kBytesPerChild =
+      2 * sizeof(float) + sizeof(BeamRanking::Ranked) + 2 * sizeof(std::uint32_t) + kBytesPerEntry;
+  const bool copies = ranking_.ranks_states() && expander_.keeps_children();
+  return BytesStored(static_cast<std::size_t>(kept)) + Expander::BytesFor(spec, parents) +
+         children * (kBytesPerChild + (copies ? spec.state_size : 0)) + kept * spec.state_size;
 }
 
 // For each state of the frontier, the action that undoes the last one of its path. Empty if there
@@ -301,7 +328,7 @@ std::uint64_t BeamSearch::KeyOf(std::size_t child) const {
 // Fills in the fields of `result` that follow from how the search ended.
 void BeamSearch::FinishResult(SearchResult& result) const {
   result.stored = static_cast<std::int64_t>(kept_.size());
-  result.bytes = memory_.BytesStored();
+  result.bytes = BytesStored();
   result.dropped_states = !kept_all_;
   result.cost = CostOf(domain_.spec(), result.actions);
   if (result.solved) {

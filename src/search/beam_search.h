@@ -13,10 +13,8 @@
 
 #include "config/config.h"
 #include "search/beam_meeting.h"
-#include "search/beam_memory.h"
-#include "search/beam_paths.h"
 #include "search/beam_ranking.h"
-#include "search/cost_bound.h"
+#include "search/costs.h"
 #include "search/expander.h"
 #include "search/goal_ball.h"
 #include "search/hash_set.h"
@@ -84,7 +82,7 @@ class BeamSearch final : public Search {
     WorkLimits work = {};
   };
 
-  /// Follows config.search; passes at most inference.batch_size states per call to the network,
+  /// Follows config.search; passes at most RowsPerCall states per call to the network,
   /// which any Evaluator can be. `domain` and `network` must outlive this. `ball` may be null.
   /// Throws InputError if search.inverse is true and the puzzle has no inverse
   /// positions.
@@ -124,6 +122,8 @@ class BeamSearch final : public Search {
   std::optional<StopReason> GoDeeper(const StopSignal& within, SearchResult& result,
                                      std::optional<std::vector<Action>>& solution);
   std::optional<StopReason> LimitReached(std::int64_t nodes) const;
+  std::int64_t BytesStored(std::size_t more = 0) const;
+  std::int64_t BytesOfNextDepth() const;
   std::vector<Action> UndoingActions() const;
   std::optional<std::vector<Action>> CheapestSolution() const;
   std::vector<std::uint32_t> NewChildren();
@@ -166,7 +166,6 @@ class BeamSearch final : public Search {
 
   Expander expander_;
   BeamRanking ranking_;
-  const BeamMemory memory_;
   HashSet seen_;                     // hashes seen among the current children
   std::vector<std::uint8_t> built_;  // states of new children
   BeamFrontier next_;                // its memory takes turns with that of frontier_

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "search/cost_bound.h"
-#include "search/known_costs.h"
+#include "search/costs.h"
+#include "search/goal_ball.h"
 #include "tandem/domain.h"
 
 namespace tandem {

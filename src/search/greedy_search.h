@@ -1,17 +1,19 @@
-// A search that follows one path, with limits and a memory of the states on it.
+// Greedy steps: a search that follows one path, the descents of validation, and hints.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/stop_signal.h"
 #include "config/config.h"
-#include "search/batch_evaluator.h"
 #include "search/costs.h"
+#include "search/evaluation.h"
 #include "search/expander.h"
 #include "search/goal_ball.h"
 #include "search/search.h"
@@ -69,5 +71,46 @@ class GreedySearch final : public Search {
   BatchEvaluator evaluator_;
   std::vector<std::uint8_t> states_;  // of the current step, one for each path
 };
+
+/// From each start, repeatedly takes the action with the least sum of its cost and its child's
+/// estimate, until a goal is a child of the current state. All starts advance in lock step. Element
+/// i of the result is the number of actions from start i to a goal, or nothing if more than
+/// most_actions[i] would be needed. `rows_at_once` and the use of threads are those of
+/// BatchEvaluator. Throws like BatchEvaluator, and Error if the network does not estimate states.
+std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& network,
+                                                         std::size_t rows_at_once, ConstRows starts,
+                                                         std::span<const std::int64_t> most_actions,
+                                                         const StopSignal& stop);
+
+/// Descends with a policy, by the most probable action that changes the state. Each
+/// state is evaluated once, and its children are not. Throws Error if the network is not a policy.
+std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, Evaluator& policy,
+                                                         std::size_t rows_at_once, ConstRows starts,
+                                                         std::span<const std::int64_t> most_actions,
+                                                         const StopSignal& stop);
+
+/// Hint is the advice of a network for one state.
+struct Hint {
+  float estimate = 0;                ///< estimated cost-to-go of the state; 0 in a goal
+  std::optional<Action> action;      ///< the best action; nothing in a goal or if no action applies
+  float rest = 0;                    ///< estimated cost-to-go after that action
+  std::optional<float> probability;  ///< of the action, from a policy, which estimates no costs
+};
+
+/// Evaluates the state and its children with a network that estimates states. The best action has
+/// the least sum of its cost and its child's estimate; ties go to the first action. Actions that
+/// leave the state unchanged are ignored. The estimate of a goal is 0, and negative estimates count
+/// as 0. Throws like BatchEvaluator, and Error if the network does not estimate states.
+Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::uint8_t> state);
+
+/// Evaluates the state once with a Q net. The estimate of the state is the action's cost plus
+/// `rest` of the best action. Throws Error if the network has no Q values. In all else it is like
+/// HintByStates.
+Hint HintByActions(const Domain& domain, Evaluator& q_net, std::span<const std::uint8_t> state);
+
+/// Evaluates the state once with a policy. The best action is the most probable one that changes
+/// the state; ties go to the first action. Throws like BatchEvaluator, and Error if the network is
+/// no policy.
+Hint HintByPolicy(const Domain& domain, Evaluator& policy, std::span<const std::uint8_t> state);
 
 }  // namespace tandem

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
+#include <xxhash.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,9 @@
 namespace tandem {
 
 /// The 64-bit hash (XXH3) by which searches look up states.
-std::uint64_t HashState(std::span<const std::uint8_t> state);
+inline std::uint64_t HashState(std::span<const std::uint8_t> state) {
+  return XXH3_64bits(state.data(), state.size());
+}
 
 /// Calls `change(table)`. An Abseil table whose allocation failed cannot even be destroyed (it has
 /// its new capacity already), so it is then replaced by an empty one, and its memory is lost.

@@ -8,10 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "search/cost_bound.h"
 #include "search/costs.h"
-#include "search/groups.h"
 #include "search/hash_set.h"
+#include "search/loops.h"
 
 namespace tandem {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "search/batch_evaluator.h"
+#include "search/evaluation.h"
 #include "search/expander.h"
 #include "search/goal_ball.h"
 #include "search/search.h"

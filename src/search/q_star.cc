@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "search/best_first_search.h"
 #include "search/costs.h"
 #include "search/node_table.h"
-#include "search/open_list.h"
 
 namespace tandem {
 

@@ -19,10 +19,10 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "nn/threads.h"
-#include "search/batch_evaluator.h"
 #include "search/beam_search.h"
 #include "search/costs.h"
-#include "search/depth_loop.h"
+#include "search/evaluation.h"
+#include "search/loops.h"
 
 namespace tandem {
 namespace {
@@ -148,7 +148,8 @@ bool TensorBeamSearch::Begin(std::span<const std::uint8_t> start) {
   excluded_ = false;
   was_full_ = false;
   frontier_ = {};
-  kept_ = at::empty({0}, at::TensorOptions().dtype(at::kLong).device(puzzle_.device()));
+  kept_.clear();
+  num_kept_ = 0;
   starts_ = {{start.begin(), start.end()}};
   if (inverse_) {
     const auto inverse = inverse_->Invert(start);
@@ -164,8 +165,8 @@ bool TensorBeamSearch::Begin(std::span<const std::uint8_t> start) {
   frontier_.hashes = hasher_.HashStates(puzzle_.Bytes(frontier_.states));
   frontier_.parent_hashes = frontier_.hashes;
   frontier_.costs = at::zeros({std::ssize(states)}, known_costs_.options().dtype(at::kDouble));
-  frontier_.of_inverse = at::arange(std::ssize(states), kept_.options()) == 1;
-  kept_ = std::get<0>(Sorted(frontier_.hashes));
+  frontier_.of_inverse = at::arange(std::ssize(states), frontier_.hashes.options()) == 1;
+  KeepHashes(frontier_.hashes);
   return true;
 }
 
@@ -173,11 +174,11 @@ std::optional<StopReason> TensorBeamSearch::LimitReached(std::int64_t nodes) con
   const std::int64_t states = frontier_.hashes.size(0);
   if (states == 0) return excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
   if (std::cmp_greater_equal(history_.size(), config_.max_length)) return StopReason::kLengthLimit;
-  if (kept_.size(0) + config_.beam_width > kMostElements) {
+  if (num_kept_ + config_.beam_width > kMostElements) {
     throw Error(fmt::format(
         "the beam has kept {} states, and the next depth could exceed the {} that CUDA can sort; "
         "lower search.beam_width ({}) or search.max_length ({})",
-        WithThousands(kept_.size(0)), WithThousands(kMostElements), config_.beam_width,
+        WithThousands(num_kept_), WithThousands(kMostElements), config_.beam_width,
         config_.max_length));
   }
   return WorkLimitsOf(config_).ExceededBy(nodes, BytesOfNextDepth());
@@ -189,7 +190,7 @@ std::int64_t TensorBeamSearch::BytesStored() const {
   constexpr std::int64_t kBytesPerKept = 2 * sizeof(std::int64_t);
   constexpr std::int64_t kBytesPerFrontierState = 2 * sizeof(std::int64_t) + sizeof(double);
   const std::int64_t frontier = frontier_.hashes.defined() ? frontier_.hashes.size(0) : 0;
-  return kept_.size(0) * kBytesPerKept +
+  return num_kept_ * kBytesPerKept +
          frontier * (kBytesPerFrontierState + domain_.spec().state_size);
 }
 
@@ -201,7 +202,7 @@ std::int64_t TensorBeamSearch::BytesOfNextDepth() const {
   constexpr std::int64_t kBytesPerSortedHash = 3 * sizeof(std::int64_t);  // of a kept state
   const std::int64_t children = frontier_.hashes.size(0) * puzzle_.num_actions();
   const std::int64_t next = std::min(children, config_.beam_width);
-  return BytesStored() + children * kBytesPerChild + (kept_.size(0) + next) * kBytesPerSortedHash +
+  return BytesStored() + children * kBytesPerChild + (num_kept_ + next) * kBytesPerSortedHash +
          next * domain_.spec().state_size;
 }
 
@@ -262,7 +263,9 @@ at::Tensor TensorBeamSearch::NewChildren(const Children& children) {
     excluded_ = excluded_ || excluded.any().item<bool>();
     usable = usable.logical_and(excluded.logical_not());
   }
-  usable = usable.logical_and(Contains(kept_, children.hashes).logical_not());
+  for (const at::Tensor& kept : kept_) {
+    usable = usable.logical_and(Contains(kept, children.hashes).logical_not());
+  }
   at::Tensor candidates = IndicesOf(usable);
   if (costs_differ_) {
     const at::Tensor order = std::get<1>(Sorted(children.costs.index_select(0, candidates)));
@@ -348,7 +351,21 @@ void TensorBeamSearch::Keep(const Children& children, const at::Tensor& chosen) 
                .parent_hashes = frontier_.hashes.index_select(0, parents),
                .costs = children.costs.index_select(0, chosen),
                .of_inverse = frontier_.of_inverse.index_select(0, parents)};
-  kept_ = std::get<0>(Sorted(at::cat({kept_, frontier_.hashes})));
+  KeepHashes(frontier_.hashes);
+}
+
+// Adds hashes to kept_. Sorts them together with the tensors that are not larger, so that there are
+// few tensors, and each hash is sorted again only when its tensor at least doubles.
+void TensorBeamSearch::KeepHashes(at::Tensor hashes) {
+  if (hashes.size(0) == 0) return;
+  num_kept_ += hashes.size(0);
+  std::vector<at::Tensor> together = {std::move(hashes)};
+  for (std::int64_t size = together.front().size(0); !kept_.empty() && kept_.back().size(0) <= size;
+       kept_.pop_back()) {
+    size += kept_.back().size(0);
+    together.push_back(kept_.back());
+  }
+  kept_.push_back(std::get<0>(Sorted(at::cat(together))));
 }
 
 // The path to a child of a state that was kept at `depth`.
@@ -365,7 +382,7 @@ TensorBeamSearch::Path TensorBeamSearch::PathTo(std::size_t depth, std::int64_t 
 
 // Fills in the fields of `result` that follow from how the search ended.
 void TensorBeamSearch::FinishResult(SearchResult& result) const {
-  result.stored = kept_.size(0);
+  result.stored = num_kept_;
   result.bytes = BytesStored();
   result.dropped_states = was_full_;
   result.cost = CostOf(domain_.spec(), result.actions);

@@ -15,12 +15,11 @@
 #include "config/config.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
-#include "search/cost_bound.h"
+#include "search/costs.h"
 #include "search/goal_ball.h"
 #include "search/inverse_frame.h"
 #include "search/search.h"
 #include "tandem/domain.h"
-#include "tensor/state_hasher.h"
 #include "tensor/tensor_puzzle.h"
 
 namespace tandem {
@@ -33,8 +32,8 @@ namespace tandem {
 /// (InverseFrame), and their states share the width.
 ///
 /// All children are hashed without being made (StateHasher), and those that are new are made a
-/// batch of the network at a time. The hashes of kept states are a sorted tensor, and so are those
-/// of the goal or of the ball around it; both are searched by bisection. A child whose hash is
+/// batch of the network at a time. The hashes of kept states are a few sorted tensors, and those of
+/// the goal or of the ball around it are one; all are searched by bisection. A child whose hash is
 /// there counts as a solution only if its path, replayed on the host, leads to such a state.
 ///
 /// Several times in each depth, the host waits for the device: to learn how many children are known
@@ -107,6 +106,7 @@ class TensorBeamSearch final : public Search {
   at::Tensor Build(const at::Tensor& children) const;
   void NoteNearest(const at::Tensor& children, const at::Tensor& estimates);
   void Keep(const Children& children, const at::Tensor& chosen);
+  void KeepHashes(at::Tensor hashes);
   Path PathTo(std::size_t depth, std::int64_t child) const;
   void FinishResult(SearchResult& result) const;
 
@@ -132,7 +132,8 @@ class TensorBeamSearch final : public Search {
   bool excluded_ = false;                          // a child was dropped because of bound_
   bool was_full_ = false;  // a child was dropped because of search.beam_width
   Frontier frontier_;
-  at::Tensor kept_;                  // int64, ascending: the hashes of all kept states
+  std::vector<at::Tensor> kept_;     // int64, each ascending: the hashes of all kept states
+  std::int64_t num_kept_ = 0;        // hashes in kept_
   std::vector<at::Tensor> history_;  // history_[d]: the children of depth d that were kept
   std::optional<Nearest> nearest_;
 };

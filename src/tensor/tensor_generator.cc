@@ -17,7 +17,7 @@
 #include "data/examples.h"
 #include "domain/random_walk.h"
 #include "generate/row_ranges.h"
-#include "generate/walk_rows.h"
+#include "generate/walk_generator.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 #include "tensor/device_rows.h"

@@ -5,9 +5,9 @@
 
 #include "data/examples.h"
 #include "data/stream_manifest.h"
-#include "generate/exact_labels.h"
 #include "generate/generator.h"
-#include "generate/spec_of_set.h"
+#include "generate/labels.h"
+#include "generate/shard_jobs.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "tensor/tensor_generator.h"

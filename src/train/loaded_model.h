@@ -11,7 +11,7 @@
 #include "config/config.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
-#include "search/ensemble.h"
+#include "search/evaluation.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "train/model_args.h"

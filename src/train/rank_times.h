@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "nn/module.h"
-#include "pipeline/update_record.h"
+#include "pipeline/update.h"
 
 namespace tandem {
 

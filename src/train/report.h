@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "pipeline/update_record.h"
+#include "pipeline/update.h"
 #include "train/rank_times.h"
 #include "train/run_counters.h"
 #include "train/run_profile.h"

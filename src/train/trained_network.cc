@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "search/solve_problems.h"
+#include "search/problems.h"
 #include "tandem/error.h"
 #include "train/loaded_model.h"
 #include "train/program_call.h"

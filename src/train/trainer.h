@@ -15,7 +15,7 @@
 #include "nn/network.h"
 #include "nn/optimizer.h"
 #include "nn/weight_average.h"
-#include "pipeline/train_pass.h"
+#include "pipeline/update.h"
 #include "ranks/gradient_reducer.h"
 
 namespace tandem {

@@ -17,8 +17,8 @@
 #include "loaders/loader.h"
 #include "nn/threads.h"
 #include "search/beam_search.h"
-#include "search/greedy_descent.h"
-#include "search/states_file.h"
+#include "search/greedy_search.h"
+#include "search/problems.h"
 #include "tandem/error.h"
 #include "train/run_profile.h"
 

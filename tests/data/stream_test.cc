@@ -23,7 +23,7 @@
 #include "data/stream_manifest.h"
 #include "data/stream_reader.h"
 #include "data/stream_shard.h"
-#include "generate/spec_of_set.h"
+#include "generate/shard_jobs.h"
 #include "support/temp_folder.h"
 #include "support/wait.h"
 #include "tandem/registry.h"

@@ -4,7 +4,7 @@
 
 #include "fuzz/as_file.h"
 #include "fuzz/round_trip.h"
-#include "search/states_file.h"
+#include "search/problems.h"
 #include "tandem/registry.h"
 
 namespace tandem {

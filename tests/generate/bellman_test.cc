@@ -1,3 +1,5 @@
+#include "generate/bellman.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <string>
 
 #include "generate/generator.h"
-#include "generate/stored_state_labeller.h"
 #include "support/generator_config.h"
 #include "support/path_domain.h"
 #include "support/stand_in_evaluator.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "generate/value_iteration.h"
-#include "generate/walk_length.h"
+#include "generate/walk_generator.h"
 #include "support/generator_config.h"
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"

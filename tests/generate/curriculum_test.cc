@@ -1,6 +1,4 @@
 // Tests of generate.curriculum, and of the count of solved searches that it follows.
-#include "generate/curriculum.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "generate/exact_labels.h"
+#include "generate/generator.h"
+#include "generate/labels.h"
 #include "generate/value_iteration.h"
 #include "support/generator_config.h"
 #include "support/ring_domain.h"

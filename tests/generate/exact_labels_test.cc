@@ -1,5 +1,3 @@
-#include "generate/exact_labels.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,8 +5,9 @@
 #include <cmath>
 #include <map>
 
+#include "generate/bellman.h"
 #include "generate/generator.h"
-#include "generate/stored_state_labeller.h"
+#include "generate/labels.h"
 #include "support/generator_config.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"

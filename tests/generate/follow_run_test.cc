@@ -1,6 +1,4 @@
 // Tests generators that follow a run, with a function in place of the network.
-#include "generate/follow_run.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +11,7 @@
 #include "base/file.h"
 #include "data/examples.h"
 #include "data/stream_shard.h"
-#include "generate/spec_of_set.h"
+#include "generate/shard_jobs.h"
 #include "support/stand_in_evaluator.h"
 #include "support/temp_folder.h"
 #include "support/wait.h"

@@ -1,6 +1,4 @@
 // Tests that the files are byte-identical whichever process writes them and however often it stops.
-#include "generate/generate_shards.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +8,7 @@
 
 #include "base/file.h"
 #include "data/shard_set.h"
-#include "generate/spec_of_set.h"
+#include "generate/shard_jobs.h"
 #include "support/example_sets.h"
 #include "support/stand_in_evaluator.h"
 #include "support/temp_folder.h"

@@ -9,7 +9,7 @@
 #include "data/examples.h"
 #include "domain/random_walk.h"
 #include "generate/value_iteration.h"
-#include "generate/walk_length.h"
+#include "generate/walk_generator.h"
 #include "support/generator_config.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "generate/bellman.h"
 #include "generate/generator.h"
-#include "generate/stored_state_labeller.h"
 #include "search/astar.h"
 #include "support/generator_config.h"
 #include "support/small_puzzles.h"

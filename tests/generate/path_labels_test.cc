@@ -1,5 +1,3 @@
-#include "generate/path_labels.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "data/examples.h"
+#include "generate/labels.h"
 #include "support/small_puzzles.h"
 #include "tandem/registry.h"
 

@@ -1,5 +1,3 @@
-#include "generate/policy.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "generate/walk_generator.h"
 #include "support/generator_config.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"

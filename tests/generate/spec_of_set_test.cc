@@ -1,6 +1,4 @@
 // Tests that sets with different rows have different descriptions.
-#include "generate/spec_of_set.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "config/fields.h"
+#include "generate/shard_jobs.h"
 #include "support/example_sets.h"
 #include "tandem/registry.h"
 

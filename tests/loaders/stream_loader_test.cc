@@ -12,7 +12,7 @@
 
 #include "data/examples.h"
 #include "data/stream_shard.h"
-#include "generate/spec_of_set.h"
+#include "generate/shard_jobs.h"
 #include "nn/device.h"
 #include "support/temp_folder.h"
 #include "support/wait.h"

@@ -1,10 +1,9 @@
-#include "pipeline/inference_queue.h"
-
 #include <gtest/gtest.h>
 
 #include <future>
 
 #include "base/stop_signal.h"
+#include "pipeline/generator_thread.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/error.h"
 

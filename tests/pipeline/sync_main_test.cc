@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "data/replay_buffer.h"
-#include "generate/stored_state_labeller.h"
-#include "pipeline/inference_queue.h"
+#include "generate/bellman.h"
+#include "pipeline/generator_thread.h"
 #include "pipeline/pipeline.h"
 #include "support/ring_domain.h"
 #include "support/wait.h"

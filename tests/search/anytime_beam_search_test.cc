@@ -23,21 +23,6 @@ namespace {
 
 constexpr double kAmple = 1000;  // seconds; no search of these tests takes nearly as long
 
-TEST(NextWidth, IsWhatShouldEndInTheRemainingTime) {
-  EXPECT_EQ(NextWidth(100, 1, 5, 10'000), 400);     // 0.8 of the time is planned
-  EXPECT_EQ(NextWidth(100, 1, 1000, 10'000), 800);  // grows at most 8 times
-  EXPECT_EQ(NextWidth(100, 0, 1e-3, 10'000), 800);  // too fast to measure
-  EXPECT_EQ(NextWidth(100, 1, 2.5, 10'000), 200);   // doubling just fits
-  EXPECT_EQ(NextWidth(100, 1, 2.4, 10'000), std::nullopt);
-  EXPECT_EQ(NextWidth(100, 1, -1, 10'000), std::nullopt);
-}
-
-TEST(NextWidth, NeverExceedsTheWidest) {
-  EXPECT_EQ(NextWidth(100, 1, 1000, 300), 300);
-  EXPECT_EQ(NextWidth(100, 1, 2, 150), 150);  // the widest may be less than twice the last
-  EXPECT_EQ(NextWidth(100, 1, 1000, 100), std::nullopt);
-}
-
 TEST(AnytimeBeamSearch, WiderBeamsShortenTheSolutionOfTheFirst) {
   const PancakeDomain pancakes(6, /*action_cost=*/2.5);
   StandInEvaluator misleads(NumberOf);

@@ -1,11 +1,10 @@
-#include "search/batch_evaluator.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numeric>
 #include <string>
 
+#include "search/evaluation.h"
 #include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/stand_in_evaluator.h"

@@ -1,11 +1,10 @@
-#include "search/ensemble.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "search/beam_search.h"
+#include "search/evaluation.h"
 #include "support/head_evaluator.h"
 #include "support/small_puzzles.h"
 

@@ -1,10 +1,9 @@
-#include "search/greedy_descent.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "domain/wrong_domains.h"
+#include "search/greedy_search.h"
 #include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/stand_in_evaluator.h"

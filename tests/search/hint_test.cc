@@ -1,11 +1,10 @@
-#include "search/hint.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "search/greedy_search.h"
 #include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/small_puzzles.h"

@@ -1,11 +1,10 @@
-#include "search/open_list.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "base/random.h"
+#include "search/best_first_search.h"
 
 namespace tandem {
 namespace {

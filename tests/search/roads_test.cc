@@ -6,9 +6,7 @@
 
 #include "search/astar.h"
 #include "search/beam_search.h"
-#include "search/greedy_descent.h"
 #include "search/greedy_search.h"
-#include "search/hint.h"
 #include "support/head_evaluator.h"
 #include "support/roads_domain.h"
 #include "support/stand_in_evaluator.h"

@@ -1,5 +1,3 @@
-#include "search/solve_problems.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "search/problems.h"
 #include "support/ring_domain.h"
 #include "tandem/error.h"
 

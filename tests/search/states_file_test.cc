@@ -1,10 +1,9 @@
-#include "search/states_file.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
 
+#include "search/problems.h"
 #include "support/temp_folder.h"
 #include "tandem/registry.h"
 

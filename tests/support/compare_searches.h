@@ -17,7 +17,7 @@
 #include "search/anytime_beam_search.h"
 #include "search/astar.h"
 #include "search/beam_search.h"
-#include "search/cost_bound.h"
+#include "search/costs.h"
 #include "search/detours.h"
 #include "search/greedy_search.h"
 #include "search/hash_set.h"
@@ -106,12 +106,14 @@ class RandomNet final : public HeadEvaluator {
 };
 
 /// Trial is a random puzzle, a random network and a search of all its states with random settings.
-/// Run() compares every result with the exact solutions.
+/// Run compares every result with the exact solutions. With Program::kTensor, the trial is one for
+/// beam search by tensor operations, which the caller makes.
 class Trial {
  public:
-  explicit Trial(std::uint64_t seed) : seed_(seed), dice_(seed) {
+  explicit Trial(std::uint64_t seed, Program program = Program::kDomain)
+      : seed_(seed), dice_(seed), by_tensors_(program == Program::kTensor) {
     std::vector<State> starts;
-    if (dice_.Chance(0.25)) {
+    if (by_tensors_ || dice_.Chance(0.25)) {
       domain_ = std::make_unique<RandomPermutations>(dice_);
       permutes_ = true;
       starts = {GoalOf(*domain_)};
@@ -128,9 +130,13 @@ class Trial {
   }
 
   void Run() {
-    SCOPED_TRACE(Describe());
     RandomNet net(*domain_, *exact_, head_, estimates_, seed_);
-    const std::unique_ptr<Search> search = MakeSearch(net);
+    Run(*MakeSearch(net));
+  }
+
+  /// Checks `search`, which must follow domain(), config() and ball().
+  void Run(Search& search) {
+    SCOPED_TRACE(Describe());
     std::vector<std::uint8_t> bytes;
     for (const State& state : exact_->states()) {
       if (permutes_ && dice_.Chance(0.9)) continue;  // about 10 of 120 states suffice
@@ -139,7 +145,7 @@ class Trial {
     }
     const ConstRows rows(bytes.data(), at_most_.size(), exact_->states()[0].size());
     std::size_t ended = 0;
-    search->SolveAll({rows, at_most_}, StopSignal(), [&](std::size_t i, SearchResult result) {
+    search.SolveAll({rows, at_most_}, StopSignal(), [&](std::size_t i, SearchResult result) {
       ++ended;
       SCOPED_TRACE(fmt::format("state {}, at most {}: {}, {}", domain_->FormatState(rows[i]),
                                at_most_[i], NameOf(result.stop_reason),
@@ -148,6 +154,10 @@ class Trial {
     });
     EXPECT_EQ(ended, rows.size());
   }
+
+  const Domain& domain() const { return *domain_; }
+  const Config& config() const { return config_; }
+  const std::shared_ptr<const GoalBall>& ball() const { return ball_; }
 
  private:
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -166,6 +176,11 @@ class Trial {
     search.method = dice_.OneOf(methods);
     estimates_ = dice_.OneOf<Estimates>(
         {Estimates::kExact, Estimates::kNeverTooHigh, Estimates::kErratic, Estimates::kInfinite});
+    if (by_tensors_) {  // a network with random weights guides the only search of this kind
+      head_ = Head::kV;
+      search.method = SearchMethod::kBeam;
+      estimates_ = Estimates::kErratic;
+    }
     search.weight = dice_.OneOf<double>({0, 0.3, 0.6, 1, 1, 2});
     search.batch = dice_.OneOf<std::int64_t>({1, 3, 1000});
     search.instances = dice_.OneOf<std::int64_t>({1, 3});
@@ -328,6 +343,7 @@ class Trial {
 
   const std::uint64_t seed_;
   Dice dice_;
+  const bool by_tensors_;
   std::unique_ptr<const Domain> domain_;
   std::optional<ExactSolutions> exact_;
   bool permutes_ = false;

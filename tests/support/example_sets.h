@@ -4,9 +4,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "generate/generate_shards.h"
 #include "generate/generator.h"
-#include "generate/spec_of_set.h"
+#include "generate/shard_jobs.h"
 #include "tandem/registry.h"
 
 namespace tandem {

@@ -1,6 +1,4 @@
 // Tests that hashes of children need no children, and tell states apart.
-#include "tensor/state_hasher.h"
-
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 

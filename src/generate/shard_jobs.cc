@@ -1,30 +1,81 @@
-#include "generate/generate_shards.h"
+#include "generate/shard_jobs.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
+#include "base/stopwatch.h"
 #include "base/worker.h"
+#include "config/fields.h"
 #include "data/examples.h"
 #include "data/shard_file.h"
 #include "data/shard_set.h"
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
+
+// The description that the keys for which `has` is true give, without the sizes.
+template <class Has>
+ShardSetSpec SpecWith(const Config& config, const DomainSpec& domain, const Has& has) {
+  ShardSetSpec spec{.domain = AsUtf8(domain.identity()),
+                    .target = ValueText(config, "generate.target"),
+                    .schema = ExampleSchema(domain, config)};
+  Config copy = config;
+  for (const Field& field : FieldsOf(copy)) {
+    if (has(field.traits)) spec.provenance[field.key] = FieldText(field);
+  }
+  return spec;
+}
+
+}  // namespace
+
+ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
+                       const ShardingOptions& options, const std::string& weights_sha256,
+                       const std::string& instruction_set) {
+  ShardSetSpec set = SpecWith(config, domain, [&](const KeyTraits& key) {
+    return key.is_in_sets != nullptr && key.is_in_sets(config);
+  });
+  set.examples = options.examples;
+  set.chunk_rows = options.chunk_rows;
+  set.chunks_per_shard = options.chunks_per_shard;
+  set.compression = options.compression;
+  if (const auto rows = set.provenance.find("generate.rows_per_walk");
+      rows != set.provenance.end()) {
+    rows->second = std::to_string(config.generate.rows_of_walk());  // the key may be auto
+  }
+  if (NeedsNetwork(config.generate.target)) {
+    const bool on_cpu = config.device == "cpu";
+    if (on_cpu && !instruction_set.empty()) set.provenance["instruction_set"] = instruction_set;
+    // No device number, so that each process may use its own GPU.
+    set.provenance["device"] = on_cpu ? "cpu" : "cuda";
+    set.provenance["weights_sha256"] = weights_sha256;
+  }
+  return set;
+}
+
+ShardSetSpec StreamKind(const Config& config, const DomainSpec& domain) {
+  return SpecWith(config, domain, [](const KeyTraits& key) { return key.is_in_streams; });
+}
+
+namespace {
 
 // No update of a run has this number. A run with the same seed that generates its own rows
 // therefore generates different ones.
@@ -218,6 +269,133 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
   }
   if (writer.Wait()) progress(done);
   RequireNoOtherSet(folder, set);  // another process may have begun one meanwhile
+}
+
+namespace {
+
+// A shared file system does not report changes, so files are looked at this often.
+constexpr auto kLookEvery = std::chrono::milliseconds(50);
+
+void Pause(const StopSignal& stop) {
+  if (stop.Reached()) throw Stopped();
+  std::this_thread::sleep_for(kLookEvery);
+}
+
+// The global rows that one call of FollowRun makes.
+class OwnRows {
+ public:
+  // Shards hold whole searches, so that no search is cut in two and made twice.
+  OwnRows(const StreamFolder& folder, std::string name, const Config& config)
+      : folder_(folder),
+        name_(std::move(name)),
+        step_(config.generate.rows_per_search()),
+        rows_(config.data.stream_rows / step_ * step_) {
+    Claim();
+  }
+
+  std::int64_t rows_of_shard() const { return rows_; }
+
+  // Returns the range of the next shard.
+  StreamShardName Next(std::int64_t version) {
+    if (next_ + rows_ > end_) Claim();
+    const std::int64_t first = std::exchange(next_, next_ + rows_);
+    return {.first_row = first, .rows = rows_, .version = version, .generator = name_};
+  }
+
+ private:
+  void Claim() {
+    const std::int64_t first = folder_.ClaimStart(name_) * kRowsPerStart;
+    next_ = (first + step_ - 1) / step_ * step_;
+    end_ = first + kRowsPerStart;
+  }
+
+  const StreamFolder& folder_;
+  const std::string name_;
+  const std::int64_t step_;
+  const std::int64_t rows_;
+  std::int64_t next_ = 0;
+  std::int64_t end_ = 0;
+};
+
+// Loads the published weights into the network.
+class PublishedNetwork {
+ public:
+  explicit PublishedNetwork(const FollowOptions& options) : options_(options) {}
+
+  // Loads the weights that `manifest` names, unless they are loaded. If the run has published newer
+  // ones meanwhile and removed these, `manifest` becomes the newer one. Returns false if the run
+  // has ended or has another config.
+  bool Load(StreamManifest& manifest) {
+    while (loaded_ != manifest.weights_sha256) {
+      try {
+        loaded_ = options_.load(PublishedWeights(options_.run, manifest.version));
+        if (loaded_ == manifest.weights_sha256) break;
+        throw InputError(fmt::format("{}: not the weights that {} names",
+                                     PublishedWeights(options_.run, manifest.version).string(),
+                                     ManifestOf(options_.run).string()));
+      } catch (const InputError&) {
+        loaded_.clear();
+        auto newer = ReadManifest(options_.run);
+        if (!newer || *newer == manifest) throw;
+        const bool same_config = newer->config == manifest.config;
+        manifest = std::move(*newer);
+        if (manifest.ended || !same_config) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  const FollowOptions& options_;
+  std::string loaded_;
+};
+
+void WriteShard(const FollowOptions& options, const StreamShardName& name, DataBuffer& rows,
+                const StopSignal& stop, FollowProgress& progress) {
+  const ScopedTimer timer(progress.generate_s);
+  options.generator.Fill({.update = kStreamUpdate, .first_row = name.first_row, .rows = name.rows},
+                         rows, stop);
+  CheckTargets(rows, FormatStreamShardName(name));
+  progress.bytes += WriteStreamShard(options.folder.path(), options.kind, name, rows);
+  progress.rows += name.rows;
+  ++progress.shards;
+  progress.version = name.version;
+}
+
+}  // namespace
+
+StreamManifest AwaitManifest(const fs::path& run, const StopSignal& stop,
+                             const std::function<void()>& waits) {
+  for (bool first = true;; first = false) {
+    if (auto manifest = ReadManifest(run)) return std::move(*manifest);
+    if (first) waits();
+    Pause(stop);
+  }
+}
+
+FollowEnd FollowRun(const FollowOptions& options, StreamManifest manifest, const StopSignal& stop,
+                    FollowProgress& progress) {
+  const std::string config = manifest.config;
+  OwnRows own(options.folder, options.name, options.config);
+  PublishedNetwork network(options);
+  DataBuffer rows = WithMemoryAdvice("lower data.stream_rows", [&] {
+    return DataBuffer(options.generator.schema(), static_cast<std::size_t>(own.rows_of_shard()));
+  });
+  while (true) {
+    if (stop.Reached()) throw Stopped();
+    if (auto now = ReadManifest(options.run)) manifest = std::move(*now);
+    if (manifest.config != config && !manifest.ended) return FollowEnd::kConfigChanged;
+    if (manifest.ended) return FollowEnd::kRunEnded;
+    if (std::ssize(options.folder.List().waiting) >= options.config.data.stream_shards) {
+      const ScopedTimer timer(progress.paused_s);
+      Pause(stop);
+      continue;
+    }
+    if (!network.Load(manifest)) continue;
+    const StreamShardName name = own.Next(manifest.version);
+    WriteShard(options, name, rows, stop, progress);
+    options.wrote(FormatStreamShardName(name), progress);
+  }
 }
 
 }  // namespace tandem

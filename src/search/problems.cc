@@ -1,8 +1,9 @@
-#include "search/states_file.h"
+#include "search/problems.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -14,11 +15,11 @@
 #include "base/text.h"
 #include "domain/goal.h"
 #include "domain/make_moves.h"
-#include "search/json_lines.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
 
 namespace tandem {
+
 namespace {
 
 using nlohmann::json;
@@ -26,6 +27,63 @@ using nlohmann::json;
 constexpr int kLongest = 1'000'000;  // largest accepted length
 // A state takes some hundred bytes of memory even if its line has one byte.
 constexpr std::int64_t kMostStates = 10'000'000;
+
+// Returns the text of an error about a line: "FILE:7: WHAT".
+std::string AtLine(std::string_view file, std::size_t number, std::string_view what) {
+  return fmt::format("{}:{}: {}", file, number, what);
+}
+
+// JsonLines goes through the lines of a text. It skips blank lines and lines that begin with '#'.
+class JsonLines {
+ public:
+  // Begins before the first line. `file` names the file in errors.
+  JsonLines(std::string file, std::string text) : file_(std::move(file)), in_(std::move(text)) {}
+
+  // Goes to the next line. Returns false at the end of the text.
+  bool Next() {
+    while (std::getline(in_, line_)) {
+      ++number_;
+      text_ = Trimmed(line_);
+      if (!text_.empty() && text_.front() != '#') return true;
+    }
+    return false;
+  }
+
+  // The number of the line, from 1, and its text without white space at its ends.
+  std::size_t number() const { return number_; }
+  std::string_view text() const { return text_; }
+
+  // Returns read(object) for the JSON object on the line. If the line is not an object, or if
+  // `read` throws InputError, throws InputError that begins with the file and the line.
+  template <class Read>
+  auto ReadObject(const Read& read) const {
+    try {
+      return read(ParseJsonObject(text_));
+    } catch (const InputError& error) {
+      throw InputError(AtLine(file_, number_, error.what()));
+    }
+  }
+
+ private:
+  const std::string file_;
+  std::istringstream in_;
+  std::string line_;
+  std::string_view text_;  // of line_
+  std::size_t number_ = 0;
+};
+
+// Returns the number above 0 and at most `most` that `object` has as `key`. If the key is missing
+// or null, returns nothing. A number that `Number` rounds to 0 is not above 0. For other values,
+// throws as ThrowWrongEntry does.
+template <class Number>
+std::optional<Number> ReadPositiveNumber(const json& object, const char* key, double most) {
+  if (!HasValue(object, key)) return std::nullopt;
+  const json& value = object[key];
+  const double exact = value.is_number() ? value.get<double>() : 0;
+  const Number number = exact <= most ? static_cast<Number>(exact) : Number{0};
+  if (number > 0) return number;
+  ThrowWrongEntry(object, key, fmt::format("a number above 0 and at most {:.0f}", most));
+}
 
 void CheckNumber(std::int64_t states, const std::string& file) {
   if (states < kMostStates) return;
@@ -264,6 +322,22 @@ void LogReadings(const std::vector<Problem>& problems, const Domain& domain,
   }
 }
 
+// The largest cost of a solution that is worth looking for. 0: no limit.
+float AllowedCost(const Problem& problem, const DomainSpec& spec) {
+  if (problem.solution.empty()) return problem.at_most;
+  const float known = CostOf(spec, problem.solution);
+  return problem.at_most > 0 ? std::min(problem.at_most, known) : known;
+}
+
+// A solution with fewer moves than a shortest one proves the file of states wrong.
+void WarnOfWrongOptimal(const Problem& problem, const SearchResult& result) {
+  const std::int64_t moves = std::ssize(result.actions);
+  if (!result.solved || !problem.optimal || moves >= *problem.optimal) return;
+  LogWarning(
+      fmt::format("state {}: `optimal` is {}, but a solution has {}; correct the file of states",
+                  DumpJson(problem.id), *problem.optimal, Counted(moves, "move")));
+}
+
 }  // namespace
 
 std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
@@ -277,6 +351,43 @@ std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain&
   }
   LogReadings(lines, domain, path.string());
   return lines;
+}
+
+void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, Search& search,
+                   const StopSignal& stop, const Search::Done& done) {
+  std::vector<std::size_t> numbers;  // indices of the problems with a valid state
+  std::vector<std::uint8_t> states;
+  std::vector<float> at_most;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    if (!problems[i].error.empty()) continue;
+    numbers.push_back(i);
+    at_most.push_back(AllowedCost(problems[i], domain.spec()));
+    states.insert(states.end(), problems[i].state.begin(), problems[i].state.end());
+  }
+  const ConstRows starts(states.data(), numbers.size(), domain.spec().state_size);
+  SolveAndReplay(domain, search, {starts, at_most}, stop, [&](std::size_t i, SearchResult result) {
+    WarnOfWrongOptimal(problems[numbers[i]], result);
+    done(numbers[i], std::move(result));
+  });
+}
+
+void SolveAndReplay(const Domain& domain, Search& search, const ProblemBatch& problems,
+                    const StopSignal& stop, const Search::Done& done) {
+  search.SolveAll(problems, stop, [&](std::size_t i, SearchResult result) {
+    if (result.solved) CheckByReplay(domain, problems.states[i], result.actions);
+    done(i, std::move(result));
+  });
+}
+
+void CheckByReplay(const Domain& domain, std::span<const std::uint8_t> start,
+                   const std::vector<Action>& actions) {
+  std::vector<std::uint8_t> state(start.begin(), start.end());
+  ApplyAll(domain, actions, state);
+  if (!IsGoal(domain, state)) {
+    throw Error(
+        fmt::format("the moves {} do not solve the puzzle: a bug in the search or the domain",
+                    FormatActions(domain.spec(), actions)));
+  }
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-#include "pipeline/update_record.h"
+#include "pipeline/update.h"
 
 #include <algorithm>
 #include <limits>
