@@ -330,13 +330,6 @@ inline constexpr auto kInputLayers = std::to_array<Choice<InputLayer>>({
      "neither normalised nor activated, as in the networks of DeepXube"},
 });
 
-/// optimizer.name
-enum class OptimizerKind { kAdam, kAdamW };
-inline constexpr auto kOptimizers = std::to_array<Choice<OptimizerKind>>({
-    {OptimizerKind::kAdam, "adam", "Adam, with weight decay added to the gradient"},
-    {OptimizerKind::kAdamW, "adamw", "Adam with decoupled weight decay"},
-});
-
 /// optimizer.schedule
 enum class Schedule { kConstant, kLinear, kCosine, kExponential };
 inline constexpr auto kSchedules = std::to_array<Choice<Schedule>>({

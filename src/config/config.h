@@ -126,7 +126,6 @@ struct NetworkConfig {
 };
 
 struct OptimizerConfig {
-  OptimizerKind name = OptimizerKind::kAdamW;
   double learning_rate = 1e-3;
   Schedule schedule = Schedule::kConstant;
   double final_learning_rate = 2e-5;
@@ -134,6 +133,7 @@ struct OptimizerConfig {
   std::int64_t warmup_iterations = 0;
   double max_grad_norm = 0;
   double weight_decay = 0.0;
+  // The defaults of PyTorch and DeepXube, which have no keys.
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;

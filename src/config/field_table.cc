@@ -370,7 +370,6 @@ std::vector<Field> NetworkFields(Config& c) {
 
 std::vector<Field> OptimizerFields(Config& c) {
   return {
-      ChoiceKey("optimizer.name", "The optimizer.", c.optimizer.name, kOptimizers),
       {"optimizer.learning_rate", "Learning rate at the first iteration, apart from warm-up.",
        RealField{&c.optimizer.learning_rate, 0, 10}, kTryFirst},
       ChoiceKey("optimizer.schedule", "Learning-rate schedule.", c.optimizer.schedule, kSchedules),
@@ -388,15 +387,9 @@ std::vector<Field> OptimizerFields(Config& c) {
        "Largest norm of the gradient over all weights; a larger gradient is scaled down to it. 0: "
        "no limit.",
        RealField{&c.optimizer.max_grad_norm, 0, 1e9}},
-      {"optimizer.weight_decay", "Weight-decay coefficient.",
+      {"optimizer.weight_decay",
+       "Weight decay of the optimizer, which is AdamW. 0: Adam, which is the same without decay.",
        RealField{&c.optimizer.weight_decay, 0, 10}},
-      {"optimizer.beta1", "Decay rate of the running mean of the gradient.",
-       RealField{&c.optimizer.beta1, 0, 0.999999}},
-      {"optimizer.beta2", "Decay rate of the running mean of the squared gradient.",
-       RealField{&c.optimizer.beta2, 0, 0.999999}},
-      {"optimizer.epsilon",
-       "Term added to the denominator of the Adam step for numerical stability.",
-       RealField{&c.optimizer.epsilon, 1e-30, 1}},
   };
 }
 

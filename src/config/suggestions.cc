@@ -18,7 +18,9 @@ constexpr std::string_view kOwnSolutions =
 constexpr std::string_view kNoLimit = "`ulimit -v` limits the memory of a process";
 constexpr std::string_view kSecondRun = "start a second run with network.init_from";
 constexpr std::string_view kLoss = "costs have the squared error as their loss";
-constexpr std::string_view kAdam = "optimizer.name is adam or adamw";
+constexpr std::string_view kAdam =
+    "the optimizer is AdamW, which is Adam while optimizer.weight_decay is 0";
+constexpr std::string_view kConstants = "beta1 is 0.9, beta2 0.999 and epsilon 1e-8, as in PyTorch";
 constexpr std::string_view kSchedule =
     "optimizer.schedule is constant, linear, cosine or exponential, and network.init_from starts a "
     "run with another learning rate";
@@ -39,8 +41,10 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"train.batch_doubles_every", kSecondRun},
     {"train.loss", kLoss},
     {"train.huber_delta", kLoss},
-    {"optimizer.name: sgd", kAdam},
-    {"optimizer.name: muon", kAdam},
+    {"optimizer.name", kAdam},
+    {"optimizer.beta1", kConstants},
+    {"optimizer.beta2", kConstants},
+    {"optimizer.epsilon", kConstants},
     {"optimizer.momentum", kAdam},
     {"optimizer.nesterov", kAdam},
     {"optimizer.muon_learning_rate", kAdam},
@@ -110,11 +114,7 @@ constexpr auto kOtherWords = std::to_array<OtherWords>({
     {"network.norm", "normalization normalisation norm_type batch_norm use_batchnorm"},
     {"network.activation", "act act_fn activation_fn nonlinearity"},
     {"network.init_from", "pretrained init_checkpoint load_checkpoint load_from resume_from"},
-    {"optimizer.name", "optim optimizer_type optimizer.type optimizer.kind"},
     {"optimizer.learning_rate", "lr base_lr initial_lr alpha"},
-    {"optimizer.beta1", "betas adam_beta1"},
-    {"optimizer.beta2", "adam_beta2"},
-    {"optimizer.epsilon", "eps adam_eps adam_epsilon"},
     {"optimizer.weight_decay", "wd l2 l2_reg"},
     {"optimizer.decay", "lr_d lr_decay gamma"},
     {"optimizer.schedule", "scheduler lr_schedule lr_scheduler lr_scheduler_type"},

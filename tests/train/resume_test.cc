@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  "generate.search_iterations=20", "replay.updates=2"},
         std::vector<std::string>{"generate.target=value_iteration", "generate.search=greedy",
                                  "generate.search_iterations=10", "generate.curriculum=true"},
-        std::vector<std::string>{"optimizer.name=adam", "optimizer.schedule=cosine",
+        std::vector<std::string>{"optimizer.schedule=cosine",
                                  "train.ema_decay=0.9"},
         std::vector<std::string>{"network.norm=rms", "network.activation=leaky_relu",
                                  "optimizer.schedule=exponential"},

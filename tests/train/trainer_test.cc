@@ -99,7 +99,7 @@ TEST(TorchTrainer, OneStepIsTheGradientStepOfTheSquaredError) {
   // Set every weight to zero except the output's bias b, so that the result can be computed by
   // hand. The estimate is then b, the loss is the mean of (b - t)^2, and its gradient is 2 (b -
   // mean t). Adam's first step moves b by the learning rate against the sign of the gradient.
-  Parts parts(SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.125, .epsilon = 0}));
+  Parts parts(SmallConfig({.learning_rate = 0.125, .epsilon = 0}));
   {
     const c10::NoGradGuard no_grad;
     for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
@@ -132,7 +132,7 @@ TEST(TorchTrainer, CopyingTheNetworkForEvaluationDoesNotWaitForTheWholeDevice) {
 TEST(TorchTrainer, GatheredFirstLayerGivesTheStepsOfTheProduct) {
   const auto after = [](FirstLayer first_layer) {
     Config config =
-        SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.01, .epsilon = 1});
+        SmallConfig({.learning_rate = 0.01, .epsilon = 1});
     config.train.first_layer = first_layer;
     Parts parts(config);
     const RecordedOps ops;
@@ -150,7 +150,7 @@ TEST(TorchTrainer, GatheredFirstLayerGivesTheStepsOfTheProduct) {
 TEST(TorchTrainer, AccumulatedPartsGiveTheStepOfTheWholeBatch) {
   const auto after = [](std::int64_t parts_of_a_batch) {
     Config config =
-        SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.01, .epsilon = 1});
+        SmallConfig({.learning_rate = 0.01, .epsilon = 1});
     config.network.norm = Norm::kLayer;
     config.train.accumulation_steps = parts_of_a_batch;
     Parts parts(config);
@@ -178,7 +178,7 @@ void SetToZero(ResNetFC& net) {
 }
 
 TEST(TorchTrainer, OutputsWithWeightZeroDoNotCount) {
-  Config config = SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.125});
+  Config config = SmallConfig({.learning_rate = 0.125});
   config.network.head = Head::kQ;
   Parts parts(config);
   SetToZero(parts.net);
@@ -244,7 +244,7 @@ class FusedTrainer : public testing::TestWithParam<std::tuple<std::int64_t, Trai
     EXPECT_LT(fused.back(), fused.front() - 1e-3) << what;
   }
 
-  Config config_ = SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.1, .epsilon = 1});
+  Config config_ = SmallConfig({.learning_rate = 0.1, .epsilon = 1});
 };
 
 TEST_P(FusedTrainer, LearnsCostsAsAutogradDoes) {
@@ -334,7 +334,7 @@ TEST(TorchTrainer, FusedStepNamesWhatItDoesNotSupport) {
 }
 
 TEST(TorchTrainer, PolicyLearnsTheDistributionByCrossEntropy) {
-  Config config = SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.05});
+  Config config = SmallConfig({.learning_rate = 0.05});
   config.network.head = Head::kPolicy;
   Parts parts(config);
   SetToZero(parts.net);
@@ -363,7 +363,7 @@ TEST(TorchTrainer, LossOfValueAndPolicyIsTheirWeightedSum) {
 }
 
 TEST(TorchTrainer, ValueAndPolicyLearnsBoth) {
-  Config config = SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.05});
+  Config config = SmallConfig({.learning_rate = 0.05});
   config.network.head = Head::kVp;
   Parts parts(config);
   SetToZero(parts.net);
