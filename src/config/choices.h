@@ -55,18 +55,6 @@ constexpr bool LabelsWhenTraining(Mode mode) { return mode == Mode::kSyncMain; }
 /// Returns what pipeline.policy_lag is for `auto`.
 constexpr int DefaultLag(Mode mode) { return mode == Mode::kAsync ? 1 : 0; }
 
-/// pipeline.refresh
-enum class Refresh { kLoss, kEvery, kSolveRate };
-inline constexpr auto kRefreshes = std::to_array<Choice<Refresh>>({
-    {Refresh::kLoss, "loss",
-     "every refresh_every updates, if the mean loss of the latest update is at most loss_thresh"},
-    {Refresh::kEvery, "every", "every refresh_every updates"},
-    {Refresh::kSolveRate, "solve_rate",
-     "when the solve rate of a validation exceeds that at the last refresh by more than "
-     "refresh_margin",
-     Reads("pipeline.refresh_margin")},
-});
-
 /// generate.program, search.program
 enum class Program { kDomain, kTensor };
 inline constexpr auto kPrograms = std::to_array<Choice<Program>>({

@@ -34,10 +34,9 @@ struct DomainConfig {
 struct PipelineConfig {
   Mode mode = Mode::kAsync;
   AutoInt policy_lag;
-  Refresh refresh = Refresh::kLoss;
   std::optional<double> loss_thresh;
+  std::optional<double> solve_rate_margin;
   std::int64_t refresh_every = 1;
-  double refresh_margin = 0.02;
 };
 
 struct GenerateConfig {

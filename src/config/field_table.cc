@@ -115,22 +115,21 @@ std::vector<Field> PipelineFields(Config& c) {
        "Number of updates by which the target network lags behind the network being trained. auto: "
        "1 in async mode, otherwise 0.",
        AutoIntField{&c.pipeline.policy_lag, 0, 1}},
-      ChoiceKey("pipeline.refresh", "When the target network is refreshed.", c.pipeline.refresh,
-                kRefreshes),
       {"pipeline.loss_thresh",
        "Refresh the target network only after an update whose mean loss is at most this. null: "
        "whatever the loss.",
        NullRealField{&c.pipeline.loss_thresh, 0, 1e9},
+       {.is_used = HandsOutWeights, .why_unused = kNoTargetNetwork}},
+      {"pipeline.solve_rate_margin",
+       "Refresh the target network only when the solve rate of a validation exceeds that at the last "
+       "refresh by more than this. null: without regard to validations.",
+       NullRealField{&c.pipeline.solve_rate_margin, 0, 1},
        {.is_used = HandsOutWeights, .why_unused = kNoTargetNetwork}},
       {"pipeline.refresh_every",
        "Number of updates between two refreshes of the target network or, with loss_thresh, "
        "between two comparisons of the loss with it.",
        IntField{&c.pipeline.refresh_every, 1, kMany},
        {.is_used = HandsOutWeights, .why_unused = kNoTargetNetwork}},
-      {"pipeline.refresh_margin",
-       "Increase in the solve rate after which `refresh: solve_rate` refreshes the target network "
-       "again.",
-       RealField{&c.pipeline.refresh_margin, 0, 1}},
   };
 }
 

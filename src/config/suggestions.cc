@@ -61,6 +61,10 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"pipeline.mode: one_fill",
      "to train on the same rows again, write them with `tandem generate` and set data.source to "
      "shards"},
+    {"pipeline.refresh",
+     "pipeline.loss_thresh and pipeline.solve_rate_margin say when the target network is refreshed; "
+     "if both are null, pipeline.refresh_every alone does"},
+    {"pipeline.refresh_margin", "set pipeline.solve_rate_margin"},
     {"pipeline.overlap",
      "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
     {"data.reading", "shards are read into memory"},

@@ -367,25 +367,19 @@ void CheckTraining(const Config& c, const Reject& reject) {
 void CheckRefresh(const Config& c, const Reject& reject) {
   const bool has_target = c.labels_with_network();
   const std::string labelled = TargetsWith(&TargetTraits::needs_network);
-  reject(c.pipeline.refresh != Refresh::kLoss && !has_target, "pipeline.refresh", "generate.target",
-         "this run has no target network. Remove pipeline.refresh, or generate examples with the "
-         "target {}.",
-         labelled);
-  reject(c.pipeline.refresh != Refresh::kLoss && c.pipeline.loss_thresh.has_value(),
-         "pipeline.loss_thresh", "pipeline.refresh",
-         "only `refresh: loss` looks at the loss. Set pipeline.refresh to loss, or "
-         "pipeline.loss_thresh to null.");
-  reject(c.pipeline.refresh == Refresh::kSolveRate && c.pipeline.refresh_every != 1,
-         "pipeline.refresh_every", "pipeline.refresh",
-         "with solve_rate, validations decide when the target network is refreshed. Remove "
-         "pipeline.refresh_every, or set pipeline.refresh to loss or every.");
-  reject(c.pipeline.refresh == Refresh::kSolveRate && c.validation.every_updates == 0,
-         "pipeline.refresh", "validation.every_updates",
-         "the solve rate comes from validations. Set validation.every_updates to at least 1.");
   reject(c.train.labels_with_average() && !has_target, "train.ema_use", "generate.target",
          "this run has no target network. Set train.ema_use to saved, or generate examples with "
          "the target {}.",
          labelled);
+  if (!c.pipeline.solve_rate_margin) return;
+  reject(c.pipeline.loss_thresh.has_value(), "pipeline.loss_thresh", "pipeline.solve_rate_margin",
+         "either the loss or the solve rate decides when the target network is refreshed. Set one "
+         "of the two keys to null.");
+  reject(c.pipeline.refresh_every != 1, "pipeline.refresh_every", "pipeline.solve_rate_margin",
+         "validations decide when the target network is refreshed. Remove pipeline.refresh_every, "
+         "or set pipeline.solve_rate_margin to null.");
+  reject(c.validation.every_updates == 0, "pipeline.solve_rate_margin", "validation.every_updates",
+         "the solve rate comes from validations. Set validation.every_updates to at least 1.");
 }
 
 void CheckWatchdog(const Config& c, const Reject& reject) {

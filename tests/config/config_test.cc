@@ -70,9 +70,7 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   }
   config.data.path = "shards";             // data.source is now shards, which needs a path
   config.validation.file = "known.jsonl";  // best_by: value_error needs known lengths
-  // Reset the keys that contradict sync_main (the last mode), solve_rate (the last rule for
-  // refreshes) or replay.
-  config.pipeline.refresh_every = 1;
+  // Reset the keys that contradict sync_main (the last mode) or replay.
   config.generate.target = Target::kCappedValueIteration;
   config.generate.temperature = 0;
   config.generate.backup = Backup::kOneStep;

@@ -48,7 +48,7 @@ TEST(UnusedKeys, AreNoneIfTheKeysAreUsedOrHaveTheirDefaults) {
 }
 
 TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
-  EXPECT_THAT(UnusedOf("pipeline: {loss_thresh: 0.1, refresh_every: 3, refresh_margin: 0.5}\n"
+  EXPECT_THAT(UnusedOf("pipeline: {loss_thresh: 0.1, refresh_every: 3, solve_rate_margin: 0.5}\n"
                        "data: {max_lag: 3}\n"),
               SizeIs(4));
   EXPECT_THAT(UnusedOf("generate: {target: value_iteration}\n"
