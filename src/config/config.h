@@ -213,7 +213,6 @@ struct ValidationConfig {
   std::int64_t beam_width = 0;
   std::string file;
   Measure best_by = Measure::kSolveRate;
-  std::int64_t batch_size = 1000;
   bool log = false;
 };
 
