@@ -213,7 +213,6 @@ struct ValidationConfig {
   std::int64_t beam_width = 0;
   std::string file;
   Measure best_by = Measure::kSolveRate;
-  bool log = false;
 };
 
 struct CheckpointConfig {

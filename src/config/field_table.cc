@@ -600,7 +600,6 @@ std::vector<Field> ValidationFields(Config& c) {
            .must_exist = [](const Config& config) { return config.validation.every_updates > 0; }}},
       ChoiceKey("validation.best_by", "Measure that decides which checkpoint is the best.",
                 c.validation.best_by, kMeasures),
-      {"validation.log", "true: print a line for each validation.", Switch(c.validation.log)},
   };
 }
 

@@ -72,6 +72,7 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"replay.map_to", "rows of earlier updates are kept in memory; lower replay.updates"},
     {"search.improve_seconds", "for shorter solutions, raise search.beam_width"},
     {"validation.batch_size", "states are evaluated 1000 at a time"},
+    {"validation.log", "metrics.jsonl and `tandem report` have the results of each validation"},
     {"validation.prefetch", "validation follows prefetch.enabled"},
     {"validation.prefetch_depth", "validation follows prefetch.depth"},
     {"validation.pin_memory", "validation follows prefetch.pin_memory"},

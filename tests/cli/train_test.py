@@ -472,7 +472,7 @@ class Signals(CliTest):
         run = self.folder / "run"
         program = subprocess.Popen(
             [TANDEM, "train", config, "--out", run, "--set", "train.max_updates=1000000", "--set",
-             "validation.log=true", "--set", "validation.every_updates=1"], stderr=subprocess.PIPE)
+             "profile.timing_breakdown=true"], stderr=subprocess.PIPE)
         program.stderr.readline()
         program.stderr.close()
         self.assertEqual(program.wait(timeout=60), 128 + signal.SIGPIPE)
