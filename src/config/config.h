@@ -228,7 +228,6 @@ struct ReportConfig {
 
 struct ProfileConfig {
   bool timing_breakdown = false;
-  std::int64_t timing_every = 200;
   bool trace = false;
   std::int64_t trace_from = 0;
   std::int64_t trace_updates = 5;

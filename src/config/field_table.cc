@@ -651,12 +651,6 @@ std::vector<Field> ProfileFields(Config& c) {
        "true: time each activity of an iteration alone by waiting for the device after it. "
        "Nothing overlaps, so the run is slower; the weights stay the same.",
        Switch(c.profile.timing_breakdown)},
-      {"profile.timing_every",
-       "Number of iterations between two reports of timing_breakdown, after the reports of the "
-       "first ten.",
-       IntField{&c.profile.timing_every, 1, kMany},
-       {.is_used = [](const Config& config) { return config.profile.timing_breakdown; },
-        .why_unused = "profile.timing_breakdown is false"}},
       {"profile.trace",
        "true: record a timeline of every thread and CUDA stream in trace.json, for ui.perfetto.dev "
        "or chrome://tracing.",

@@ -68,6 +68,7 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"pipeline.overlap",
      "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
     {"data.reading", "shards are read into memory"},
+    {"profile.timing_every", "times are reported every 200 iterations"},
     {"profile.product_rate", "bench/gpu_bench measures the rate of matrix products"},
     {"replay.map_to", "rows of earlier updates are kept in memory; lower replay.updates"},
     {"search.improve_seconds", "for shorter solutions, raise search.beam_width"},

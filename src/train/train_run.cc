@@ -42,7 +42,10 @@ TrainRun::TrainRun(Config config, RunOptions options)
   const Span span(Activity::kSetUp);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   if (options.from != nullptr) ContinueFrom(*options.from);
-  if (config_.profile.timing_breakdown) breakdown_.emplace(time_.main(), *device_, config_);
+  if (config_.profile.timing_breakdown) {
+    // The run without a folder that measures the speed of updates logs nothing.
+    breakdown_.emplace(time_.main(), *device_, config_, /*logs=*/directory_.has_value());
+  }
   if (config_.profile.trace && directory_) {
     tracer_.emplace(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates);
   }

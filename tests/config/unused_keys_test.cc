@@ -58,10 +58,10 @@ TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
 
 TEST(UnusedKeys, OfDataAndProfilesAreNamed) {
   EXPECT_THAT(UnusedOf("data: {on_damage: skip, cpu_prefetch: 3, gpu_prefetch: 3}\n"
-                       "profile: {timing_every: 7, trace_from: 2, trace_updates: 3, "
+                       "profile: {trace_from: 2, trace_updates: 3, "
                        "trace_epochs: 2, stream_ledger: true}\n"
                        "pipeline: {mode: sequential}\n"),
-              SizeIs(8));
+              SizeIs(7));
   EXPECT_THAT(
       UnusedOf("data: {source: shards, path: set, on_damage: skip, "
                "cpu_prefetch: 3, gpu_prefetch: 3}\n"
