@@ -164,7 +164,7 @@ void AddTimeline(const RunFiles& files, ReportPage& page) {
   }
   page.timeline = TimelineOf(files.updates, kUpdatesShown);
   page.timeline_note =
-      "The last updates. To see every thread, train with profile.trace set to true.";
+      "The last updates. To see every thread, train with profile.trace_updates set to 5.";
 }
 
 std::string Caption(const Domain& domain, std::size_t frame, const std::vector<Action>& actions,

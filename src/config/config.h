@@ -228,10 +228,8 @@ struct ReportConfig {
 
 struct ProfileConfig {
   bool timing_breakdown = false;
-  bool trace = false;
+  std::int64_t trace_updates = 0;
   std::int64_t trace_from = 0;
-  std::int64_t trace_updates = 5;
-  std::int64_t trace_epochs = 5;
   bool stream_ledger = false;
 };
 

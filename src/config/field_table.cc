@@ -74,8 +74,6 @@ bool ReadsShards(const Config& c) { return c.data.source == DataSource::kShards;
 // counted even if they label without a network.
 bool HandsOutWeights(const Config& c) { return c.labels_with_network() || c.streams(); }
 
-bool IsTraced(const Config& c) { return c.profile.trace; }
-
 bool SearchesBestFirst(const Config& c) { return IsBestFirst(c.search.method); }
 
 bool IsRetrograde(const Config& c) { return c.generate.target == Target::kRetrograde; }
@@ -92,7 +90,6 @@ bool SearchesByChance(const Config& c) {
 }
 
 constexpr std::string_view kNoTargetNetwork = "this run has no target network";
-constexpr std::string_view kNoTrace = "profile.trace is false";
 
 std::vector<Field> DomainFields(Config& c) {
   std::vector<Field> fields = {
@@ -651,23 +648,15 @@ std::vector<Field> ProfileFields(Config& c) {
        "true: time each activity of an iteration alone by waiting for the device after it. "
        "Nothing overlaps, so the run is slower; the weights stay the same.",
        Switch(c.profile.timing_breakdown)},
-      {"profile.trace",
-       "true: record a timeline of every thread and CUDA stream in trace.json, for ui.perfetto.dev "
-       "or chrome://tracing.",
-       Switch(c.profile.trace)},
+      {"profile.trace_updates",
+       "Number of updates of which trace.json, for ui.perfetto.dev or chrome://tracing, records a "
+       "timeline of every thread and CUDA stream. 0: no trace.",
+       IntField{&c.profile.trace_updates, 0, kMany}},
       {"profile.trace_from",
        "First update to trace.",
        IntField{&c.profile.trace_from, 0, kMany},
-       {.is_used = IsTraced, .why_unused = kNoTrace}},
-      {"profile.trace_updates",
-       "Number of updates to trace.",
-       IntField{&c.profile.trace_updates, 1, kMany},
-       {.is_used = IsTraced, .why_unused = kNoTrace}},
-      {"profile.trace_epochs",
-       "With data.source: shards, trace at least until this many epochs are done.",
-       IntField{&c.profile.trace_epochs, 0, kMany},
-       {.is_used = [](const Config& config) { return IsTraced(config) && ReadsShards(config); },
-        .why_unused = "only a traced run that reads shards has epochs to trace"}},
+       {.is_used = [](const Config& config) { return config.profile.trace_updates > 0; },
+        .why_unused = "profile.trace_updates is 0, so no update is traced"}},
       {"profile.stream_ledger",
        "true: write one line to shards.jsonl for each shard of a stream that was used or dropped.",
        Switch(c.profile.stream_ledger)},

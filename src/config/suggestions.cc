@@ -69,6 +69,8 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
      "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
     {"data.reading", "shards are read into memory"},
     {"profile.timing_every", "times are reported every 200 iterations"},
+    {"profile.trace", "set profile.trace_updates to the number of updates to trace, such as 5"},
+    {"profile.trace_epochs", "set profile.trace_updates to as many updates as the epochs take"},
     {"profile.product_rate", "bench/gpu_bench measures the rate of matrix products"},
     {"replay.map_to", "rows of earlier updates are kept in memory; lower replay.updates"},
     {"search.improve_seconds", "for shorter solutions, raise search.beam_width"},
@@ -147,7 +149,7 @@ constexpr auto kOtherWords = std::to_array<OtherWords>({
     {"checkpoint.every_updates", "save_every save_interval save_steps save_freq chkpt"},
     {"checkpoint.every_seconds", "save_every_sec"},
     {"checkpoint.keep", "keep_checkpoints save_total_limit"},
-    {"profile.trace", "profiler"},
+    {"profile.trace_updates", "profiler"},
     {"device", "gpu gpus cuda use_cuda no_cuda accelerator"},
     {"seed", "random_seed manual_seed random_state"},
 });

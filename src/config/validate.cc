@@ -74,7 +74,7 @@ void CheckSyncMain(const Config& c, const Reject& reject) {
          "sync_main trains on rows from replay. Set replay.updates to at least 1.");
   reject(c.profile.timing_breakdown, "profile.timing_breakdown", "pipeline.mode",
          "each activity is timed alone, but sync_main evaluates states for searches between "
-         "them. Choose another mode, or record a trace with profile.trace.");
+         "them. Choose another mode, or record a trace with profile.trace_updates.");
   reject(c.pipeline.policy_lag == 1, "pipeline.policy_lag", "pipeline.mode",
          "sync_main labels rows just before it trains on them, so its lag is 0. Set "
          "pipeline.policy_lag to 0 or auto.");
@@ -270,7 +270,7 @@ void CheckData(const Config& c, const Reject& reject) {
          "data.source to live.");
   reject(c.profile.timing_breakdown, "profile.timing_breakdown", "data.source",
          "each activity is timed alone, but other threads read shards at the same time. Record "
-         "a trace with profile.trace instead.");
+         "a trace with profile.trace_updates instead.");
   if (c.live_part_of(c.train.batch_size) > 0) return;
   reject(c.data.live_share > 0, "data.live_share", "train.batch_size",
          "the share is less than one row of a batch. Raise data.live_share or "
@@ -417,7 +417,7 @@ void CheckWaysOfComputing(const Config& c, const Reject& reject) {
       c.profile.timing_breakdown && c.train.step == TrainStep::kCaptured,
       "profile.timing_breakdown", "train.step",
       "a captured step has no activities that could be timed. Set train.step to tensors, or record "
-      "a trace with profile.trace instead.");
+      "a trace with profile.trace_updates instead.");
   reject(
       !fully_connected && c.train.step != TrainStep::kAutograd && c.train.step != TrainStep::kAuto,
       "train.step", "network.kind",

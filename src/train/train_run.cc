@@ -46,7 +46,7 @@ TrainRun::TrainRun(Config config, RunOptions options)
     // The run without a folder that measures the speed of updates logs nothing.
     breakdown_.emplace(time_.main(), *device_, config_, /*logs=*/directory_.has_value());
   }
-  if (config_.profile.trace && directory_) {
+  if (config_.profile.trace_updates > 0 && directory_) {
     tracer_.emplace(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates);
   }
   if (const double limit = TimeLimitOf(config_.train); limit > 0) {
@@ -54,7 +54,6 @@ TrainRun::TrainRun(Config config, RunOptions options)
   }
   if (ranks_ != nullptr) rank_times_.emplace(*ranks_);
   MakeComponents(options.from);
-  if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (config_.train.watchdog_seconds > 0) stop_.Watch(time_.timeline(), config_.train);
   if (directory_) StartToSave(/*resumes=*/options.from != nullptr);
 }
@@ -383,14 +382,6 @@ void TrainRun::SaveUnfinished() {
 
 TrainingMark TrainRun::Mark() const {
   return {.position = components_->shards->position(), .train_s = so_far_.train_s};
-}
-
-// Returns the update after the one that ends the last epoch to trace.
-std::int64_t TrainRun::EndOfTracedEpochs() const {
-  const std::int64_t rows =
-      config_.profile.trace_epochs * components_->shards->set().spec().examples;
-  const std::int64_t per_update = config_.rows_per_update() - config_.live_rows();
-  return std::min((rows + per_update - 1) / per_update, *config_.train.max_updates);
 }
 
 RunSummary TrainRun::Finish() {

@@ -58,14 +58,13 @@ TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
 
 TEST(UnusedKeys, OfDataAndProfilesAreNamed) {
   EXPECT_THAT(UnusedOf("data: {on_damage: skip, cpu_prefetch: 3, gpu_prefetch: 3}\n"
-                       "profile: {trace_from: 2, trace_updates: 3, "
-                       "trace_epochs: 2, stream_ledger: true}\n"
+                       "profile: {trace_from: 2, stream_ledger: true}\n"
                        "pipeline: {mode: sequential}\n"),
-              SizeIs(7));
+              SizeIs(5));
   EXPECT_THAT(
       UnusedOf("data: {source: shards, path: set, on_damage: skip, "
                "cpu_prefetch: 3, gpu_prefetch: 3}\n"
-               "profile: {trace: true, trace_from: 2, trace_updates: 3, trace_epochs: 2}\n"),
+               "profile: {trace_from: 2, trace_updates: 3}\n"),
       IsEmpty());
 }
 
