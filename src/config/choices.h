@@ -475,7 +475,7 @@ inline constexpr auto kDataSources = std::to_array<Choice<DataSource>>({
     {DataSource::kStream, "stream",
      "read examples that `tandem generate --follow` writes during the run",
      Reads("data.live_share", "data.cpu_prefetch", "data.max_lag", "data.stream_rows",
-           "data.stream_shards", "profile.stream_ledger")},
+           "data.stream_shards")},
     {DataSource::kShards, "shards", "read examples from files that `tandem generate` wrote",
      Reads("data.live_share", "data.on_damage", "data.cpu_prefetch", "data.gpu_prefetch")},
 });

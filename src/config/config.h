@@ -230,7 +230,6 @@ struct ProfileConfig {
   bool timing_breakdown = false;
   std::int64_t trace_updates = 0;
   std::int64_t trace_from = 0;
-  bool stream_ledger = false;
 };
 
 /// Config holds every setting of a run. LoadConfig reads and checks one.

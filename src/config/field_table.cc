@@ -657,9 +657,6 @@ std::vector<Field> ProfileFields(Config& c) {
        IntField{&c.profile.trace_from, 0, kMany},
        {.is_used = [](const Config& config) { return config.profile.trace_updates > 0; },
         .why_unused = "profile.trace_updates is 0, so no update is traced"}},
-      {"profile.stream_ledger",
-       "true: write one line to shards.jsonl for each shard of a stream that was used or dropped.",
-       Switch(c.profile.stream_ledger)},
   };
 }
 

@@ -68,6 +68,7 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"pipeline.overlap",
      "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
     {"data.reading", "shards are read into memory"},
+    {"profile.stream_ledger", "a run with data.source: stream always writes shards.jsonl"},
     {"profile.timing_every", "times are reported every 200 iterations"},
     {"profile.trace", "set profile.trace_updates to the number of updates to trace, such as 5"},
     {"profile.trace_epochs", "set profile.trace_updates to as many updates as the epochs take"},

@@ -291,7 +291,7 @@ void TrainRun::ReportStream(std::int64_t update, nlohmann::ordered_json& line) {
   stream_report_.Add(use);
   line.update(StreamJson(use));
   const std::vector<DoneShard> done = components_->stream->TakeDone();
-  if (config_.profile.stream_ledger) directory_->AppendShards(LedgerLines(update, done));
+  directory_->AppendShards(LedgerLines(update, done));
 }
 
 void TrainRun::DecideWhetherEnded() {

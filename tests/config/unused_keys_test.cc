@@ -58,9 +58,9 @@ TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
 
 TEST(UnusedKeys, OfDataAndProfilesAreNamed) {
   EXPECT_THAT(UnusedOf("data: {on_damage: skip, cpu_prefetch: 3, gpu_prefetch: 3}\n"
-                       "profile: {trace_from: 2, stream_ledger: true}\n"
+                       "profile: {trace_from: 2}\n"
                        "pipeline: {mode: sequential}\n"),
-              SizeIs(5));
+              SizeIs(4));
   EXPECT_THAT(
       UnusedOf("data: {source: shards, path: set, on_damage: skip, "
                "cpu_prefetch: 3, gpu_prefetch: 3}\n"
