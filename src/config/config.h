@@ -222,10 +222,6 @@ struct CheckpointConfig {
   std::int64_t keep_every = 0;
 };
 
-struct ReportConfig {
-  bool tensorboard = true;
-};
-
 struct ProfileConfig {
   bool timing_breakdown = false;
   std::int64_t trace_updates = 0;
@@ -248,7 +244,6 @@ struct Config {
   ValidationConfig validation;
   CheckpointConfig checkpoint;
   MemoryConfig memory;
-  ReportConfig report;
   ProfileConfig profile;
   std::string device = "auto";
   std::int64_t seed = 1;

@@ -633,15 +633,6 @@ std::vector<Field> MemoryFields(Config& c) {
   };
 }
 
-std::vector<Field> ReportFields(Config& c) {
-  return {
-      {"report.tensorboard",
-       "true: also write the figures of metrics.jsonl, and the config, as events for TensorBoard "
-       "(events.out.tfevents.* in the run's folder).",
-       Switch(c.report.tensorboard)},
-  };
-}
-
 std::vector<Field> ProfileFields(Config& c) {
   return {
       {"profile.timing_breakdown",
@@ -679,7 +670,7 @@ std::vector<Field> FieldsOf(Config& c) {
   constexpr auto kSections = std::to_array<std::vector<Field> (*)(Config&)>(
       {&DomainFields, &PipelineFields, &GenerateFields, &DataFields, &ReplayFields, &NetworkFields,
        &OptimizerFields, &TrainFields, &PrefetchFields, &InferenceFields, &SearchFields,
-       &ValidationFields, &CheckpointFields, &MemoryFields, &ReportFields, &ProfileFields,
+       &ValidationFields, &CheckpointFields, &MemoryFields, &ProfileFields,
        &RunFields});
   std::vector<Field> fields;
   for (const auto section : kSections) {

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kOwnSolutions =
     "generate.target own_solutions learns from solutions that a search finds";
+constexpr std::string_view kEvents = "a run always writes events for TensorBoard";
 constexpr std::string_view kNoLimit = "`ulimit -v` limits the memory of a process";
 constexpr std::string_view kSecondRun = "start a second run with network.init_from";
 constexpr std::string_view kLoss = "costs have the squared error as their loss";
@@ -74,6 +75,8 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"profile.trace_epochs", "set profile.trace_updates to as many updates as the epochs take"},
     {"profile.product_rate", "bench/gpu_bench measures the rate of matrix products"},
     {"replay.map_to", "rows of earlier updates are kept in memory; lower replay.updates"},
+    {"report", kEvents},
+    {"report.tensorboard", kEvents},
     {"search.improve_seconds", "for shorter solutions, raise search.beam_width"},
     {"validation.batch_size", "states are evaluated 1000 at a time"},
     {"validation.log", "metrics.jsonl and `tandem report` have the results of each validation"},

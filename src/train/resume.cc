@@ -41,7 +41,7 @@ constexpr auto kMayChange = std::to_array<std::string_view>(
      // content.
      "domain.file", "validation.file", "data.path", "data.on_damage", "data.cpu_prefetch",
      "data.gpu_prefetch", "data.max_lag", "data.stream_rows", "data.stream_shards", "checkpoint.*",
-     "search.*", "report.*", "profile.*",
+     "search.*", "profile.*",
      // What it does when something fails.
      "train.on_invalid", "train.on_stall", "train.watchdog_seconds"});
 

@@ -565,7 +565,7 @@ TEST_F(InFolder, AbandonedFolderOfARunWithAStreamCanBeUsedAgain) {
 }
 
 TEST_F(InFolder, ReopenRemovesPartialFilesOfAKilledProgram) {
-  RunToTheEnd({"report.tensorboard=false"}, RunDirectory::Create(folder_));
+  RunToTheEnd({}, RunDirectory::Create(folder_));
   for (const char* left : {"checkpoint.pt.4711.partial", "best.pt.12.partial",
                            "replay-7.bin.4711.partial", "summary.json.1.partial"}) {
     WriteFileAtomically(folder_ / left, "torn");
