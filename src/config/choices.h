@@ -336,15 +336,6 @@ constexpr bool DependsOnLength(Schedule schedule) {
   return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
 }
 
-/// train.on_invalid
-enum class OnInvalid { kStop, kSkip };
-inline constexpr auto kOnInvalids = std::to_array<Choice<OnInvalid>>({
-    {OnInvalid::kStop, "stop",
-     "end the run before the next refresh or checkpoint, with the state before the update"},
-    {OnInvalid::kSkip, "skip",
-     "leave out the step and count it. The run then waits for the device in each iteration"},
-});
-
 /// train.on_stall
 enum class OnStall { kReport, kStop };
 inline constexpr auto kOnStalls = std::to_array<Choice<OnStall>>({

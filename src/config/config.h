@@ -148,7 +148,6 @@ struct TrainingConfig {
   double max_seconds = 0;
   double policy_weight = 1;
   std::int64_t accumulation_steps = 1;
-  OnInvalid on_invalid = OnInvalid::kStop;
   double watchdog_seconds = 0;
   OnStall on_stall = OnStall::kReport;
   double ema_decay = 0;

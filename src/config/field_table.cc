@@ -421,8 +421,6 @@ std::vector<Field> TrainFields(Config& c) {
        "Number of equal parts into which a batch is split to save memory. The gradients of the "
        "parts are added up.",
        IntField{&c.train.accumulation_steps, 1, 1 << 20}},
-      ChoiceKey("train.on_invalid", "What to do if the loss or a gradient is not a finite number.",
-                c.train.on_invalid, kOnInvalids),
       {"train.watchdog_seconds",
        "Report a run in which a thread spends this many seconds on one step, or all threads wait "
        "that long. Use more than the longest step takes, such as writing a checkpoint. 0: never.",

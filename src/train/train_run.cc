@@ -264,17 +264,12 @@ void TrainRun::Count(const UpdateRecord& record) {
   if (record.complete) ++so_far_.updates;
   so_far_.iterations += train.iterations;
   so_far_.examples += train.examples;
-  so_far_.skipped += train.skipped;
   so_far_.generate_s += record.fill.seconds;
   so_far_.train_s += train.seconds - train.wait_s;
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
   so_far_.final_loss = train.loss;
   last_fill_ = record.fill;
   if (const auto labels = CostLabels(record, config_)) longest_label_ = labels->max;
-  if (train.skipped == 0) return;
-  LogWarning(fmt::format(
-      "update {}: {} of {} steps were skipped, because the loss or a gradient was not finite",
-      record.update, train.skipped, train.iterations));
 }
 
 void TrainRun::AddMetrics(const UpdateRecord& record,

@@ -253,23 +253,6 @@ TEST_P(FusedTrainer, LearnsCostsAsAutogradDoes) {
   ExpectSameLosses(TwoRows({1, 2, 3, 4}, {1, 0, 2, 1}), "weighted");
 }
 
-TEST_P(FusedTrainer, SkippedStepLeavesNoTrace) {
-  config_.network.head = Head::kQ;
-  config_.train.step = step();
-  config_.train.on_invalid = OnInvalid::kSkip;
-  Parts skipping(config_);
-  Parts other(config_);
-  const Batch good = TwoRows({1, 2, 3, 4});
-  const std::string before = WeightsSha256(skipping.net.State());
-  const float infinity = std::numeric_limits<float>::infinity();
-  EXPECT_FALSE(skipping.trainer.Step(TwoRows({1, infinity, 3, 4}), 0.1).defined());
-  EXPECT_EQ(WeightsSha256(skipping.net.State()), before);
-  // The gradients have memory of their own, which the bad batch has filled with infinities.
-  EXPECT_EQ(skipping.trainer.Step(good, 0.1).item<float>(),
-            other.trainer.Step(good, 0.1).item<float>());
-  EXPECT_EQ(WeightsSha256(skipping.net.State()), WeightsSha256(other.net.State()));
-}
-
 TEST_P(FusedTrainer, RanksExchangeGradientsWithoutACopy) {
   config_.train.step = step();
   config_.network.head = Head::kQ;
@@ -448,34 +431,6 @@ TEST(TorchTrainer, LossOfAnUpdateIsTheMeanOfItsIterations) {
   };
   EXPECT_NEAR(loss_in_batches_of(4), loss_in_batches_of(20), 1e-5);
   EXPECT_NEAR(loss_in_batches_of(10), loss_in_batches_of(20), 1e-5);
-}
-
-TEST(TorchTrainer, SkippedStepsLeaveTheNetworkUnchangedAndAreCounted) {
-  Config config = SmallConfig();
-  config.train.on_invalid = OnInvalid::kSkip;
-  config.network.norm = Norm::kBatch;
-  Parts parts(config);
-  const std::string before = WeightsSha256(parts.net.State());
-  const Batch bad{
-      .inputs = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, at::kByte).view({2, 6}),
-      .targets = at::full({2, 1}, std::numeric_limits<float>::infinity())};
-  EXPECT_FALSE(parts.trainer.Step(bad, 0.01).defined());
-  EXPECT_EQ(WeightsSha256(parts.net.State()), before);
-  EXPECT_EQ(parts.trainer.num_steps(), 0);
-
-  const TrainStats stats = parts.Train(0, RowsWithInfinity(parts, 19));  // one of five batches
-  EXPECT_EQ(stats.skipped, 1);
-  EXPECT_EQ(stats.iterations, 5);
-  EXPECT_TRUE(std::isfinite(stats.loss));
-  EXPECT_EQ(parts.trainer.num_steps(), 4);
-  EXPECT_NE(WeightsSha256(parts.net.State()), before);
-}
-
-TEST(TorchTrainer, SkippingAllStepsOfAnUpdateIsAnError) {
-  Config config = SmallConfig();
-  config.train.on_invalid = OnInvalid::kSkip;
-  Parts parts(config);
-  EXPECT_THROW(parts.Train(0, RowsWithInfinity(parts, 0)), Error);
 }
 
 TEST(TorchTrainer, GradientThatIsNotFiniteInTheLastIterationIsAnError) {
