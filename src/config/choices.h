@@ -336,14 +336,6 @@ constexpr bool DependsOnLength(Schedule schedule) {
   return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
 }
 
-/// train.on_stall
-enum class OnStall { kReport, kStop };
-inline constexpr auto kOnStalls = std::to_array<Choice<OnStall>>({
-    {OnStall::kReport, "report", "print what each thread does, and wait"},
-    {OnStall::kStop, "stop",
-     "print what each thread does, save the state before the update, and end the run"},
-});
-
 /// train.ema_use
 enum class EmaUse { kSaved, kTarget, kBoth };
 inline constexpr auto kEmaUses = std::to_array<Choice<EmaUse>>({

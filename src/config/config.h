@@ -149,7 +149,6 @@ struct TrainingConfig {
   double policy_weight = 1;
   std::int64_t accumulation_steps = 1;
   double watchdog_seconds = 0;
-  OnStall on_stall = OnStall::kReport;
   double ema_decay = 0;
   EmaUse ema_use = EmaUse::kSaved;
   AutoInt threads;

@@ -422,11 +422,10 @@ std::vector<Field> TrainFields(Config& c) {
        "parts are added up.",
        IntField{&c.train.accumulation_steps, 1, 1 << 20}},
       {"train.watchdog_seconds",
-       "Report a run in which a thread spends this many seconds on one step, or all threads wait "
-       "that long. Use more than the longest step takes, such as writing a checkpoint. 0: never.",
+       "If a thread spends this many seconds on one step, or all threads wait that long, print what "
+       "each thread does, save the state before the update, and end the run. Use more than the "
+       "longest step takes, such as writing a checkpoint. 0: never.",
        RealField{&c.train.watchdog_seconds, 0, 1e9}},
-      ChoiceKey("train.on_stall", "What to do with a run that watchdog_seconds reports.",
-                c.train.on_stall, kOnStalls),
       {"train.ema_decay",
        "Decay per iteration of an exponential moving average of the weights. It is lower in the "
        "first iterations, so that the average forgets the initial weights. 0: no average.",

@@ -40,6 +40,7 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"memory.pinned_limit_gib", kNoLimit},
     {"phases", kSecondRun},
     {"train.batch_doubles_every", kSecondRun},
+    {"train.on_stall", "train.watchdog_seconds saves the state and ends a run that is stuck"},
     {"train.on_invalid",
      "a loss or weight that is not finite ends the run; optimizer.max_grad_norm limits gradients"},
     {"train.loss", kLoss},

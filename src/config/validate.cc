@@ -382,12 +382,6 @@ void CheckRefresh(const Config& c, const Reject& reject) {
          "the solve rate comes from validations. Set validation.every_updates to at least 1.");
 }
 
-void CheckWatchdog(const Config& c, const Reject& reject) {
-  reject(c.train.on_stall == OnStall::kStop && c.train.watchdog_seconds == 0, "train.on_stall",
-         "train.watchdog_seconds",
-         "nothing watches the run. Set train.watchdog_seconds to a time above 0.");
-}
-
 void CheckInputLayer(const Config& c, const Reject& reject) {
   reject(c.network.input_layer == InputLayer::kLinear && c.network.kind != kResNetFc,
          "network.input_layer", "network.kind",
@@ -537,8 +531,7 @@ void Validate(const Config& config, const Contradiction& contradiction) {
   for (const auto check :
        {CheckSyncMain,    CheckExamples,        CheckGenerateSearch,  CheckHead,
         CheckGuidance,    CheckPolicy,          CheckBestBy,          CheckBalls,
-        CheckData,        CheckStream,          CheckTraining,        CheckRefresh,
-        CheckWatchdog,    CheckWaysOfComputing, CheckNarrowPrecision, CheckResNet2d,
+        CheckData,        CheckStream,          CheckTraining,        CheckRefresh,    CheckWaysOfComputing, CheckNarrowPrecision, CheckResNet2d,
         CheckInputLayer,  CheckSizes,           CheckSearch,          CheckTensorGeneration,
         CheckTensorSearch}) {
     check(config, reject);

@@ -43,7 +43,7 @@ constexpr auto kMayChange = std::to_array<std::string_view>(
      "data.gpu_prefetch", "data.max_lag", "data.stream_rows", "data.stream_shards", "checkpoint.*",
      "search.*", "profile.*",
      // What it does when something fails.
-     "train.on_stall", "train.watchdog_seconds"});
+     "train.watchdog_seconds"});
 
 bool MayChange(std::string_view key) {
   return std::ranges::any_of(kMayChange, [&](std::string_view may) {

@@ -524,12 +524,6 @@ TEST(Validate, StepWithoutAutogradNeedsAFullyConnectedNetwork) {
   }
 }
 
-TEST(Validate, StoppingAStalledRunNeedsAWatchdog) {
-  ExpectContradiction({"train.on_stall=stop"}, "train.on_stall", "train.watchdog_seconds",
-                      "nothing watches the run");
-  EXPECT_EQ(ErrorOf({"train.on_stall=stop", "train.watchdog_seconds=60"}), "");
-}
-
 TEST(Validate, InverseNeedsBeamSearch) {
   for (const std::string method :
        {"search.method=astar", "search.method=ida_star", "search.method=greedy"}) {

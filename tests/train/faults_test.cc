@@ -165,7 +165,7 @@ TEST(Stall, EndsTheRunWithAnErrorAlsoIfTheThreadGoesOn) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
   const Config config =
-      ConfigWith(kSmall, {"train.watchdog_seconds=1", "train.on_stall=stop"}, *device);
+      ConfigWith(kSmall, {"train.watchdog_seconds=1"}, *device);
   {
     TrainRun run(config,
                  {.device = device, .directory = RunDirectory::Create(folder), .stop = never});
