@@ -105,8 +105,7 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
      "for head v and puzzles whose goals differ by problem, the exact cost-to-go of a state of a "
      "random problem, whose states are all found by a search backwards from its goals; for a state "
      "from which no goal can be reached, generate.dead_end_cost",
-     Reads("generate.problem_rows", "generate.problem_states", "generate.dead_end_share",
-           "generate.dead_end_cost")},
+     Reads("generate.problem_rows", "generate.dead_end_share", "generate.dead_end_cost")},
 });
 
 /// TargetTraits says where the labels of a target come from and what the target works with. A

@@ -53,7 +53,6 @@ struct GenerateConfig {
   double ball_radius = 0;
   double anchor_share = 0;
   std::int64_t problem_rows = 500;
-  std::int64_t problem_states = 500'000;
   double dead_end_share = 0.25;
   double dead_end_cost = 100;
   std::int64_t max_scramble = 26;

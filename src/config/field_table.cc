@@ -220,11 +220,6 @@ std::vector<Field> GenerateFields(Config& c) {
        "more varied.",
        IntField{&c.generate.problem_rows, 1, 1 << 24},
        {.is_in_sets = IsRetrograde}},
-      {"generate.problem_states",
-       "Largest number of states of a problem (target retrograde). A problem with more is "
-       "replaced by another one.",
-       IntField{&c.generate.problem_states, 2, 1 << 30},
-       {.is_in_sets = IsRetrograde}},
       {"generate.dead_end_share",
        "Share of the rows that are dead ends, from which no goal can be reached (target "
        "retrograde). It is smaller for problems with few dead ends, and 0 if every action can be "

@@ -32,6 +32,7 @@ constexpr std::string_view kOneGroup =
 // what to use instead.
 constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"generate.paths", kOwnSolutions},
+    {"generate.problem_states", "problems have at most 500,000 states"},
     {"generate.target: supervised", kOwnSolutions},
     {"generate.target: exact_distance", "set generate.anchor_share to 1"},
     {"network.activation: silu", "use relu or leaky_relu"},
