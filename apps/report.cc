@@ -24,7 +24,6 @@
 #include "compare/run_timeline.h"
 #include "config/fields.h"
 #include "config/load.h"
-#include "config/machine_keys.h"
 #include "data/run_files.h"
 #include "tandem/error.h"
 #include "tandem/picture.h"

@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -271,13 +270,5 @@ struct Config {
     return live_part_of(train.batch_size) * train.iterations_per_update;
   }
 };
-
-/// Reports that `key` contradicts `other`. `why` says what was expected and what to change. The
-/// caller adds both values and where they were set, and throws InputError.
-using Contradiction =
-    std::function<void(const std::string& key, const std::string& other, const std::string& why)>;
-
-/// Calls `contradiction`, which must throw, for the first pair of keys that contradict each other.
-void Validate(const Config& config, const Contradiction& contradiction);
 
 }  // namespace tandem

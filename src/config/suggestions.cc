@@ -67,7 +67,8 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
      "to train on the same rows again, write them with `tandem generate` and set data.source to "
      "shards"},
     {"pipeline.refresh",
-     "pipeline.loss_thresh and pipeline.solve_rate_margin say when the target network is refreshed; "
+     "pipeline.loss_thresh and pipeline.solve_rate_margin say when the target network is "
+     "refreshed; "
      "if both are null, pipeline.refresh_every alone does"},
     {"pipeline.refresh_margin", "set pipeline.solve_rate_margin"},
     {"pipeline.overlap",

@@ -15,10 +15,10 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kAtOnce = 16;  // states whose predecessors are looked up together
-constexpr int kMostProblems = 100;   // that are drawn until one is small enough
+constexpr std::size_t kAtOnce = 16;           // states whose predecessors are looked up together
+constexpr int kMostProblems = 100;            // that are drawn until one is small enough
 constexpr std::size_t kMostStates = 500'000;  // of a problem; one with more is replaced
-constexpr int kDeadEndTries = 8;     // states that are drawn until one has a child without solution
+constexpr int kDeadEndTries = 8;  // states that are drawn until one has a child without solution
 constexpr std::uint64_t kFurtherInFour = 1;  // of four dead ends, how many go on
 constexpr std::uint64_t kMostFurther = 7;    // random actions
 

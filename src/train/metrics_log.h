@@ -11,7 +11,8 @@
 
 namespace tandem {
 
-/// MetricsLog writes the lines of metrics.jsonl, and the same figures as events. Iterations count those of the whole run.
+/// MetricsLog writes the lines of metrics.jsonl, and the same figures as events. Iterations count
+/// those of the whole run.
 class MetricsLog {
  public:
   /// `directory` must outlive this object. The run of `config` has done `iterations` iterations.

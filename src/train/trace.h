@@ -17,9 +17,9 @@ namespace tandem {
 class Device;
 class KernelTrace;
 
-/// Tracer records updates [trace_from, trace_from + trace_updates) and writes the file when they are
-/// done. If the trace cannot be recorded or written, it logs a warning and
-/// training continues. Only the main thread uses this class.
+/// Tracer records updates [trace_from, trace_from + trace_updates) and writes the file when they
+/// are done. If the trace cannot be recorded or written, it logs a warning and training continues.
+/// Only the main thread uses this class.
 class Tracer {
  public:
   /// Starts recording at once if `next_update` is to be traced, so that the trace includes the cold

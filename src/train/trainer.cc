@@ -24,8 +24,8 @@
 namespace tandem {
 namespace {
 
-// Whether all weights are finite. Blocks until the device has computed them. The sum of the norms is
-// finite only if each number is.
+// Whether all weights are finite. Blocks until the device has computed them. The sum of the norms
+// is finite only if each number is.
 bool AllFinite(const StateDict& state) {
   const c10::NoGradGuard no_grad;
   std::vector<at::Tensor> tensors;

@@ -1,4 +1,6 @@
 // Tests which values of two keys contradict each other.
+#include "config/validate.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +41,7 @@ TEST(Validate, ATargetWithoutTraitsIsRefusedWhereverItWouldBeIgnored) {
   };
   const auto refused = [](const auto& set) -> std::string {
     Config config;
-    config.generate.target = static_cast<Target>(99);
+    config.generate.target = Target::kRetrograde;
     set(config);
     try {
       Validate(config, [&](const std::string& key, const std::string& /*other*/,

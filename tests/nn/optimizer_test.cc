@@ -62,9 +62,7 @@ TEST(Optimizer, ClipsOnlyGradientsAboveTheMaximumNorm) {
   // epsilon, Adam's step is the gradient times rate / epsilon.
   const auto steps_of = [](float scale) {
     at::Tensor a = at::tensor({0.0F}).requires_grad_(), b = at::tensor({0.0F}).requires_grad_();
-    Optimizer optimizer(
-        {a, b},
-        {.max_grad_norm = 1, .beta1 = 0, .beta2 = 0, .epsilon = 1e6});
+    Optimizer optimizer({a, b}, {.max_grad_norm = 1, .beta1 = 0, .beta2 = 0, .epsilon = 1e6});
     a.mutable_grad() = at::tensor({3 * scale});
     b.mutable_grad() = at::tensor({4 * scale});
     optimizer.Step(1e6);

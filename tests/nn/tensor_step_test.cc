@@ -232,12 +232,11 @@ TEST_P(TensorSteps, UseWeightsThatChangedSinceTheLastStep) {
 
 INSTANTIATE_TEST_SUITE_P(
     Every, TensorSteps,
-    testing::Combine(
-        testing::Values(
-            // A large epsilon, because Adam divides gradients near 0 by their size.
-            OptimizerConfig{.weight_decay = 0.1, .epsilon = 1},
-            OptimizerConfig{.max_grad_norm = 1, .epsilon = 1}),
-        testing::Values(TrainStep::kTensors, TrainStep::kCaptured)));
+    testing::Combine(testing::Values(
+                         // A large epsilon, because Adam divides gradients near 0 by their size.
+                         OptimizerConfig{.weight_decay = 0.1, .epsilon = 1},
+                         OptimizerConfig{.max_grad_norm = 1, .epsilon = 1}),
+                     testing::Values(TrainStep::kTensors, TrainStep::kCaptured)));
 
 TEST(WhyNoTensorStep, NamesWhatIsNotSupported) {
   const auto cpu = OpenDevice("cpu");

@@ -133,8 +133,7 @@ TEST(Refresh, ComparesTheLossWithTheThresholdEveryFewUpdates) {
 }
 
 TEST(Refresh, CopiesWhenTheSolveRatePassesThatOfTheLastRefreshByTheMargin) {
-  StandIns shared{.rates = {0.05, 0.2, 0.25, 0.15, 0.35},
-                  .refresh = {.solve_rate_margin = 0.1}};
+  StandIns shared{.rates = {0.05, 0.2, 0.25, 0.15, 0.35}, .refresh = {.solve_rate_margin = 0.1}};
   EXPECT_EQ(Ages(RunAll(shared, /*async=*/false, 0, 6)),
             (std::vector<std::int64_t>{0, 1, 0, 1, 2, 0}));
   StandIns async{.rates = shared.rates, .refresh = shared.refresh};

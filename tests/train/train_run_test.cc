@@ -229,8 +229,8 @@ TEST_F(InFolder, MetricsHaveTheRangeOfTheLabels) {
 }
 
 TEST_F(InFolder, EachRefreshAfterTheFirstStepMeasuresTheRoundingOfTheCopy) {
-  const std::vector<std::string> settings = {
-      "generate.target=value_iteration", "validation.every_updates=0"};
+  const std::vector<std::string> settings = {"generate.target=value_iteration",
+                                             "validation.every_updates=0"};
   const auto errors_of = [&](const std::string& precision) {
     std::vector<std::string> with_precision = settings;
     with_precision.push_back("inference.precision=" + precision);

@@ -131,8 +131,7 @@ TEST(TorchTrainer, CopyingTheNetworkForEvaluationDoesNotWaitForTheWholeDevice) {
 
 TEST(TorchTrainer, GatheredFirstLayerGivesTheStepsOfTheProduct) {
   const auto after = [](FirstLayer first_layer) {
-    Config config =
-        SmallConfig({.learning_rate = 0.01, .epsilon = 1});
+    Config config = SmallConfig({.learning_rate = 0.01, .epsilon = 1});
     config.train.first_layer = first_layer;
     Parts parts(config);
     const RecordedOps ops;
@@ -149,8 +148,7 @@ TEST(TorchTrainer, GatheredFirstLayerGivesTheStepsOfTheProduct) {
 
 TEST(TorchTrainer, AccumulatedPartsGiveTheStepOfTheWholeBatch) {
   const auto after = [](std::int64_t parts_of_a_batch) {
-    Config config =
-        SmallConfig({.learning_rate = 0.01, .epsilon = 1});
+    Config config = SmallConfig({.learning_rate = 0.01, .epsilon = 1});
     config.network.norm = Norm::kLayer;
     config.train.accumulation_steps = parts_of_a_batch;
     Parts parts(config);
