@@ -23,8 +23,8 @@
 #include "compare/comparison_table.h"
 #include "compare/run_record.h"
 #include "compare/variants.h"
-#include "config/check_ranks.h"
 #include "config/fields.h"
+#include "config/validate.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -15,7 +15,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/machine_keys.h"
+#include "config/load.h"
 #include "data/run_files.h"
 #include "data/stream_manifest.h"
 #include "domain/plugin.h"

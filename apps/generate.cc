@@ -13,7 +13,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/named_paths.h"
+#include "config/load.h"
 #include "domain/plugin.h"
 #include "generate/generator.h"
 #include "generate/shard_jobs.h"

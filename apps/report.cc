@@ -24,7 +24,6 @@
 #include "compare/run_timeline.h"
 #include "config/fields.h"
 #include "config/load.h"
-#include "config/machine_keys.h"
 #include "data/run_files.h"
 #include "tandem/error.h"
 #include "tandem/picture.h"
@@ -164,7 +163,7 @@ void AddTimeline(const RunFiles& files, ReportPage& page) {
   }
   page.timeline = TimelineOf(files.updates, kUpdatesShown);
   page.timeline_note =
-      "The last updates. To see every thread, train with profile.trace set to true.";
+      "The last updates. To see every thread, train with profile.trace_updates set to 5.";
 }
 
 std::string Caption(const Domain& domain, std::size_t frame, const std::vector<Action>& actions,

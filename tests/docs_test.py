@@ -58,7 +58,7 @@ tandem.train, tandem.Training = in_small(tandem.train), in_small(tandem.Training
 CHOICES = {"search.method": "docs/guide/solve.md",
            **{key: "docs/guide/train.md" for key in (
                "generate.target", "generate.search", "generate.backup", "network.head", "network.norm",
-               "network.activation", "optimizer.name", "optimizer.schedule", "pipeline.mode")}}
+               "network.activation", "optimizer.schedule", "pipeline.mode")}}
 # What cannot be run without a run, a set of shards or LibTorch.
 NEEDS_RUN = {"compare", "evaluate", "export", "generate", "import", "metrics", "report", "shards", "solve",
              "train"}

@@ -74,20 +74,6 @@ void ProgressDisplay::OnIteration(const TrainingProgress& progress) {
   Show(progress);
 }
 
-void ProgressDisplay::OnValidation(std::int64_t updates, const ValidationReport& report) {
-  if (!config_.validation.log) return;
-  std::string line =
-      fmt::format("validation after update {}: {:.1f} % solved", updates, 100 * report.solve_rate);
-  if (const std::string error = DescribeValueError(report.value_error, config_); !error.empty()) {
-    const auto& errors = report.by_length;
-    const LengthError& middle = errors[errors.size() / 2];
-    line += fmt::format("{}; at length {} {:.2f}, at {} {:.2f}, at {} {:.2f}", error,
-                        errors.front().length, errors.front().value_error, middle.length,
-                        middle.value_error, errors.back().length, errors.back().value_error);
-  }
-  LogInfo(line);
-}
-
 void ProgressDisplay::Show(const TrainingProgress& progress) const {
   std::string text = DescribeProgress(progress, terminal_ ? "ex/s" : "examples/s");
   const std::string busy = DescribeBusyShares(progress, config_);

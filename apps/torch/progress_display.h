@@ -10,7 +10,7 @@
 namespace tandem {
 
 /// ProgressDisplay writes the progress of a run to standard error: a bar on a terminal, a line
-/// every few seconds elsewhere. If the config has `validation.log`, it also logs each validation.
+/// every few seconds elsewhere.
 class ProgressDisplay final : public TrainObserver {
  public:
   explicit ProgressDisplay(Config config);
@@ -19,7 +19,6 @@ class ProgressDisplay final : public TrainObserver {
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
   void OnIteration(const TrainingProgress& progress) override;
-  void OnValidation(std::int64_t updates, const ValidationReport& report) override;
 
  private:
   void Show(const TrainingProgress& progress) const;

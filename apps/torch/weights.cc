@@ -18,7 +18,6 @@
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/write.h"
-#include "config/yaml_document.h"
 #include "nn/deepxube_weights.h"
 #include "nn/network_weights.h"
 #include "nn/tensor_file.h"

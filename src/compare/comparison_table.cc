@@ -68,8 +68,8 @@ std::vector<Entry> Entries() {
       spread("% workers idle", "idle_workers", &Row::idle_workers, 100, 1),
       spread("% main thread idle", "idle_main", &Row::idle_main, 100, 1),
       spread("% GPU idle", "idle_gpu", &Row::idle_gpu, 100, 1,
-             "only traced updates on a GPU show it (--set profile.trace=true --set "
-             "profile.trace_from=1)"),
+             "only traced updates on a GPU show it (--set profile.trace_updates=5 "
+             "--set profile.trace_from=1)"),
       spread("lag, updates", "lag_updates", &Row::lag_updates, 1, 2),
       spread(kLoss, "final_loss", &Row::final_loss, 1, 4),
       spread("% solved, equal iterations", "solve_rate_equal_iterations", &Row::solve_rate, 100, 1,

@@ -136,10 +136,11 @@ RunTimeline ReadTrace(const std::filesystem::path& file) {
   try {
     lanes = LanesOf(ParseJson(text));
   } catch (const std::exception& error) {  // not JSON, or not these entries
-    throw InputError(fmt::format(
-        "{}: not a trace ({}). Expected the file that profile.trace writes; remove it, or train "
-        "again.",
-        file.string(), error.what()));
+    throw InputError(
+        fmt::format("{}: not a trace ({}). Expected the file that profile.trace_updates makes a "
+                    "run write; remove it, or train "
+                    "again.",
+                    file.string(), error.what()));
   }
   Range shown;
   for (const auto& [id, lane] : lanes) {

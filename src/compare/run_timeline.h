@@ -48,8 +48,8 @@ struct RunTimeline {
   std::vector<Lane> lanes;
 };
 
-/// Reads a trace.json (profile.trace). Of spans inside each other, the innermost count. Throws
-/// InputError that names the file if it is not a trace.
+/// Reads a trace.json (profile.trace_updates). Of spans inside each other, the innermost count.
+/// Throws InputError that names the file if it is not a trace.
 RunTimeline ReadTrace(const std::filesystem::path& file);
 
 /// Returns a lane of the generator and a lane of the main thread, from the metrics of the last

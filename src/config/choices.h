@@ -9,25 +9,14 @@
 
 namespace tandem {
 
-/// Up to six keys. The rest of the names are empty.
-using KeyNames = std::array<std::string_view, 6>;
-
-/// Returns the keys that a choice reads, for its row.
-template <class... Names>
-constexpr KeyNames Reads(Names... names) {
-  return {names...};
-}
-
 /// Choice is one value of a key: how the code calls it, how a config calls it, and its meaning
 /// for the reference. A name that needs no explanation has an empty meaning. Neighbours with the
-/// same meaning are explained together. `reads` has keys that have no effect unless one of the
-/// choices whose rows name them is made.
+/// same meaning are explained together.
 template <class Value>
 struct Choice {
   Value value;
   std::string_view name;
   std::string_view meaning = {};
-  KeyNames reads = {};
 };
 
 /// Returns the name of `value` in its table.
@@ -55,18 +44,6 @@ constexpr bool LabelsWhenTraining(Mode mode) { return mode == Mode::kSyncMain; }
 /// Returns what pipeline.policy_lag is for `auto`.
 constexpr int DefaultLag(Mode mode) { return mode == Mode::kAsync ? 1 : 0; }
 
-/// pipeline.refresh
-enum class Refresh { kLoss, kEvery, kSolveRate };
-inline constexpr auto kRefreshes = std::to_array<Choice<Refresh>>({
-    {Refresh::kLoss, "loss",
-     "every refresh_every updates, if the mean loss of the latest update is at most loss_thresh"},
-    {Refresh::kEvery, "every", "every refresh_every updates"},
-    {Refresh::kSolveRate, "solve_rate",
-     "when the solve rate of a validation exceeds that at the last refresh by more than "
-     "refresh_margin",
-     Reads("pipeline.refresh_margin")},
-});
-
 /// generate.program, search.program
 enum class Program { kDomain, kTensor };
 inline constexpr auto kPrograms = std::to_array<Choice<Program>>({
@@ -90,15 +67,13 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kWalkLength, "walk_length",
      "the cost of the random walk that led to the state; for a Q net, the costs of the actions "
      "that the walk knows: its last step undone, its next step and those that do not apply (head "
-     "q_in: of one of them); for head vp, also the action that undoes the walk's last step",
-     Reads("generate.rows_per_walk")},
+     "q_in: of one of them); for head vp, also the action that undoes the walk's last step"},
     {Target::kValueIteration, "value_iteration",
      "the minimum over all actions of the action's cost plus the target network's estimate for the "
      "child; for a Q net, that sum of each action (head q_in: of one action, drawn at random)"},
     {Target::kCappedValueIteration, "capped_value_iteration",
      "the smaller of walk_length and value_iteration"},
-    {Target::kPolicy, "policy", "for head policy, the action that undoes the walk's last step",
-     Reads("generate.rows_per_walk")},
+    {Target::kPolicy, "policy", "for head policy, the action that undoes the walk's last step"},
     {Target::kQLearning, "q_learning",
      "for head q or q_in, one action of the state, drawn at random: the action's cost plus the "
      "least value that the target network gives to an action of the child. A row takes one "
@@ -116,9 +91,7 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kRetrograde, "retrograde",
      "for head v and puzzles whose goals differ by problem, the exact cost-to-go of a state of a "
      "random problem, whose states are all found by a search backwards from its goals; for a state "
-     "from which no goal can be reached, generate.dead_end_cost",
-     Reads("generate.problem_rows", "generate.problem_states", "generate.dead_end_share",
-           "generate.dead_end_cost")},
+     "from which no goal can be reached, generate.dead_end_cost"},
 });
 
 /// TargetTraits says where the labels of a target come from and what the target works with. A
@@ -196,14 +169,11 @@ enum class GenerateSearch { kNone, kGreedy, kBeam, kAStar };
 inline constexpr auto kGenerateSearches = std::to_array<Choice<GenerateSearch>>({
     {GenerateSearch::kNone, "none", "the ends of random walks"},
     {GenerateSearch::kGreedy, "greedy",
-     "the states that such a search expands when it starts from the end of a random walk",
-     Reads("generate.search_iterations")},
+     "the states that such a search expands when it starts from the end of a random walk"},
     {GenerateSearch::kBeam, "beam",
-     "the states that such a search expands when it starts from the end of a random walk",
-     Reads("generate.search_iterations", "generate.search_beam_width")},
+     "the states that such a search expands when it starts from the end of a random walk"},
     {GenerateSearch::kAStar, "astar",
-     "the states that such a search expands when it starts from the end of a random walk",
-     Reads("generate.search_iterations", "generate.search_weight")},
+     "the states that such a search expands when it starts from the end of a random walk"},
 });
 
 /// generate.backup
@@ -330,23 +300,13 @@ inline constexpr auto kInputLayers = std::to_array<Choice<InputLayer>>({
      "neither normalised nor activated, as in the networks of DeepXube"},
 });
 
-/// optimizer.name
-enum class OptimizerKind { kAdam, kAdamW };
-inline constexpr auto kOptimizers = std::to_array<Choice<OptimizerKind>>({
-    {OptimizerKind::kAdam, "adam", "Adam, with weight decay added to the gradient"},
-    {OptimizerKind::kAdamW, "adamw", "Adam with decoupled weight decay"},
-});
-
 /// optimizer.schedule
 enum class Schedule { kConstant, kLinear, kCosine, kExponential };
 inline constexpr auto kSchedules = std::to_array<Choice<Schedule>>({
     {Schedule::kConstant, "constant", "no change"},
-    {Schedule::kLinear, "linear", "decrease to final_learning_rate at the last iteration",
-     Reads("optimizer.final_learning_rate")},
-    {Schedule::kCosine, "cosine", "decrease to final_learning_rate at the last iteration",
-     Reads("optimizer.final_learning_rate")},
-    {Schedule::kExponential, "exponential", "multiply by decay after every iteration",
-     Reads("optimizer.decay")},
+    {Schedule::kLinear, "linear", "decrease to final_learning_rate at the last iteration"},
+    {Schedule::kCosine, "cosine", "decrease to final_learning_rate at the last iteration"},
+    {Schedule::kExponential, "exponential", "multiply by decay after every iteration"},
 });
 
 /// Returns whether the learning rate ends at optimizer.final_learning_rate, so that it depends on
@@ -354,23 +314,6 @@ inline constexpr auto kSchedules = std::to_array<Choice<Schedule>>({
 constexpr bool DependsOnLength(Schedule schedule) {
   return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
 }
-
-/// train.on_invalid
-enum class OnInvalid { kStop, kSkip };
-inline constexpr auto kOnInvalids = std::to_array<Choice<OnInvalid>>({
-    {OnInvalid::kStop, "stop",
-     "end the run before the next refresh or checkpoint, with the state before the update"},
-    {OnInvalid::kSkip, "skip",
-     "leave out the step and count it. The run then waits for the device in each iteration"},
-});
-
-/// train.on_stall
-enum class OnStall { kReport, kStop };
-inline constexpr auto kOnStalls = std::to_array<Choice<OnStall>>({
-    {OnStall::kReport, "report", "print what each thread does, and wait"},
-    {OnStall::kStop, "stop",
-     "print what each thread does, save the state before the update, and end the run"},
-});
 
 /// train.ema_use
 enum class EmaUse { kSaved, kTarget, kBoth };
@@ -450,12 +393,11 @@ inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kBeam, "beam", "beam search"},
     {SearchMethod::kAnytimeBeam, "anytime_beam",
      "beam search with wider and wider beams while max_seconds lasts"},
-    {SearchMethod::kAStar, "astar", "batched weighted A*", Reads("search.weight", "search.batch")},
+    {SearchMethod::kAStar, "astar", "batched weighted A*"},
     {SearchMethod::kQStar, "q_star",
-     "A* on the values of actions, for a Q net: makes a child only when its action is taken",
-     Reads("search.weight", "search.batch")},
+     "A* on the values of actions, for a Q net: makes a child only when its action is taken"},
     {SearchMethod::kIdaStar, "ida_star",
-     "iterative deepening A*, which stores only the states of one path", Reads("search.weight")},
+     "iterative deepening A*, which stores only the states of one path"},
     {SearchMethod::kGreedy, "greedy",
      "take the best action again and again, without visiting a state twice"},
     {SearchMethod::kBidirectionalBeam, "bidirectional_beam",
@@ -492,11 +434,8 @@ enum class DataSource { kLive, kShards, kStream };
 inline constexpr auto kDataSources = std::to_array<Choice<DataSource>>({
     {DataSource::kLive, "live", "generate examples during the run"},
     {DataSource::kStream, "stream",
-     "read examples that `tandem generate --follow` writes during the run",
-     Reads("data.live_share", "data.cpu_prefetch", "data.max_lag", "data.stream_rows",
-           "data.stream_shards", "profile.stream_ledger")},
-    {DataSource::kShards, "shards", "read examples from files that `tandem generate` wrote",
-     Reads("data.live_share", "data.on_damage", "data.cpu_prefetch", "data.gpu_prefetch")},
+     "read examples that `tandem generate --follow` writes during the run"},
+    {DataSource::kShards, "shards", "read examples from files that `tandem generate` wrote"},
 });
 
 /// data.on_damage

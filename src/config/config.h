@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -34,10 +33,9 @@ struct DomainConfig {
 struct PipelineConfig {
   Mode mode = Mode::kAsync;
   AutoInt policy_lag;
-  Refresh refresh = Refresh::kLoss;
   std::optional<double> loss_thresh;
+  std::optional<double> solve_rate_margin;
   std::int64_t refresh_every = 1;
-  double refresh_margin = 0.02;
 };
 
 struct GenerateConfig {
@@ -54,7 +52,6 @@ struct GenerateConfig {
   double ball_radius = 0;
   double anchor_share = 0;
   std::int64_t problem_rows = 500;
-  std::int64_t problem_states = 500'000;
   double dead_end_share = 0.25;
   double dead_end_cost = 100;
   std::int64_t max_scramble = 26;
@@ -126,7 +123,6 @@ struct NetworkConfig {
 };
 
 struct OptimizerConfig {
-  OptimizerKind name = OptimizerKind::kAdamW;
   double learning_rate = 1e-3;
   Schedule schedule = Schedule::kConstant;
   double final_learning_rate = 2e-5;
@@ -134,6 +130,7 @@ struct OptimizerConfig {
   std::int64_t warmup_iterations = 0;
   double max_grad_norm = 0;
   double weight_decay = 0.0;
+  // The defaults of PyTorch and DeepXube, which have no keys.
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
@@ -149,9 +146,7 @@ struct TrainingConfig {
   double max_seconds = 0;
   double policy_weight = 1;
   std::int64_t accumulation_steps = 1;
-  OnInvalid on_invalid = OnInvalid::kStop;
   double watchdog_seconds = 0;
-  OnStall on_stall = OnStall::kReport;
   double ema_decay = 0;
   EmaUse ema_use = EmaUse::kSaved;
   AutoInt threads;
@@ -214,8 +209,6 @@ struct ValidationConfig {
   std::int64_t beam_width = 0;
   std::string file;
   Measure best_by = Measure::kSolveRate;
-  std::int64_t batch_size = 1000;
-  bool log = false;
 };
 
 struct CheckpointConfig {
@@ -225,18 +218,10 @@ struct CheckpointConfig {
   std::int64_t keep_every = 0;
 };
 
-struct ReportConfig {
-  bool tensorboard = true;
-};
-
 struct ProfileConfig {
   bool timing_breakdown = false;
-  std::int64_t timing_every = 200;
-  bool trace = false;
+  std::int64_t trace_updates = 0;
   std::int64_t trace_from = 0;
-  std::int64_t trace_updates = 5;
-  std::int64_t trace_epochs = 5;
-  bool stream_ledger = false;
 };
 
 /// Config holds every setting of a run. LoadConfig reads and checks one.
@@ -255,7 +240,6 @@ struct Config {
   ValidationConfig validation;
   CheckpointConfig checkpoint;
   MemoryConfig memory;
-  ReportConfig report;
   ProfileConfig profile;
   std::string device = "auto";
   std::int64_t seed = 1;
@@ -286,13 +270,5 @@ struct Config {
     return live_part_of(train.batch_size) * train.iterations_per_update;
   }
 };
-
-/// Reports that `key` contradicts `other`. `why` says what was expected and what to change. The
-/// caller adds both values and where they were set, and throws InputError.
-using Contradiction =
-    std::function<void(const std::string& key, const std::string& other, const std::string& why)>;
-
-/// Calls `contradiction`, which must throw, for the first pair of keys that contradict each other.
-void Validate(const Config& config, const Contradiction& contradiction);
 
 }  // namespace tandem

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,7 +12,6 @@
 
 #include "base/machine.h"
 #include "config/fields.h"
-#include "config/network_kinds.h"
 
 namespace tandem {
 namespace {
@@ -38,7 +38,6 @@ ChoiceField FieldFor(Value& value, const std::array<Choice<Value>, kNumber>& cho
   ChoiceField field;
   for (const Choice<Value>& choice : choices) {
     field.names.emplace_back(choice.name);
-    field.reads.emplace_back(choice.reads);
   }
   field.get = [&value, &choices] {
     const auto* const row = std::ranges::find(choices, value, &Choice<Value>::value);
@@ -59,22 +58,19 @@ ChoiceField Switch(bool& value) {
   return FieldFor(value, kSwitch);
 }
 
-// Marks one of the few keys that a new user should try first.
-constexpr KeyTraits kTryFirst{.try_first = true};
-
 // Conditions under which keys are used, or decide rows.
 
 bool IsAlways(const Config& /*config*/) { return true; }
 
 bool MakesRows(const Config& c) { return c.live_rows() > 0 || c.streams(); }
 
+bool ReadsStream(const Config& c) { return c.streams(); }
+
 bool ReadsShards(const Config& c) { return c.data.source == DataSource::kShards; }
 
 // Whether weights go to a target network or, with a stream, to generators. The lag of generators is
 // counted even if they label without a network.
 bool HandsOutWeights(const Config& c) { return c.labels_with_network() || c.streams(); }
-
-bool IsTraced(const Config& c) { return c.profile.trace; }
 
 bool SearchesBestFirst(const Config& c) { return IsBestFirst(c.search.method); }
 
@@ -91,18 +87,91 @@ bool SearchesByChance(const Config& c) {
   return IsLabelled(c) && c.generate.target != Target::kOwnSolutions;
 }
 
+// Conditions that keys need (KeyTraits::needs).
+
+bool Searches(const Config& c) { return c.generate.searches(); }
+
+bool SearchesGreedilyOrByBeam(const Config& c) {
+  return c.generate.search == GenerateSearch::kGreedy || c.generate.search == GenerateSearch::kBeam;
+}
+
+bool IsNotOwnSolutions(const Config& c) { return c.generate.target != Target::kOwnSolutions; }
+
+bool IsNotSyncMain(const Config& c) { return !LabelsWhenTraining(c.pipeline.mode); }
+
+bool IgnoresSolveRate(const Config& c) { return !c.pipeline.solve_rate_margin; }
+
+bool Validates(const Config& c) { return c.validation.every_updates > 0; }
+
+bool TakesBall(const Config& c) { return TraitsOf(c.generate.target).takes_ball; }
+
+bool IsLive(const Config& c) { return c.data.source == DataSource::kLive; }
+
+bool ReadsData(const Config& c) { return !IsLive(c); }
+
+bool HasNoStream(const Config& c) { return !c.streams(); }
+
+bool HasLiveRows(const Config& c) { return c.live_part_of(c.train.batch_size) > 0; }
+
+bool IsResNetFc(const Config& c) { return c.network.kind == kResNetFc; }
+
+bool HasNoConvolutions(const Config& c) { return c.network.kind != kResNet2d; }
+
+bool HasNoStem(const Config& c) { return c.network.stem_width == 0; }
+
+bool HasBlocks(const Config& c) { return c.network.blocks > 0; }
+
+bool HasCosts(const Config& c) { return EstimatesCosts(c.network.head); }
+
+bool HasValues(const Config& c) { return ValuesStates(c.network.head); }
+
+bool HasPolicyHead(const Config& c) { return HasPolicy(c.network.head); }
+
+bool HasCostsAndPolicy(const Config& c) { return HasCosts(c) && HasPolicyHead(c); }
+
+bool SearchesByBeam(const Config& c) { return IsBeamSearch(c.search.method); }
+
+bool SearchesByOneBeam(const Config& c) { return c.search.method == SearchMethod::kBeam; }
+
+bool ExpandsStates(const Config& c) {
+  return SearchesByBeam(c) || c.search.method == SearchMethod::kAStar;
+}
+
+bool IgnoresPolicyWeight(const Config& c) { return c.search.policy_weight == 0; }
+
+bool ExpandsAllActions(const Config& c) { return c.search.policy_actions == 0; }
+
+// Whether an average that labels has rows to label.
+bool LabelsIfItAverages(const Config& c) {
+  return !c.train.labels_with_average() || c.labels_with_network();
+}
+
+// Without known lengths, estimates are compared with the lengths of scrambles, which value
+// iteration and solutions are there to improve on.
+bool KnowsLengths(const Config& c) {
+  return !c.validation.file.empty() || !c.labels_with_network();
+}
+
+constexpr std::string_view kOnlyData = "only `data.source: shards` or `stream` reads it";
+constexpr std::string_view kOnlyShards = "only `data.source: shards` reads it";
+constexpr std::string_view kOnlyStream = "only `data.source: stream` reads it";
+constexpr std::string_view kOnlyRetrograde = "only `generate.target: retrograde` reads it";
 constexpr std::string_view kNoTargetNetwork = "this run has no target network";
-constexpr std::string_view kNoTrace = "profile.trace is false";
 
 std::vector<Field> DomainFields(Config& c) {
   std::vector<Field> fields = {
-      {"domain.name", "Puzzle to train on. `tandem domains` lists the puzzles.",
+      {"domain.name",
+       "Puzzle to train on. `tandem domains` lists the puzzles.",
        TextField{&c.domain.name, fmt::format("one of {}", fmt::join(DomainNames(), ", "))},
-       kTryFirst},
+       {.try_first = true}},
   };
   if (const DomainParameter* parameter = ParameterOf(c.domain.name); parameter != nullptr) {
-    fields.push_back({"domain." + parameter->key, parameter->meaning,
-                      ArgumentField{&c.domain.argument, c.domain.name, *parameter}});
+    fields.push_back(
+        {"domain." + parameter->key,
+         parameter->meaning,
+         ArgumentField{&c.domain.argument, c.domain.name, *parameter},
+         // The file may have moved. Its rules must be the same (Checkpoint::CheckDomain).
+         {.may_change = parameter->key == "file"}});
   }
   return fields;
 }
@@ -110,34 +179,46 @@ std::vector<Field> DomainFields(Config& c) {
 std::vector<Field> PipelineFields(Config& c) {
   return {
       ChoiceKey("pipeline.mode", "Order of generating and training.", c.pipeline.mode, kModes,
-                kTryFirst),
+                {.try_first = true}),
       {"pipeline.policy_lag",
        "Number of updates by which the target network lags behind the network being trained. auto: "
        "1 in async mode, otherwise 0.",
        AutoIntField{&c.pipeline.policy_lag, 0, 1}},
-      ChoiceKey("pipeline.refresh", "When the target network is refreshed.", c.pipeline.refresh,
-                kRefreshes),
       {"pipeline.loss_thresh",
        "Refresh the target network only after an update whose mean loss is at most this. null: "
        "whatever the loss.",
        NullRealField{&c.pipeline.loss_thresh, 0, 1e9},
-       {.is_used = HandsOutWeights, .why_unused = kNoTargetNetwork}},
+       {.may_change = true,
+        .needs = {{"pipeline.solve_rate_margin", IgnoresSolveRate,
+                   "either the loss or the solve rate decides when the target network is "
+                   "refreshed. Set pipeline.solve_rate_margin to null"}},
+        .is_used = HandsOutWeights,
+        .why_unused = kNoTargetNetwork}},
+      {"pipeline.solve_rate_margin",
+       "Refresh the target network only when the solve rate of a validation exceeds that at the "
+       "last refresh by more than this. null: without regard to validations.",
+       NullRealField{&c.pipeline.solve_rate_margin, 0, 1},
+       {.needs =
+            {{"validation.every_updates", Validates,
+              "the solve rate comes from validations. Set validation.every_updates to at least 1"}},
+        .is_used = HandsOutWeights,
+        .why_unused = kNoTargetNetwork}},
       {"pipeline.refresh_every",
        "Number of updates between two refreshes of the target network or, with loss_thresh, "
        "between two comparisons of the loss with it.",
        IntField{&c.pipeline.refresh_every, 1, kMany},
-       {.is_used = HandsOutWeights, .why_unused = kNoTargetNetwork}},
-      {"pipeline.refresh_margin",
-       "Increase in the solve rate after which `refresh: solve_rate` refreshes the target network "
-       "again.",
-       RealField{&c.pipeline.refresh_margin, 0, 1}},
+       {.needs = {{"pipeline.solve_rate_margin", IgnoresSolveRate,
+                   "validations decide when the target network is refreshed. Set "
+                   "pipeline.solve_rate_margin to null"}},
+        .is_used = HandsOutWeights,
+        .why_unused = kNoTargetNetwork}},
   };
 }
 
 std::vector<Field> GenerateFields(Config& c) {
   std::vector<Field> fields = {
       ChoiceKey("generate.target", "How examples are labelled.", c.generate.target, kTargets,
-                kTryFirst),
+                {.try_first = true}),
       ChoiceKey("generate.search",
                 "Which states become examples. With the target own_solutions, the search that "
                 "looks for solutions: greedy or beam.",
@@ -149,7 +230,10 @@ std::vector<Field> GenerateFields(Config& c) {
        "from a new scramble. With the target own_solutions, the largest number of actions in a "
        "solution.",
        IntField{&c.generate.search_iterations, 1, 1'000'000},
-       {.is_in_sets = IsLabelled, .is_in_streams = true}},
+       {.is_used = Searches,
+        .why_unused = "only `generate.search: greedy`, `beam` or `astar` reads it",
+        .is_in_sets = IsLabelled,
+        .is_in_streams = true}},
       {"generate.search_epsilon",
        "Probability that a step of a greedy search is random. Random steps keep a poor network "
        "from walking in circles. Searches for own_solutions take none.",
@@ -166,13 +250,22 @@ std::vector<Field> GenerateFields(Config& c) {
        "Weight of the path's cost in the A* that generates examples, as search.weight is for "
        "solving.",
        RealField{&c.generate.search_weight, 0, 1000},
-       {.is_in_sets = SearchesByChance, .is_in_streams = true}},
+       {.is_used =
+            [](const Config& config) { return config.generate.search == GenerateSearch::kAStar; },
+        .why_unused = "only `generate.search: astar` reads it",
+        .is_in_sets = SearchesByChance,
+        .is_in_streams = true}},
       {"generate.temperature",
        "Temperature of the choice of children in greedy and beam searches: a child whose path cost "
        "plus estimate is c is chosen with probability proportional to exp(-c / temperature). 0: "
        "the best children.",
        RealField{&c.generate.temperature, 0, 1e6},
-       {.is_in_sets =
+       {.needs = {{"generate.search", SearchesGreedilyOrByBeam,
+                   "only greedy and beam searches choose among children at random. Set "
+                   "generate.search to greedy or beam"},
+                  {"generate.target", IsNotOwnSolutions,
+                   "searches for solutions do not choose at random."}},
+        .is_in_sets =
             [](const Config& config) {
               return IsLabelled(config) && config.generate.temperature > 0;
             },
@@ -181,7 +274,10 @@ std::vector<Field> GenerateFields(Config& c) {
        "Number of states that a step of a beam search expands when it generates examples, as "
        "search.beam_width is for solving.",
        IntField{&c.generate.search_beam_width, 1, 1 << 20},
-       {.is_in_sets =
+       {.is_used =
+            [](const Config& config) { return config.generate.search == GenerateSearch::kBeam; },
+        .why_unused = "only `generate.search: beam` reads it",
+        .is_in_sets =
             [](const Config& config) {
               return IsLabelled(config) && config.generate.search == GenerateSearch::kBeam;
             },
@@ -192,10 +288,24 @@ std::vector<Field> GenerateFields(Config& c) {
        "averaged over the lengths (DeepXube's option --bal, balance_steps). With the target "
        "own_solutions, this limits where searches start, and walks have all lengths. false: all "
        "lengths up to max_scramble from the start.",
-       Switch(c.generate.curriculum)},
+       Switch(c.generate.curriculum),
+       {.needs = {{"generate.search", Searches,
+                   "scrambles become longer when searches solve half of them, and without a search "
+                   "nothing is solved. Set generate.search to greedy, beam or astar"},
+                  {"data.source", HasNoStream,
+                   "the run's own fills decide how long scrambles may be, and generators in other "
+                   "processes do not see them. Set data.source to live"}}}},
       ChoiceKey("generate.backup", "How the estimates of a search label its states.",
                 c.generate.backup, kBackups,
-                {.is_in_sets =
+                {.needs = {{"generate.search", Searches,
+                            "this backup works on the states that a search expanded. Set "
+                            "generate.search to greedy, beam or astar"},
+                           {"pipeline.mode", IsNotSyncMain,
+                            "sync_main labels rows one by one just before it trains on them, when "
+                            "the search that they come from is gone. Set pipeline.mode to async"},
+                           {"generate.target", IsNotOwnSolutions,
+                            "solutions label their states, and no estimates are backed up."}},
+                 .is_in_sets =
                      [](const Config& config) {
                        return IsLabelled(config) && config.generate.backup != Backup::kOneStep;
                      },
@@ -204,42 +314,48 @@ std::vector<Field> GenerateFields(Config& c) {
        "true: a search that reached no goal is labelled as if its last state had been the goal. "
        "Only for puzzles that can move their goals, such as sokoban and grid.",
        Switch(c.generate.hindsight),
-       {.is_in_sets =
+       {.needs = {{"generate.search", Searches,
+                   "hindsight gives the states of a search the goal that the search did reach. Set "
+                   "generate.search to greedy, beam or astar"},
+                  {"generate.target", IsNotOwnSolutions,
+                   "random walks label the states whose searches reach no goal."}},
+        .is_in_sets =
             [](const Config& config) { return IsLabelled(config) && config.generate.hindsight; },
         .is_in_streams = true}},
       {"generate.ball_radius",
        "States whose cost-to-go is at most this (in moves, if every move costs 1) get exact "
        "labels. They are kept in a ball around the goal. 0: no ball.",
        RealField{&c.generate.ball_radius, 0, 1e6},
-       {.is_in_sets = HasExactLabels, .is_in_streams = true}},
+       {.needs = {{"generate.target", TakesBall, "this target takes no labels from the ball."}},
+        .is_in_sets = HasExactLabels,
+        .is_in_streams = true}},
       {"generate.anchor_share",
        "Share of the rows that are anchors: states drawn uniformly from the ball, with exact "
        "labels. They keep estimates near the goal correct. 1: all rows, for a ball that holds all "
        "states.",
        RealField{&c.generate.anchor_share, 0, 1},
-       {.is_in_sets = HasExactLabels, .is_in_streams = true}},
+       {.needs =
+            {{"generate.ball_radius", HasExactLabels,
+              "anchors are drawn from the ball around the goal. Set generate.ball_radius above 0"}},
+        .is_in_sets = HasExactLabels,
+        .is_in_streams = true}},
       {"generate.problem_rows",
        "Number of consecutive rows that are drawn from one problem (target retrograde). Finding "
        "the states of a problem takes milliseconds, so fewer rows take longer to generate, and are "
        "more varied.",
        IntField{&c.generate.problem_rows, 1, 1 << 24},
-       {.is_in_sets = IsRetrograde}},
-      {"generate.problem_states",
-       "Largest number of states of a problem (target retrograde). A problem with more is "
-       "replaced by another one.",
-       IntField{&c.generate.problem_states, 2, 1 << 30},
-       {.is_in_sets = IsRetrograde}},
+       {.is_used = IsRetrograde, .why_unused = kOnlyRetrograde, .is_in_sets = IsRetrograde}},
       {"generate.dead_end_share",
        "Share of the rows that are dead ends, from which no goal can be reached (target "
        "retrograde). It is smaller for problems with few dead ends, and 0 if every action can be "
        "undone.",
        RealField{&c.generate.dead_end_share, 0, 0.9},
-       {.is_in_sets = IsRetrograde}},
+       {.is_used = IsRetrograde, .why_unused = kOnlyRetrograde, .is_in_sets = IsRetrograde}},
       {"generate.dead_end_cost",
        "Label of dead ends (target retrograde). It should be more than most costs-to-go, so that "
        "searches leave dead ends for last.",
        RealField{&c.generate.dead_end_cost, 0, 1e6},
-       {.is_in_sets = IsRetrograde}},
+       {.is_used = IsRetrograde, .why_unused = kOnlyRetrograde, .is_in_sets = IsRetrograde}},
       {"generate.max_scramble",
        "Length of the longest random walk from the goal, in actions.",
        IntField{&c.generate.max_scramble, 1, 100'000},
@@ -253,7 +369,9 @@ std::vector<Field> GenerateFields(Config& c) {
        "generate.max_scramble. auto: all of a walk of up to 50 actions, and one for every ten "
        "actions of a longer one.",
        AutoIntField{&c.generate.rows_per_walk, 1, 100'000},
-       {.is_in_sets =
+       {.is_used = [](const Config& config) { return UsesRowsPerWalk(config.generate.target); },
+        .why_unused = "only `generate.target: walk_length` or `policy` reads it",
+        .is_in_sets =
             [](const Config& config) {
               return LabelsWalks(config.generate.target) &&
                      config.generate.rows_of_walk() < config.generate.max_scramble;
@@ -265,15 +383,17 @@ std::vector<Field> GenerateFields(Config& c) {
           "states and walks are the same, and estimates differ by rounding. `tandem generate` "
           "always uses the puzzle's code.",
           c.generate.program, kPrograms),
-      {"generate.workers", "Number of threads that generate examples. auto: one per core.",
-       AutoIntField{&c.generate.workers, 1, kMostThreads}},
+      {"generate.workers",
+       "Number of threads that generate examples. auto: one per core.",
+       AutoIntField{&c.generate.workers, 1, kMostThreads},
+       {.may_change = true}},
       {"generate.chunk_rows",
        "Number of rows that are generated together as one unit of work. auto: 4096, or 65536 if "
        "generate.program is tensor.",
        AutoIntField{&c.generate.chunk_rows, 1, 1 << 24},
        {.is_in_sets = IsLabelled}},
   };
-  // Choices read most other keys (Choice::reads), and validation needs max_scramble.
+  // The other keys follow from these, and validation needs max_scramble.
   for (const std::string_view key :
        {"generate.target", "generate.search", "generate.temperature", "generate.curriculum",
         "generate.backup", "generate.hindsight", "generate.ball_radius", "generate.anchor_share"}) {
@@ -290,29 +410,43 @@ std::vector<Field> DataFields(Config& c) {
                 kDataSources),
       {"data.path",
        "Folder that contains the shards. null with stream: `stream` in the run's folder.",
-       PathField{.value = &c.data.path, .kind = PathKind::kFolder, .must_exist = ReadsShards}},
+       PathField{.value = &c.data.path, .kind = PathKind::kFolder, .must_exist = ReadsShards},
+       {.may_change = true,
+        .needs = {{"data.source", ReadsData,
+                   "only shards and streams are read from a folder. Set data.source to shards or "
+                   "stream"}}}},
       {"data.live_share",
        "Share of each batch that is generated during the run; the rest comes from shards. Used "
        "only with data.source: shards and stream.",
-       RealField{&c.data.live_share, 0, 1}},
+       RealField{&c.data.live_share, 0, 1},
+       {.is_used = ReadsData, .why_unused = kOnlyData}},
       ChoiceKey("data.on_damage",
                 "What to do if a chunk of a shard is missing, truncated or altered.",
-                c.data.on_damage, kOnDamage),
-      {"data.cpu_prefetch", "Number of chunks read ahead from disk into host memory.",
-       IntField{&c.data.cpu_prefetch, 1, 1024}},
-      {"data.gpu_prefetch", "Number of chunks that wait on the training device.",
-       IntField{&c.data.gpu_prefetch, 1, 1024}},
+                c.data.on_damage, kOnDamage,
+                {.may_change = true, .is_used = ReadsShards, .why_unused = kOnlyShards}),
+      {"data.cpu_prefetch",
+       "Number of chunks read ahead from disk into host memory.",
+       IntField{&c.data.cpu_prefetch, 1, 1024},
+       {.may_change = true, .is_used = ReadsData, .why_unused = kOnlyData}},
+      {"data.gpu_prefetch",
+       "Number of chunks that wait on the training device.",
+       IntField{&c.data.gpu_prefetch, 1, 1024},
+       {.may_change = true, .is_used = ReadsShards, .why_unused = kOnlyShards}},
       {"data.max_lag",
        "Age limit of the rows of a stream, in updates. If the network that labelled a shard is "
        "older when the shard's turn comes, the shard is dropped, unless no newer weights were "
        "published.",
-       IntField{&c.data.max_lag, 0, 1'000'000'000}},
-      {"data.stream_rows", "Number of rows in a shard of a stream.",
-       IntField{&c.data.stream_rows, 1, 1 << 24}},
+       IntField{&c.data.max_lag, 0, 1'000'000'000},
+       {.may_change = true, .is_used = ReadsStream, .why_unused = kOnlyStream}},
+      {"data.stream_rows",
+       "Number of rows in a shard of a stream.",
+       IntField{&c.data.stream_rows, 1, 1 << 24},
+       {.may_change = true, .is_used = ReadsStream, .why_unused = kOnlyStream}},
       {"data.stream_shards",
        "Number of shards of a stream that may wait to be used. Generators pause while as many "
        "wait.",
-       IntField{&c.data.stream_shards, 1, 1'000'000}},
+       IntField{&c.data.stream_shards, 1, 1'000'000},
+       {.may_change = true, .is_used = ReadsStream, .why_unused = kOnlyStream}},
   };
 }
 
@@ -322,7 +456,9 @@ std::vector<Field> ReplayFields(Config& c) {
        "Number of earlier updates whose rows are kept. Each update trains on as many rows as a "
        "buffer holds, drawn from its own rows and the kept ones. 0: train only on the update's own "
        "rows.",
-       IntField{&c.replay.updates, 0, 10'000}},
+       IntField{&c.replay.updates, 0, 10'000},
+       {.needs = {{"data.live_share", HasLiveRows,
+                   "replay keeps rows that are generated during the run. Raise data.live_share"}}}},
   };
 }
 
@@ -335,19 +471,25 @@ std::vector<Field> NetworkFields(Config& c) {
        "that the name stands for.",
        NullTextField{&c.network.name, "a name such as 1000H_4B_bn, or null"}},
       {"network.kind", ExplainChoices("", kNetworkKinds),
-       TextField{&c.network.kind, fmt::format("one of {}", fmt::join(NetworkKindNames(), ", ")),
-                 &IsNetworkKind}},
+       TextField{
+           &c.network.kind, fmt::format("one of {}", fmt::join(NetworkKindNames(), ", ")),
+           [](std::string_view kind) { return std::ranges::count(NetworkKindNames(), kind) > 0; }}},
       ChoiceKey("network.head", "Outputs of the network.", c.network.head, kHeads,
                 {.is_in_sets = IsAlways, .is_in_streams = true}),
-      {"network.stem_width", "Width of an extra first layer before the others. 0: no extra layer.",
-       IntField{&c.network.stem_width, 0, 1 << 20}},
+      {"network.stem_width",
+       "Width of an extra first layer before the others. 0: no extra layer.",
+       IntField{&c.network.stem_width, 0, 1 << 20},
+       {.needs = {{"network.kind", HasNoConvolutions,
+                   "the stem is a linear layer of resnet_fc."}}}},
       {"network.width",
        "Width of the residual blocks, of resnet_2d's linear layer, and of mlp's hidden layers.",
-       IntField{&c.network.width, 1, 1 << 20}, kTryFirst},
+       IntField{&c.network.width, 1, 1 << 20},
+       {.try_first = true}},
       {"network.blocks",
        "Number of residual blocks, each with two layers; for mlp, number of hidden layers after "
        "the first one.",
-       IntField{&c.network.blocks, 0, 1000}, kTryFirst},
+       IntField{&c.network.blocks, 0, 1000},
+       {.try_first = true}},
       {"network.channels",
        "Number of channels of each convolution of resnet_2d.",
        IntField{&c.network.channels, 1, 1 << 16},
@@ -356,8 +498,15 @@ std::vector<Field> NetworkFields(Config& c) {
       ChoiceKey("network.norm", "Normalisation after each hidden layer.", c.network.norm, kNorms),
       ChoiceKey("network.activation", "Activation after each hidden layer.", c.network.activation,
                 kActivations),
-      ChoiceKey("network.input_layer", "The layer that reads the input of the network.",
-                c.network.input_layer, kInputLayers),
+      ChoiceKey(
+          "network.input_layer", "The layer that reads the input of the network.",
+          c.network.input_layer, kInputLayers,
+          {.needs = {{"network.kind", IsResNetFc, "only resnet_fc has such a layer."},
+                     {"network.stem_width", HasNoStem,
+                      "two linear layers with no activation between them are one. Set "
+                      "network.stem_width to 0"},
+                     {"network.blocks", HasBlocks,
+                      "the whole network would be linear. Set network.blocks to at least 1"}}}),
       {"network.init_from",
        "Run folder or checkpoint whose weights initialise the network. null: random initial "
        "weights.",
@@ -370,17 +519,25 @@ std::vector<Field> NetworkFields(Config& c) {
 
 std::vector<Field> OptimizerFields(Config& c) {
   return {
-      ChoiceKey("optimizer.name", "The optimizer.", c.optimizer.name, kOptimizers),
-      {"optimizer.learning_rate", "Learning rate at the first iteration, apart from warm-up.",
-       RealField{&c.optimizer.learning_rate, 0, 10}, kTryFirst},
+      {"optimizer.learning_rate",
+       "Learning rate at the first iteration, apart from warm-up.",
+       RealField{&c.optimizer.learning_rate, 0, 10},
+       {.try_first = true}},
       ChoiceKey("optimizer.schedule", "Learning-rate schedule.", c.optimizer.schedule, kSchedules),
       {"optimizer.final_learning_rate",
        "Learning rate at which the linear and cosine schedules end.",
-       RealField{&c.optimizer.final_learning_rate, 0, 10}},
+       RealField{&c.optimizer.final_learning_rate, 0, 10},
+       {.is_used = [](const Config& config) { return DependsOnLength(config.optimizer.schedule); },
+        .why_unused = "only `optimizer.schedule: linear` or `cosine` reads it"}},
       {"optimizer.decay",
        "Factor by which the exponential schedule multiplies the learning rate after every "
        "iteration.",
-       RealField{&c.optimizer.decay, 0, 1}},
+       RealField{&c.optimizer.decay, 0, 1},
+       {.is_used =
+            [](const Config& config) {
+              return config.optimizer.schedule == Schedule::kExponential;
+            },
+        .why_unused = "only `optimizer.schedule: exponential` reads it"}},
       {"optimizer.warmup_iterations",
        "Number of iterations in which the learning rate rises linearly to the schedule's value.",
        IntField{&c.optimizer.warmup_iterations, 0, kMany}},
@@ -388,22 +545,18 @@ std::vector<Field> OptimizerFields(Config& c) {
        "Largest norm of the gradient over all weights; a larger gradient is scaled down to it. 0: "
        "no limit.",
        RealField{&c.optimizer.max_grad_norm, 0, 1e9}},
-      {"optimizer.weight_decay", "Weight-decay coefficient.",
+      {"optimizer.weight_decay",
+       "Weight decay of the optimizer, which is AdamW. 0: Adam, which is the same without decay.",
        RealField{&c.optimizer.weight_decay, 0, 10}},
-      {"optimizer.beta1", "Decay rate of the running mean of the gradient.",
-       RealField{&c.optimizer.beta1, 0, 0.999999}},
-      {"optimizer.beta2", "Decay rate of the running mean of the squared gradient.",
-       RealField{&c.optimizer.beta2, 0, 0.999999}},
-      {"optimizer.epsilon",
-       "Term added to the denominator of the Adam step for numerical stability.",
-       RealField{&c.optimizer.epsilon, 1e-30, 1}},
   };
 }
 
 std::vector<Field> TrainFields(Config& c) {
   return {
-      {"train.batch_size", "Number of examples per iteration.",
-       IntField{&c.train.batch_size, 1, kMostBatchSize}, kTryFirst},
+      {"train.batch_size",
+       "Number of examples per iteration.",
+       IntField{&c.train.batch_size, 1, kMostBatchSize},
+       {.try_first = true}},
       {"train.iterations_per_update",
        "Number of batches in one buffer. The network trains on each buffer once.",
        IntField{&c.train.iterations_per_update, 1, 100'000'000}},
@@ -411,7 +564,8 @@ std::vector<Field> TrainFields(Config& c) {
        "Number of updates, and so of buffers to train on. auto: as many as fit into max_seconds; "
        "the number is estimated before update 0 and revised during the run, and buffers become "
        "shorter if too few updates would fit.",
-       AutoIntField{&c.train.max_updates, 1, kMany}},
+       AutoIntField{&c.train.max_updates, 1, kMany},
+       {.may_change = true}},
       {"train.plan",
        "Numbers of updates that were planned, which the learning rate followed. Runs with "
        "max_updates: auto write it: `0:180 12:150` means 180 updates planned from update 0 on, and "
@@ -427,40 +581,46 @@ std::vector<Field> TrainFields(Config& c) {
       {"train.policy_weight",
        "For head vp, weight of the policy's cross-entropy in the loss, relative to the loss of the "
        "estimated cost.",
-       RealField{&c.train.policy_weight, 0, 1e6}},
+       RealField{&c.train.policy_weight, 0, 1e6},
+       {.needs = {{"network.head", HasCostsAndPolicy,
+                   "only head vp learns a policy beside the cost. Set network.head to vp"}}}},
       {"train.accumulation_steps",
        "Number of equal parts into which a batch is split to save memory. The gradients of the "
        "parts are added up.",
        IntField{&c.train.accumulation_steps, 1, 1 << 20}},
-      ChoiceKey("train.on_invalid", "What to do if the loss or a gradient is not a finite number.",
-                c.train.on_invalid, kOnInvalids),
       {"train.watchdog_seconds",
-       "Report a run in which a thread spends this many seconds on one step, or all threads wait "
-       "that long. Use more than the longest step takes, such as writing a checkpoint. 0: never.",
-       RealField{&c.train.watchdog_seconds, 0, 1e9}},
-      ChoiceKey("train.on_stall", "What to do with a run that watchdog_seconds reports.",
-                c.train.on_stall, kOnStalls),
+       "If a thread spends this many seconds on one step, or all threads wait that long, print "
+       "what each thread does, save the state before the update, and end the run. Use more than "
+       "the "
+       "longest step takes, such as writing a checkpoint. 0: never.",
+       RealField{&c.train.watchdog_seconds, 0, 1e9},
+       {.may_change = true}},
       {"train.ema_decay",
        "Decay per iteration of an exponential moving average of the weights. It is lower in the "
        "first iterations, so that the average forgets the initial weights. 0: no average.",
        RealField{&c.train.ema_decay, 0, 0.9999999}},
       ChoiceKey("train.ema_use", "Use of the moving average, if ema_decay is above 0.",
                 c.train.ema_use, kEmaUses,
-                {.is_used = [](const Config& config) { return config.train.averages(); },
+                {.needs = {{"generate.target", LabelsIfItAverages,
+                            "this run has no target network. Set generate.target to one that a "
+                            "network labels"}},
+                 .is_used = [](const Config& config) { return config.train.averages(); },
                  .why_unused = "train.ema_decay is 0, so there is no moving average"}),
-      {"train.threads", "Number of CPU threads for training. auto: one per core.",
-       AutoIntField{&c.train.threads, 1, kMostThreads}},
+      {"train.threads",
+       "Number of CPU threads for training. auto: one per core.",
+       AutoIntField{&c.train.threads, 1, kMostThreads},
+       {.may_change = true, .is_of_machine = true}},
       ChoiceKey("train.precision", "Precision of matrix products in training.", c.train.precision,
                 kPrecisions),
       ChoiceKey("train.first_layer",
                 "How training computes the first layer. The choices differ by rounding.",
-                c.train.first_layer, kFirstLayers),
+                c.train.first_layer, kFirstLayers, {.may_change = true}),
       ChoiceKey(
           "train.step",
           "How training computes gradients. The choices differ by rounding. fused gathers the "
           "first layer in fp32, and in bf16 unless the processor has AMX or train.first_layer "
           "is product; tensors and captured never gather.",
-          c.train.step, kTrainSteps),
+          c.train.step, kTrainSteps, {.may_change = true}),
   };
 }
 
@@ -486,18 +646,22 @@ std::vector<Field> InferenceFields(Config& c) {
       {"inference.batch_size",
        "Number of states that the network evaluates at once. auto: 4096 on a CPU, 32768 on a GPU.",
        AutoIntField{&c.inference.batch_size, 1, 1 << 24},
-       {.is_in_sets = IsLabelled}},
+       {.is_of_machine = true, .is_in_sets = IsLabelled}},
       {"inference.threads",
        "Number of CPU threads for evaluating the network. auto: the same as train.threads.",
        AutoIntField{&c.inference.threads, 1, kMostThreads},
-       {.is_in_sets =
+       {.may_change = true,
+        .is_of_machine = true,
+        .is_in_sets =
             [](const Config& config) { return IsLabelled(config) && config.device == "cpu"; }}},
       ChoiceKey("inference.precision", "Precision of the network's inference copy.",
-                c.inference.precision, kInferencePrecisions, {.is_in_sets = IsLabelled}),
+                c.inference.precision, kInferencePrecisions,
+                {.is_of_machine = true, .is_in_sets = IsLabelled}),
       ChoiceKey("inference.first_layer",
                 "How the inference copy computes the first layer. The choices differ by rounding.",
                 c.inference.first_layer, kFirstLayers,
-                {.is_in_sets =
+                {.may_change = true,
+                 .is_in_sets =
                      [](const Config& config) {
                        return IsLabelled(config) &&
                               config.inference.first_layer != FirstLayer::kProduct;
@@ -507,7 +671,8 @@ std::vector<Field> InferenceFields(Config& c) {
           "How the inference copy computes. The choices differ by rounding. fused always gathers "
           "the first layer, and evaluates only the children that a label or a search needs.",
           c.inference.forward, kInferenceForwards,
-          {.is_in_sets =
+          {.may_change = true,
+           .is_in_sets =
                [](const Config& config) {
                  return IsLabelled(config) &&
                         config.inference.forward != InferenceForward::kOperators;
@@ -518,16 +683,25 @@ std::vector<Field> InferenceFields(Config& c) {
 std::vector<Field> SearchFields(Config& c) {
   return {
       ChoiceKey("search.method", "How states are solved.", c.search.method, kSearchMethods),
-      ChoiceKey("search.program",
-                "What runs beam search. Both choices keep the same states if the estimates are "
-                "the same.",
-                c.search.program, kPrograms),
+      ChoiceKey(
+          "search.program",
+          "What runs beam search. Both choices keep the same states if the estimates are "
+          "the same.",
+          c.search.program, kPrograms,
+          {.needs =
+               {{"search.method", SearchesByOneBeam,
+                 "only beam search has a tensor program. Set search.method to beam"},
+                {"network.head", HasValues, "the tensor program ranks states by their estimates."},
+                {"search.policy_weight", IgnoresPolicyWeight,
+                 "the tensor program does not evaluate the policy. Set search.policy_weight to 0"},
+                {"search.policy_actions", ExpandsAllActions,
+                 "the tensor program does not evaluate the policy. Set search.policy_actions to "
+                 "0"}}}),
       {"search.beam_width",
        "Number of states that beam search keeps at each depth. anytime_beam begins with few and "
        "keeps at most this many.",
        IntField{&c.search.beam_width, 1, 1 << 28},
-       {.is_used = [](const Config& config) { return IsBeamSearch(config.search.method); },
-        .why_unused = "only beam searches have a width"}},
+       {.is_used = SearchesByBeam, .why_unused = "only beam searches have a width"}},
       {"search.max_length",
        "Length of the longest solution that searches other than A* and Q* look for, in actions.",
        IntField{&c.search.max_length, 1, 100'000},
@@ -537,21 +711,39 @@ std::vector<Field> SearchFields(Config& c) {
        "Weight of the path's cost relative to the estimate of the remaining cost in A* and its "
        "variants. 1: shortest solutions if estimates are never too high. Less: fewer nodes, longer "
        "solutions. 0: the estimate alone decides.",
-       RealField{&c.search.weight, 0, 1000}},
+       RealField{&c.search.weight, 0, 1000},
+       {.is_used =
+            [](const Config& config) {
+              return IsBestFirst(config.search.method) ||
+                     config.search.method == SearchMethod::kIdaStar;
+            },
+        .why_unused = "only `search.method: astar`, `q_star` or `ida_star` reads it"}},
       {"search.policy_weight",
        "For head vp, what beam search adds to the rank of a state: this times minus the logarithm "
        "of the probability of the path that leads to it. 0: rank by cost and estimate alone, "
        "without evaluating the policy.",
-       RealField{&c.search.policy_weight, 0, 1000}},
+       RealField{&c.search.policy_weight, 0, 1000},
+       {.needs =
+            {{"network.head", HasCostsAndPolicy,
+              "only head vp has a policy beside the cost. Set network.head to vp"},
+             {"search.method", SearchesByBeam,
+              "this search ranks states by cost and estimate alone. Set search.method to beam"}}}},
       {"search.policy_actions",
        "For heads policy and vp, number of actions of a state that beam search expands, and with "
        "vp also A*: the most probable ones, for which the policy is evaluated once per state. "
        "Actions that end in the goal or in the ball are expanded in any case. 0: all actions.",
-       IntField{&c.search.policy_actions, 0, 1 << 16}},
+       IntField{&c.search.policy_actions, 0, 1 << 16},
+       {.needs = {{"network.head", HasPolicyHead,
+                   "this network does not say how probable actions are. Set network.head to policy "
+                   "or vp"},
+                  {"search.method", ExpandsStates,
+                   "this search expands all actions. Set search.method to beam or astar"}}}},
       {"search.batch",
        "Number of states of one puzzle that A* expands at a time, and of actions that Q* takes at "
        "a time; all open ones if there are fewer.",
-       IntField{&c.search.batch, 1, 1 << 24}},
+       IntField{&c.search.batch, 1, 1 << 24},
+       {.is_used = SearchesBestFirst,
+        .why_unused = "only `search.method: astar` or `q_star` reads it"}},
       {"search.instances",
        "Number of puzzles that A* and Q* solve at the same time.",
        IntField{&c.search.instances, 1, 1 << 20},
@@ -591,7 +783,8 @@ std::vector<Field> ValidationFields(Config& c) {
       {"validation.every_updates",
        "Number of updates between validations. The last update is always validated too. 0: never "
        "validate.",
-       IntField{&c.validation.every_updates, 0, kMany}, kTryFirst},
+       IntField{&c.validation.every_updates, 0, kMany},
+       {.try_first = true}},
       {"validation.states", "Largest number of states to validate on.",
        IntField{&c.validation.states, 1, 1 << 20}},
       {"validation.beam_width",
@@ -605,12 +798,16 @@ std::vector<Field> ValidationFields(Config& c) {
        PathField{
            .value = &c.validation.file,
            .kind = PathKind::kFile,
-           .must_exist = [](const Config& config) { return config.validation.every_updates > 0; }}},
+           .must_exist = [](const Config& config) { return config.validation.every_updates > 0; }},
+       {.may_change = true}},
       ChoiceKey("validation.best_by", "Measure that decides which checkpoint is the best.",
-                c.validation.best_by, kMeasures),
-      {"validation.batch_size", "Number of validation states that are evaluated at once.",
-       IntField{&c.validation.batch_size, 1, 1 << 20}},
-      {"validation.log", "true: print a line for each validation.", Switch(c.validation.log)},
+                c.validation.best_by, kMeasures,
+                {.needs = {{"network.head", HasCosts,
+                            "a policy estimates no costs, so its estimates have no error."},
+                           {"generate.target", KnowsLengths,
+                            "a scramble may be longer than the cost-to-go that this target learns, "
+                            "so the error against scrambles says nothing. Set validation.file to "
+                            "states with `optimal`"}}}),
   };
 }
 
@@ -647,47 +844,27 @@ std::vector<Field> MemoryFields(Config& c) {
   };
 }
 
-std::vector<Field> ReportFields(Config& c) {
-  return {
-      {"report.tensorboard",
-       "true: also write the figures of metrics.jsonl, and the config, as events for TensorBoard "
-       "(events.out.tfevents.* in the run's folder).",
-       Switch(c.report.tensorboard)},
-  };
-}
-
 std::vector<Field> ProfileFields(Config& c) {
   return {
       {"profile.timing_breakdown",
        "true: time each activity of an iteration alone by waiting for the device after it. "
        "Nothing overlaps, so the run is slower; the weights stay the same.",
-       Switch(c.profile.timing_breakdown)},
-      {"profile.timing_every",
-       "Number of iterations between two reports of timing_breakdown, after the reports of the "
-       "first ten.",
-       IntField{&c.profile.timing_every, 1, kMany},
-       {.is_used = [](const Config& config) { return config.profile.timing_breakdown; },
-        .why_unused = "profile.timing_breakdown is false"}},
-      {"profile.trace",
-       "true: record a timeline of every thread and CUDA stream in trace.json, for ui.perfetto.dev "
-       "or chrome://tracing.",
-       Switch(c.profile.trace)},
+       Switch(c.profile.timing_breakdown),
+       {.needs = {{"pipeline.mode", IsNotSyncMain,
+                   "each activity is timed alone, but sync_main evaluates states for searches "
+                   "between them. Set pipeline.mode to async, or use profile.trace_updates"},
+                  {"data.source", IsLive,
+                   "each activity is timed alone, but other threads read shards at the same time. "
+                   "Use profile.trace_updates"}}}},
+      {"profile.trace_updates",
+       "Number of updates of which trace.json, for ui.perfetto.dev or chrome://tracing, records a "
+       "timeline of every thread and CUDA stream. 0: no trace.",
+       IntField{&c.profile.trace_updates, 0, kMany}},
       {"profile.trace_from",
        "First update to trace.",
        IntField{&c.profile.trace_from, 0, kMany},
-       {.is_used = IsTraced, .why_unused = kNoTrace}},
-      {"profile.trace_updates",
-       "Number of updates to trace.",
-       IntField{&c.profile.trace_updates, 1, kMany},
-       {.is_used = IsTraced, .why_unused = kNoTrace}},
-      {"profile.trace_epochs",
-       "With data.source: shards, trace at least until this many epochs are done.",
-       IntField{&c.profile.trace_epochs, 0, kMany},
-       {.is_used = [](const Config& config) { return IsTraced(config) && ReadsShards(config); },
-        .why_unused = "only a traced run that reads shards has epochs to trace"}},
-      {"profile.stream_ledger",
-       "true: write one line to shards.jsonl for each shard of a stream that was used or dropped.",
-       Switch(c.profile.stream_ledger)},
+       {.is_used = [](const Config& config) { return config.profile.trace_updates > 0; },
+        .why_unused = "profile.trace_updates is 0, so no update is traced"}},
   };
 }
 
@@ -696,7 +873,8 @@ std::vector<Field> RunFields(Config& c) {
       {"device",
        "Device that trains and evaluates the network. auto: the first GPU, or the CPU if there is "
        "none.",
-       TextField{&c.device, "auto, cpu, cuda or cuda:N", &IsDeviceName}},
+       TextField{&c.device, "auto, cpu, cuda or cuda:N", &IsDeviceName},
+       {.may_change = true, .is_of_machine = true}},
       {"seed",
        "Seed of every random number of the run.",
        IntField{&c.seed, 0, INT64_MAX},
@@ -704,19 +882,53 @@ std::vector<Field> RunFields(Config& c) {
   };
 }
 
+// A section of a config.
+struct Section {
+  std::string_view prefix;  // of its keys
+  std::vector<Field> (*fields)(Config&);
+  bool may_change = false;  // KeyTraits::may_change of all its keys
+};
+
+constexpr auto kSections = std::to_array<Section>({
+    {"domain.", &DomainFields},
+    {"pipeline.", &PipelineFields},
+    {"generate.", &GenerateFields},
+    {"data.", &DataFields},
+    {"replay.", &ReplayFields},
+    {"network.", &NetworkFields},
+    {"optimizer.", &OptimizerFields},
+    {"train.", &TrainFields},
+    {"prefetch.", &PrefetchFields, /*may_change=*/true},
+    {"inference.", &InferenceFields},
+    {"search.", &SearchFields, /*may_change=*/true},
+    {"validation.", &ValidationFields},
+    {"checkpoint.", &CheckpointFields, /*may_change=*/true},
+    {"memory.", &MemoryFields, /*may_change=*/true},
+    {"profile.", &ProfileFields, /*may_change=*/true},
+    {"", &RunFields},
+});
+
 }  // namespace
 
 std::vector<Field> FieldsOf(Config& c) {
-  constexpr auto kSections = std::to_array<std::vector<Field> (*)(Config&)>(
-      {&DomainFields, &PipelineFields, &GenerateFields, &DataFields, &ReplayFields, &NetworkFields,
-       &OptimizerFields, &TrainFields, &PrefetchFields, &InferenceFields, &SearchFields,
-       &ValidationFields, &CheckpointFields, &MemoryFields, &ReportFields, &ProfileFields,
-       &RunFields});
   std::vector<Field> fields;
-  for (const auto section : kSections) {
-    for (Field& field : section(c)) fields.push_back(std::move(field));
+  for (const Section& section : kSections) {
+    for (Field& field : section.fields(c)) {
+      field.traits.may_change |= section.may_change;
+      fields.push_back(std::move(field));
+    }
   }
   return fields;
+}
+
+std::optional<Field> FindField(Config& config, std::string_view key) {
+  for (const Section& section : kSections) {
+    if (!key.starts_with(section.prefix)) continue;
+    for (Field& field : section.fields(config)) {
+      if (field.key == key) return std::move(field);
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace tandem

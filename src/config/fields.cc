@@ -6,11 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 
 namespace tandem {
 namespace {
+
+std::vector<std::string>& AddedNames() {
+  static std::vector<std::string> names;
+  return names;
+}
 
 template <class... Cases>
 struct Overloaded : Cases... {
@@ -136,12 +142,23 @@ std::string FieldText(const Field& field) {
       field.value);
 }
 
+std::vector<std::string> NetworkKindNames() {
+  std::vector<std::string> names;
+  names.reserve(kNetworkKinds.size() + AddedNames().size());
+  for (const NetworkKindRow& kind : kNetworkKinds) names.emplace_back(kind.name);
+  names.insert(names.end(), AddedNames().begin(), AddedNames().end());
+  return names;
+}
+
+void AddNetworkKindName(std::string name) {
+  if (std::ranges::count(NetworkKindNames(), name) == 0) AddedNames().push_back(std::move(name));
+}
+
 std::optional<std::string> FindValueText(const Config& config, std::string_view key) {
   Config copy = config;
-  const std::vector<Field> fields = FieldsOf(copy);
-  const auto found = std::ranges::find(fields, key, &Field::key);
-  if (found == fields.end()) return std::nullopt;
-  return FieldText(*found);
+  const std::optional<Field> field = FindField(copy, key);
+  if (!field) return std::nullopt;
+  return FieldText(*field);
 }
 
 std::string ValueText(const Config& config, std::string_view key) {

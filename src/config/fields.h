@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -76,15 +75,26 @@ struct ChoiceField {
   std::vector<std::string> names;
   std::function<std::size_t()> get;
   std::function<void(std::size_t)> set;
-  std::vector<std::span<const std::string_view>> reads;  ///< Choice::reads of each name
 };
 
-/// KeyTraits says what depends on a key.
+/// Need is a condition of a key: with a value other than the default, a config that does not meet
+/// it is refused.
+struct Need {
+  std::string_view other;  ///< the key on which the condition depends
+  bool (*is_met)(const Config&);
+  std::string_view why;  ///< what the key needs, and what to set: "... Set generate.search to beam"
+};
+
+/// KeyTraits says what depends on a key, and on what the key depends.
 struct KeyTraits {
   bool try_first = false;  ///< marked in the reference as one of the keys to try first
+  /// Whether a resumed run may have another value, because it does not change what the run learns
+  /// but for rounding. Files may have moved; the user must know that they have the same content.
+  bool may_change = false;
+  bool is_of_machine = false;  ///< `auto` on the machine that uses a trained network
+  std::vector<Need> needs = {};
 
-  /// Whether the key has an effect. null: always, or if some choices read the key
-  /// (Choice::reads), with these choices only.
+  /// Whether the key has an effect. null: always.
   bool (*is_used)(const Config&) = nullptr;
   std::string_view why_unused = {};  ///< why it has no effect, for a warning
 
@@ -113,9 +123,21 @@ struct Field {
   std::string name() const;     ///< "batch_size"
 };
 
+/// Returns the names of the kinds of networks, which `network.kind` accepts: those that come with
+/// Tandem (kNetworkKinds), and then the added ones.
+std::vector<std::string> NetworkKindNames();
+
+/// Adds a name to NetworkKindNames, unless it is known already. RegisterNetwork (nn/network.h)
+/// calls this, so that configs can name a network of the program that reads them. Call it from one
+/// thread, before a config is read.
+void AddNetworkKindName(std::string name);
+
 /// Returns every key, in the order in which a config is written. The fields point into `config`,
 /// which must outlive them. The keys under `domain` depend on the puzzle that `config` names.
 std::vector<Field> FieldsOf(Config& config);
+
+/// Returns one key of a config; nothing if there is no such key.
+std::optional<Field> FindField(Config& config, std::string_view key);
 
 /// Describes the values that a field accepts: "a whole number from 1 to 64, or auto".
 std::string Expected(const Field& field);

@@ -2,14 +2,19 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -18,15 +23,151 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/named_paths.h"
-#include "config/network_name.h"
 #include "config/suggestions.h"
-#include "config/yaml_document.h"
+#include "config/validate.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 namespace {
+
+// Records where each document of a YAML text begins.
+class DocumentStarts final : public YAML::EventHandler {
+ public:
+  std::vector<YAML::Mark> marks;
+
+  void OnDocumentStart(const YAML::Mark& mark) override { marks.push_back(mark); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {}
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
+                       YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {}
+  void OnMapEnd() override {}
+};
+
+// Rejects text that is too long, or that has a NUL byte. The parser would end at the first one, so
+// a file whose contents a power cut replaced by NUL bytes would look empty.
+void CheckIsText(const std::string& yaml, const std::string& file) {
+  if (std::ssize(yaml) > kMostConfigBytes) {
+    throw InputError(fmt::format("{}: the config has {} bytes, expected at most {}", file,
+                                 WithThousands(std::ssize(yaml)), WithThousands(kMostConfigBytes)));
+  }
+  const std::size_t at = yaml.find('\0');
+  if (at == std::string::npos) return;
+  const auto end = yaml.begin() + static_cast<std::ptrdiff_t>(at);
+  throw InputError(fmt::format(
+      "{}:{}: byte {} is NUL; the file is damaged or is not text. Expected YAML such as "
+      "`seed: 1`.",
+      file, std::count(yaml.begin(), end, '\n') + 1, at + 1));
+}
+
+// Returns the only document of a YAML text, or a null node if there is none. Throws InputError that
+// names `file` if the text is too long, and also the line if it has a NUL byte or begins a second
+// document, which YAML::Load would silently ignore. Throws YAML::Exception if it is not YAML.
+//
+// This does not use YAML::LoadAll, which never returns if a document begins with a comma: the
+// parser then reports an empty document before the comma, again and again.
+YAML::Node OnlyDocument(const std::string& yaml, const std::string& file) {
+  CheckIsText(yaml, file);
+  std::istringstream in(yaml);
+  YAML::Parser parser(in);
+  DocumentStarts starts;
+  const std::vector<YAML::Mark>& marks = starts.marks;
+  while (marks.size() < 3 && parser.HandleNextDocument(starts)) {
+    if (marks.size() < 2 || marks.back().pos != marks[marks.size() - 2].pos) continue;
+    throw InputError(fmt::format("{}:{}: not valid YAML: unexpected character in column {}", file,
+                                 marks.back().line + 1, marks.back().column + 1));
+  }
+  if (marks.size() > 1) {
+    throw InputError(fmt::format(
+        "{}:{}: a second YAML document begins here; expected one document. Remove the `---`.", file,
+        marks[1].line + 1));
+  }
+  return YAML::Load(yaml);
+}
+
+// Returns the line of `error` and why `yaml` is not YAML: "3: not valid YAML: ...".
+std::string DescribeYamlError(const std::string& yaml, const YAML::Exception& error) {
+  std::istringstream lines(yaml);
+  std::string line;
+  for (int i = 0; i <= error.mark.line; ++i) std::getline(lines, line);
+  const std::string indentation = line.substr(0, line.find_first_not_of(" \t"));
+  // yaml-cpp calls a file bad that nests too deeply.
+  const std::string why =
+      error.msg == YAML::ErrorMsg::BAD_FILE ? "values nest too deeply" : error.msg;
+  return fmt::format("{}: not valid YAML: {}{}", error.mark.line + 1, why,
+                     indentation.find('\t') == std::string::npos
+                         ? ""
+                         : "; the line is indented with a tab. Indent YAML with spaces, not tabs.");
+}
+
+// Returns the number of a part such as 5000H, whose letter is `letter`.
+std::optional<std::int64_t> NumberOf(std::string_view part, char letter) {
+  if (!part.ends_with(letter)) return std::nullopt;
+  part.remove_suffix(1);
+  return ParseNumber<std::int64_t>(part);
+}
+
+// Returns the keys of the section `network` that `name`, which was set at `origin`, stands for. It
+// is one of DeepXube's names (https://github.com/forestagostinelli/deepxube), such as 5000H_4B_bn,
+// with or without `resnet_fc.` in front. Its parts, in any order, are
+//
+//     5000H  width of the residual blocks (DeepXube's res_dim); 1000 if it is missing
+//     4B     number of blocks, each with two linear layers; 4 if it is missing
+//     bn     batch normalisation
+//     ln     layer normalisation
+//
+// Without bn and ln there is no normalisation. In DeepXube the first layer, which leads from the
+// input to the blocks, has neither normalisation nor activation; in Tandem it has both, unless
+// `network.input_layer` is linear.
+std::vector<std::pair<std::string, std::string>> KeysOfNetworkName(std::string_view name,
+                                                                   std::string_view origin) {
+  const auto fail = [&](const std::string& why) {
+    throw InputError(
+        fmt::format("{}: `network.name` is '{}', {}; expected a name such as 1000H_4B_bn or "
+                    "resnet_fc.1000H_4B_bn: the width, the number of blocks, and bn or ln for the "
+                    "normalisation, if any",
+                    origin, name, why));
+  };
+  constexpr std::string_view kArchitecture = "resnet_fc.";
+  std::string_view rest = name;
+  if (rest.starts_with(kArchitecture)) rest.remove_prefix(kArchitecture.size());
+  if (rest.empty()) fail("which has no parts");
+  std::optional<std::int64_t> width;
+  std::optional<std::int64_t> blocks;
+  std::optional<std::string> norm;
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find('_'));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    const auto once = [&](auto& into, const auto& value) {
+      if (into) fail(fmt::format("in which '{}' repeats an earlier part", part));
+      into = value;
+    };
+    if (const auto number = NumberOf(part, 'H')) {
+      once(width, *number);
+    } else if (const auto number = NumberOf(part, 'B')) {
+      once(blocks, *number);
+    } else if (part == "bn") {
+      once(norm, "batch");
+    } else if (part == "ln") {
+      once(norm, "layer");
+    } else if (part == "wn") {
+      fail("in which wn asks for weight normalisation, which Tandem does not have");
+    } else {
+      fail(fmt::format("in which '{}' is not known", part));
+    }
+  }
+  return {{"network.kind", std::string(kResNetFc)},
+          {"network.stem_width", "0"},
+          {"network.width", std::to_string(width.value_or(1000))},
+          {"network.blocks", std::to_string(blocks.value_or(4))},
+          {"network.norm", norm.value_or("none")}};
+}
 
 std::string Line(const std::string& file, const YAML::Node& node) {
   return fmt::format("{}:{}", file, node.Mark().line + 1);
@@ -80,6 +221,44 @@ DomainConfig ChooseDomain(const YAML::Node& document, const std::string& file,
   const DomainParameter* parameter = ParameterOf(domain.name);
   if (parameter != nullptr) domain.argument = parameter->default_value;
   return domain;
+}
+
+bool Needs(PathsOf work, const PathField& path) {
+  switch (work) {
+    case PathsOf::kNothing:
+      return false;
+    case PathsOf::kNewRun:
+      return true;
+    case PathsOf::kResumedRun:
+      return !path.is_in_checkpoint;
+    case PathsOf::kShards:
+      return path.is_for_shards;
+  }
+  return false;
+}
+
+std::string_view NameOfKind(PathKind kind) {
+  switch (kind) {
+    case PathKind::kFile:
+      return "file";
+    case PathKind::kFolder:
+      return "folder";
+    case PathKind::kFileOrFolder:
+      return "file or folder";
+  }
+  return "";
+}
+
+// Returns why the path of `key` cannot be used; "" if it can.
+std::string WhyMissing(const std::string& key, const PathField& path) {
+  std::error_code error;  // a path that cannot be looked up is reported when it is opened
+  const std::filesystem::file_status status = std::filesystem::status(*path.value, error);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    return fmt::format("`{}`: {}: no such {}", key, *path.value, NameOfKind(path.kind));
+  }
+  const bool is_right =
+      path.kind != PathKind::kFolder || error || std::filesystem::is_directory(status);
+  return is_right ? "" : fmt::format("`{}`: {}: not a folder", key, *path.value);
 }
 
 // Stores values in a Config, and remembers for error messages where each one was set.
@@ -267,6 +446,30 @@ Override ParseOverride(std::string_view text) {
   return {.key = std::string(text.substr(0, equals)),
           .value = std::string(text.substr(equals + 1)),
           .origin = fmt::format("--set {}", text)};
+}
+
+std::vector<Override> ForThisMachine(std::string_view origin,
+                                     const std::vector<Override>& overrides,
+                                     const std::vector<std::string>& also) {
+  Config config;
+  std::vector<Override> all;
+  for (const Field& field : FieldsOf(config)) {
+    const bool chosen = field.traits.is_of_machine || std::ranges::count(also, field.key) > 0;
+    if (chosen) all.push_back({field.key, "auto", std::string(origin)});
+  }
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  return all;
+}
+
+std::optional<MissingPath> FindMissingPath(Config config, PathsOf work) {
+  for (const Field& field : FieldsOf(config)) {
+    const auto* const path = std::get_if<PathField>(&field.value);
+    if (path == nullptr || path->value->empty() || !Needs(work, *path)) continue;
+    if (path->must_exist != nullptr && !path->must_exist(config)) continue;
+    const std::string message = WhyMissing(field.key, *path);
+    if (!message.empty()) return MissingPath{field.key, message};
+  }
+  return std::nullopt;
 }
 
 Config ParseConfig(const std::string& yaml, const std::string& name,

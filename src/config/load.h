@@ -1,7 +1,9 @@
 // Reads configs from YAML and from the command line.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +11,10 @@
 #include "config/config.h"
 
 namespace tandem {
+
+/// Most bytes of a config. It is far more than a config needs; the parser takes some hundred bytes
+/// of memory for each value.
+inline constexpr std::int64_t kMostConfigBytes = std::int64_t{1} << 20;
 
 /// Override is one `--set KEY=VALUE` of the command line, or an option that stands for one. If a
 /// key is overridden twice, the later value wins.
@@ -24,9 +30,25 @@ bool IsOverridden(const std::vector<Override>& overrides, std::string_view key);
 /// Splits "KEY=VALUE" at the first '='. Throws InputError if there is none.
 Override ParseOverride(std::string_view text);
 
+/// Returns overrides with which this machine chooses for itself: they set the keys that a run chose
+/// for its machine (KeyTraits::is_of_machine), and the keys in `also`, to `auto`. `overrides`
+/// follow, so they win. Messages say that `origin` set a key to `auto`.
+std::vector<Override> ForThisMachine(std::string_view origin,
+                                     const std::vector<Override>& overrides,
+                                     const std::vector<std::string>& also = {});
+
 /// Work before which files and folders of a config must exist: a new run of `tandem train`, a
 /// resumed one, or `tandem generate`. PathField says which of them each needs.
 enum class PathsOf { kNothing, kNewRun, kResumedRun, kShards };
+
+/// MissingPath is a path that a config names and that does not exist.
+struct MissingPath {
+  std::string key;
+  std::string message;  ///< "`validation.file`: states.jsonl: no such file"
+};
+
+/// Returns the first path that `work` needs and that does not exist.
+std::optional<MissingPath> FindMissingPath(Config config, PathsOf work);
 
 /// Reads `path`, applies `overrides`, and checks the result. Throws InputError that names the file
 /// and line (or the option), the key, the value found, the values expected and, for an unknown key,

@@ -15,10 +15,13 @@ namespace {
 
 constexpr std::string_view kOwnSolutions =
     "generate.target own_solutions learns from solutions that a search finds";
+constexpr std::string_view kEvents = "a run always writes events for TensorBoard";
 constexpr std::string_view kNoLimit = "`ulimit -v` limits the memory of a process";
 constexpr std::string_view kSecondRun = "start a second run with network.init_from";
 constexpr std::string_view kLoss = "costs have the squared error as their loss";
-constexpr std::string_view kAdam = "optimizer.name is adam or adamw";
+constexpr std::string_view kAdam =
+    "the optimizer is AdamW, which is Adam while optimizer.weight_decay is 0";
+constexpr std::string_view kConstants = "beta1 is 0.9, beta2 0.999 and epsilon 1e-8, as in PyTorch";
 constexpr std::string_view kSchedule =
     "optimizer.schedule is constant, linear, cosine or exponential, and network.init_from starts a "
     "run with another learning rate";
@@ -29,6 +32,7 @@ constexpr std::string_view kOneGroup =
 // what to use instead.
 constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"generate.paths", kOwnSolutions},
+    {"generate.problem_states", "problems have at most 500,000 states"},
     {"generate.target: supervised", kOwnSolutions},
     {"generate.target: exact_distance", "set generate.anchor_share to 1"},
     {"network.activation: silu", "use relu or leaky_relu"},
@@ -37,10 +41,15 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"memory.pinned_limit_gib", kNoLimit},
     {"phases", kSecondRun},
     {"train.batch_doubles_every", kSecondRun},
+    {"train.on_stall", "train.watchdog_seconds saves the state and ends a run that is stuck"},
+    {"train.on_invalid",
+     "a loss or weight that is not finite ends the run; optimizer.max_grad_norm limits gradients"},
     {"train.loss", kLoss},
     {"train.huber_delta", kLoss},
-    {"optimizer.name: sgd", kAdam},
-    {"optimizer.name: muon", kAdam},
+    {"optimizer.name", kAdam},
+    {"optimizer.beta1", kConstants},
+    {"optimizer.beta2", kConstants},
+    {"optimizer.epsilon", kConstants},
     {"optimizer.momentum", kAdam},
     {"optimizer.nesterov", kAdam},
     {"optimizer.muon_learning_rate", kAdam},
@@ -57,12 +66,25 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"pipeline.mode: one_fill",
      "to train on the same rows again, write them with `tandem generate` and set data.source to "
      "shards"},
+    {"pipeline.refresh",
+     "pipeline.loss_thresh and pipeline.solve_rate_margin say when the target network is "
+     "refreshed; "
+     "if both are null, pipeline.refresh_every alone does"},
+    {"pipeline.refresh_margin", "set pipeline.solve_rate_margin"},
     {"pipeline.overlap",
      "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
     {"data.reading", "shards are read into memory"},
+    {"profile.stream_ledger", "a run with data.source: stream always writes shards.jsonl"},
+    {"profile.timing_every", "times are reported every 200 iterations"},
+    {"profile.trace", "set profile.trace_updates to the number of updates to trace, such as 5"},
+    {"profile.trace_epochs", "set profile.trace_updates to as many updates as the epochs take"},
     {"profile.product_rate", "bench/gpu_bench measures the rate of matrix products"},
     {"replay.map_to", "rows of earlier updates are kept in memory; lower replay.updates"},
+    {"report", kEvents},
+    {"report.tensorboard", kEvents},
     {"search.improve_seconds", "for shorter solutions, raise search.beam_width"},
+    {"validation.batch_size", "states are evaluated 1000 at a time"},
+    {"validation.log", "metrics.jsonl and `tandem report` have the results of each validation"},
     {"validation.prefetch", "validation follows prefetch.enabled"},
     {"validation.prefetch_depth", "validation follows prefetch.depth"},
     {"validation.pin_memory", "validation follows prefetch.pin_memory"},
@@ -110,11 +132,7 @@ constexpr auto kOtherWords = std::to_array<OtherWords>({
     {"network.norm", "normalization normalisation norm_type batch_norm use_batchnorm"},
     {"network.activation", "act act_fn activation_fn nonlinearity"},
     {"network.init_from", "pretrained init_checkpoint load_checkpoint load_from resume_from"},
-    {"optimizer.name", "optim optimizer_type optimizer.type optimizer.kind"},
     {"optimizer.learning_rate", "lr base_lr initial_lr alpha"},
-    {"optimizer.beta1", "betas adam_beta1"},
-    {"optimizer.beta2", "adam_beta2"},
-    {"optimizer.epsilon", "eps adam_eps adam_epsilon"},
     {"optimizer.weight_decay", "wd l2 l2_reg"},
     {"optimizer.decay", "lr_d lr_decay gamma"},
     {"optimizer.schedule", "scheduler lr_schedule lr_scheduler lr_scheduler_type"},
@@ -140,7 +158,7 @@ constexpr auto kOtherWords = std::to_array<OtherWords>({
     {"checkpoint.every_updates", "save_every save_interval save_steps save_freq chkpt"},
     {"checkpoint.every_seconds", "save_every_sec"},
     {"checkpoint.keep", "keep_checkpoints save_total_limit"},
-    {"profile.trace", "profiler"},
+    {"profile.trace_updates", "profiler"},
     {"device", "gpu gpus cuda use_cuda no_cuda accelerator"},
     {"seed", "random_seed manual_seed random_state"},
 });

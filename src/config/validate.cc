@@ -1,4 +1,5 @@
-// Checks that involve two keys of a config.
+#include "config/validate.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "config/config.h"
+#include "config/fields.h"
 #include "config/update_plan.h"
 #include "tandem/error.h"
 
@@ -45,6 +46,22 @@ std::string TargetsWith(const Trait& trait) {
   return text.empty() ? std::string(last) : fmt::format("{} or {}", text, last);
 }
 
+// Checks the keys that differ from their defaults, and so need something of another key.
+void CheckNeeds(const Config& config, const Contradiction& contradiction) {
+  Config copy = config;
+  Config defaults;
+  for (const Field& field : FieldsOf(copy)) {
+    for (const Need& need : field.traits.needs) {
+      if (need.is_met(config)) continue;
+      if (FieldText(field) == ValueText(defaults, field.key)) continue;
+      const bool advises = !need.why.ends_with('.');
+      contradiction(
+          field.key, std::string(need.other),
+          fmt::format("{}{} {}.", need.why, advises ? ", or remove" : " Remove", field.key));
+    }
+  }
+}
+
 // In sync_main the main thread evaluates states for the searches and labels the rows from replay,
 // so the mode needs a search, a target network and replay.
 void CheckSyncMain(const Config& c, const Reject& reject) {
@@ -72,9 +89,6 @@ void CheckSyncMain(const Config& c, const Reject& reject) {
          "greedy, beam or astar.");
   reject(c.replay.updates == 0, "pipeline.mode", "replay.updates",
          "sync_main trains on rows from replay. Set replay.updates to at least 1.");
-  reject(c.profile.timing_breakdown, "profile.timing_breakdown", "pipeline.mode",
-         "each activity is timed alone, but sync_main evaluates states for searches between "
-         "them. Choose another mode, or record a trace with profile.trace.");
   reject(c.pipeline.policy_lag == 1, "pipeline.policy_lag", "pipeline.mode",
          "sync_main labels rows just before it trains on them, so its lag is 0. Set "
          "pipeline.policy_lag to 0 or auto.");
@@ -105,6 +119,10 @@ void CheckExamples(const Config& c, const Reject& reject) {
       "this target chooses its states itself. Set generate.search to none, or generate.target to "
       "{}.",
       searched);
+  reject(c.generate.target == Target::kOwnSolutions && c.generate.search == GenerateSearch::kAStar,
+         "generate.search", "generate.target",
+         "solutions to learn from are found by greedy or beam search. Set generate.search to one "
+         "of these.");
   const std::int64_t rows = c.live_rows();
   const bool generates = rows > 0;
   const std::int64_t states_per_step = c.generate.states_per_step();
@@ -133,44 +151,6 @@ void CheckExamples(const Config& c, const Reject& reject) {
          rows);
 }
 
-// Checks the keys of the searches that generate examples.
-void CheckGenerateSearch(const Config& c, const Reject& reject) {
-  const GenerateConfig& g = c.generate;
-  reject(
-      g.temperature > 0 && g.search != GenerateSearch::kGreedy && g.search != GenerateSearch::kBeam,
-      "generate.temperature", "generate.search",
-      "only greedy and beam searches choose among children at random. Set generate.temperature "
-      "to 0, or generate.search to greedy or beam.");
-  reject(g.curriculum && !g.searches(), "generate.curriculum", "generate.search",
-         "scrambles become longer when searches solve half of them, and without a search nothing "
-         "is solved. Set generate.curriculum to false, or generate.search to greedy, beam or "
-         "astar.");
-  reject(g.backup != Backup::kOneStep && !g.searches(), "generate.backup", "generate.search",
-         "this backup works on the states that a search expanded. Set generate.backup to one_step, "
-         "or generate.search to greedy, beam or astar.");
-  reject(g.backup != Backup::kOneStep && LabelsWhenTraining(c.pipeline.mode), "generate.backup",
-         "pipeline.mode",
-         "sync_main labels rows one by one just before it trains on them, when the search that "
-         "they come from is gone. Set generate.backup to one_step, or choose another mode.");
-  if (g.target == Target::kOwnSolutions) {
-    reject(g.search != GenerateSearch::kGreedy && g.search != GenerateSearch::kBeam,
-           "generate.search", "generate.target",
-           "solutions to learn from are found by greedy or beam search. Set generate.search to one "
-           "of these.");
-    reject(g.temperature > 0, "generate.temperature", "generate.target",
-           "searches for solutions do not choose at random. Set generate.temperature to 0.");
-    reject(g.backup != Backup::kOneStep, "generate.backup", "generate.target",
-           "solutions label their states, and no estimates are backed up. Set generate.backup to "
-           "one_step.");
-    reject(g.hindsight, "generate.hindsight", "generate.target",
-           "random walks label the states whose searches reach no goal. Set generate.hindsight to "
-           "false.");
-  }
-  reject(g.hindsight && !g.searches(), "generate.hindsight", "generate.search",
-         "hindsight gives the states of a search the goal that the search did reach. Set "
-         "generate.hindsight to false, or generate.search to greedy, beam or astar.");
-}
-
 // Checks which labels a head can learn from. Rows of shards have their own labels.
 void CheckHead(const Config& c, const Reject& reject) {
   const Head head = c.network.head;
@@ -191,33 +171,6 @@ void CheckHead(const Config& c, const Reject& reject) {
   reject(IsQLearning(target) && !IsQ(head), "generate.target", "network.head",
          "Q-learning labels actions with costs. Set network.head to q, or generate.target to "
          "value_iteration.");
-  reject(c.train.policy_weight != TrainingConfig().policy_weight &&
-             !(HasPolicy(head) && EstimatesCosts(head)),
-         "train.policy_weight", "network.head",
-         "only head vp learns a policy beside the cost. Remove train.policy_weight, or set "
-         "network.head to vp.");
-}
-
-// Checks the keys that let a policy guide searches.
-void CheckGuidance(const Config& c, const Reject& reject) {
-  const bool has_policy = HasPolicy(c.network.head);
-  const bool has_both = has_policy && EstimatesCosts(c.network.head);
-  const SearchMethod method = c.search.method;
-  reject(
-      c.search.policy_weight > 0 && !has_both, "search.policy_weight", "network.head",
-      "only head vp has a policy beside the cost. Set search.policy_weight to 0, or network.head "
-      "to vp.");
-  reject(c.search.policy_weight > 0 && !IsBeamSearch(method), "search.policy_weight",
-         "search.method",
-         "this search ranks states by cost and estimate alone. Set search.policy_weight to 0, or "
-         "search.method to beam.");
-  reject(c.search.policy_actions > 0 && !has_policy, "search.policy_actions", "network.head",
-         "this network does not say how probable actions are. Set search.policy_actions to 0, or "
-         "network.head to policy or vp.");
-  reject(c.search.policy_actions > 0 && !IsBeamSearch(method) && method != SearchMethod::kAStar,
-         "search.policy_actions", "search.method",
-         "this search expands all actions. Set search.policy_actions to 0, or search.method to "
-         "beam or astar.");
 }
 
 // A policy ranks the actions of a state and estimates no cost-to-go.
@@ -226,58 +179,21 @@ void CheckPolicy(const Config& c, const Reject& reject) {
   reject(!WorksWithPolicy(c.search.method), "search.method", "network.head",
          "this search adds the cost so far to an estimate of the remaining cost, and a policy "
          "gives only probabilities of actions. Set search.method to beam or greedy.");
-  reject(c.validation.best_by == Measure::kValueError, "validation.best_by", "network.head",
-         "a policy estimates no costs, so its estimates have no error. Set validation.best_by to "
-         "solve_rate.");
-}
-
-// Without known lengths, estimates are compared with the lengths of scrambles, which value
-// iteration and solutions are there to improve on.
-void CheckBestBy(const Config& c, const Reject& reject) {
-  reject(c.validation.best_by == Measure::kValueError && c.validation.file.empty() &&
-             c.labels_with_network(),
-         "validation.best_by", "generate.target",
-         "a scramble may be longer than the cost-to-go that this target learns, so the error "
-         "against scrambles says nothing. Set validation.file to states with `optimal`, or "
-         "validation.best_by to solve_rate.");
-}
-
-// Checks the keys that need a ball around the goal.
-void CheckBalls(const Config& c, const Reject& reject) {
-  reject(c.generate.anchor_share > 0 && c.generate.ball_radius == 0, "generate.anchor_share",
-         "generate.ball_radius",
-         "anchors are drawn from the ball around the goal. Set generate.ball_radius above 0, or "
-         "generate.anchor_share to 0.");
-  reject(c.generate.ball_radius > 0 && !TraitsOf(c.generate.target).takes_ball,
-         "generate.ball_radius", "generate.target",
-         "this target takes no labels from the ball. Set generate.ball_radius to 0.");
 }
 
 // Checks where rows come from: shards, generation, or both.
 void CheckData(const Config& c, const Reject& reject) {
-  if (c.data.source == DataSource::kLive) {
-    reject(
-        !c.data.path.empty(), "data.path", "data.source",
-        "only shards and streams are read from a folder. Set data.source to shards or stream, or "
-        "remove data.path.");
-    return;
-  }
+  if (c.data.source == DataSource::kLive) return;
   reject(c.data.path.empty() && !c.streams(), "data.source", "data.path",
          "shards are read from a folder. Set data.path to the folder that `tandem generate` "
          "wrote.");
   reject(c.live_part_of(c.train.batch_size) == c.train.batch_size, "data.live_share", "data.source",
          "no row of a batch would come from the shards. Lower data.live_share, or set "
          "data.source to live.");
-  reject(c.profile.timing_breakdown, "profile.timing_breakdown", "data.source",
-         "each activity is timed alone, but other threads read shards at the same time. Record "
-         "a trace with profile.trace instead.");
   if (c.live_part_of(c.train.batch_size) > 0) return;
   reject(c.data.live_share > 0, "data.live_share", "train.batch_size",
          "the share is less than one row of a batch. Raise data.live_share or "
          "train.batch_size, or set data.live_share to 0.");
-  reject(c.replay.updates > 0, "replay.updates", "data.live_share",
-         "replay keeps rows that are generated during the run. Raise data.live_share, or set "
-         "replay.updates to 0.");
   reject(LabelsWhenTraining(c.pipeline.mode), "pipeline.mode", "data.live_share",
          "sync_main labels rows that are generated during the run. Raise data.live_share, or "
          "choose another mode.");
@@ -293,9 +209,6 @@ void CheckStream(const Config& c, const Reject& reject) {
   reject(LabelsWhenTraining(c.pipeline.mode), "data.source", "pipeline.mode",
          "sync_main labels rows when it draws them from replay, and the rows of a stream are "
          "labelled already. Set data.source to live, or choose another mode.");
-  reject(c.generate.curriculum, "generate.curriculum", "data.source",
-         "the run's own fills decide how long scrambles may be, and generators in other processes "
-         "do not see them. Set generate.curriculum to false, or data.source to live.");
   reject(!c.train.max_updates, "train.max_updates", "data.source",
          "auto measures how long an update takes, but that depends on generators that come and go. "
          "Give train.max_updates a number.");
@@ -363,51 +276,6 @@ void CheckTraining(const Config& c, const Reject& reject) {
          "train.accumulation_steps");
 }
 
-// Checks when the target network is refreshed, and with which weights.
-void CheckRefresh(const Config& c, const Reject& reject) {
-  const bool has_target = c.labels_with_network();
-  const std::string labelled = TargetsWith(&TargetTraits::needs_network);
-  reject(c.pipeline.refresh != Refresh::kLoss && !has_target, "pipeline.refresh", "generate.target",
-         "this run has no target network. Remove pipeline.refresh, or generate examples with the "
-         "target {}.",
-         labelled);
-  reject(c.pipeline.refresh != Refresh::kLoss && c.pipeline.loss_thresh.has_value(),
-         "pipeline.loss_thresh", "pipeline.refresh",
-         "only `refresh: loss` looks at the loss. Set pipeline.refresh to loss, or "
-         "pipeline.loss_thresh to null.");
-  reject(c.pipeline.refresh == Refresh::kSolveRate && c.pipeline.refresh_every != 1,
-         "pipeline.refresh_every", "pipeline.refresh",
-         "with solve_rate, validations decide when the target network is refreshed. Remove "
-         "pipeline.refresh_every, or set pipeline.refresh to loss or every.");
-  reject(c.pipeline.refresh == Refresh::kSolveRate && c.validation.every_updates == 0,
-         "pipeline.refresh", "validation.every_updates",
-         "the solve rate comes from validations. Set validation.every_updates to at least 1.");
-  reject(c.train.labels_with_average() && !has_target, "train.ema_use", "generate.target",
-         "this run has no target network. Set train.ema_use to saved, or generate examples with "
-         "the target {}.",
-         labelled);
-}
-
-void CheckWatchdog(const Config& c, const Reject& reject) {
-  reject(c.train.on_stall == OnStall::kStop && c.train.watchdog_seconds == 0, "train.on_stall",
-         "train.watchdog_seconds",
-         "nothing watches the run. Set train.watchdog_seconds to a time above 0.");
-}
-
-void CheckInputLayer(const Config& c, const Reject& reject) {
-  reject(c.network.input_layer == InputLayer::kLinear && c.network.kind != kResNetFc,
-         "network.input_layer", "network.kind",
-         "only resnet_fc has such a layer. Set network.input_layer to hidden.");
-  reject(c.network.input_layer == InputLayer::kLinear && c.network.stem_width > 0,
-         "network.input_layer", "network.stem_width",
-         "two linear layers with no activation between them are one. Set network.stem_width to 0, "
-         "or network.input_layer to hidden.");
-  reject(c.network.input_layer == InputLayer::kLinear && c.network.blocks == 0,
-         "network.input_layer", "network.blocks",
-         "the whole network would be linear. Set network.blocks to at least 1, or "
-         "network.input_layer to hidden.");
-}
-
 // Checks the ways of computing that only some networks and precisions have.
 void CheckWaysOfComputing(const Config& c, const Reject& reject) {
   const bool fully_connected = IsFullyConnected(c.network.kind);
@@ -423,7 +291,7 @@ void CheckWaysOfComputing(const Config& c, const Reject& reject) {
       c.profile.timing_breakdown && c.train.step == TrainStep::kCaptured,
       "profile.timing_breakdown", "train.step",
       "a captured step has no activities that could be timed. Set train.step to tensors, or record "
-      "a trace with profile.trace instead.");
+      "a trace with profile.trace_updates instead.");
   reject(
       !fully_connected && c.train.step != TrainStep::kAutograd && c.train.step != TrainStep::kAuto,
       "train.step", "network.kind",
@@ -465,8 +333,6 @@ void CheckNarrowPrecision(const Config& c, const Reject& reject) {
 
 void CheckResNet2d(const Config& c, const Reject& reject) {
   if (c.network.kind != kResNet2d) return;
-  reject(c.network.stem_width > 0, "network.stem_width", "network.kind",
-         "the stem is a linear layer of resnet_fc. Remove network.stem_width.");
   reject(c.network.norm == Norm::kLayer || c.network.norm == Norm::kRms, "network.norm",
          "network.kind",
          "convolutions are normalised by batch normalisation or not at all. Set network.norm to "
@@ -484,7 +350,7 @@ void CheckSizes(const Config& c, const Reject& reject) {
          "one of the two keys.");
 }
 
-// Checks what the tensor programs of generation and search support.
+// Checks what the tensor program of generation supports.
 void CheckTensorGeneration(const Config& c, const Reject& reject) {
   const GenerateConfig& g = c.generate;
   if (g.program != Program::kTensor || c.live_rows() == 0) return;
@@ -506,21 +372,6 @@ void CheckTensorGeneration(const Config& c, const Reject& reject) {
          "generate.program to domain, or replay.updates to 0.");
 }
 
-void CheckTensorSearch(const Config& c, const Reject& reject) {
-  if (c.search.program != Program::kTensor) return;
-  reject(c.search.method != SearchMethod::kBeam, "search.program", "search.method",
-         "only beam search has a tensor program. Set search.program to domain, or search.method to "
-         "beam.");
-  reject(!ValuesStates(c.network.head), "search.program", "network.head",
-         "the tensor program ranks states by their estimates. Set search.program to domain.");
-  reject(c.search.policy_weight > 0, "search.program", "search.policy_weight",
-         "the tensor program does not evaluate the policy. Set search.program to domain, or "
-         "search.policy_weight to 0.");
-  reject(c.search.policy_actions > 0, "search.program", "search.policy_actions",
-         "the tensor program does not evaluate the policy. Set search.program to domain, or "
-         "search.policy_actions to 0.");
-}
-
 void CheckSearch(const Config& c, const Reject& reject) {
   reject(c.search.method == SearchMethod::kAnytimeBeam && c.search.max_seconds == 0,
          "search.method", "search.max_seconds",
@@ -540,15 +391,74 @@ void CheckSearch(const Config& c, const Reject& reject) {
 
 void Validate(const Config& config, const Contradiction& contradiction) {
   const Reject reject(contradiction);
-  for (const auto check :
-       {CheckSyncMain,    CheckExamples,        CheckGenerateSearch,  CheckHead,
-        CheckGuidance,    CheckPolicy,          CheckBestBy,          CheckBalls,
-        CheckData,        CheckStream,          CheckTraining,        CheckRefresh,
-        CheckWatchdog,    CheckWaysOfComputing, CheckNarrowPrecision, CheckResNet2d,
-        CheckInputLayer,  CheckSizes,           CheckSearch,          CheckTensorGeneration,
-        CheckTensorSearch}) {
+  CheckNeeds(config, contradiction);
+  for (const auto check : {CheckSyncMain, CheckExamples, CheckHead, CheckPolicy, CheckData,
+                           CheckStream, CheckTraining, CheckWaysOfComputing, CheckNarrowPrecision,
+                           CheckResNet2d, CheckSizes, CheckSearch, CheckTensorGeneration}) {
     check(config, reject);
   }
+}
+
+void CheckRanks(const Config& config) {
+  if (!config.train.max_updates || config.train.follows_clock) {
+    throw InputError(
+        "`train.max_updates: auto` is not supported with several ranks, whose clocks would plan "
+        "differently. Set a number, and train.max_seconds as a limit");
+  }
+  const auto refuse = [&](bool refused, std::string_view key, std::string_view why) {
+    if (!refused) return;
+    throw InputError(fmt::format(
+        "`{}: {}` is not supported with several ranks: {}. Change the key, or train in one process",
+        key, ValueText(config, key), why));
+  };
+  refuse(config.data.source != DataSource::kLive, "data.source",
+         "the position in the data is that of one process");
+  refuse(LabelsWhenTraining(config.pipeline.mode), "pipeline.mode",
+         "its results depend on timing, so the ranks cannot be compared");
+  refuse(config.pipeline.solve_rate_margin.has_value(), "pipeline.solve_rate_margin",
+         "only rank 0 validates");
+  refuse(config.replay.updates > 0, "replay.updates", "a checkpoint holds the rows of one process");
+  refuse(config.generate.program == Program::kTensor, "generate.program",
+         "it has been tested in one process only");
+  refuse(config.generate.curriculum, "generate.curriculum",
+         "each rank would follow the searches of its own rows");
+}
+
+namespace {
+
+bool IsOfSearch(const Field& field) { return field.section() == "search"; }
+
+std::string WhyUnused(const Field& field) {
+  return fmt::format("`{}: {}` has no effect: {}", field.key, FieldText(field),
+                     field.traits.why_unused);
+}
+
+}  // namespace
+
+std::vector<std::string> DescribeUnusedKeys(const Config& run) {
+  Config config = run;
+  Config defaults;
+  const std::vector<Field> usual = FieldsOf(defaults);
+  std::vector<std::string> sentences;
+  for (const Field& field : FieldsOf(config)) {
+    const bool may_be_unused = field.traits.is_used != nullptr && !IsOfSearch(field);
+    if (!may_be_unused || field.traits.is_used(run)) continue;
+    const auto same = std::ranges::find(usual, field.key, &Field::key);
+    if (FieldText(field) != FieldText(*same)) sentences.push_back(WhyUnused(field));
+  }
+  return sentences;
+}
+
+std::vector<std::string> DescribeUnusedSearchKeys(const Config& config,
+                                                  const std::vector<Override>& overrides) {
+  Config copy = config;
+  std::vector<std::string> sentences;
+  for (const Field& field : FieldsOf(copy)) {
+    const bool is_set = IsOfSearch(field) && IsOverridden(overrides, field.key);
+    if (!is_set || field.traits.is_used == nullptr || field.traits.is_used(config)) continue;
+    sentences.push_back(WhyUnused(field));
+  }
+  return sentences;
 }
 
 }  // namespace tandem

@@ -15,9 +15,10 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kAtOnce = 16;  // states whose predecessors are looked up together
-constexpr int kMostProblems = 100;   // that are drawn until one is small enough
-constexpr int kDeadEndTries = 8;     // states that are drawn until one has a child without solution
+constexpr std::size_t kAtOnce = 16;           // states whose predecessors are looked up together
+constexpr int kMostProblems = 100;            // that are drawn until one is small enough
+constexpr std::size_t kMostStates = 500'000;  // of a problem; one with more is replaced
+constexpr int kDeadEndTries = 8;  // states that are drawn until one has a child without solution
 constexpr std::uint64_t kFurtherInFour = 1;  // of four dead ends, how many go on
 constexpr std::uint64_t kMostFurther = 7;    // random actions
 
@@ -154,13 +155,13 @@ void RetrogradeGenerator::DrawProblem(Random random, RetrogradeTable& table,
     if (stop.Reached()) throw Stopped();
     const std::uint64_t seed = random.Next();
     domain_.DrawGoals(Rows(std::span(goal)), {&seed, 1});
-    const bool fits = table.Build(goal, static_cast<std::size_t>(config_.problem_states));
+    const bool fits = table.Build(goal, kMostStates);
     if (fits && table.longest() > 0) return;
   }
   throw InputError(
-      fmt::format("`generate.problem_states: {}`: none of {} problems of {} has between 2 and that "
-                  "many states. Raise generate.problem_states, or choose another target.",
-                  config_.problem_states, kMostProblems, domain_.spec().name));
+      fmt::format("`generate.target: retrograde`: none of {} problems of {} has between 2 and {} "
+                  "states. Choose another target.",
+                  kMostProblems, domain_.spec().name, WithThousands(kMostStates)));
 }
 
 // Writes the state of a row and returns its label.

@@ -83,7 +83,7 @@ class RetrogradeGenerator final : public Generator {
   bool needs_network() const override { return false; }
   const Schema& schema() const override { return schema_; }
 
-  /// Also throws InputError if no problem with at most generate.problem_states states is found.
+  /// Also throws InputError if no problem with at most 500,000 states is found.
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
 
  private:

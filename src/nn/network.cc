@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "base/random.h"
-#include "config/network_kinds.h"
+#include "config/fields.h"
 #include "data/examples.h"
 #include "nn/device.h"
 #include "nn/threads.h"

@@ -3,7 +3,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
-#include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/stack.h>
@@ -99,15 +98,9 @@ void Optimizer::StepAdam(const std::vector<at::Tensor>& gradients,
       [&](const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& of_parameters,
           const std::vector<at::Tensor>& mean, const std::vector<at::Tensor>& mean_square) {
         const std::vector<at::Tensor> steps(parameters.size(), steps_);
-        if (config_.name == OptimizerKind::kAdam) {
-          at::_fused_adam_(parameters, of_parameters, mean, mean_square, {}, steps, learning_rate,
-                           config_.beta1, config_.beta2, config_.weight_decay, config_.epsilon,
-                           /*amsgrad=*/false, /*maximize=*/false);
-        } else {
-          at::_fused_adamw_(parameters, of_parameters, mean, mean_square, {}, steps, learning_rate,
-                            config_.beta1, config_.beta2, config_.weight_decay, config_.epsilon,
-                            /*amsgrad=*/false, /*maximize=*/false);
-        }
+        at::_fused_adamw_(parameters, of_parameters, mean, mean_square, {}, steps, learning_rate,
+                          config_.beta1, config_.beta2, config_.weight_decay, config_.epsilon,
+                          /*amsgrad=*/false, /*maximize=*/false);
       };
   const std::vector<at::Tensor> parameters = Joined(parameters_);
   const std::vector<at::Tensor> of_parameters = Joined(gradients);
@@ -160,8 +153,7 @@ bool Optimizer::TryStepAtOnce(const std::vector<at::Tensor>& gradients) const {
                .beta1 = config_.beta1,
                .beta2 = config_.beta2,
                .weight_decay = static_cast<float>(config_.weight_decay),
-               .epsilon = static_cast<float>(config_.epsilon),
-               .decoupled = config_.name == OptimizerKind::kAdamW});
+               .epsilon = static_cast<float>(config_.epsilon)});
   return true;
 }
 

@@ -15,9 +15,8 @@ namespace tandem {
 class FlatParameters;
 class PassRunner;
 
-/// Optimizer updates parameters by the method that `optimizer.name` selects: Adam (Kingma and Ba,
-/// "Adam", ICLR 2015) or AdamW (Loshchilov and Hutter, "Decoupled Weight Decay Regularization",
-/// ICLR 2019).
+/// Optimizer updates parameters by AdamW (Loshchilov and Hutter, "Decoupled Weight Decay
+/// Regularization", ICLR 2019), which without weight decay is Adam (Kingma and Ba, ICLR 2015).
 ///
 /// It uses LibTorch's fused kernels, because a step of torch::optim takes three times as long.
 /// After UseFlat, a captured step is one AdamPass.

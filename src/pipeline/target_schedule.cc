@@ -13,16 +13,11 @@ void TargetNetworkSchedule::RefreshIfDue(std::int64_t updates) {
 }
 
 bool TargetNetworkSchedule::RefreshIsDue(std::int64_t updates) const {
-  const bool is_nth = updates % config_.refresh_every == 0;
-  switch (config_.refresh) {
-    case Refresh::kLoss:
-      return is_nth && (!config_.loss_thresh || state_.last_loss <= *config_.loss_thresh);
-    case Refresh::kEvery:
-      return is_nth;
-    case Refresh::kSolveRate:
-      return state_.solve_rate > state_.rate_at_refresh + config_.refresh_margin;
+  if (config_.solve_rate_margin) {
+    return state_.solve_rate > state_.rate_at_refresh + *config_.solve_rate_margin;
   }
-  return true;
+  if (updates % config_.refresh_every != 0) return false;
+  return !config_.loss_thresh || state_.last_loss <= *config_.loss_thresh;
 }
 
 }  // namespace tandem

@@ -28,13 +28,13 @@ struct TargetState {
   double rate_at_refresh = 0;  ///< solve_rate when the network was last copied
 };
 
-/// TargetNetworkSchedule refreshes the target network by the rule that `pipeline.refresh` selects,
-/// and records for each buffer which weights labelled it. Not thread-safe.
+/// TargetNetworkSchedule refreshes the target network by the rule of section `pipeline`, and
+/// records for each buffer which weights labelled it. Not thread-safe.
 ///
-/// - loss: DeepCubeA compares the loss with a threshold every N iterations (Agostinelli et al.,
-///   2019), which loss_thresh and refresh_every give.
-/// - every: the target network of DQN (Mnih et al., 2015).
-/// - solve_rate: DeepXube can test by searching whether to refresh the target network
+/// - refresh_every alone: the target network of DQN (Mnih et al., 2015).
+/// - loss_thresh: DeepCubeA compares the loss with a threshold every N iterations (Agostinelli et
+///   al., 2019).
+/// - solve_rate_margin: DeepXube can test by searching whether to refresh the target network
 ///   (targ_up_searches).
 class TargetNetworkSchedule {
  public:

@@ -17,8 +17,7 @@ namespace tandem {
 struct TrainStats {
   std::int64_t iterations = 0;  ///< fewer than planned if the run was stopped
   std::int64_t examples = 0;    ///< rows trained on
-  std::int64_t skipped = 0;     ///< iterations whose step train.on_invalid left out
-  double loss = 0;              ///< mean over the iterations that were not skipped
+  double loss = 0;              ///< mean over the iterations
   double learning_rate = 0;     ///< in the last iteration
   /// How far the outputs of the target network's copy are from those of the network in fp32, as the
   /// root of the mean square over some rows, when it was last copied. Unset if it was not measured.
@@ -43,8 +42,7 @@ class TrainPass {
   virtual std::int64_t iterations_of_run() const = 0;
 
   /// Ends the training and returns what it did, without the times. Waits until the network has its
-  /// new weights. Throws Error that names the iteration if a loss or a weight is not finite, or if
-  /// all steps of the update were skipped.
+  /// new weights. Throws Error that names the iteration if a loss or a weight is not finite.
   virtual TrainStats Finish() = 0;
 };
 

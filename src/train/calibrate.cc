@@ -41,7 +41,6 @@ constexpr std::int64_t kFewestUpdates = 40;
 // timing. IterationsPerSecond limits its time.
 Config ProbeFor(Config config) {
   config.validation.every_updates = 0;
-  config.profile.timing_every = 0;
   config.train.watchdog_seconds = 0;
   if (config.streams()) config.data = DataConfig();
   config.train.max_updates = 1'000'000;

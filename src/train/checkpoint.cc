@@ -101,7 +101,6 @@ TensorDict ToDict(const RunCounters& c) {
   if (c.best) Insert(dict, "best", *c.best);
   dict.insert("validated_iterations", c.validated_iterations);
   dict.insert("best_update", c.best_update);
-  if (c.skipped > 0) dict.insert("skipped", c.skipped);
   return dict;
 }
 
@@ -300,7 +299,6 @@ RunCounters Checkpoint::Counters() const {
   return {.updates = updates,
           .iterations = counters.Count("iterations"),
           .examples = counters.Count("examples"),
-          .skipped = counters.Has("skipped") ? counters.Count("skipped") : 0,
           .wall_s = counters.Real("wall_s"),
           .generate_s = counters.Real("generate_s"),
           .train_s = counters.Real("train_s"),

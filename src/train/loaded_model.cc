@@ -9,8 +9,8 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "config/machine_keys.h"
-#include "config/unused_keys.h"
+#include "config/load.h"
+#include "config/validate.h"
 #include "nn/inference_net.h"
 #include "search/detours.h"
 #include "search/search.h"

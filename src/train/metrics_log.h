@@ -11,8 +11,8 @@
 
 namespace tandem {
 
-/// MetricsLog writes the lines of metrics.jsonl and, with report.tensorboard, the same figures as
-/// events. Iterations count those of the whole run.
+/// MetricsLog writes the lines of metrics.jsonl, and the same figures as events. Iterations count
+/// those of the whole run.
 class MetricsLog {
  public:
   /// `directory` must outlive this object. The run of `config` has done `iterations` iterations.
@@ -27,7 +27,7 @@ class MetricsLog {
 
  private:
   const RunDirectory& directory_;
-  std::optional<TensorBoardLog> tensorboard_;
+  TensorBoardLog tensorboard_;
   std::optional<std::int64_t> last_;  // update of the last line that this object wrote
 };
 

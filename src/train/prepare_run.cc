@@ -8,8 +8,8 @@
 
 #include "base/log.h"
 #include "config/fields.h"
-#include "config/named_paths.h"
-#include "config/unused_keys.h"
+#include "config/load.h"
+#include "config/validate.h"
 #include "domain/plugin.h"
 #include "nn/device.h"
 #include "nn/gradient_step.h"

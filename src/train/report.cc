@@ -99,7 +99,6 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
   line["idle_generator"] = RoundedReal(1 - busy.generating);
   line["idle_main"] = RoundedReal(1 - busy.training);
   line["peak_rss_bytes"] = PeakRssBytes();
-  if (config.train.on_invalid == OnInvalid::kSkip) line["skipped"] = train.skipped;
   if (train.copy_error) line["inference_error"] = RoundedReal(*train.copy_error);
   AddSearches(record.fill, line);
   if (validation) line.update(ValidationJson(*validation, config));
@@ -174,7 +173,6 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"bottleneck", summary.bottleneck},
       {"learning", summary.learning},
       {"time", ToJson(summary.time.threads)}};
-  if (config.train.on_invalid == OnInvalid::kSkip) json["skipped"] = summary.skipped;
   AddSearches(summary.last_fill, json);
   if (summary.time.gpu) json["time"]["gpu"] = ToJson(*summary.time.gpu);
   if (summary.data) json["data"] = ToJson(*summary.data);

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,28 +29,34 @@ namespace {
 
 constexpr const char* kPuzzleFile = "domain.file";
 
-// Keys, or sections of keys, that may change when a run is resumed. Threads, the device and the
-// ways of computing change the last bits of the weights.
-constexpr auto kMayChange = std::to_array<std::string_view>(
-    {// How long, how fast and where the run works.
-     "train.max_updates", "train.max_seconds", "train.threads", "generate.workers",
-     "inference.threads", "prefetch.*", "device", "memory.*", "train.step", "train.first_layer",
-     "inference.forward", "inference.first_layer",
-     // What it reads, writes and reports. Files may have moved. The puzzle's must have the same
-     // rules (Checkpoint::CheckDomain); of others, the user must know that they have the same
-     // content.
-     "domain.file", "validation.file", "data.path", "data.on_damage", "data.cpu_prefetch",
-     "data.gpu_prefetch", "data.max_lag", "data.stream_rows", "data.stream_shards", "checkpoint.*",
-     "search.*", "report.*", "profile.*",
-     // What it does when something fails.
-     "train.on_invalid", "train.on_stall", "train.watchdog_seconds"});
-
 bool MayChange(std::string_view key) {
-  return std::ranges::any_of(kMayChange, [&](std::string_view may) {
-    if (!may.ends_with('*')) return key == may;
-    may.remove_suffix(1);
-    return key.starts_with(may);
-  });
+  if (key == kPuzzleFile) return true;  // of some puzzles, which the defaults do not name
+  Config defaults;
+  const std::optional<Field> field = FindField(defaults, key);
+  return field && field->traits.may_change;
+}
+
+// Returns the keys that may change when a run is resumed: "train.threads, search.*". A section
+// whose keys all may is named by its `*`.
+std::string KeysThatMayChange() {
+  Config defaults;
+  std::vector<std::string> names;
+  const std::vector<Field> fields = FieldsOf(defaults);
+  for (auto begin = fields.begin(); begin != fields.end();) {
+    const std::string section = begin->section();
+    const auto end = std::find_if(begin, fields.end(),
+                                  [&](const Field& field) { return field.section() != section; });
+    const auto may = [](const Field& field) { return field.traits.may_change; };
+    if (!section.empty() && std::all_of(begin, end, may)) {
+      names.push_back(section + ".*");
+    } else {
+      for (auto field = begin; field != end; ++field) {
+        if (may(*field)) names.push_back(field->key);
+      }
+    }
+    begin = end;
+  }
+  return fmt::format("{}, {}", kPuzzleFile, fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -66,7 +72,7 @@ void CheckConfigStays(const Config& began, const Config& requested,
   for (const Field& field : FieldsOf(before)) {
     const std::string value = FieldText(field);
     const std::string now = FindValueText(requested, field.key).value_or("missing");
-    if (now == value || MayChange(field.key)) continue;
+    if (now == value || field.traits.may_change) continue;
     differences.push_back(fmt::format("{} is {} and was {}", field.key, now, value));
   }
   if (differences.empty()) return;
@@ -130,7 +136,7 @@ void CheckMayChange(const std::vector<Override>& overrides) {
       }
       throw InputError(fmt::format(
           "{}: --resume continues a run with its own config. Only these keys may change: {}",
-          override.origin, fmt::join(kMayChange, ", ")));
+          override.origin, KeysThatMayChange()));
     }
   }
 }

@@ -40,7 +40,6 @@ struct RunCounters {
   std::int64_t updates = 0;     ///< complete updates
   std::int64_t iterations = 0;  ///< including those of an incomplete update
   std::int64_t examples = 0;
-  std::int64_t skipped = 0;  ///< iterations whose step train.on_invalid left out
   double wall_s = 0;
   double generate_s = 0;
   double train_s = 0;

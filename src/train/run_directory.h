@@ -23,7 +23,7 @@ bool IsImported(const std::filesystem::path& checkpoint);
 
 /// RunDirectory is the folder of a run: config.yaml, metrics.jsonl, checkpoint.pt (with replay
 /// also replay-N.bin), best.pt, summary.json and, with checkpoint.keep_every, checkpoint-N.pt, and
-/// with report.tensorboard, events.out.tfevents.*. A folder that `tandem import` made has
+/// events.out.tfevents.*. A folder that `tandem import` made has
 /// config.yaml, checkpoint.pt and import.json.
 ///
 /// With checkpoint.keep, previous-N.pt is an earlier checkpoint.pt, which continues with update N.

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
-#include <utility>
 
 #include "base/log.h"
 #include "tandem/error.h"
@@ -34,14 +33,13 @@ void RunStop::SetTimeLimit(const Stopwatch& began, double seconds) {
 }
 
 void RunStop::Watch(const Timeline& timeline, const TrainingConfig& config) {
-  const bool stops = config.on_stall == OnStall::kStop;
-  Watchdog::Actions actions;
-  actions.on_stall = [this, stops](const std::string& description) {
-    LogWarning(description);
-    if (stops) StopStuckRun();
-  };
-  if (stops) actions.on_no_recovery = EndProcess;
-  watchdog_.emplace(timeline, config.watchdog_seconds, std::move(actions));
+  watchdog_.emplace(timeline, config.watchdog_seconds,
+                    Watchdog::Actions{.on_stall =
+                                          [this](const std::string& description) {
+                                            LogWarning(description);
+                                            StopStuckRun();
+                                          },
+                                      .on_no_recovery = EndProcess});
 }
 
 void RunStop::StopStuckRun() {

@@ -26,10 +26,9 @@ class RunStop {
   void SetTimeLimit(const Stopwatch& began, double seconds);
 
   /// Starts the watchdog of `config` on the threads of `timeline`, which must outlive this object.
-  /// With train.on_stall: stop, a run that is stuck is stopped as by a request, and its waits for
-  /// buffers end with an error. ThrowIfStalled then throws that error, also if the main thread did
-  /// not wait and the thread that was stuck goes on. If the run does not end even then, the process
-  /// ends without it.
+  /// A run that is stuck is stopped as by a request, and its waits for buffers end with an error.
+  /// ThrowIfStalled then throws that error, also if the main thread did not wait and the thread
+  /// that was stuck goes on. If the run does not end even then, the process ends without it.
   void Watch(const Timeline& timeline, const TrainingConfig& config);
 
   /// Throws Error if the watchdog has stopped the run.

@@ -11,6 +11,7 @@ namespace tandem {
 namespace {
 
 constexpr std::int64_t kFirstIterations = 10;  // logged one by one
+constexpr std::int64_t kEvery = 200;           // iterations between two later lines
 
 constexpr std::array kActivities = {
     Activity::kWaitForBatch,  Activity::kShuffle,   Activity::kGather,
@@ -52,27 +53,27 @@ Config WithoutOverlapIfTimed(Config config) {
   return config;
 }
 
-TimingBreakdown::TimingBreakdown(Track& main, Device& device, const Config& config)
+TimingBreakdown::TimingBreakdown(Track& main, Device& device, const Config& config, bool logs)
     : main_(main),
-      every_(config.profile.timing_every),
+      logs_(logs),
       micro_steps_(config.train.accumulation_steps),
       before_(main.Times()) {
   main.SynchronizeAfterActivities([&device] { device.Synchronize(); });
-  if (every_ == 0) return;
+  if (!logs_) return;
   LogInfo(
       "timing: the run waits for the device after each activity, and nothing is prefetched, copied "
       "or generated during training, so the times are exact and the run is slower");
 }
 
 void TimingBreakdown::AfterIteration(std::int64_t iteration) {
-  if (every_ == 0) return;
+  if (!logs_) return;
   ++seen_;
   last_ = iteration;
-  if (seen_ <= kFirstIterations || seen_ % every_ == 0) LogSinceLast();
+  if (seen_ <= kFirstIterations || seen_ % kEvery == 0) LogSinceLast();
 }
 
 void TimingBreakdown::Finish() {
-  if (every_ > 0 && seen_ > logged_) LogSinceLast();
+  if (logs_ && seen_ > logged_) LogSinceLast();
 }
 
 void TimingBreakdown::LogSinceLast() {

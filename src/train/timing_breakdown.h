@@ -18,13 +18,12 @@ Config WithoutOverlapIfTimed(Config config);
 
 /// TimingBreakdown makes the main thread wait for the device after each activity, for
 /// profile.timing_breakdown. It logs the milliseconds of each activity after each of the first ten
-/// iterations, and then a mean every profile.timing_every iterations. The value 0, which a config
-/// file cannot have, logs nothing; calibration uses it to run at the same speed. Only the main
-/// thread uses this class.
+/// iterations, and then a mean every 200 iterations. Only the main thread uses this class.
 class TimingBreakdown {
  public:
-  /// `main` and `device` must outlive this object and the activities of `main`.
-  TimingBreakdown(Track& main, Device& device, const Config& config);
+  /// `main` and `device` must outlive this object and the activities of `main`. Without `logs`, the
+  /// run has the same speed, but logs nothing.
+  TimingBreakdown(Track& main, Device& device, const Config& config, bool logs);
 
   /// Call after each iteration of the run.
   void AfterIteration(std::int64_t iteration);
@@ -36,7 +35,7 @@ class TimingBreakdown {
   void LogSinceLast();
 
   const Track& main_;
-  const std::int64_t every_;
+  const bool logs_;
   const std::int64_t micro_steps_;  // per iteration
   std::int64_t seen_ = 0;           // iterations so far
   std::int64_t logged_ = 0;         // iterations that lines have covered

@@ -1,7 +1,6 @@
 // Writes trace.json, a timeline of a run's threads and CUDA streams.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <filesystem>
@@ -18,9 +17,9 @@ namespace tandem {
 class Device;
 class KernelTrace;
 
-/// Tracer records updates [trace_from, trace_from + trace_updates), for profile.trace, and writes
-/// the file when they are done. If the trace cannot be recorded or written, it logs a warning and
-/// training continues. Only the main thread uses this class.
+/// Tracer records updates [trace_from, trace_from + trace_updates) and writes the file when they
+/// are done. If the trace cannot be recorded or written, it logs a warning and training continues.
+/// Only the main thread uses this class.
 class Tracer {
  public:
   /// Starts recording at once if `next_update` is to be traced, so that the trace includes the cold
@@ -30,10 +29,6 @@ class Tracer {
   ~Tracer();
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
-
-  /// Extends the recording until `end` updates are done, if that is later. Call before the first
-  /// update.
-  void CoverUpdatesUpTo(std::int64_t end) { end_ = std::max(end_, end); }
 
   void OnUpdateStart(std::int64_t update);
 
@@ -60,7 +55,7 @@ class Tracer {
   State state_ = State::kWaiting;
   bool passed_ = false;       // the first update to trace has started, or was done before
   const std::int64_t first_;  // first update to trace
-  std::int64_t end_;          // update after the last one to trace
+  const std::int64_t end_;    // update after the last one to trace
   const std::filesystem::path path_;
   std::unique_ptr<KernelTrace> kernels_;  // while recording on a GPU
   Track::Clock::time_point recording_since_;

@@ -42,8 +42,11 @@ TrainRun::TrainRun(Config config, RunOptions options)
   const Span span(Activity::kSetUp);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   if (options.from != nullptr) ContinueFrom(*options.from);
-  if (config_.profile.timing_breakdown) breakdown_.emplace(time_.main(), *device_, config_);
-  if (config_.profile.trace && directory_) {
+  if (config_.profile.timing_breakdown) {
+    // The run without a folder that measures the speed of updates logs nothing.
+    breakdown_.emplace(time_.main(), *device_, config_, /*logs=*/directory_.has_value());
+  }
+  if (config_.profile.trace_updates > 0 && directory_) {
     tracer_.emplace(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates);
   }
   if (const double limit = TimeLimitOf(config_.train); limit > 0) {
@@ -51,7 +54,6 @@ TrainRun::TrainRun(Config config, RunOptions options)
   }
   if (ranks_ != nullptr) rank_times_.emplace(*ranks_);
   MakeComponents(options.from);
-  if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (config_.train.watchdog_seconds > 0) stop_.Watch(time_.timeline(), config_.train);
   if (directory_) StartToSave(/*resumes=*/options.from != nullptr);
 }
@@ -262,17 +264,12 @@ void TrainRun::Count(const UpdateRecord& record) {
   if (record.complete) ++so_far_.updates;
   so_far_.iterations += train.iterations;
   so_far_.examples += train.examples;
-  so_far_.skipped += train.skipped;
   so_far_.generate_s += record.fill.seconds;
   so_far_.train_s += train.seconds - train.wait_s;
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
   so_far_.final_loss = train.loss;
   last_fill_ = record.fill;
   if (const auto labels = CostLabels(record, config_)) longest_label_ = labels->max;
-  if (train.skipped == 0) return;
-  LogWarning(fmt::format(
-      "update {}: {} of {} steps were skipped, because the loss or a gradient was not finite",
-      record.update, train.skipped, train.iterations));
 }
 
 void TrainRun::AddMetrics(const UpdateRecord& record,
@@ -289,7 +286,7 @@ void TrainRun::ReportStream(std::int64_t update, nlohmann::ordered_json& line) {
   stream_report_.Add(use);
   line.update(StreamJson(use));
   const std::vector<DoneShard> done = components_->stream->TakeDone();
-  if (config_.profile.stream_ledger) directory_->AppendShards(LedgerLines(update, done));
+  directory_->AppendShards(LedgerLines(update, done));
 }
 
 void TrainRun::DecideWhetherEnded() {
@@ -380,14 +377,6 @@ void TrainRun::SaveUnfinished() {
 
 TrainingMark TrainRun::Mark() const {
   return {.position = components_->shards->position(), .train_s = so_far_.train_s};
-}
-
-// Returns the update after the one that ends the last epoch to trace.
-std::int64_t TrainRun::EndOfTracedEpochs() const {
-  const std::int64_t rows =
-      config_.profile.trace_epochs * components_->shards->set().spec().examples;
-  const std::int64_t per_update = config_.rows_per_update() - config_.live_rows();
-  return std::min((rows + per_update - 1) / per_update, *config_.train.max_updates);
 }
 
 RunSummary TrainRun::Finish() {

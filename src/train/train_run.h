@@ -157,7 +157,6 @@ class TrainRun final {
 
   // Measuring.
   TrainingMark Mark() const;
-  std::int64_t EndOfTracedEpochs() const;
 
   Config config_;  // only its plan changes
   UpdatePacer pacer_;

@@ -24,25 +24,17 @@
 namespace tandem {
 namespace {
 
-// Blocks until the device has computed `scalar`.
-double ValueOf(const at::Tensor& scalar) {
-  const Span span(Activity::kWaitForDevice);
-  return scalar.item<double>();
-}
-
-// Whether all numbers are finite. Blocks until the device has computed them. The sum of the norms
+// Whether all weights are finite. Blocks until the device has computed them. The sum of the norms
 // is finite only if each number is.
-bool AllFinite(const std::vector<at::Tensor>& tensors) {
-  const c10::NoGradGuard no_grad;
-  return std::isfinite(ValueOf(at::stack(at::_foreach_norm(tensors)).sum()));
-}
-
 bool AllFinite(const StateDict& state) {
+  const c10::NoGradGuard no_grad;
   std::vector<at::Tensor> tensors;
   for (const auto& [name, tensor] : state) {
     if (tensor.is_floating_point()) tensors.push_back(tensor);
   }
-  return AllFinite(tensors);
+  const at::Tensor sum = at::stack(at::_foreach_norm(tensors)).sum();
+  const Span span(Activity::kWaitForDevice);
+  return std::isfinite(sum.item<double>());
 }
 
 constexpr std::int64_t kSampleRows = 256;
@@ -82,13 +74,12 @@ class TorchTrainer::Pass final : public TrainPass {
     const Batch batch = NextBatch();
     stats_.learning_rate = trainer_.LearningRateAt(iteration);
     const at::Tensor loss = trainer_.Step(batch, stats_.learning_rate);
-    if (!loss.defined()) ++stats_.skipped;
-    if (trainer_.average_ && loss.defined()) {
+    if (trainer_.average_) {
       const Span span(Activity::kOptimizer);
       trainer_.average_->Add(trainer_.net_, iteration);
     }
     const Span span(Activity::kReport);
-    if (loss.defined()) losses_[stats_.iterations].copy_(loss);
+    losses_[stats_.iterations].copy_(loss);
     ++stats_.iterations;
     stats_.examples += batch.targets.size(0) * trainer_.num_ranks();
     return true;
@@ -108,11 +99,7 @@ class TorchTrainer::Pass final : public TrainPass {
     // All ranks end the update after the same iteration.
     if (trainer_.reducer_ != nullptr) trainer_.reducer_->DecideStop();
     const Span span(Activity::kWaitForDevice);
-    const std::int64_t used = stats_.iterations - stats_.skipped;
-    if (used == 0 && stats_.iterations == trainer_.config_.iterations_per_update) {
-      Fail(iterations_of_run() - 1, "in all iterations of the update a loss or gradient");
-    }
-    stats_.loss = SumOfLosses() / static_cast<double>(std::max<std::int64_t>(used, 1));
+    stats_.loss = SumOfLosses() / static_cast<double>(stats_.iterations);
     // A gradient that is not finite spoils the weights, and after the next iteration also the loss.
     if (!AllFinite(trainer_.net_.State())) Fail(iterations_of_run() - 1, "a weight");
     return stats_;
@@ -152,7 +139,7 @@ class TorchTrainer::Pass final : public TrainPass {
   const ScopedThreads threads_;
   const std::unique_ptr<StreamScope> scope_;
   std::unique_ptr<BatchIterator> batches_;
-  at::Tensor losses_;  // (iterations) on the device; 0 if the step was skipped
+  at::Tensor losses_;  // (iterations) on the device
   TrainStats stats_;
 };
 
@@ -213,35 +200,14 @@ at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
   if (measures_copies_ && !sample_.defined()) {
     sample_ = batch.inputs.narrow(0, 0, std::min(kSampleRows, batch.inputs.size(0))).clone();
   }
-  at::Tensor loss;
-  if (config_.on_invalid == OnInvalid::kSkip) {
-    loss = StepIfFinite(batch, learning_rate);
-  } else {
-    GradientStep::Update update{.optimizer = optimizer_, .learning_rate = learning_rate};
-    if (reducer_ != nullptr) {
-      update.reduce = [&](const at::Tensor& of_rank) { return Reduce(batch, of_rank); };
-    }
-    loss = step_->Step(batch.inputs, batch.targets, batch.weights, update);
+  GradientStep::Update update{.optimizer = optimizer_, .learning_rate = learning_rate};
+  if (reducer_ != nullptr) {
+    update.reduce = [&](const at::Tensor& of_rank) {
+      return reducer_->Reduce(of_rank, batch.weights, net_.parameters());
+    };
   }
-  if (loss.defined()) ++num_steps_;
-  return loss;
-}
-
-// Returns an undefined tensor, and leaves the network unchanged, if the loss or a gradient is not
-// finite.
-at::Tensor TorchTrainer::StepIfFinite(const Batch& batch, double learning_rate) {
-  std::vector<at::Tensor> statistics;  // of batch normalisation, which the forward pass changes
-  for (const at::Tensor& buffer : net_.buffers()) statistics.push_back(buffer.clone());
-  at::Tensor loss = step_->SetGradients(batch.inputs, batch.targets, batch.weights);
-  if (reducer_ != nullptr) loss = Reduce(batch, loss);
-  if (!(std::isfinite(ValueOf(loss)) && GradientsAreFinite())) {
-    optimizer_.ClearGradients();
-    const c10::NoGradGuard no_grad;
-    const std::vector<at::Tensor> buffers = net_.buffers();
-    for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(statistics[i]);
-    return {};
-  }
-  optimizer_.Step(learning_rate);
+  at::Tensor loss = step_->Step(batch.inputs, batch.targets, batch.weights, update);
+  ++num_steps_;
   return loss;
 }
 
@@ -251,17 +217,6 @@ void TorchTrainer::AverageStatistics() {
   const c10::NoGradGuard no_grad;
   reducer_->AverageBuffers(net_);
   if (average_) reducer_->AverageBuffers(average_->net());
-}
-
-// Makes the gradients those of all ranks, and returns the mean loss of all ranks.
-at::Tensor TorchTrainer::Reduce(const Batch& batch, const at::Tensor& loss) {
-  return reducer_->Reduce(loss, batch.weights, net_.parameters());
-}
-
-bool TorchTrainer::GradientsAreFinite() const {
-  std::vector<at::Tensor> gradients;
-  for (const at::Tensor& parameter : net_.parameters()) gradients.push_back(parameter.grad());
-  return AllFinite(gradients);
 }
 
 }  // namespace tandem

@@ -41,8 +41,7 @@ class TorchTrainer final : public Trainer {
 
   /// Does one optimizer step: forward pass, loss and backward pass for each of
   /// `train.accumulation_steps` parts of the batch, then the update of the weights. Returns the
-  /// mean loss, on the device. With `train.on_invalid: skip`, returns an undefined tensor and
-  /// leaves the network unchanged if the loss or a gradient is not finite.
+  /// mean loss, on the device.
   at::Tensor Step(const Batch& batch, double learning_rate);
 
   const Optimizer& optimizer() const { return optimizer_; }
@@ -66,9 +65,6 @@ class TorchTrainer final : public Trainer {
   void AverageStatistics();
   double ErrorOfTarget();
   double LearningRateAt(std::int64_t iteration) const;
-  at::Tensor StepIfFinite(const Batch& batch, double learning_rate);
-  at::Tensor Reduce(const Batch& batch, const at::Tensor& loss);
-  bool GradientsAreFinite() const;
 
   Network& net_;
   InferenceNet* target_;

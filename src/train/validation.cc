@@ -27,6 +27,7 @@ namespace {
 
 // Not the run's seed, so that results of different runs are comparable.
 constexpr std::uint64_t kSeed = 0;
+constexpr std::int64_t kBatchSize = 1000;
 constexpr std::uint64_t kOrderSeed = 0;  // the order does not affect the sums
 
 ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t max_scramble) {
@@ -132,7 +133,7 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
       rows_(ExampleSchema(domain.spec(), Head::kV), validation_set_.lengths.size()),
       net_(network, config.inference, device),
       stream_(device.MakeStream()),
-      loader_(device, rows_.schema(), config_.batch_size, config.prefetch, kOrderSeed,
+      loader_(device, rows_.schema(), kBatchSize, config.prefetch, kOrderSeed,
               kValidationPrefetch) {
   GroupStates();
   if (config_.beam_width == 0) return;
@@ -212,7 +213,7 @@ void Validator::MeasureValueErrors(ValidationReport& report) {
   SquaredErrors errors(costs);
   const std::unique_ptr<BatchIterator> batches = loader_.Open(rows_, 0);
   const auto rows = static_cast<std::int64_t>(rows_.rows());
-  for (std::int64_t done = 0; done < rows; done += config_.batch_size) {
+  for (std::int64_t done = 0; done < rows; done += kBatchSize) {
     const Batch batch = batches->Next();
     errors.Add(net_.Estimates(batch.inputs), batch.targets);
   }

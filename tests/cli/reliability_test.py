@@ -10,7 +10,7 @@ import unittest
 from harness import SMALL, TANDEM, CliTest
 
 # A run ends after twice this time. Less could be too short for work on a busy machine.
-STALL = ("--set", "train.watchdog_seconds=6", "--set", "train.on_stall=stop")
+STALL = ("--set", "train.watchdog_seconds=6")
 
 LABELLED = SMALL + "validation: {every_updates: 0}\ncheckpoint: {every_updates: 1}\n"
 

@@ -119,7 +119,7 @@ class Report(CliTest):
         self.assertEqual([each["length"] for each in by_length], [1, 2])
 
     def test_a_trace_shows_every_thread(self):
-        run = self.train("--set", "profile.trace=true")
+        run = self.train("--set", "profile.trace_updates=5")
         self.run_tandem("report", run, "--no-puzzle")
         page = self.page(run / "report.html")
         named = [event["args"]["name"] for event in

@@ -275,7 +275,7 @@ class Training(Shards):
 
     def test_the_trace_shows_the_stages_of_the_first_epochs(self):
         self.generate()
-        run, _ = self.train("run", "profile.trace=true", "profile.trace_epochs=3",
+        run, _ = self.train("run", "profile.trace_updates=12",
                             "train.max_updates=60")
         trace = Trace(run / "trace.json")
         self.assertEqual(set(range(3)) - set(trace.numbered("disk", "epoch")), set())

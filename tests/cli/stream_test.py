@@ -18,7 +18,6 @@ train: {batch_size: 100, iterations_per_update: 5, max_updates: 24, threads: 1}
 inference: {threads: 1}
 checkpoint: {every_updates: 4}
 validation: {every_updates: 0}
-profile: {stream_ledger: true}
 """
 
 

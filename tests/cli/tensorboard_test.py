@@ -191,9 +191,6 @@ class TensorBoard(CliTest):
         second.unlink()
         return killed
 
-    def test_can_be_turned_off(self):
-        self.assertEqual(self.event_files(self.train("--set", "report.tensorboard=false")), [])
-
     def test_tensorboards_own_reader_reads_it(self):
         try:
             from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

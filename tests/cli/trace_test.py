@@ -37,7 +37,7 @@ ROUNDING = 0.002
 
 class TraceTest(CliTest):
     def trace(self, *sets):
-        words = [word for key in ("profile.trace=true",) + sets for word in ("--set", key)]
+        words = [word for key in ("profile.trace_updates=5",) + sets for word in ("--set", key)]
         run = self.train_small(*words)
         return Trace(run / "trace.json")
 
@@ -121,14 +121,14 @@ class TraceTest(CliTest):
     def test_warns_if_the_run_ends_before_the_traced_updates(self):
         config = self.write("small.yaml", "train: {batch_size: 50, iterations_per_update: 2}\n")
         _, log = self.run_tandem("train", config, "--out", "run", "--set", "train.max_updates=2",
-                                 "--set", "profile.trace=true", "--set", "profile.trace_from=50")
+                                 "--set", "profile.trace_updates=5", "--set", "profile.trace_from=50")
         self.assertIn("no trace: the run ended before update 50, `profile.trace_from`", log)
         self.assertFalse((self.folder / "run" / "trace.json").exists())
 
     def test_warns_once_if_the_run_resumes_after_the_traced_updates(self):
         run = self.train_small()
         _, log = self.run_tandem("train", "--resume", run, "--set", "train.max_updates=9", "--set",
-                                 "profile.trace=true", "--set", "profile.trace_updates=2")
+                                 "profile.trace_updates=2")
         self.assertEqual(log.count("no trace: the run resumed after the 2 updates from update 0"), 1)
         self.assertFalse((run / "trace.json").exists())
 
@@ -136,7 +136,7 @@ class TraceTest(CliTest):
         config = self.write("small.yaml", "train: {batch_size: 50, iterations_per_update: 2}\n")
         run = self.folder / "run"
         _, log = self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=1",
-                                 "--set", "profile.trace=true")
+                                 "--set", "profile.trace_updates=5")
         self.assertRegex(log, r"run/trace.json: \d+(\.\d+)? \w+ of trace")
 
     def test_without_the_key_there_is_no_file(self):

@@ -22,7 +22,7 @@ TEST(Fields, SettingAChoiceByNameSelectsThatChoice) {
   }
   EXPECT_EQ(config.pipeline.mode, Mode::kSyncMain);
   EXPECT_EQ(config.train.precision, Precision::kBf16);
-  EXPECT_TRUE(config.profile.trace);
+  EXPECT_TRUE(config.profile.timing_breakdown);
 }
 
 TEST(Fields, ChoicesWithTheSameMeaningShareAListItem) {

@@ -1,17 +1,13 @@
-#include "config/unused_keys.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <map>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
 #include "config/fields.h"
 #include "config/load.h"
+#include "config/validate.h"
 #include "config/write.h"
 #include "support/source_folder.h"
 
@@ -48,9 +44,8 @@ TEST(UnusedKeys, AreNoneIfTheKeysAreUsedOrHaveTheirDefaults) {
 }
 
 TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
-  EXPECT_THAT(UnusedOf("pipeline: {loss_thresh: 0.1, refresh_every: 3, refresh_margin: 0.5}\n"
-                       "data: {max_lag: 3}\n"),
-              SizeIs(4));
+  EXPECT_THAT(UnusedOf("pipeline: {loss_thresh: 0.1, refresh_every: 3}\ndata: {max_lag: 3}\n"),
+              SizeIs(3));
   EXPECT_THAT(UnusedOf("generate: {target: value_iteration}\n"
                        "pipeline: {loss_thresh: 0.1, refresh_every: 3}\n"),
               IsEmpty());
@@ -58,15 +53,13 @@ TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
 
 TEST(UnusedKeys, OfDataAndProfilesAreNamed) {
   EXPECT_THAT(UnusedOf("data: {on_damage: skip, cpu_prefetch: 3, gpu_prefetch: 3}\n"
-                       "profile: {timing_every: 7, trace_from: 2, trace_updates: 3, "
-                       "trace_epochs: 2, stream_ledger: true}\n"
+                       "profile: {trace_from: 2}\n"
                        "pipeline: {mode: sequential}\n"),
-              SizeIs(8));
-  EXPECT_THAT(
-      UnusedOf("data: {source: shards, path: set, on_damage: skip, "
-               "cpu_prefetch: 3, gpu_prefetch: 3}\n"
-               "profile: {trace: true, trace_from: 2, trace_updates: 3, trace_epochs: 2}\n"),
-      IsEmpty());
+              SizeIs(4));
+  EXPECT_THAT(UnusedOf("data: {source: shards, path: set, on_damage: skip, "
+                       "cpu_prefetch: 3, gpu_prefetch: 3}\n"
+                       "profile: {trace_from: 2, trace_updates: 3}\n"),
+              IsEmpty());
 }
 
 TEST(UnusedKeys, OfGenerationAreNamedIfAllRowsComeFromShards) {
@@ -92,7 +85,7 @@ TEST(UnusedKeys, OfSearchesAreThoseThatTheMethodDoesNotRead) {
         ParseConfig("search: {weight: 0.2, method: " + method + "}\n", "my.yaml"), overrides);
   };
   EXPECT_THAT(unused("beam"),
-              ElementsAre("`search.weight: 0.2` has no effect: only `search.method: astar` or "
+              ElementsAre("`search.weight: 0.2` has no effect: only `search.method: astar`, "
                           "`q_star` or `ida_star` reads it",
                           "`search.batch: 1000` has no effect: only `search.method: astar` or "
                           "`q_star` reads it"));
@@ -100,26 +93,13 @@ TEST(UnusedKeys, OfSearchesAreThoseThatTheMethodDoesNotRead) {
   EXPECT_THAT(unused("greedy"), SizeIs(3));
 }
 
-// Choice::reads names keys in text that no compiler checks. KeyTraits::is_used is for other keys.
-TEST(UnusedKeys, ThatChoicesReadExistAndBelongToOneKey) {
+TEST(UnusedKeys, HaveAReasonAndNeedKeysThatExist) {
   Config config;
-  std::map<std::string, std::string> choice_of;
-  for (const Field& field : FieldsOf(config)) {
-    const auto* const choice = std::get_if<ChoiceField>(&field.value);
-    if (choice == nullptr) continue;
-    for (const auto& reads : choice->reads) {
-      for (const std::string_view name : reads) {
-        if (name.empty()) continue;
-        const std::string key(name);
-        EXPECT_TRUE(FindValueText(config, key)) << key;
-        EXPECT_EQ(choice_of.emplace(key, field.key).first->second, field.key) << key;
-      }
-    }
-  }
-  EXPECT_GT(choice_of.size(), 15U);
   for (const Field& field : FieldsOf(config)) {
     EXPECT_EQ(field.traits.is_used == nullptr, field.traits.why_unused.empty()) << field.key;
-    EXPECT_FALSE(field.traits.is_used != nullptr && choice_of.contains(field.key)) << field.key;
+    for (const Need& need : field.traits.needs) {
+      EXPECT_TRUE(FindValueText(config, need.other)) << need.other;
+    }
   }
 }
 

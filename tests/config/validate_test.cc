@@ -1,4 +1,6 @@
 // Tests which values of two keys contradict each other.
+#include "config/validate.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +41,7 @@ TEST(Validate, ATargetWithoutTraitsIsRefusedWhereverItWouldBeIgnored) {
   };
   const auto refused = [](const auto& set) -> std::string {
     Config config;
-    config.generate.target = static_cast<Target>(99);
+    config.generate.target = Target::kRetrograde;
     set(config);
     try {
       Validate(config, [&](const std::string& key, const std::string& /*other*/,
@@ -59,20 +61,17 @@ TEST(Validate, ATargetWithoutTraitsIsRefusedWhereverItWouldBeIgnored) {
   EXPECT_EQ(refused([](Config& c) { c.pipeline.mode = Mode::kSyncMain; }), "pipeline.mode");
 }
 
-TEST(Validate, RulesForTheTargetNetworkNeedOneAndDoNotMix) {
-  EXPECT_EQ(ErrorOf(With(kTarget, {"pipeline.refresh=every", "pipeline.refresh_every=5"})), "");
-  EXPECT_EQ(ErrorOf(With(kTarget, {"pipeline.refresh=solve_rate"})), "");
+TEST(Validate, RulesForTheTargetNetworkDoNotMix) {
+  EXPECT_EQ(ErrorOf(With(kTarget, {"pipeline.solve_rate_margin=0.02"})), "");
   EXPECT_EQ(ErrorOf(With(kTarget, {"pipeline.loss_thresh=1", "pipeline.refresh_every=5"})), "");
-  ExpectContradiction({"pipeline.refresh=every"}, "pipeline.refresh", "generate.target",
-                      "no target network. Remove pipeline.refresh, or generate examples with the "
-                      "target value_iteration, capped_value_iteration, q_learning, "
-                      "capped_q_learning or own_solutions.");
-  ExpectContradiction(With(kTarget, {"pipeline.refresh=every", "pipeline.loss_thresh=1"}),
-                      "pipeline.loss_thresh", "pipeline.refresh", "looks at the loss");
-  ExpectContradiction(With(kTarget, {"pipeline.refresh=solve_rate", "pipeline.refresh_every=2"}),
-                      "pipeline.refresh_every", "pipeline.refresh", "validations decide");
-  ExpectContradiction(With(kTarget, {"pipeline.refresh=solve_rate", "validation.every_updates=0"}),
-                      "pipeline.refresh", "validation.every_updates", "comes from validations");
+  const std::vector<std::string> by_solving = With(kTarget, {"pipeline.solve_rate_margin=0.02"});
+  ExpectContradiction(With(by_solving, {"pipeline.loss_thresh=1"}), "pipeline.loss_thresh",
+                      "pipeline.solve_rate_margin", "either the loss or the solve rate");
+  ExpectContradiction(With(by_solving, {"pipeline.refresh_every=2"}), "pipeline.refresh_every",
+                      "pipeline.solve_rate_margin", "validations decide");
+  ExpectContradiction(With(by_solving, {"validation.every_updates=0"}),
+                      "pipeline.solve_rate_margin", "validation.every_updates",
+                      "comes from validations");
 }
 
 TEST(Validate, AnAverageLabelsOnlyWithATargetNetwork) {
@@ -137,7 +136,6 @@ TEST(Validate, AStreamNeedsLabelsOfANetworkAndFixedWork) {
   const std::vector<std::string> stream = With(kTarget, {"data.source=stream"});
   EXPECT_EQ(ErrorOf(stream), "");
   EXPECT_EQ(ErrorOf(With(stream, {"data.live_share=0.5", "data.path=stream"})), "");
-  EXPECT_EQ(ErrorOf(With(stream, {"pipeline.refresh=every"})), "");
   ExpectContradiction({"data.source=stream"}, "data.source", "generate.target",
                       "the run can make them itself");
   ExpectContradiction(With(kSyncMain, {"data.source=stream", "data.live_share=0.5"}), "data.source",
@@ -310,7 +308,7 @@ TEST(Validate, PolicyActionsNeedAPolicyAndASearchThatExpandsStates) {
 TEST(Validate, QLearningNeedsAQNetAndNoSearch) {
   for (const char* target : {"q_learning", "capped_q_learning"}) {
     const std::vector<std::string> sets = {std::string("generate.target=") + target};
-    EXPECT_EQ(ErrorOf(With(sets, {"network.head=q", "pipeline.refresh=every"})), "");
+    EXPECT_EQ(ErrorOf(With(sets, {"network.head=q", "pipeline.refresh_every=2"})), "");
     EXPECT_EQ(ErrorOf(With(sets, {"network.head=q_in", "search.method=astar"})), "");
     for (const char* head : {"v", "vp"}) {
       ExpectContradiction(With(sets, {std::string("network.head=") + head}), "generate.target",
@@ -526,12 +524,6 @@ TEST(Validate, StepWithoutAutogradNeedsAFullyConnectedNetwork) {
                         "resnet_fc and mlp only");
     EXPECT_EQ(ErrorOf({step, "network.kind=mlp"}), "");
   }
-}
-
-TEST(Validate, StoppingAStalledRunNeedsAWatchdog) {
-  ExpectContradiction({"train.on_stall=stop"}, "train.on_stall", "train.watchdog_seconds",
-                      "nothing watches the run");
-  EXPECT_EQ(ErrorOf({"train.on_stall=stop", "train.watchdog_seconds=60"}), "");
 }
 
 TEST(Validate, InverseNeedsBeamSearch) {

@@ -212,11 +212,6 @@ TEST(Retrograde, RefusesPuzzlesItCannotSearch) {
               ThrowsMessage<InputError>(HasSubstr("have the same goal")));
   EXPECT_THAT(make(*MakeDomain("grid:7"), ConfigFor(0)),
               ThrowsMessage<InputError>(HasSubstr("have different costs")));
-  const auto sokoban = MakeDomain("sokoban:10");
-  Config small = ConfigFor(0);
-  small.generate.problem_states = 1;
-  EXPECT_THAT(make(*sokoban, small),
-              ThrowsMessage<InputError>(HasSubstr("`generate.problem_states: 1`")));
 }
 
 TEST(RetrogradeTable, RefusesAProblemWithAGoalThatAllGoalsLacks) {

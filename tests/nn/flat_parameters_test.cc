@@ -89,19 +89,17 @@ TEST_F(FlatParametersTest, CopiesAreSetAgainOnlyIfAParameterChanged) {
   EXPECT_TRUE(are_current());
 }
 
-TEST_F(FlatParametersTest, EveryOptimizerWritesTheCopiesInItsStep) {
+TEST_F(FlatParametersTest, OptimizerWritesTheCopiesInItsStep) {
   const auto cpu = OpenDevice("cpu");
-  for (const Choice<OptimizerKind>& kind : kOptimizers) {
-    Optimizer optimizer(net_.parameters(), {.name = kind.value});
-    optimizer.UseFlat(flat_, *cpu->passes());
-    for (int i = 0; i < 2; ++i) {
-      flat_.gradients().fill_(i + 1);
-      flat_.AttachGradients();
-      const at::Tensor before = flat_.values().clone();
-      optimizer.Step(0.1);
-      EXPECT_FALSE(flat_.values().equal(before)) << kind.name;
-      EXPECT_TRUE(flat_.copies().equal(flat_.values().to(at::kBFloat16))) << kind.name;
-    }
+  Optimizer optimizer(net_.parameters(), {});
+  optimizer.UseFlat(flat_, *cpu->passes());
+  for (int i = 0; i < 2; ++i) {
+    flat_.gradients().fill_(i + 1);
+    flat_.AttachGradients();
+    const at::Tensor before = flat_.values().clone();
+    optimizer.Step(0.1);
+    EXPECT_FALSE(flat_.values().equal(before));
+    EXPECT_TRUE(flat_.copies().equal(flat_.values().to(at::kBFloat16)));
   }
 }
 

@@ -41,10 +41,9 @@ Finished RunAll(StandIns& shared, Config config, std::int64_t updates) {
   StandInProgress progress;
   progress.on_iteration = shared.on_iteration;
   const StopSignal stop;
-  config.pipeline.refresh = shared.refresh.refresh;
   config.pipeline.loss_thresh = shared.refresh.loss_thresh;
   config.pipeline.refresh_every = shared.refresh.refresh_every;
-  config.pipeline.refresh_margin = shared.refresh.refresh_margin;
+  config.pipeline.solve_rate_margin = shared.refresh.solve_rate_margin;
   config.generate.curriculum = !shared.solved.empty();
   config.generate.max_scramble = 12;
   Pipeline pipeline(config,
@@ -120,7 +119,7 @@ TEST(LossThresh, CopiesIfTheLossEqualsTheThreshold) {
 }
 
 TEST(Refresh, EveryCopiesEveryFewUpdatesWhateverTheLoss) {
-  StandIns shared{.losses = {9, 9, 9}, .refresh = {.refresh = Refresh::kEvery, .refresh_every = 3}};
+  StandIns shared{.losses = {9, 9, 9}, .refresh = {.refresh_every = 3}};
   EXPECT_EQ(Ages(RunAll(shared, /*async=*/false, 0, 7)),
             (std::vector<std::int64_t>{0, 1, 2, 0, 1, 2, 0}));
 }
@@ -134,8 +133,7 @@ TEST(Refresh, ComparesTheLossWithTheThresholdEveryFewUpdates) {
 }
 
 TEST(Refresh, CopiesWhenTheSolveRatePassesThatOfTheLastRefreshByTheMargin) {
-  StandIns shared{.rates = {0.05, 0.2, 0.25, 0.15, 0.35},
-                  .refresh = {.refresh = Refresh::kSolveRate, .refresh_margin = 0.1}};
+  StandIns shared{.rates = {0.05, 0.2, 0.25, 0.15, 0.35}, .refresh = {.solve_rate_margin = 0.1}};
   EXPECT_EQ(Ages(RunAll(shared, /*async=*/false, 0, 6)),
             (std::vector<std::int64_t>{0, 1, 0, 1, 2, 0}));
   StandIns async{.rates = shared.rates, .refresh = shared.refresh};

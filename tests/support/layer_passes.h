@@ -241,7 +241,7 @@ struct TestAdam {
     return copy;
   }
 
-  void Step(const PassRunner& runner, const at::Tensor& gradients, bool decoupled) const {
+  void Step(const PassRunner& runner, const at::Tensor& gradients) const {
     steps.add_(1);
     runner.Run(AdamPass{.count = x.numel(),
                         .parameters = DataOf<float>(x),
@@ -254,8 +254,7 @@ struct TestAdam {
                         .beta1 = 0.9,
                         .beta2 = 0.999,
                         .weight_decay = 0.1F,
-                        .epsilon = 1e-8F,
-                        .decoupled = decoupled});
+                        .epsilon = 1e-8F});
   }
 
   at::Tensor x, mean, mean_square, steps, rate, copies;

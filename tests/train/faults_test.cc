@@ -164,8 +164,7 @@ TEST(Stall, EndsTheRunWithAnErrorAlsoIfTheThreadGoesOn) {
   const fs::path folder = temp.path() / "run";
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
-  const Config config =
-      ConfigWith(kSmall, {"train.watchdog_seconds=1", "train.on_stall=stop"}, *device);
+  const Config config = ConfigWith(kSmall, {"train.watchdog_seconds=1"}, *device);
   {
     TrainRun run(config,
                  {.device = device, .directory = RunDirectory::Create(folder), .stop = never});

@@ -165,8 +165,7 @@ TEST(Trace, FailureToWriteItDoesNotEndTheRun) {
   const RunDirectory directory = RunDirectory::Create(temp.path() / "run");
   std::filesystem::create_directories(directory.trace() / "in the way");
   testing::internal::CaptureStderr();
-  const RunSummary summary =
-      RunToTheEnd({"profile.trace=true", "profile.trace_updates=2"}, directory);
+  const RunSummary summary = RunToTheEnd({"profile.trace_updates=2"}, directory);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("trace.json: cannot record a trace: "),
             std::string::npos);
   EXPECT_EQ(summary.updates, 8);

@@ -229,8 +229,8 @@ TEST_F(InFolder, MetricsHaveTheRangeOfTheLabels) {
 }
 
 TEST_F(InFolder, EachRefreshAfterTheFirstStepMeasuresTheRoundingOfTheCopy) {
-  const std::vector<std::string> settings = {
-      "generate.target=value_iteration", "pipeline.refresh=every", "validation.every_updates=0"};
+  const std::vector<std::string> settings = {"generate.target=value_iteration",
+                                             "validation.every_updates=0"};
   const auto errors_of = [&](const std::string& precision) {
     std::vector<std::string> with_precision = settings;
     with_precision.push_back("inference.precision=" + precision);
@@ -565,7 +565,7 @@ TEST_F(InFolder, AbandonedFolderOfARunWithAStreamCanBeUsedAgain) {
 }
 
 TEST_F(InFolder, ReopenRemovesPartialFilesOfAKilledProgram) {
-  RunToTheEnd({"report.tensorboard=false"}, RunDirectory::Create(folder_));
+  RunToTheEnd({}, RunDirectory::Create(folder_));
   for (const char* left : {"checkpoint.pt.4711.partial", "best.pt.12.partial",
                            "replay-7.bin.4711.partial", "summary.json.1.partial"}) {
     WriteFileAtomically(folder_ / left, "torn");

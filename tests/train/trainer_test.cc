@@ -99,7 +99,7 @@ TEST(TorchTrainer, OneStepIsTheGradientStepOfTheSquaredError) {
   // Set every weight to zero except the output's bias b, so that the result can be computed by
   // hand. The estimate is then b, the loss is the mean of (b - t)^2, and its gradient is 2 (b -
   // mean t). Adam's first step moves b by the learning rate against the sign of the gradient.
-  Parts parts(SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.125, .epsilon = 0}));
+  Parts parts(SmallConfig({.learning_rate = 0.125, .epsilon = 0}));
   {
     const c10::NoGradGuard no_grad;
     for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
@@ -131,8 +131,7 @@ TEST(TorchTrainer, CopyingTheNetworkForEvaluationDoesNotWaitForTheWholeDevice) {
 
 TEST(TorchTrainer, GatheredFirstLayerGivesTheStepsOfTheProduct) {
   const auto after = [](FirstLayer first_layer) {
-    Config config =
-        SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.01, .epsilon = 1});
+    Config config = SmallConfig({.learning_rate = 0.01, .epsilon = 1});
     config.train.first_layer = first_layer;
     Parts parts(config);
     const RecordedOps ops;
@@ -149,8 +148,7 @@ TEST(TorchTrainer, GatheredFirstLayerGivesTheStepsOfTheProduct) {
 
 TEST(TorchTrainer, AccumulatedPartsGiveTheStepOfTheWholeBatch) {
   const auto after = [](std::int64_t parts_of_a_batch) {
-    Config config =
-        SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.01, .epsilon = 1});
+    Config config = SmallConfig({.learning_rate = 0.01, .epsilon = 1});
     config.network.norm = Norm::kLayer;
     config.train.accumulation_steps = parts_of_a_batch;
     Parts parts(config);
@@ -178,7 +176,7 @@ void SetToZero(ResNetFC& net) {
 }
 
 TEST(TorchTrainer, OutputsWithWeightZeroDoNotCount) {
-  Config config = SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.125});
+  Config config = SmallConfig({.learning_rate = 0.125});
   config.network.head = Head::kQ;
   Parts parts(config);
   SetToZero(parts.net);
@@ -244,30 +242,13 @@ class FusedTrainer : public testing::TestWithParam<std::tuple<std::int64_t, Trai
     EXPECT_LT(fused.back(), fused.front() - 1e-3) << what;
   }
 
-  Config config_ = SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.1, .epsilon = 1});
+  Config config_ = SmallConfig({.learning_rate = 0.1, .epsilon = 1});
 };
 
 TEST_P(FusedTrainer, LearnsCostsAsAutogradDoes) {
   config_.network.head = Head::kQ;
   ExpectSameLosses(TwoRows({1, 2, 3, 4}), "all outputs");
   ExpectSameLosses(TwoRows({1, 2, 3, 4}, {1, 0, 2, 1}), "weighted");
-}
-
-TEST_P(FusedTrainer, SkippedStepLeavesNoTrace) {
-  config_.network.head = Head::kQ;
-  config_.train.step = step();
-  config_.train.on_invalid = OnInvalid::kSkip;
-  Parts skipping(config_);
-  Parts other(config_);
-  const Batch good = TwoRows({1, 2, 3, 4});
-  const std::string before = WeightsSha256(skipping.net.State());
-  const float infinity = std::numeric_limits<float>::infinity();
-  EXPECT_FALSE(skipping.trainer.Step(TwoRows({1, infinity, 3, 4}), 0.1).defined());
-  EXPECT_EQ(WeightsSha256(skipping.net.State()), before);
-  // The gradients have memory of their own, which the bad batch has filled with infinities.
-  EXPECT_EQ(skipping.trainer.Step(good, 0.1).item<float>(),
-            other.trainer.Step(good, 0.1).item<float>());
-  EXPECT_EQ(WeightsSha256(skipping.net.State()), WeightsSha256(other.net.State()));
 }
 
 TEST_P(FusedTrainer, RanksExchangeGradientsWithoutACopy) {
@@ -334,7 +315,7 @@ TEST(TorchTrainer, FusedStepNamesWhatItDoesNotSupport) {
 }
 
 TEST(TorchTrainer, PolicyLearnsTheDistributionByCrossEntropy) {
-  Config config = SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.05});
+  Config config = SmallConfig({.learning_rate = 0.05});
   config.network.head = Head::kPolicy;
   Parts parts(config);
   SetToZero(parts.net);
@@ -363,7 +344,7 @@ TEST(TorchTrainer, LossOfValueAndPolicyIsTheirWeightedSum) {
 }
 
 TEST(TorchTrainer, ValueAndPolicyLearnsBoth) {
-  Config config = SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.05});
+  Config config = SmallConfig({.learning_rate = 0.05});
   config.network.head = Head::kVp;
   Parts parts(config);
   SetToZero(parts.net);
@@ -448,34 +429,6 @@ TEST(TorchTrainer, LossOfAnUpdateIsTheMeanOfItsIterations) {
   };
   EXPECT_NEAR(loss_in_batches_of(4), loss_in_batches_of(20), 1e-5);
   EXPECT_NEAR(loss_in_batches_of(10), loss_in_batches_of(20), 1e-5);
-}
-
-TEST(TorchTrainer, SkippedStepsLeaveTheNetworkUnchangedAndAreCounted) {
-  Config config = SmallConfig();
-  config.train.on_invalid = OnInvalid::kSkip;
-  config.network.norm = Norm::kBatch;
-  Parts parts(config);
-  const std::string before = WeightsSha256(parts.net.State());
-  const Batch bad{
-      .inputs = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, at::kByte).view({2, 6}),
-      .targets = at::full({2, 1}, std::numeric_limits<float>::infinity())};
-  EXPECT_FALSE(parts.trainer.Step(bad, 0.01).defined());
-  EXPECT_EQ(WeightsSha256(parts.net.State()), before);
-  EXPECT_EQ(parts.trainer.num_steps(), 0);
-
-  const TrainStats stats = parts.Train(0, RowsWithInfinity(parts, 19));  // one of five batches
-  EXPECT_EQ(stats.skipped, 1);
-  EXPECT_EQ(stats.iterations, 5);
-  EXPECT_TRUE(std::isfinite(stats.loss));
-  EXPECT_EQ(parts.trainer.num_steps(), 4);
-  EXPECT_NE(WeightsSha256(parts.net.State()), before);
-}
-
-TEST(TorchTrainer, SkippingAllStepsOfAnUpdateIsAnError) {
-  Config config = SmallConfig();
-  config.train.on_invalid = OnInvalid::kSkip;
-  Parts parts(config);
-  EXPECT_THROW(parts.Train(0, RowsWithInfinity(parts, 0)), Error);
 }
 
 TEST(TorchTrainer, GradientThatIsNotFiniteInTheLastIterationIsAnError) {

@@ -99,10 +99,9 @@ TEST_F(Validation, FewStatesAreSpreadOverAllLengths) {
   EXPECT_THAT(lengths, ElementsAre(5, 10, 15, 20, 26));
 }
 
-TEST_F(Validation, DoesNotDependOnPrefetchOrBatchSize) {
+TEST_F(Validation, DoesNotDependOnPrefetch) {
   const ValidationReport report = Validate({});
-  for (const char* set :
-       {"prefetch.enabled=false", "validation.batch_size=50", "prefetch.depth=5"}) {
+  for (const char* set : {"prefetch.enabled=false", "prefetch.depth=5"}) {
     const ValidationReport other = Validate({set});
     EXPECT_EQ(other.solve_rate, report.solve_rate) << set;
     EXPECT_NEAR(other.value_error.value(), report.value_error.value(), 1e-5) << set;
@@ -119,7 +118,7 @@ TEST_F(Validation, PolicyHasASolveRateAndNoErrors) {
 }
 
 TEST_F(Validation, ValueAndPolicyIsMeasuredByItsValue) {
-  const Config config = MakeConfig({"network.head=vp", "validation.batch_size=50"});
+  const Config config = MakeConfig({"network.head=vp"});
   const auto domain = MakeDomain(config.domain.full_name());
   const NetworkSpec spec = NetworkFor(config.network, domain->spec());
   ResNetFC net(spec, 1);

@@ -24,7 +24,6 @@ struct AdamPass {
   const float *steps, *rate;  ///< one number each
   double beta1, beta2;
   float weight_decay, epsilon;
-  bool decoupled;  ///< AdamW
 
   PassGrid grid() const { return {pass::Ceil(count, kThreads * kPerThread), 1}; }
   static bool aligned() { return false; }
@@ -46,12 +45,8 @@ struct AdamPass {
     const std::int64_t end = pass::Least(count, begin + kThreads * kPerThread);
     for (std::int64_t i = begin + thread.row * kThreadLanes + thread.lane; i < end; i += kThreads) {
       float x = x_of[i];
-      float g = g_of[i];
-      if (decoupled) {
-        x -= *rate * weight_decay * x;
-      } else {
-        g += weight_decay * x;
-      }
+      const float g = g_of[i];
+      x -= *rate * weight_decay * x;
       const float m = keep1 * m_of[i] + take1 * g;
       const float v = keep2 * v_of[i] + take2 * g * g;
       x -= step_size * m / (sqrtf(v) / correction2 + epsilon);
