@@ -67,7 +67,7 @@ NEEDS_RUN = {"compare", "evaluate", "export", "generate", "import", "metrics", "
              "train"}
 
 # Names in the text that look like keys: files, and places where a failure can be injected.
-NOT_KEYS = {"checkpoint.pt", "checkpoint.write", "replay.write", "report.html", "pipeline.cc", "pipeline.h",
+NOT_KEYS = {"checkpoint.safetensors", "checkpoint.write", "replay.write", "report.html", "pipeline.cc", "pipeline.h",
             "search.cc"}
 
 BLOCK = re.compile(r"^( *)(?:<!-- not run: (?P<reason>\S.*?) -->\n *)?```(?P<language>\w*)\n(?P<text>.*?)^ *```$",
