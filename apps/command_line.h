@@ -42,8 +42,6 @@ void AddApply(CommandLine& line);
 void AddPlay(CommandLine& line);
 void AddConvert(CommandLine& line);
 void AddCheckDomain(CommandLine& line);
-void AddExport(CommandLine& line);
-void AddImport(CommandLine& line);
 
 inline constexpr const char* kExitCodes =
     "Exit codes: 0 done; 1 failed; 2 wrong usage or input; 130, 143 or 129 stopped by a signal;\n"

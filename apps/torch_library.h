@@ -49,20 +49,6 @@ struct EvaluateArgs {
   bool over_examples = false;  ///< the figure's horizontal axis: examples instead of seconds
 };
 
-struct ExportArgs {
-  std::string run;
-  std::string checkpoint = "last";  ///< "last", "best" or a file
-  std::string format;               ///< pytorch, safetensors or deepxube
-  std::string out;
-};
-
-struct ImportArgs {
-  std::string file;
-  std::string config;  ///< "": the defaults
-  std::string out;     ///< folder to make
-  std::vector<Override> overrides;
-};
-
 /// Labelling says how the rows of `tandem generate` get their labels.
 struct Labelling {
   Config config;                 ///< without `auto`
@@ -99,8 +85,6 @@ struct TorchLibrary {
   int (*run_train)(const TrainArgs& args);
   int (*run_solve)(const SolveArgs& args);
   int (*run_evaluate)(const EvaluateArgs& args);
-  int (*run_export)(const ExportArgs& args);
-  int (*run_import)(const ImportArgs& args);
 
   /// Calls `work` with the network of `config.network.init_from`, and returns its result.
   int (*with_labelling_network)(const Config& config,
@@ -119,8 +103,6 @@ const TorchLibrary& OpenTorchLibrary();
 int RunTrain(const TrainArgs& args);
 int RunSolve(const SolveArgs& args);
 int RunEvaluate(const EvaluateArgs& args);
-int RunExport(const ExportArgs& args);
-int RunImport(const ImportArgs& args);
 int WithLabellingNetwork(const Config& config, const std::function<int(const Labelling&)>& work);
 std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args);
 extern "C" const TorchLibrary& tandem_torch_library();

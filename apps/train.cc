@@ -44,8 +44,9 @@ void AddTrain(CommandLine& line) {
       "  tandem train configs/quickstart.yaml --set train.batch_size=1000 --seed 7\n"
       "  tandem train --resume runs/my-run\n\n"
       "The folder receives config.yaml (every key, with `auto` replaced), metrics.jsonl (a line\n"
-      "per update), events for TensorBoard, checkpoint.pt (for `tandem solve`, and for Python's\n"
-      "torch.load), best.pt (the best validated weights) and summary.json.\n" +
+      "per update), events for TensorBoard, checkpoint.safetensors (for `tandem solve`, and for\n"
+      "the package safetensors), best.safetensors (the best validated weights) and "
+      "summary.json.\n" +
       std::string(kExitCodes));
 }
 

@@ -70,6 +70,12 @@ def tandem(program, *words):
         raise Failed(f"`tandem {words[0]}` ended with exit code {code}")
 
 
+def converter(program):
+    """Returns the words that start tandem.convert with the package that was built with the program."""
+    package = pathlib.Path(program).resolve().parent / "python"
+    return ["env", f"PYTHONPATH={package}", ROOT / ".venv/bin/python", "-m", "tandem.convert"]
+
+
 def run(*command, cwd=None, seconds=None, allowed=(0,), variables=None):
     """Runs a command and returns its output and messages. Fails if the exit code is not one of
     `allowed`. If `seconds` pass, ends the command and returns what it has printed. The command gets

@@ -5,8 +5,6 @@ extern "C" const tandem::TorchLibrary& tandem::tandem_torch_library() {
   static constexpr TorchLibrary kFunctions = {.run_train = RunTrain,
                                               .run_solve = RunSolve,
                                               .run_evaluate = RunEvaluate,
-                                              .run_export = RunExport,
-                                              .run_import = RunImport,
                                               .with_labelling_network = WithLabellingNetwork,
                                               .open_hint_provider = OpenHintProvider};
   return kFunctions;

@@ -18,10 +18,8 @@ network = tandem.Network(run, settings={"inference.precision": "fp32"})
 domain = network.domain
 state = domain.play(domain.goals()[0], sys.argv[2] if len(sys.argv) > 2 else "")
 
-# checkpoint.pt is a dictionary, and "model" is the state dict of a module.
-weights = torch.load(run / "checkpoint.pt", weights_only=True)["model"]
 positions, depth = domain.input_shape
-net = TandemNet(weights, depth, activation=network.config["network.activation"]).eval()
+net = TandemNet.load(run / "checkpoint.safetensors", depth, activation=network.config["network.activation"])
 with torch.no_grad():
     estimate = net(torch.from_numpy(domain.encode(state))[None])[0, 0].item()
 print(f"{domain.format(state)}: PyTorch {estimate:.3f}, Tandem {network.evaluate(state):.3f}")

@@ -1,11 +1,11 @@
-"""Loads a network that `tandem export` wrote (--format pytorch or safetensors) into PyTorch.
+"""Loads the network of a run, or one that `python -m tandem.convert export` wrote, into PyTorch.
 
-    net = TandemNet.load("net.pt", depth=6)         # cube3: 54 stickers of 6 colours
+    net = TandemNet.load("best.safetensors", depth=6)  # cube3: 54 stickers of 6 colours
     values = net(states)                            # (n, positions) integers -> (n, outputs)
 
 A state is what Tandem's network reads: for cube3 the facelets U R F D L B as 0 to 5, for npuzzle
-the numbers of the tiles, for lights_out the cells. With safetensors, `depth`, `norm` and
-`activation` are in the file's metadata.
+the numbers of the tiles, for lights_out the cells. A file of `--format safetensors` has `depth`, `norm`
+and `activation` as metadata.
 """
 
 import torch
@@ -57,7 +57,8 @@ class TandemNet(nn.Module):
     def load(cls, path, depth, activation="relu"):
         if str(path).endswith(".safetensors"):
             from safetensors.torch import load_file
-            state = load_file(path)
+            # A checkpoint also has the state that a run resumes from.
+            state = {name: tensor for name, tensor in load_file(path).items() if not name.startswith("resume.")}
         else:
             state = torch.load(path, weights_only=True)
         return cls(state, depth, activation).eval()

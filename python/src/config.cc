@@ -53,6 +53,9 @@ void BindConfig(nb::module_& module) {
       .def("__getitem__", &Value, nb::arg("key"),
            "Returns the value of a key such as \"train.batch_size\", as text.\n\n"
            "Raises ValueError if there is no such key.")
+      .def_prop_ro(
+          "domain", [](const Config& config) { return config.domain.full_name(); },
+          "The name of the puzzle, as tandem.Domain takes it.")
       .def("to_yaml", &ToYaml, "Returns YAML that sets every key.")
       .def("__repr__", [](const Config& config) {
         return fmt::format("<tandem.Config of a run on {}>", config.domain.full_name());

@@ -234,6 +234,15 @@ void BindNetwork(nb::module_& module) {
            "Every solution is replayed to check it. Ctrl-C stops the search and raises "
            "KeyboardInterrupt. Raises ValueError if\nsome row is not a state; see "
            "tandem.Domain.check_states.");
+  module.def(
+      "write_network",
+      [](const std::filesystem::path& weights, const std::string& source, const Config& config,
+         const std::filesystem::path& folder) {
+        const nb::gil_scoped_release release;
+        WriteImportedNetwork(weights, source, config, folder);
+      },
+      nb::arg("weights"), nb::arg("source"), nb::arg("config"), nb::arg("folder"),
+      "Makes a run's folder from the tensors in a safetensors file; `tandem.convert` calls it.");
 }
 
 }  // namespace tandem::python

@@ -185,6 +185,10 @@ class Config:
         Raises ValueError if there is no such key.
         """
 
+    @property
+    def domain(self) -> str:
+        """The name of the puzzle, as tandem.Domain takes it."""
+
     def to_yaml(self) -> str:
         """Returns YAML that sets every key."""
 

@@ -20,7 +20,7 @@ enum class Fault : std::uint8_t {
   kRefreshTarget,  ///< copying the network to the target network
   kValidate,       ///< a validation
   kWriteReplay,    ///< writing replay rows
-  kCheckpoint,     ///< writing checkpoint.pt
+  kCheckpoint,     ///< writing checkpoint.safetensors
   kWriteMetrics,   ///< writing a line of metrics.jsonl
   kCount
 };

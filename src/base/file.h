@@ -70,8 +70,8 @@ struct PartialName {
   int process;            ///< that writes it, or has left it
 };
 
-/// Parses the name of a temporary file: "checkpoint.pt.1234.partial". Returns nothing for other
-/// names. The result refers to `file`.
+/// Parses the name of a temporary file: "checkpoint.safetensors.1234.partial". Returns nothing for
+/// other names. The result refers to `file`.
 std::optional<PartialName> ParsePartialName(std::string_view file);
 
 /// Returns the names of all entries of a folder, sorted. Entries may appear and disappear

@@ -823,12 +823,15 @@ std::vector<Field> CheckpointFields(Config& c) {
        "limit.",
        RealField{&c.checkpoint.every_seconds, 0, 1e9}},
       {"checkpoint.keep",
-       "Number of checkpoints from which the run can be resumed. Besides checkpoint.pt, the run "
-       "keeps the ones before it as previous-N.pt, after N updates. If checkpoint.pt is damaged, "
+       "Number of checkpoints from which the run can be resumed. Besides checkpoint.safetensors, "
+       "the run "
+       "keeps the ones before it as previous-N.safetensors, after N updates. If "
+       "checkpoint.safetensors is damaged, "
        "--resume uses the newest one that is not. With replay, each takes a replay file too.",
        IntField{&c.checkpoint.keep, 1, 1000}},
       {"checkpoint.keep_every",
-       "Number of updates between networks that are kept for good, as checkpoint-N.pt after N "
+       "Number of updates between networks that are kept for good, as checkpoint-N.safetensors "
+       "after N "
        "updates, for `tandem evaluate --checkpoints all`. Each file has the network only: 4 bytes "
        "per parameter. 0: keep none.",
        IntField{&c.checkpoint.keep_every, 0, kMany}},

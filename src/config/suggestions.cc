@@ -91,6 +91,8 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"validation.copy_stream", "validation follows prefetch.copy_stream"},
     {"validation.metrics", "errors are summed on the CPU"},
     {"completion", "`tandem COMMAND --help` lists the options of a command"},
+    {"export", "use `python -m tandem.convert export`"},
+    {"import", "use `python -m tandem.convert import`"},
     {"--improve", "for shorter solutions, raise --beam-width"},
 });
 

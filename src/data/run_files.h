@@ -14,10 +14,10 @@ inline constexpr std::string_view kShardsFile = "shards.jsonl";
 inline constexpr std::string_view kSummaryFile = "summary.json";
 inline constexpr int kSummarySchema = 1;  ///< number of its layout
 inline constexpr std::string_view kTraceFile = "trace.json";
-inline constexpr std::string_view kCheckpointFile = "checkpoint.pt";
-inline constexpr std::string_view kBestFile = "best.pt";
+inline constexpr std::string_view kCheckpointFile = "checkpoint.safetensors";
+inline constexpr std::string_view kBestFile = "best.safetensors";
 
-/// The file in which `tandem import` says where the network of a folder comes from.
+/// The file in which `python -m tandem.convert` says where the network of a folder comes from.
 inline constexpr std::string_view kImportRecord = "import.json";
 
 /// NumberedName is a kind of file name that has a number: "replay-12.bin".
@@ -30,17 +30,19 @@ struct NumberedName {
   std::optional<std::int64_t> NumberIn(std::string_view name) const;
 };
 
-inline constexpr NumberedName kArchivedNetworks = {"checkpoint-", ".pt"};   ///< after N updates
-inline constexpr NumberedName kPreviousCheckpoints = {"previous-", ".pt"};  ///< before update N
-inline constexpr NumberedName kPreservedBests = {"best-", ".pt"};           ///< after N updates
+inline constexpr NumberedName kArchivedNetworks = {"checkpoint-",
+                                                   ".safetensors"};  ///< after N updates
+inline constexpr NumberedName kPreviousCheckpoints = {"previous-",
+                                                      ".safetensors"};      ///< before update N
+inline constexpr NumberedName kPreservedBests = {"best-", ".safetensors"};  ///< after N updates
 inline constexpr NumberedName kReplayRows = {"replay-", ".bin"};            ///< before update N
 inline constexpr NumberedName kEventFiles = {"events.out.tfevents.", ".tandem"};  ///< from second N
 
-/// Returns whether a run, or `tandem import`, gives a file of its folder this name.
+/// Returns whether a run, or `python -m tandem.convert`, gives a file of its folder this name.
 bool IsFileOfRun(std::string_view name);
 
 /// Returns whether `name` is that of a file of a run, or of a copy of one that somebody may have
-/// put beside it, such as "checkpoint-copy.pt" or the events of another program.
+/// put beside it, such as "checkpoint-copy.safetensors" or the events of another program.
 bool ResemblesFileOfRun(std::string_view name);
 
 }  // namespace tandem

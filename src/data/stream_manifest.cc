@@ -87,7 +87,7 @@ fs::path PublishedFolder(const fs::path& run) { return run / "published"; }
 fs::path ManifestOf(const fs::path& run) { return PublishedFolder(run) / "manifest.json"; }
 
 fs::path PublishedWeights(const fs::path& run, std::int64_t version) {
-  return PublishedFolder(run) / fmt::format("weights-{}.pt", version);
+  return PublishedFolder(run) / fmt::format("weights-{}.safetensors", version);
 }
 
 fs::path StreamPathOf(const fs::path& run, const Config& config) {

@@ -33,8 +33,8 @@ StreamManifest ParseManifest(std::string_view text);
 /// it is not a manifest.
 std::optional<StreamManifest> ReadManifest(const std::filesystem::path& run);
 
-/// RUN/published, RUN/published/manifest.json and RUN/published/weights-N.pt, a checkpoint without
-/// the state to resume from.
+/// RUN/published, RUN/published/manifest.json and RUN/published/weights-N.safetensors, a checkpoint
+/// without the state to resume from.
 std::filesystem::path PublishedFolder(const std::filesystem::path& run);
 std::filesystem::path ManifestOf(const std::filesystem::path& run);
 std::filesystem::path PublishedWeights(const std::filesystem::path& run, std::int64_t version);

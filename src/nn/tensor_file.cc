@@ -1,34 +1,34 @@
 #include "nn/tensor_file.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/stack.h>
 #include <c10/core/GradMode.h>
-#include <caffe2/serialize/inline_container.h>
 #include <fmt/format.h>
-#include <torch/csrc/jit/serialization/pickler.h>
+#include <fmt/ranges.h>
+#include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <functional>
 #include <future>
 #include <memory>
 #include <new>
 #include <set>
-#include <string_view>
-#include <type_traits>
+#include <span>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "archive/safetensors.h"
-#include "archive/tensor_archive.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/open_file.h"
+#include "base/safetensors.h"
 #include "base/text.h"
-#include "nn/named_tensors.h"
-#include "nn/weights_hash.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -45,127 +45,83 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 36;
 // the moments of a new optimizer are zeros.
 constexpr std::int64_t kMostBytesPerByteOfData = 16;
 
-// TensorRecords collects the tensors of a file. A tensor that occurs several times, such as the
-// network of a checkpoint that is also part of its resume state, is one record.
-class TensorRecords {
+std::string ShapeText(const at::Tensor& tensor) {
+  return fmt::format("[{}]", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "));
+}
+
+std::string DtypeText(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat:
+      return "float32";
+    case at::kBFloat16:
+      return "bfloat16";
+    case at::kLong:
+      return "int64";
+    default:
+      return c10::toString(tensor.scalar_type());
+  }
+}
+
+// Sha256 computes WeightsSha256 of tensors that are added in their order.
+class Sha256 {
  public:
-  // Returns a copy of `dict` in which placeholders replace the tensors. A placeholder has no
-  // memory. It is on the CPU, and has the type and the shape that the pickle needs.
-  TensorDict WithPlaceholders(const TensorDict& dict) {
-    TensorDict copy = MakeTensorDict();
-    for (const auto& entry : dict) {
-      const c10::IValue& value = entry.value();
-      if (value.isTensor()) {
-        copy.insert(entry.key(), PlaceholderOf(value.toTensor()));
-      } else if (value.isGenericDict()) {
-        copy.insert(entry.key(), WithPlaceholders(value.toGenericDict()));
-      } else {
-        copy.insert(entry.key(), value);
-      }
+  Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
+    if (context_ == nullptr || EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1) {
+      throw Error("cannot compute the SHA-256 of weights: OpenSSL cannot start the hash");
     }
-    return copy;
   }
 
-  const std::vector<at::Tensor>& tensors() const { return tensors_; }
-
-  std::int64_t bytes() const {
-    std::int64_t bytes = 0;
-    for (const at::Tensor& tensor : tensors_) bytes += static_cast<std::int64_t>(tensor.nbytes());
-    return bytes;
+  // Adds a tensor whose elements are `bytes`. Calls no operator of LibTorch, so it needs no stream.
+  void Add(const std::string& name, const at::Tensor& tensor, std::string_view bytes) {
+    for (const std::string& text : {name, DtypeText(tensor), ShapeText(tensor)}) {
+      EVP_DigestUpdate(context_.get(), text.c_str(), text.size() + 1);
+    }
+    EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size());
   }
 
-  // Throws if a pickle numbered the placeholders in another order than tensors().
-  void CheckOrder(const std::vector<at::Tensor>& pickled) const {
-    const auto is_same = [](const at::Tensor& a, const at::Tensor& b) {
-      return a.storage().is_alias_of(b.storage());
-    };
-    if (!std::ranges::equal(pickled, placeholders_, is_same)) {
-      throw Error("the pickle of a tensor file has its tensors in an unexpected order");
-    }
+  // Returns the hash. Call once.
+  std::string Hex() {
+    std::vector<unsigned char> digest(EVP_MAX_MD_SIZE);
+    unsigned int size = 0;
+    EVP_DigestFinal_ex(context_.get(), digest.data(), &size);
+    digest.resize(size);
+    return fmt::format("{:02x}", fmt::join(digest, ""));
   }
 
  private:
-  at::Tensor PlaceholderOf(const at::Tensor& tensor) {
-    const auto [known, is_new] = numbers_.emplace(KeyOf(tensor), tensors_.size());
-    if (is_new) {
-      tensors_.push_back(tensor);
-      placeholders_.push_back(at::from_blob(nullptr, tensor.sizes(), tensor.scalar_type()));
-    }
-    return placeholders_[known->second];
-  }
-
-  std::map<TensorKey, std::size_t> numbers_;
-  std::vector<at::Tensor> tensors_, placeholders_;  // by number
+  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
 };
 
-std::string PickleOf(const TensorDict& dict, const TensorRecords& records) {
-  std::string pickle;
-  torch::jit::Pickler pickler(
-      [&](const char* data, std::size_t size) { pickle.append(data, size); },
-      /*tensor_table=*/nullptr, /*type_renamer=*/nullptr, /*memoized_class_types=*/nullptr,
-      /*get_tensor_id=*/nullptr, /*tag_aggregates=*/false);
-  pickler.protocol();
-  pickler.pushIValue(dict);
-  pickler.stop();
-  records.CheckOrder(pickler.tensorData());
-  return pickle;
-}
-
-// Gives the elements of a tensor to `write` and, at the same time, to `hashes`: both take about
-// as long. A thread for few bytes would cost more than it saves.
-void WriteAndHash(const at::Tensor& tensor, std::string_view bytes,
-                  const std::function<void(std::string_view)>& write,
-                  std::vector<WeightsHash>& hashes) {
+// Calls `write` and, at the same time, `hash`: for `bytes` bytes, both take about as long. A thread
+// for few bytes would cost more than it saves.
+template <class Write, class HashBytes>
+void WriteAndHash(std::size_t bytes, const Write& write, const HashBytes& hash) {
   constexpr std::size_t kFewBytes = std::size_t{1} << 20;
-  const auto hash = [&] {
-    for (WeightsHash& each : hashes) each.Offer(tensor, bytes);
-  };
   // Without a free thread, get() hashes.
   const auto policy =
-      bytes.size() < kFewBytes ? std::launch::deferred : std::launch::async | std::launch::deferred;
+      bytes < kFewBytes ? std::launch::deferred : std::launch::async | std::launch::deferred;
   std::future<void> hashed = std::async(policy, hash);
-  write(bytes);
+  write();
   hashed.get();
 }
 
-// Writes the zip archive that torch.save writes: one record for each tensor, and a pickle. Calls
-// `pickle`, which returns the pickle, after the records of the tensors.
-void WriteArchive(AtomicFile& out, const TensorRecords& records, HostBytes& host,
-                  std::vector<WeightsHash>& hashes, const std::function<std::string()>& pickle) {
-  HashedArchive archive([&](std::string_view bytes) { out.Write(bytes); });
-  // Do not let the writer see a failure: its destructor would continue to write, and throw again.
-  std::exception_ptr failure;
-  caffe2::serialize::PyTorchStreamWriter writer([&](const void* data, std::size_t size) {
-    if (failure) return size;
-    try {
-      archive.Add({static_cast<const char*>(data), size});
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    return size;
-  });
-  const auto write = [&](const std::string& name, std::string_view content) {
-    writer.writeRecord(name, content.data(), content.size());
-    if (failure) std::rethrow_exception(failure);
-  };
-  try {
-    std::size_t number = 0;
-    for (const at::Tensor& tensor : records.tensors()) {
-      const std::string name = fmt::format("data/{}", number++);
-      const auto write_record = [&](std::string_view bytes) { write(name, bytes); };
-      WriteAndHash(tensor, host.Of(tensor), write_record, hashes);
-    }
-    write("data.pkl", pickle());
-    write("byteorder", "little");
-  } catch (...) {
-    failure = std::current_exception();
+// The types, in the order of StoredType.
+constexpr std::array kTypes = {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16, at::kLong,
+                               at::kInt,    at::kShort, at::kChar, at::kByte};
+
+TensorEntry EntryOf(const std::string& name, const at::Tensor& tensor) {
+  const auto* const type = std::ranges::find(kTypes, tensor.scalar_type());
+  if (type == kTypes.end()) {
+    throw Error(fmt::format("tensors of type {} cannot be written", DtypeText(tensor)));
   }
-  writer.writeEndOfFile();
-  if (failure) std::rethrow_exception(failure);
-  archive.Finish();
+  return {.name = name,
+          .type = static_cast<StoredType>(type - kTypes.begin()),
+          .sizes = tensor.sizes().vec()};
 }
 
-std::vector<std::byte> ContentOf(const std::filesystem::path& path) {
+using Bytes = std::vector<std::byte>;
+
+std::shared_ptr<Bytes> ContentOf(const std::filesystem::path& path) {
   try {
     const OpenFile file(path);
     const std::int64_t size = file.size();
@@ -179,176 +135,53 @@ std::vector<std::byte> ContentOf(const std::filesystem::path& path) {
           "only {} of its {} were written, and the rest are holes; it is damaged or incomplete",
           HumanBytes(static_cast<double>(data)), HumanBytes(static_cast<double>(size))));
     }
-    std::vector<std::byte> bytes(static_cast<std::size_t>(size));
-    file.Read(0, bytes);
+    auto bytes = std::make_shared<Bytes>(static_cast<std::size_t>(size));
+    file.Read(0, *bytes);
     return bytes;
   } catch (const Error& error) {
     throw DamagedFile(fmt::format("cannot read {}: {}", path.string(), error.what()));
   }
 }
 
-at::ScalarType ScalarTypeOf(StoredType type) {
-  constexpr std::array kTypes = {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16, at::kLong,
-                                 at::kInt,    at::kShort, at::kChar, at::kByte};
-  return kTypes[static_cast<std::size_t>(type)];
+// Throws DamagedFile if the content is not that of a safetensors file, which begins with the size
+// of its header and the header, a JSON object.
+void CheckFormat(const std::filesystem::path& path, const Bytes& content) {
+  constexpr std::size_t kHeader = 8;
+  if (content.size() > kHeader && content[kHeader] == std::byte{'{'}) return;
+  throw DamagedFile(
+      fmt::format("{}: not a safetensors file; `python -m tandem.convert import` reads files of "
+                  "PyTorch and DeepXube",
+                  path.string()));
 }
 
-// Makes a tensor that has its own copy of the bytes.
-at::Tensor ToTensor(const StoredTensor& stored) {
-  const auto options = at::TensorOptions().dtype(ScalarTypeOf(stored.type));
-  if (stored.bytes.empty()) return at::empty(stored.sizes, options);
+// Returns a tensor that shares the memory of the file's content, and keeps it.
+at::Tensor TensorIn(const std::shared_ptr<Bytes>& content, const StoredTensor& stored) {
   // from_blob takes no const memory.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   void* data = const_cast<std::byte*>(stored.bytes.data());
-  return at::from_blob(data, stored.sizes, stored.strides, options)
-      .clone(at::MemoryFormat::Contiguous);
+  return at::from_blob(
+      data, stored.sizes, [content](void*) {}, kTypes[static_cast<std::size_t>(stored.type)]);
 }
 
-TensorDict ToTensorDict(const StoredDict& pickled) {
-  TensorDict dict = MakeTensorDict();
-  for (const StoredEntry& entry : pickled.entries) {
-    dict.insert(entry.name, std::visit(
-                                [](const auto& value) -> c10::IValue {
-                                  using Value = std::decay_t<decltype(value)>;
-                                  if constexpr (std::is_same_v<Value, std::monostate>) {
-                                    return {};
-                                  } else if constexpr (std::is_same_v<Value, StoredTensor>) {
-                                    return ToTensor(value);
-                                  } else if constexpr (std::is_same_v<Value, StoredDict>) {
-                                    return ToTensorDict(value);
-                                  } else {
-                                    return value;
-                                  }
-                                },
-                                entry.value));
-  }
-  return dict;
+// Lists names for a message: "none", or the first few of them and how many there are more.
+std::string SomeOf(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 8;
+  if (names.empty()) return "none";
+  const std::size_t listed = std::min(names.size(), kMost);
+  const std::string list = fmt::format("{}", fmt::join(std::span(names).first(listed), ", "));
+  return listed == names.size() ? list : fmt::format("{} and {} more", list, names.size() - listed);
 }
-
-StoredType StoredTypeOf(at::ScalarType type) {
-  for (const StoredType stored : {StoredType::kFloat64, StoredType::kFloat32, StoredType::kFloat16,
-                                  StoredType::kBFloat16, StoredType::kInt64}) {
-    if (ScalarTypeOf(stored) == type) return stored;
-  }
-  throw Error(fmt::format("weights of type {} cannot be written", c10::toString(type)));
-}
-
-// torch.save writes a zip archive.
-bool IsZip(const std::vector<std::byte>& content) {
-  constexpr std::string_view kZip = "PK\x03\x04";
-  const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
-  return text.starts_with(kZip);
-}
-
-// Says what a file that is neither a zip archive nor safetensors is. Empty if it may be
-// safetensors, which begin with the size of their header and the header, a JSON object.
-std::string_view ForeignWeights(const std::vector<std::byte>& content) {
-  constexpr std::string_view kPickle = "\x80\x02";
-  constexpr std::size_t kHeader = 8;
-  const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
-  if (text.size() <= kHeader || text[kHeader] == '{') return "";
-  if (text.starts_with(kPickle)) {
-    return "in the format that torch.save wrote before PyTorch 1.6. Read it with torch.load, and "
-           "write it again with torch.save.";
-  }
-  return "not a file of weights; expected a zip archive as torch.save writes it, or safetensors";
-}
-
-// Calls `parse` with the contents of a file. Errors become InputError that names the file.
-template <class Parse>
-TensorDict WithFileErrors(const std::filesystem::path& path, const Parse& parse) {
-  const auto fail = [&](std::string_view why) {
-    return DamagedFile(fmt::format("{}: damaged tensor file: {}", path.string(), why));
-  };
-  try {
-    return parse(ContentOf(path));
-  } catch (const InputError&) {
-    throw;
-  } catch (const c10::Error& error) {
-    throw fail(error.what_without_backtrace());
-  } catch (const std::bad_alloc&) {
-    throw InputError(fmt::format("cannot read {}: there is not enough memory", path.string()));
-  } catch (const std::exception& error) {
-    throw fail(error.what());
-  }
-}
-
-}  // namespace
-
-TensorDict MakeTensorDict() { return TensorDict(c10::StringType::get(), c10::AnyType::get()); }
-
-TensorDict ToTensorDict(const StateDict& state) {
-  TensorDict dict = MakeTensorDict();
-  for (const auto& [name, tensor] : state) dict.insert(name, tensor.detach());
-  return dict;
-}
-
-void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict,
-                     const std::vector<StateDict>& hashed, const CompleteEntries& complete) {
-  TensorRecords records;
-  TensorDict pickled = records.WithPlaceholders(dict);
-  RequireSpace(path, records.bytes());
-  AtomicFile file(path);
-  HostBytes host;
-  std::vector<WeightsHash> hashes(hashed.begin(), hashed.end());
-  WriteArchive(file, records, host, hashes, [&] {
-    std::vector<std::string> sha256;
-    sha256.reserve(hashes.size());
-    for (WeightsHash& hash : hashes) sha256.push_back(hash.Finish(host));
-    if (complete) complete(pickled, sha256);
-    return PickleOf(pickled, records);
-  });
-  file.Commit();
-}
-
-void WriteSafetensors(const std::filesystem::path& path, const StateDict& state,
-                      const std::map<std::string, std::string>& metadata) {
-  std::vector<TensorEntry> entries;
-  for (const auto& [name, tensor] : state) {
-    entries.push_back(
-        {.name = name, .type = StoredTypeOf(tensor.scalar_type()), .sizes = tensor.sizes().vec()});
-  }
-  AtomicFile file(path);
-  file.Write(SafetensorsHeader(entries, metadata));
-  HostBytes host;
-  for (const auto& [name, tensor] : state) file.Write(host.Of(tensor));
-  file.Commit();
-}
-
-TensorDict ReadTensorFile(const std::filesystem::path& path) {
-  return WithFileErrors(path, [&](const std::vector<std::byte>& content) {
-    if (!IsZip(content)) {
-      throw DamagedFile(fmt::format(
-          "{}: not a tensor file; expected a zip archive as torch.save writes it", path.string()));
-    }
-    return ToTensorDict(ReadTensorArchive(content));
-  });
-}
-
-TensorDict ReadWeights(const std::filesystem::path& path) {
-  return WithFileErrors(path, [&](const std::vector<std::byte>& content) {
-    if (IsZip(content)) return ToTensorDict(ReadTensorArchive(content));
-    if (const std::string_view what = ForeignWeights(content); !what.empty()) {
-      throw DamagedFile(fmt::format("{}: {}", path.string(), what));
-    }
-    return ToTensorDict(ReadSafetensors(content).tensors);
-  });
-}
-
-namespace {
 
 // Throws InputError that begins with `name` if the tensors of `from` are not those of `into`.
-void CheckNames(const TensorDict& from, const StateDict& into, const std::string& name) {
+void CheckNames(const TensorMap& from, const StateDict& into, const std::string& name) {
   std::set<std::string> known;
   std::vector<std::string> missing;
   std::vector<std::string> unknown;
   for (const auto& [key, tensor] : into) {
     known.insert(key);
-    const auto found = from.find(key);
-    if (found == from.end() || !found->value().isTensor()) missing.push_back(key);
+    if (!from.contains(key)) missing.push_back(key);
   }
-  for (const auto& entry : from) {
-    const std::string key = entry.key().isString() ? entry.key().toStringRef() : "?";
+  for (const auto& [key, tensor] : from) {
     if (!known.contains(key)) unknown.push_back(key);
   }
   if (missing.empty() && unknown.empty()) return;
@@ -359,24 +192,102 @@ void CheckNames(const TensorDict& from, const StateDict& into, const std::string
 
 }  // namespace
 
-void LoadStateDict(const TensorDict& from, const StateDict& into, const std::string& name) {
-  const c10::NoGradGuard no_grad;
-  const auto fail = [&](const std::string& what) {
-    throw InputError(fmt::format("{}: {}", name, what));
+std::string WriteTensorFile(const std::filesystem::path& path, const StateDict& weights,
+                            const StateDict& others, const Metadata& metadata) {
+  StateDict tensors = weights;
+  tensors.insert(tensors.end(), others.begin(), others.end());
+  // Each tensor must be aligned to its elements.
+  std::ranges::stable_sort(tensors, std::greater<>(),
+                           [](const auto& entry) { return entry.second.element_size(); });
+  std::vector<TensorEntry> entries;
+  std::int64_t bytes = 0;
+  for (const auto& [name, tensor] : tensors) {
+    entries.push_back(EntryOf(name, tensor));
+    bytes += static_cast<std::int64_t>(tensor.nbytes());
+  }
+  std::string file_hash = kNoFileHash;
+  std::string sha256 = WeightsSha256({});
+  const auto header = [&] {
+    std::vector<std::pair<std::string, std::string>> texts = {{std::string(kFileHash), file_hash},
+                                                              {kWeightsSha256, sha256}};
+    texts.insert(texts.end(), metadata.begin(), metadata.end());
+    return SafetensorsHeader(entries, texts);
   };
+
+  RequireSpace(path, bytes);
+  AtomicFile file(path);
+  file.Write(header());  // the hashes replace others of the same length later
+  HostBytes host;
+  Hash contents;
+  Sha256 hash;
+  std::size_t hashed = 0;  // tensors of `weights`
+  for (const auto& [name, tensor] : tensors) {
+    const std::string_view elements = host.Of(tensor);
+    const bool is_next = hashed < weights.size() && weights[hashed].first == name;
+    const auto write = [&] {
+      file.Write(elements);
+      contents.Add(elements);
+    };
+    if (is_next) {
+      WriteAndHash(elements.size(), write, [&] { hash.Add(name, tensor, elements); });
+      ++hashed;
+    } else {
+      write();
+    }
+  }
+  for (; hashed < weights.size(); ++hashed) {
+    const auto& [name, tensor] = weights[hashed];
+    hash.Add(name, tensor, host.Of(tensor));
+  }
+  sha256 = hash.Hex();
+  contents.Add(header());
+  file_hash = contents.Hex();
+  file.Overwrite(0, header());
+  file.Commit();
+  return sha256;
+}
+
+TensorFile ReadTensorFile(const std::filesystem::path& path) {
+  const auto damaged = [&](std::string_view why) {
+    return DamagedFile(fmt::format("{}: damaged tensor file: {}", path.string(), why));
+  };
+  try {
+    const std::shared_ptr<Bytes> content = ContentOf(path);
+    CheckFormat(path, *content);
+    Safetensors read = ReadSafetensors(*content);
+    TensorFile file{.tensors = {}, .metadata = std::move(read.metadata)};
+    for (const StoredTensor& stored : read.tensors) {
+      file.tensors.emplace(stored.name, TensorIn(content, stored));
+    }
+    return file;
+  } catch (const InputError&) {
+    throw;
+  } catch (const c10::Error& error) {
+    throw damaged(error.what_without_backtrace());
+  } catch (const std::bad_alloc&) {
+    throw InputError(fmt::format("cannot read {}: there is not enough memory", path.string()));
+  } catch (const std::exception& error) {
+    throw damaged(error.what());
+  }
+}
+
+void LoadStateDict(const TensorMap& from, const StateDict& into, const std::string& name) {
+  const c10::NoGradGuard no_grad;
   CheckNames(from, into, name);
   for (const auto& [key, tensor] : into) {
-    const at::Tensor& source = from.at(key).toTensor();
+    const at::Tensor& source = from.at(key);
     const bool has_type = tensor.is_floating_point() ? source.is_floating_point()
                                                      : source.scalar_type() == tensor.scalar_type();
     if (source.sizes() != tensor.sizes() || !has_type) {
-      fail(fmt::format("tensor '{}' is {} of shape {}, expected {} of shape {}", key,
-                       DtypeText(source), ShapeText(source), DtypeText(tensor), ShapeText(tensor)));
+      throw InputError(fmt::format("{}: tensor '{}' is {} of shape {}, expected {} of shape {}",
+                                   name, key, DtypeText(source), ShapeText(source),
+                                   DtypeText(tensor), ShapeText(tensor)));
     }
     // A finite number in fp64 may be infinite in fp32.
     const at::Tensor values = source.to(tensor.scalar_type());
     if (!values.isfinite().all().item<bool>()) {
-      fail(fmt::format("tensor '{}' contains values that are not finite", key));
+      throw InputError(
+          fmt::format("{}: tensor '{}' contains values that are not finite", name, key));
     }
     tensor.copy_(values);
   }
@@ -384,7 +295,34 @@ void LoadStateDict(const TensorDict& from, const StateDict& into, const std::str
 
 std::string WeightsSha256(const StateDict& state) {
   HostBytes host;
-  return WeightsHash(state).Finish(host);
+  Sha256 hash;
+  for (const auto& [name, tensor] : state) hash.Add(name, tensor, host.Of(tensor));
+  return hash.Hex();
+}
+
+std::string_view HostBytes::Of(const at::Tensor& tensor) {
+  const bool in_place = tensor.is_cpu() && tensor.is_contiguous();
+  const at::Tensor elements = in_place ? tensor : CopyOf(tensor.detach());
+  return {static_cast<const char*>(elements.const_data_ptr()), elements.nbytes()};
+}
+
+at::Tensor HostBytes::CopyOf(const at::Tensor& tensor) {
+  const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
+  if (!buffer_.defined() || buffer_.numel() < bytes) buffer_ = at::empty({bytes}, at::kByte);
+  at::Tensor copy = buffer_.narrow(0, 0, bytes).view(tensor.scalar_type()).view(tensor.sizes());
+  return copy.copy_(tensor);
+}
+
+at::Tensor SumsOfBits(const StateDict& state) {
+  std::vector<at::Tensor> sums;
+  sums.reserve(2 * state.size());
+  for (const auto& [name, tensor] : state) {
+    const at::Tensor bits = tensor.detach().reshape({-1}).view(at::kInt);
+    at::Tensor places = at::arange(1, bits.numel() + 1, bits.options().dtype(at::kLong));
+    sums.push_back(bits.sum());  // int64
+    sums.push_back(places.mul_(bits).sum());
+  }
+  return at::stack(sums);
 }
 
 }  // namespace tandem

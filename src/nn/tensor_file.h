@@ -1,62 +1,71 @@
-// Files of tensors that Python's torch.load(weights_only=True) or safetensors can read, and their
-// fingerprint.
+// Files of tensors in the safetensors format, and fingerprints of weights.
 #pragma once
 
-#include <ATen/core/ivalue.h>
+#include <ATen/core/Tensor.h>
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include "nn/network.h"
+#include "nn/module.h"
 
 namespace tandem {
 
-/// TensorDict maps names to tensors, numbers, text and dictionaries.
-using TensorDict = c10::impl::GenericDict;
-TensorDict MakeTensorDict();
+using TensorMap = std::map<std::string, at::Tensor>;
+using Metadata = std::map<std::string, std::string>;
 
-/// A dictionary of the tensors of `state`. They keep their device and share their memory with it.
-TensorDict ToTensorDict(const StateDict& state);
+/// TensorFile is the content of a file.
+struct TensorFile {
+  TensorMap tensors;
+  Metadata metadata;
+};
 
-/// Writes `dict` to `path`. If that fails, the file is left as it was. The file ends with a hash of
-/// its contents. Throws Error that names both amounts if the disk has too little space.
+/// The metadata that holds the WeightsSha256 of a file.
+inline constexpr const char* kWeightsSha256 = "weights_sha256";
+
+/// Writes `weights` and `others`, whose names must differ, to `path`, and returns the WeightsSha256
+/// of `weights`. The file also holds `metadata`, that SHA-256, and a hash of its contents. If
+/// writing fails, the file is left as it was. Throws Error that names both amounts if the disk has
+/// too little space.
 ///
-/// Tensors may be on any device, and are copied to the host one at a time. A tensor that occurs
-/// several times is written once. While the file is written, other threads compute WeightsSha256 of
-/// each state dict in `hashed`; that is cheapest if its tensors are also in `dict`, in the same
-/// order. `complete` may be empty. It receives these hashes after the tensors are written, and may
-/// change the numbers and texts that the file will hold, but not its tensors.
-using CompleteEntries = std::function<void(TensorDict&, const std::vector<std::string>& sha256)>;
-void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict,
-                     const std::vector<StateDict>& hashed = {},
-                     const CompleteEntries& complete = {});
+/// Tensors may be on any device, and are copied to the host one at a time.
+std::string WriteTensorFile(const std::filesystem::path& path, const StateDict& weights,
+                            const StateDict& others = {}, const Metadata& metadata = {});
 
-/// Reads a file that WriteTensorFile wrote, or Python's torch.save from a dictionary of the same
-/// kinds of values. The file may be hostile: no code in it is run, LibTorch does not parse its
-/// structure, and each tensor is checked against the size of its record before it is allocated
-/// (ReadTensorArchive). Throws InputError that names the file; DamagedFile if the file cannot be
-/// read or its contents are wrong.
-TensorDict ReadTensorFile(const std::filesystem::path& path);
-
-/// Writes the tensors to a safetensors file. If that fails, the file is left as it was.
-void WriteSafetensors(const std::filesystem::path& path, const StateDict& state,
-                      const std::map<std::string, std::string>& metadata);
-
-/// Reads a tensor file or a safetensors file, which both may be hostile. Throws InputError that
-/// names the file.
-TensorDict ReadWeights(const std::filesystem::path& path);
+/// Reads a file that WriteTensorFile or another program wrote. The file may be hostile
+/// (ReadSafetensors). Throws InputError that names the file; DamagedFile if the file cannot be read
+/// or its contents are wrong.
+TensorFile ReadTensorFile(const std::filesystem::path& path);
 
 /// Copies each tensor of `from` into the tensor of the same name in `into`. Throws InputError that
 /// begins with `name` and says which tensor is missing, unknown, of another shape or type, or not
 /// finite.
-void LoadStateDict(const TensorDict& from, const StateDict& into, const std::string& name);
+void LoadStateDict(const TensorMap& from, const StateDict& into, const std::string& name);
 
 /// SHA-256, in hexadecimal, of the state dict's tensors in order: for each its name, a zero byte,
 /// its dtype ("float32"), a zero byte, its shape ("[256, 324]"), a zero byte, and its elements as
 /// little-endian bytes in row-major order.
 std::string WeightsSha256(const StateDict& state);
+
+/// HostBytes gives access to the bytes of tensors that may be on a GPU. It copies them into a
+/// buffer that it uses again, because memory that is used for the first time costs more than the
+/// copy.
+class HostBytes {
+ public:
+  /// Returns the elements in row-major order. Valid until the next call, while `tensor` exists.
+  std::string_view Of(const at::Tensor& tensor);
+
+ private:
+  at::Tensor CopyOf(const at::Tensor& tensor);
+
+  at::Tensor buffer_;
+};
+
+/// Returns numbers that differ if two states of one network differ in one element of a tensor, and
+/// almost always if they differ in several: for each tensor, the sum of its elements' bits, and the
+/// sum of those times their places. (tensors * 2) int64, on the device of `state`, whose elements
+/// have at least 32 bits. A GPU adds numbers faster than it copies them to the host.
+at::Tensor SumsOfBits(const StateDict& state);
 
 }  // namespace tandem

@@ -1,15 +1,15 @@
 #include "train/checkpoint.h"
 
-#include <ATen/ops/empty.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <sstream>
+#include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "config/write.h"
 #include "data/stream_shard.h"
 #include "domain/identity.h"
@@ -18,199 +18,178 @@
 namespace tandem {
 namespace {
 
-// Entries reads a dictionary of a file. Its errors name the file, the entry and what was expected.
-class Entries {
- public:
-  Entries(const TensorDict& dict, std::string file, std::string path = "")
-      : dict_(dict), file_(std::move(file)), path_(std::move(path)) {}
+using nlohmann::json;
 
-  const TensorDict& dict() const { return dict_; }
-  bool Has(const char* name) const { return dict_.contains(name); }
+constexpr const char* kMetadata = "tandem";
+constexpr const char* kResume = "resume";
+constexpr const char* kResumePrefix = "resume.";
+constexpr const char* kStoredAsNetwork = "stored_as_network";
 
-  Entries Dict(const char* name) const {
-    return {At(name, &c10::IValue::isGenericDict, "a dictionary").toGenericDict(), file_,
-            path_ + name + "."};
-  }
-  std::int64_t Count(const char* name) const {
-    constexpr const char* kExpected = "a whole number of at least 0";
-    const std::int64_t count = At(name, &c10::IValue::isInt, kExpected).toInt();
-    if (count < 0) Fail(name, std::to_string(count), kExpected);
-    if (count > kMostCounted) Fail(name, std::to_string(count), "a smaller number");
-    return count;
-  }
-  // Returns a count that no run writes larger than `most`, which `most_means` describes.
-  std::int64_t CountUpTo(const char* name, std::int64_t most, const char* most_means) const {
-    const std::int64_t count = Count(name);
-    if (count <= most) return count;
-    throw DamagedFile(fmt::format(
-        "{}: `{}{}` is {}, expected at most {}, {}; the file is damaged. Train a new run; "
-        "network.init_from can take the weights of best.pt.",
-        file_, path_, name, count, most, most_means));
-  }
-  double Real(const char* name) const {
-    return At(name, &c10::IValue::isDouble, "a real number").toDouble();
-  }
-  std::string Text(const char* name) const {
-    return At(name, &c10::IValue::isString, "a string").toStringRef();
-  }
+// Larger than any run's counts, and small enough that sums of a few of them fit in 64 bits.
+constexpr std::int64_t kMostCounted = std::int64_t{1} << 50;
 
- private:
-  // Larger than any run's counts, and small enough that sums of a few of them fit in 64 bits.
-  static constexpr std::int64_t kMostCounted = std::int64_t{1} << 50;
-
-  c10::IValue At(const char* name, bool (c10::IValue::*is_right)() const,
-                 const char* expected) const {
-    const auto found = dict_.find(name);
-    if (found == dict_.end()) Fail(name, "missing", expected);
-    if (!(found->value().*is_right)()) Fail(name, "of another type", expected);
-    return found->value();
-  }
-
-  [[noreturn]] void Fail(const char* name, const std::string& what, const char* expected) const {
-    throw InputError(
-        fmt::format("{}: `{}{}` is {}, expected {}", file_, path_, name, what, expected));
-  }
-
-  TensorDict dict_;
-  std::string file_;
-  std::string path_;  // prefix of the entries' names in errors: "resume.target."
-};
-
-void Insert(TensorDict& dict, const std::string& name, const ValidationResult& result) {
-  TensorDict inner = MakeTensorDict();
-  inner.insert("solve_rate", result.solve_rate);
-  if (result.value_error) inner.insert("value_error", *result.value_error);
-  inner.insert("states", result.states);
-  dict.insert(name, inner);
+// Each Visit passes the entries of a part of a checkpoint, with their names, to `visit`, which
+// writes or reads them.
+void Visit(ValidationResult& result, const auto& visit) {
+  visit("solve_rate", result.solve_rate);
+  visit("value_error", result.value_error);
+  visit("states", result.states);
 }
 
-TensorDict ToDict(const RunCounters& c) {
-  TensorDict dict = MakeTensorDict();
-  dict.insert("updates", c.updates);
-  dict.insert("iterations", c.iterations);
-  dict.insert("examples", c.examples);
-  dict.insert("wall_s", c.wall_s);
-  dict.insert("generate_s", c.generate_s);
-  dict.insert("train_s", c.train_s);
-  dict.insert("wait_for_rows_s", c.wait_for_rows_s);
-  dict.insert("validate_s", c.validate_s);
-  dict.insert("final_loss", c.final_loss);
-  dict.insert("follows_clock", std::int64_t{c.follows_clock ? 1 : 0});
-  if (c.at_start) Insert(dict, "at_start", *c.at_start);
-  if (c.validation) Insert(dict, "validation", *c.validation);
-  if (c.best) Insert(dict, "best", *c.best);
-  dict.insert("validated_iterations", c.validated_iterations);
-  dict.insert("best_update", c.best_update);
-  return dict;
+void Visit(RunCounters& counters, const auto& visit) {
+  visit("updates", counters.updates);
+  visit("iterations", counters.iterations);
+  visit("examples", counters.examples);
+  visit("wall_s", counters.wall_s);
+  visit("generate_s", counters.generate_s);
+  visit("train_s", counters.train_s);
+  visit("wait_for_rows_s", counters.wait_for_rows_s);
+  visit("validate_s", counters.validate_s);
+  visit("final_loss", counters.final_loss);
+  visit("follows_clock", counters.follows_clock);
+  visit("at_start", counters.at_start);
+  visit("validation", counters.validation);
+  visit("best", counters.best);
+  visit("validated_iterations", counters.validated_iterations);
+  visit("best_update", counters.best_update);
 }
 
-TensorDict ToDict(const TargetState& target) {
-  TensorDict dict = MakeTensorDict();
-  dict.insert("offered", target.offered);
-  dict.insert("refreshed", target.refreshed);
-  dict.insert("last_loss", target.last_loss);
-  dict.insert("solve_rate", target.solve_rate);
-  dict.insert("rate_at_refresh", target.rate_at_refresh);
-  return dict;
+void Visit(TargetState& target, const auto& visit) {
+  visit("offered", target.offered);
+  visit("refreshed", target.refreshed);
+  visit("last_loss", target.last_loss);
+  visit("solve_rate", target.solve_rate);
+  visit("rate_at_refresh", target.rate_at_refresh);
 }
 
-TensorDict ToDict(const ShardPosition& position) {
-  TensorDict dict = MakeTensorDict();
-  dict.insert("set", position.set);
-  dict.insert("rows", position.rows);
-  dict.insert("skipped_chunks", position.skipped_chunks);
-  dict.insert("skipped_rows", position.skipped_rows);
-  return dict;
+void Visit(ShardPosition& position, const auto& visit) {
+  visit("set", position.set);
+  visit("rows", position.rows);
+  visit("skipped_chunks", position.skipped_chunks);
+  visit("skipped_rows", position.skipped_rows);
 }
 
-TensorDict ToDict(const StreamPosition& stream) {
-  TensorDict dict = MakeTensorDict();
-  dict.insert("current", stream.current);
-  dict.insert("current_rows", stream.current_rows);
-  dict.insert("done", fmt::format("{}", fmt::join(stream.done, "\n")));
-  dict.insert("used_rows", stream.used_rows);
-  dict.insert("used_shards", stream.used_shards);
-  dict.insert("dropped_rows", stream.dropped_rows);
-  dict.insert("dropped_shards", stream.dropped_shards);
-  return dict;
+void Visit(StreamPosition& stream, const auto& visit) {
+  visit("current", stream.current);
+  visit("current_rows", stream.current_rows);
+  visit("done", stream.done);
+  visit("used_rows", stream.used_rows);
+  visit("used_shards", stream.used_shards);
+  visit("dropped_rows", stream.dropped_rows);
+  visit("dropped_shards", stream.dropped_shards);
 }
 
-// Returns the names of shards in a text that has one in each line. Names decide which files are
-// removed, so no other text is accepted.
-std::vector<std::string> ShardsIn(const std::string& text, const std::string& file) {
-  std::vector<std::string> names;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!ParseStreamShardName(line)) {
+template <class Part>
+json ToJson(Part part);
+
+json ToJson(std::int64_t count) { return count; }
+json ToJson(double real) { return real; }  // null if it is not finite
+json ToJson(bool flag) { return flag; }
+json ToJson(const std::vector<std::string>& texts) { return texts; }
+
+// A path may have any bytes, and a text of JSON must be UTF-8. Other texts become lists of bytes.
+json ToJson(const std::string& text) {
+  if (AsUtf8(text) == text) return text;
+  return std::vector<std::uint8_t>(text.begin(), text.end());
+}
+
+template <class Value>
+json ToJson(const std::optional<Value>& value) {
+  return value ? ToJson(*value) : json();
+}
+
+template <class Part>
+json ToJson(Part part) {
+  json object = json::object();
+  Visit(part, [&](const char* name, const auto& value) { object[name] = ToJson(value); });
+  return object;
+}
+
+// Each Read takes the entry `name` of `object`. Throws InputError that names the entry and says
+// what was expected, as ReadEntry does.
+template <class Part>
+void Read(const json& object, const std::string& name, Part& part);
+
+void Read(const json& object, const std::string& name, std::int64_t& count) {
+  count = ReadCount(object, name, kMostCounted);
+}
+
+void Read(const json& object, const std::string& name, double& real) {
+  const auto found = object.find(name);
+  real = found != object.end() && found->is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                                   : ReadEntry<double>(object, name);
+}
+
+void Read(const json& object, const std::string& name, bool& flag) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_boolean()) ThrowWrongEntry(object, name, "true or false");
+  flag = found->get<bool>();
+}
+
+void Read(const json& object, const std::string& name, std::string& text) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_array()) {
+    text = ReadEntry<std::string>(object, name);
+    return;
+  }
+  text.clear();
+  for (const json& byte : *found) {
+    if (!byte.is_number_unsigned()) ThrowWrongEntry(object, name, "a string or a list of bytes");
+    text += static_cast<char>(byte.get<std::uint8_t>());
+  }
+}
+
+// Names of shards decide which files are removed, so no other text is accepted.
+void Read(const json& object, const std::string& name, std::vector<std::string>& shards) {
+  for (const json& shard : ReadList(object, name)) {
+    if (!shard.is_string() || !ParseStreamShardName(shard.get<std::string>())) {
       throw InputError(
-          fmt::format("{}: `stream.done` holds {}, expected names of shards", file, line));
+          fmt::format("`{}` holds {}, expected names of shards", name, ShortJson(shard)));
     }
-    names.push_back(std::move(line));
-  }
-  return names;
-}
-
-// The entry of a RunState that holds the SHA-256 of its other entries.
-constexpr const char* kSha256 = "sha256";
-
-// Appends all entries of a dictionary to `leaves`. Numbers and strings become part of a leaf's
-// name.
-void AddLeaves(const TensorDict& dict, const std::string& path, StateDict& leaves) {
-  for (const auto& entry : dict) {
-    const std::string name = path + (entry.key().isString() ? entry.key().toStringRef() : "?");
-    const c10::IValue& value = entry.value();
-    const auto add = [&](const auto& number_or_text) {
-      leaves.emplace_back(fmt::format("{}={}", name, number_or_text), at::empty({0}));
-    };
-    if (name == kSha256) continue;
-    if (value.isGenericDict()) AddLeaves(value.toGenericDict(), name + ".", leaves);
-    if (value.isTensor()) leaves.emplace_back(name, value.toTensor());
-    if (value.isInt()) add(value.toInt());
-    if (value.isDouble()) add(value.toDouble());
-    if (value.isString()) add(value.toStringRef());
+    shards.push_back(shard.get<std::string>());
   }
 }
 
-// The entries that the SHA-256 of a RunState covers.
-StateDict LeavesOf(const TensorDict& run_state) {
-  StateDict leaves;
-  AddLeaves(run_state, "", leaves);
-  return leaves;
+template <class Value>
+void Read(const json& object, const std::string& name, std::optional<Value>& value) {
+  if (HasValue(object, name)) Read(object, name, value.emplace());
 }
 
-TensorDict ToDict(const RunState& state) {
-  TensorDict dict = MakeTensorDict();
-  dict.insert("config", ToYaml(state.config));
-  dict.insert("counters", ToDict(state.counters));
-  if (state.position) dict.insert("position", ToDict(*state.position));
-  if (state.stream) dict.insert("stream", ToDict(*state.stream));
-  dict.insert("target", ToDict(state.pipeline.target));
-  dict.insert("longest_scramble", state.pipeline.longest_scramble);
-  dict.insert("model", ToTensorDict(state.model));
-  dict.insert("optimizer", ToTensorDict(state.optimizer));
-  dict.insert("target_network", ToTensorDict(state.target_network));
-  if (!state.average.empty()) dict.insert("average", ToTensorDict(state.average));
-  return dict;
+template <class Part>
+void Read(const json& object, const std::string& name, Part& part) {
+  const json& inner = ReadObject(object, name);
+  Visit(part, [&](const char* entry, auto& value) { Read(inner, entry, value); });
 }
 
-std::optional<ValidationResult> ResultIn(const Entries& entries, const char* name) {
-  if (!entries.Has(name)) return std::nullopt;
-  const Entries result = entries.Dict(name);
-  return ValidationResult{.solve_rate = result.Real("solve_rate"),
-                          .value_error = result.Has("value_error")
-                                             ? std::optional(result.Real("value_error"))
-                                             : std::nullopt,
-                          .states = result.Count("states")};
-}
-
-Entries RunStateIn(const TensorDict& checkpoint, const std::string& file) {
-  if (!checkpoint.contains("resume")) {
-    throw InputError(
-        fmt::format("{}: the file has a network but no state to resume a run from; expected the "
-                    "checkpoint.pt of a run",
-                    file));
+// Returns the entry `name` of `object`. Errors name the file.
+template <class Value>
+Value Get(const json& object, const std::string& name, const std::string& file) {
+  try {
+    Value value;
+    Read(object, name, value);
+    return value;
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", file, error.what()));
   }
-  return Entries(checkpoint, file).Dict("resume");
+}
+
+json ToJson(const RunState& state) {
+  json object = {{"config", ToJson(ToYaml(state.config))},
+                 {"counters", ToJson(state.counters)},
+                 {"target", ToJson(state.pipeline.target)},
+                 {"longest_scramble", state.pipeline.longest_scramble}};
+  if (state.position) object["position"] = ToJson(*state.position);
+  if (state.stream) object["stream"] = ToJson(*state.stream);
+  return object;
+}
+
+std::string PrefixOf(const std::string& part) { return fmt::format("{}{}.", kResumePrefix, part); }
+
+// Whether the tensors of two state dicts share their memory.
+bool IsSame(const StateDict& one, const StateDict& other) {
+  return std::ranges::equal(one, other, [](const auto& a, const auto& b) {
+    return a.first == b.first && a.second.is_same(b.second);
+  });
 }
 
 }  // namespace
@@ -218,71 +197,78 @@ Entries RunStateIn(const TensorDict& checkpoint, const std::string& file) {
 std::string WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
                             const NetworkConfig& network, const RunCounters& counters,
                             const StateDict& model, const RunState* resume) {
-  TensorDict checkpoint = MakeTensorDict();
-  checkpoint.insert("schema", kCheckpointSchema);
-  checkpoint.insert("domain", domain);
-  checkpoint.insert("network", network.kind);
-  checkpoint.insert("activation", std::string(NameOf(kActivations, network.activation)));
-  checkpoint.insert("updates", counters.updates);
-  checkpoint.insert("iterations", counters.iterations);
-  checkpoint.insert("weights_sha256", "");  // known later, but in this place
-  checkpoint.insert("model", ToTensorDict(model));
-  std::vector<StateDict> hashed = {model};
+  json content = {{"schema", kCheckpointSchema},
+                  {"domain", ToJson(domain)},
+                  {"network",
+                   {{"kind", network.kind},
+                    {"activation", std::string(NameOf(kActivations, network.activation))}}},
+                  {"updates", counters.updates},
+                  {"iterations", counters.iterations}};
+  StateDict others;
   if (resume != nullptr) {
-    const TensorDict state = ToDict(*resume);
-    hashed.push_back(LeavesOf(state));
-    checkpoint.insert("resume", state);
+    json& state = content[kResume] = ToJson(*resume);
+    for (const auto& [part, tensors] :
+         {std::pair("model", &resume->model), std::pair("optimizer", &resume->optimizer),
+          std::pair("target_network", &resume->target_network),
+          std::pair("average", &resume->average)}) {
+      if (!state.contains(kStoredAsNetwork) && IsSame(*tensors, model)) {
+        state[kStoredAsNetwork] = part;
+        continue;
+      }
+      for (const auto& [name, tensor] : *tensors) {
+        others.emplace_back(PrefixOf(part) + name, tensor);
+      }
+    }
   }
-  std::string weights_sha256;
-  WriteTensorFile(path, checkpoint, hashed,
-                  [&](TensorDict& entries, const std::vector<std::string>& sha256) {
-                    weights_sha256 = sha256[0];
-                    entries.insert_or_assign("weights_sha256", weights_sha256);
-                    if (resume == nullptr) return;
-                    entries.at("resume").toGenericDict().insert(kSha256, sha256[1]);
-                  });
-  return weights_sha256;
+  return WriteTensorFile(path, model, others, {{"format", "pt"}, {kMetadata, content.dump()}});
 }
 
 Checkpoint::Checkpoint(const std::filesystem::path& path)
     : file_(path.string()), content_(ReadTensorFile(path)) {
-  const auto schema = content_.find("schema");
-  if (schema == content_.end() || !schema->value().isInt() ||
-      schema->value().toInt() != kCheckpointSchema) {
-    const bool has_number = schema != content_.end() && schema->value().isInt();
+  const auto text = content_.metadata.find(kMetadata);
+  json_ = text == content_.metadata.end() ? json() : ParseJsonOrDiscard(text->second);
+  if (!json_.is_object()) {
     throw InputError(
-        fmt::format("{}: {}, expected a checkpoint of schema {}", file_,
-                    has_number ? fmt::format("a checkpoint of schema {}", schema->value().toInt())
-                               : "not a checkpoint",
-                    kCheckpointSchema));
+        fmt::format("{}: not a checkpoint, expected a checkpoint of schema {}. `python -m "
+                    "tandem.convert import` makes one from the weights of another program.",
+                    file_, kCheckpointSchema));
   }
-  iterations_ = Entries(content_, file_).Count("iterations");
+  const auto schema = Get<std::int64_t>(json_, "schema", file_);
+  if (schema != kCheckpointSchema) {
+    throw InputError(
+        fmt::format("{}: a checkpoint of schema {}, expected a checkpoint of schema {}", file_,
+                    schema, kCheckpointSchema));
+  }
+  iterations_ = Get<std::int64_t>(json_, "iterations", file_);
 }
 
 std::string Checkpoint::weights_sha256() const {
-  return Entries(content_, file_).Text("weights_sha256");
+  const auto found = content_.metadata.find(kWeightsSha256);
+  return found == content_.metadata.end() ? "" : found->second;
 }
 
 void Checkpoint::CheckDomain(const std::string& domain) const {
-  const std::string trained_on = Entries(content_, file_).Text("domain");
+  const auto trained_on = Get<std::string>(json_, "domain", file_);
   if (IsSameDomain(trained_on, domain)) return;
   throw InputError(fmt::format("{}: {}", file_, DescribeOtherDomain(trained_on, domain)));
 }
 
 void Checkpoint::LoadModel(Network& net, const std::string& domain) const {
   CheckDomain(domain);
-  const Entries entries(content_, file_);
-  const auto check = [&](const char* entry, const char* key, std::string_view expected) {
-    const std::string trained_with = entries.Text(entry);
+  const auto check = [&](const char* entry, std::string_view expected) {
+    const auto network = json_.find("network");
+    const auto trained_with = Get<std::string>(
+        network != json_.end() && network->is_object() ? *network : json::object(), entry, file_);
+    const std::string key = fmt::format("network.{}", entry);
     if (trained_with == expected) return;
     throw InputError(
         fmt::format("{}: the network was trained with `{}: {}`, expected {}. Set {} to {}, or use "
                     "another checkpoint.",
                     file_, key, trained_with, expected, key, trained_with));
   };
-  check("network", "network.kind", net.spec().layers.kind);
-  check("activation", "network.activation", NameOf(kActivations, net.spec().layers.activation));
-  LoadStateDict(entries.Dict("model").dict(), net.State(), file_);
+  check("kind", net.spec().layers.kind);
+  check("activation", NameOf(kActivations, net.spec().layers.activation));
+  LoadStateDict(Part(""), net.State(), file_);
   if (WeightsSha256(net.State()) != weights_sha256()) {
     throw DamagedFile(fmt::format(
         "{}: the SHA-256 of the weights does not match; the file is damaged. Use another "
@@ -291,79 +277,61 @@ void Checkpoint::LoadModel(Network& net, const std::string& domain) const {
   }
 }
 
-RunCounters Checkpoint::Counters() const {
-  const Entries counters = RunStateIn(content_, file_).Dict("counters");
-  const std::int64_t updates = counters.Count("updates");
-  const std::int64_t best_update =
-      counters.CountUpTo("best_update", updates, "the number of completed updates");
-  return {.updates = updates,
-          .iterations = counters.Count("iterations"),
-          .examples = counters.Count("examples"),
-          .wall_s = counters.Real("wall_s"),
-          .generate_s = counters.Real("generate_s"),
-          .train_s = counters.Real("train_s"),
-          .wait_for_rows_s = counters.Real("wait_for_rows_s"),
-          .validate_s = counters.Real("validate_s"),
-          .final_loss = counters.Real("final_loss"),
-          .follows_clock = counters.Count("follows_clock") != 0,
-          .at_start = ResultIn(counters, "at_start"),
-          .validation = ResultIn(counters, "validation"),
-          .best = ResultIn(counters, "best"),
-          .validated_iterations = counters.Count("validated_iterations"),
-          .best_update = best_update};
+const json& Checkpoint::Resume() const {
+  const auto found = json_.find(kResume);
+  if (found != json_.end() && found->is_object()) return *found;
+  throw InputError(
+      fmt::format("{}: the file has a network but no state to resume a run from; expected the "
+                  "checkpoint.safetensors of a run",
+                  file_));
 }
 
-std::string Checkpoint::ConfigYaml() const { return RunStateIn(content_, file_).Text("config"); }
+RunCounters Checkpoint::Counters() const {
+  const auto counters = Get<RunCounters>(Resume(), "counters", file_);
+  if (counters.best_update <= counters.updates) return counters;
+  throw DamagedFile(fmt::format(
+      "{}: `best_update` is {}, expected at most {}, the number of completed updates; the file is "
+      "damaged. Train a new run; network.init_from can take the weights of best.safetensors.",
+      file_, counters.best_update, counters.updates));
+}
+
+std::string Checkpoint::ConfigYaml() const { return Get<std::string>(Resume(), "config", file_); }
 
 Config Checkpoint::ReadConfig(const std::vector<Override>& overrides) const {
   return ParseConfig(ConfigYaml(), fmt::format("the config in {}", file_), overrides);
 }
 
 std::optional<ShardPosition> Checkpoint::PositionInShards() const {
-  const Entries state = RunStateIn(content_, file_);
-  if (!state.Has("position")) return std::nullopt;
-  const Entries position = state.Dict("position");
-  return ShardPosition{.set = position.Text("set"),
-                       .rows = position.Count("rows"),
-                       .skipped_chunks = position.Count("skipped_chunks"),
-                       .skipped_rows = position.Count("skipped_rows")};
+  return Get<std::optional<ShardPosition>>(Resume(), "position", file_);
 }
 
 std::optional<StreamPosition> Checkpoint::PositionInStream() const {
-  const Entries state = RunStateIn(content_, file_);
-  if (!state.Has("stream")) return std::nullopt;
-  const Entries stream = state.Dict("stream");
-  return StreamPosition{.current = stream.Text("current"),
-                        .current_rows = stream.Count("current_rows"),
-                        .done = ShardsIn(stream.Text("done"), file_),
-                        .used_rows = stream.Count("used_rows"),
-                        .used_shards = stream.Count("used_shards"),
-                        .dropped_rows = stream.Count("dropped_rows"),
-                        .dropped_shards = stream.Count("dropped_shards")};
+  return Get<std::optional<StreamPosition>>(Resume(), "stream", file_);
 }
 
 PipelineState Checkpoint::Pipeline() const {
-  const Entries state = RunStateIn(content_, file_);
-  const Entries target = state.Dict("target");
-  return {.target = {.offered = target.Count("offered"),
-                     .refreshed = target.Count("refreshed"),
-                     .last_loss = target.Real("last_loss"),
-                     .solve_rate = target.Real("solve_rate"),
-                     .rate_at_refresh = target.Real("rate_at_refresh")},
-          .longest_scramble = std::max<std::int64_t>(state.Count("longest_scramble"), 1)};
+  const auto longest_scramble = Get<std::int64_t>(Resume(), "longest_scramble", file_);
+  return {.target = Get<TargetState>(Resume(), "target", file_),
+          .longest_scramble = std::max<std::int64_t>(longest_scramble, 1)};
+}
+
+// Returns the tensors whose names begin with `prefix`, without it. Those of the network have none.
+TensorMap Checkpoint::Part(const std::string& prefix) const {
+  TensorMap part;
+  for (const auto& [name, tensor] : content_.tensors) {
+    const bool is_part =
+        prefix.empty() ? !name.starts_with(kResumePrefix) : name.starts_with(prefix);
+    if (is_part) part.emplace(name.substr(prefix.size()), tensor);
+  }
+  return part;
 }
 
 void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,
                            const StateDict& target_network, const StateDict& average) const {
-  const Entries state = RunStateIn(content_, file_);
-  if (WeightsSha256(LeavesOf(state.dict())) != state.Text(kSha256)) {
-    throw DamagedFile(fmt::format(
-        "{}: the SHA-256 of the run's state does not match; the file is damaged. Train a new "
-        "run; network.init_from can take the weights of best.pt.",
-        file_));
-  }
-  const auto load = [&](const char* part, const StateDict& into) {
-    LoadStateDict(state.Dict(part).dict(), into, fmt::format("{}: {}", file_, part));
+  const auto network = Get<std::optional<std::string>>(Resume(), kStoredAsNetwork, file_);
+  const auto load = [&](const std::string& part, const StateDict& into) {
+    LoadStateDict(Part(part == network ? "" : PrefixOf(part)), into,
+                  fmt::format("{}: {}", file_, part));
   };
   load("model", model);
   load("optimizer", optimizer);

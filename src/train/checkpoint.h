@@ -1,21 +1,24 @@
-// Reads and writes the checkpoints of a run, checkpoint.pt and best.pt. A checkpoint is a
-// dictionary:
+// Reads and writes the checkpoints of a run, checkpoint.safetensors and best.safetensors. The
+// tensors of the network have the names of its state dict, so that a file is also a state dict for
+// PyTorch. It is the network of the run, or its moving average if train.ema_use says so. The
+// metadata `weights_sha256` is the SHA-256 of these tensors. The metadata `tandem` is JSON:
 //
-//     schema          kCheckpointSchema
-//     domain          DomainSpec::identity: the puzzle and the input of the network
-//     network         network.kind; resnet_fc if it is missing
-//     activation      network.activation, which the weights do not show; relu if it is missing
-//     updates         complete updates that the network was trained for
-//     iterations      iterations that it was trained for, including those of an incomplete update
-//     weights_sha256  SHA-256 of `model`
-//     model           the state dict of the network, or of its moving average if train.ema_use
-//                     says so
-//     resume          only in checkpoint.pt: the RunState before the next update to do, and its
-//                     `sha256`. An update that was cut short is done again.
+//     schema      kCheckpointSchema
+//     domain      DomainSpec::identity: the puzzle and the input of the network
+//     network     kind and activation, which the tensors do not show
+//     updates     complete updates that the network was trained for
+//     iterations  iterations that it was trained for, including those of an incomplete update
+//     resume      only in checkpoint.safetensors: the RunState before the next update to do. An
+//                 update that was cut short is done again.
+//
+// The tensors of the RunState are resume.model.NAME, resume.optimizer.NAME,
+// resume.target_network.NAME and resume.average.NAME. If one of these parts is the network of the
+// file, its tensors are not stored again, and `resume.stored_as_network` names it.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,14 +27,15 @@
 #include "config/load.h"
 #include "data/epoch_order.h"
 #include "data/stream_ledger.h"
+#include "nn/network.h"
 #include "nn/tensor_file.h"
 #include "pipeline/pipeline.h"
 #include "train/run_counters.h"
 
 namespace tandem {
 
-/// The layout of checkpoint.pt.
-inline constexpr std::int64_t kCheckpointSchema = 2;
+/// The layout of a checkpoint.
+inline constexpr std::int64_t kCheckpointSchema = 3;
 
 /// RunState holds everything that a run needs between two updates to continue as if it had never
 /// been interrupted.
@@ -76,7 +80,7 @@ class Checkpoint {
   void LoadModel(Network& net, const std::string& domain) const;
 
   /// These return parts of the RunState. They throw InputError if the checkpoint has no RunState;
-  /// best.pt has none.
+  /// best.safetensors has none.
   RunCounters Counters() const;
   std::string ConfigYaml() const;
   /// The config, with `overrides`. Also throws the InputError of ParseConfig.
@@ -91,8 +95,12 @@ class Checkpoint {
                  const StateDict& target_network, const StateDict& average = {}) const;
 
  private:
+  const nlohmann::json& Resume() const;
+  TensorMap Part(const std::string& prefix) const;
+
   std::string file_;
-  TensorDict content_;
+  TensorFile content_;
+  nlohmann::json json_;
   std::int64_t iterations_ = 0;
 };
 

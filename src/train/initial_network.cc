@@ -20,8 +20,8 @@
 namespace tandem {
 namespace {
 
-// Returns the config of the run that wrote a checkpoint, or nothing if it is not known. best.pt has
-// no config, but the folder of its run does.
+// Returns the config of the run that wrote a checkpoint, or nothing if it is not known.
+// best.safetensors has no config, but the folder of its run does.
 std::optional<Config> ConfigOf(const Checkpoint& checkpoint) {
   try {
     return checkpoint.ReadConfig();

@@ -36,7 +36,8 @@ Config ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
   return config;
 }
 
-// Advice for a checkpoint.pt that is missing or damaged: a sentence, or "" if there is no best.pt.
+// Advice for a checkpoint.safetensors that is missing or damaged: a sentence, or "" if there is no
+// best.safetensors.
 std::string AdviceToUseBest(const RunDirectory& run, const std::string& option) {
   if (!std::filesystem::exists(run.best())) return "";
   return fmt::format(" Use {} best, the network that solved most in validation.", option);
@@ -52,11 +53,11 @@ std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& w
   if (std::filesystem::exists(path)) return path;
   const std::string folder = run.path().string();
   if (which == "last") {
-    throw InputError(folder + " has no checkpoint.pt." + AdviceToUseBest(run, option));
+    throw InputError(folder + " has no checkpoint.safetensors." + AdviceToUseBest(run, option));
   }
   throw InputError(
       which == "best"
-          ? fmt::format("{} has no best.pt, which a run writes when it is validated "
+          ? fmt::format("{} has no best.safetensors, which a run writes when it is validated "
                         "(validation.every_updates above 0). Use {} last.",
                         folder, option)
           : fmt::format("{} {}: expected last, best or an existing file", option, which));

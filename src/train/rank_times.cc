@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "nn/weights_hash.h"
+#include "nn/tensor_file.h"
 #include "ranks/ranks.h"
 #include "tandem/error.h"
 

@@ -267,7 +267,7 @@ std::string DescribeLearning(const RunCounters& run, const Config& config,
   if (run.best && IsClearlyAbove(run.best->solve_rate, now.solve_rate, now.states)) {
     return fmt::format(
         "the network was learning and has got worse: {}, and solved {} after update {}, the "
-        "network in best.pt; lower optimizer.learning_rate (now {})",
+        "network in best.safetensors; lower optimizer.learning_rate (now {})",
         solves, Percent(*run.best), run.best_update, config.optimizer.learning_rate);
   }
   if (!run.at_start) return fmt::format("{}; the share before training was not measured", solves);

@@ -76,10 +76,11 @@ void CheckConfigStays(const Config& began, const Config& requested,
     differences.push_back(fmt::format("{} is {} and was {}", field.key, now, value));
   }
   if (differences.empty()) return;
-  throw InputError(fmt::format(
-      "{}: differs from the config in checkpoint.pt, with which the run began: {}. Restore the old "
-      "values, or train a new run from the changed config.",
-      (folder / kConfigFile).string(), fmt::join(differences, "; ")));
+  throw InputError(
+      fmt::format("{}: differs from the config in checkpoint.safetensors, with which the run "
+                  "began: {}. Restore the old "
+                  "values, or train a new run from the changed config.",
+                  (folder / kConfigFile).string(), fmt::join(differences, "; ")));
 }
 
 namespace {

@@ -52,10 +52,11 @@ struct RunCounters {
   std::optional<ValidationResult> validation;  ///< the last one
   std::optional<ValidationResult> best;
   std::int64_t validated_iterations = 0;  ///< iterations at the last validation
-  std::int64_t best_update = 0;           ///< updates that the network of best.pt was trained for
+  std::int64_t best_update = 0;  ///< updates that the network of best.safetensors was trained for
 };
 
-/// Returns the number of updates that the network of best.pt was trained for, if there is one.
+/// Returns the number of updates that the network of best.safetensors was trained for, if there is
+/// one.
 inline std::optional<std::int64_t> BestUpdateOf(const RunCounters& counters) {
   return counters.best ? std::optional(counters.best_update) : std::nullopt;
 }

@@ -147,8 +147,8 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
 
 void RunDirectory::RequireCheckpoint() const {
   if (!Checkpoints().empty()) return;
-  throw InputError(fmt::format("{} has no checkpoint.pt{}", path_.string(),
-                               fs::exists(best()) ? ", but it has best.pt" : ""));
+  throw InputError(fmt::format("{} has no checkpoint.safetensors{}", path_.string(),
+                               fs::exists(best()) ? ", but it has best.safetensors" : ""));
 }
 
 RunDirectory RunDirectory::Reopen(const fs::path& path) {
@@ -251,8 +251,8 @@ void RunDirectory::PreserveBest(std::int64_t update) const {
 }
 
 // Of the preserved networks after at most `newest` updates, removes those that no checkpoint refers
-// to. checkpoint.pt refers to `update`, and a previous checkpoint to the latest network that was
-// best before it was written.
+// to. checkpoint.safetensors refers to `update`, and a previous checkpoint to the latest network
+// that was best before it was written.
 void RunDirectory::RemoveUnusedBests(std::optional<std::int64_t> update,
                                      std::int64_t newest) const {
   const std::set<std::int64_t> preserved = NumbersOf(kPreservedBests);

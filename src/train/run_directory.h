@@ -14,20 +14,21 @@
 
 namespace tandem {
 
-/// Returns `path` if it is a file, or the path of the checkpoint.pt in the folder `path`.
+/// Returns `path` if it is a file, or the path of the checkpoint.safetensors in the folder `path`.
 std::filesystem::path CheckpointIn(const std::filesystem::path& path);
 
-/// Returns whether `checkpoint` is in a folder that `tandem import` made. Its network was trained
-/// by another program.
+/// Returns whether `checkpoint` is in a folder that `python -m tandem.convert` made. Its network
+/// was trained by another program.
 bool IsImported(const std::filesystem::path& checkpoint);
 
-/// RunDirectory is the folder of a run: config.yaml, metrics.jsonl, checkpoint.pt (with replay
-/// also replay-N.bin), best.pt, summary.json and, with checkpoint.keep_every, checkpoint-N.pt, and
-/// events.out.tfevents.*. A folder that `tandem import` made has
-/// config.yaml, checkpoint.pt and import.json.
+/// RunDirectory is the folder of a run: config.yaml, metrics.jsonl, checkpoint.safetensors (with
+/// replay also replay-N.bin), best.safetensors, summary.json and, with checkpoint.keep_every,
+/// checkpoint-N.safetensors, and events.out.tfevents.*. A folder that
+/// `python -m tandem.convert` made has config.yaml, checkpoint.safetensors and import.json.
 ///
-/// With checkpoint.keep, previous-N.pt is an earlier checkpoint.pt, which continues with update N.
-/// Its replay-N.bin and the best-N.pt that it refers to are kept with it.
+/// With checkpoint.keep, previous-N.safetensors is an earlier checkpoint.safetensors, which
+/// continues with update N. Its replay-N.bin and the best-N.safetensors that it refers to are kept
+/// with it.
 ///
 /// A program that writes into the folder holds its lock, on the file .lock. The lock is released
 /// when the last copy of the object is destroyed or the program ends. If the filesystem has no
@@ -47,15 +48,15 @@ class RunDirectory {
   void Abandon() const;
 
   /// Opens the folder of an existing run for reading. Throws InputError that names a missing file:
-  /// a run has config.yaml, and checkpoint.pt unless another of its networks is there.
+  /// a run has config.yaml, and checkpoint.safetensors unless another of its networks is there.
   static RunDirectory Open(const std::filesystem::path& path);
 
   /// Throws InputError if there is no checkpoint from which the run could be continued.
   void RequireCheckpoint() const;
 
   /// Opens the folder of an existing run to continue it, as Create does. Removes partly written
-  /// files that a killed program left. Warns if checkpoint.pt is missing, but an earlier checkpoint
-  /// is there. Throws InputError if a file is missing or another program holds the lock.
+  /// files that a killed program left. Warns if checkpoint.safetensors is missing, but an earlier
+  /// checkpoint is there. Throws InputError if a file is missing or another program holds the lock.
   static RunDirectory Reopen(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
@@ -71,12 +72,13 @@ class RunDirectory {
   /// The file of the archived network (checkpoint.keep_every) after `updates` updates.
   std::filesystem::path archived(std::int64_t updates) const;
 
-  /// Returns the checkpoints from which the run can be resumed, newest first: checkpoint.pt and the
-  /// previous ones.
+  /// Returns the checkpoints from which the run can be resumed, newest first:
+  /// checkpoint.safetensors and the previous ones.
   std::vector<std::filesystem::path> Checkpoints() const;
 
-  /// Preserves checkpoint.pt, which continues with update `next`, as previous-N.pt, so that it
-  /// stays when the next checkpoint is written. Does nothing if that file exists.
+  /// Preserves checkpoint.safetensors, which continues with update `next`, as
+  /// previous-N.safetensors, so that it stays when the next checkpoint is written. Does nothing if
+  /// that file exists.
   void PreserveCheckpoint(std::int64_t next) const;
 
   /// Returns the files of all archived networks that exist, in the order of their updates.
@@ -104,8 +106,9 @@ class RunDirectory {
   /// checkpoint, which relies on the lines of all earlier updates.
   void SyncMetrics() const;
 
-  /// Preserves best.pt, the network after `update` updates, as best-N.pt, so that it stays when a
-  /// better one is written: a checkpoint may still refer to it. Does nothing if best-N.pt exists.
+  /// Preserves best.safetensors, the network after `update` updates, as best-N.safetensors, so that
+  /// it stays when a better one is written: a checkpoint may still refer to it. Does nothing if
+  /// best-N.safetensors exists.
   void PreserveBest(std::int64_t update) const;
 
   /// Call after writing the checkpoint that continues with update `next` and knows the best network
@@ -117,7 +120,7 @@ class RunDirectory {
   /// metrics.jsonl and shards.jsonl of later updates and, with a warning, lines that are not JSON
   /// or do not match their hash. Warns if metrics.jsonl does not reach back to update 0. Removes
   /// the archived networks and the previous checkpoints of later updates, and summary.json.
-  /// Restores best.pt to the network after `best` updates, or removes it.
+  /// Restores best.safetensors to the network after `best` updates, or removes it.
   void GoBackTo(std::int64_t updates, std::optional<std::int64_t> best) const;
 
  private:

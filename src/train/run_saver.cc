@@ -51,11 +51,11 @@ void RunSaver::ContinueFrom(RunCounters& so_far) {
   const std::string why = WhyBestIsUnusable(so_far);
   if (why.empty()) return;
   LogWarning(why);
-  LogWarning("the next validation counts as the best so far and replaces best.pt");
+  LogWarning("the next validation counts as the best so far and replaces best.safetensors");
   so_far.best.reset();
 }
 
-// Returns why best.pt is not the best network of `so_far`; "" if it is.
+// Returns why best.safetensors is not the best network of `so_far`; "" if it is.
 std::string RunSaver::WhyBestIsUnusable(const RunCounters& so_far) const {
   const std::int64_t iterations = so_far.best_update * config_.train.iterations_per_update;
   try {

@@ -124,8 +124,9 @@ class RunSaver {
   Stopwatch since_saved_;                     // time since the state of the last checkpoint
   bool is_due_ = false;                       // also while an earlier checkpoint is being written
   std::atomic<bool> writes_checkpoint_ = false;  // stays true if that fails, which ends the run
-  std::int64_t started_next_ = 0;           // update with which the last StartCheckpoint continues
-  std::optional<std::int64_t> saved_next_;  // with which checkpoint.pt continues; used by Save
+  std::int64_t started_next_ = 0;  // update with which the last StartCheckpoint continues
+  std::optional<std::int64_t>
+      saved_next_;  // with which checkpoint.safetensors continues; used by Save
 
   BackgroundTasks writer_;  // last, because its thread uses everything above
 };

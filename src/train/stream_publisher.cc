@@ -31,7 +31,7 @@ std::optional<StreamManifest> LastManifest(const fs::path& run) {
 
 // Whether StreamPublisher gives a file this name, or a killed trainer left an unfinished one.
 bool IsOwn(const std::string& file) {
-  static const std::regex weights(R"(weights-\d+\.pt)");
+  static const std::regex weights(R"(weights-\d+\.safetensors)");
   const std::optional<PartialName> partial = ParsePartialName(file);
   const std::string whole(partial ? partial->name : file);
   return std::regex_match(whole, weights) || (partial && whole == "manifest.json");

@@ -118,7 +118,8 @@ void TrainRun::ReadReplayRows() {
 }
 
 // From now on, the folder belongs to this run. Afterwards it has a checkpoint of `so_far_`. The
-// only newer file may be a damaged checkpoint.pt, if the run continues from an earlier one.
+// only newer file may be a damaged checkpoint.safetensors, if the run continues from an earlier
+// one.
 void TrainRun::StartToSave(bool resumes) {
   // Only the wait for a stream's rows may never end by itself.
   Interrupter* const interrupter = config_.streams() ? &stop_.interrupter() : nullptr;

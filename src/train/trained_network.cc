@@ -1,11 +1,21 @@
 #include "train/trained_network.h"
 
+#include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
+#include "base/file.h"
+#include "base/json.h"
+#include "config/write.h"
+#include "nn/tensor_file.h"
 #include "search/problems.h"
 #include "tandem/error.h"
+#include "tandem/registry.h"
+#include "train/checkpoint.h"
 #include "train/loaded_model.h"
 #include "train/program_call.h"
+#include "train/resolve.h"
+#include "train/run_directory.h"
 
 namespace tandem {
 
@@ -60,6 +70,32 @@ void TrainedNetwork::Solve(ConstRows states, const StopSignal& stop, const Searc
 
 std::string TrainedNetwork::Failure(const SearchResult& result) const {
   return result.solved ? "" : loaded_->search->Failure(result);
+}
+
+void WriteImportedNetwork(const std::filesystem::path& weights, const std::string& source,
+                          const Config& config, const std::filesystem::path& folder) {
+  CallFromProgram([&] {
+    const DomainSpec domain = MakeDomain(config.domain.full_name())->spec();
+    const StateDict state = MakeNetwork(NetworkFor(config.network, domain), /*seed=*/0)->State();
+    LoadStateDict(ReadTensorFile(weights).tensors, state, source);
+    const RunDirectory run = RunDirectory::Create(folder);
+    try {
+      const std::string sha256 =
+          WriteCheckpoint(run.checkpoint(), domain.identity(), config.network, RunCounters(), state,
+                          /*resume=*/nullptr);
+      const nlohmann::ordered_json record = {
+          {"schema", 1}, {"file", source}, {"weights_sha256", sha256}};
+      WriteFileAtomically(run.import_record(), DumpJson(record, 2) + "\n");
+      WriteFileAtomically(run.config(), ToYaml(WithAbsolutePaths(config)));
+    } catch (...) {
+      std::error_code ignored;
+      for (const auto& file : {run.import_record(), run.checkpoint()}) {
+        std::filesystem::remove(file, ignored);
+      }
+      run.Abandon();
+      throw;
+    }
+  });
 }
 
 }  // namespace tandem

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -56,5 +57,12 @@ class TrainedNetwork {
   struct Loaded;
   std::unique_ptr<Loaded> loaded_;
 };
+
+/// Makes a folder that can be used as that of a run, without being resumed, from the network of
+/// another program. `weights` is a safetensors file with the tensors of the network of `config`.
+/// `source` is the file that they come from; errors name it. Throws InputError if the tensors are
+/// not those of the network; the folder is not made then.
+void WriteImportedNetwork(const std::filesystem::path& weights, const std::string& source,
+                          const Config& config, const std::filesystem::path& folder);
 
 }  // namespace tandem

@@ -524,11 +524,11 @@ TEST(FolderLock, IsOnARegularFileOpenForWriting) {
 }
 
 TEST(File, ParsesNamesOfPartialFiles) {
-  const auto partial = ParsePartialName("checkpoint.pt.1234.partial");
+  const auto partial = ParsePartialName("checkpoint.safetensors.1234.partial");
   ASSERT_TRUE(partial);
-  EXPECT_EQ(partial->name, "checkpoint.pt");
+  EXPECT_EQ(partial->name, "checkpoint.safetensors");
   EXPECT_EQ(partial->process, 1234);
-  for (const char* other : {"checkpoint.pt", "a.partial", "a..partial", "a.0.partial",
+  for (const char* other : {"checkpoint.safetensors", "a.partial", "a..partial", "a.0.partial",
                             "a.-1.partial", "a.12x.partial", "a.99999999999.partial"}) {
     EXPECT_FALSE(ParsePartialName(other)) << other;
   }

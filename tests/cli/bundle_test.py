@@ -282,8 +282,8 @@ class Suite(CliTest):
     # A stub comparison: one run is done, and the second run never ends.
     COMPARE = """while [ "$1" != --out ]; do shift; done
         mkdir -p "$2/async-seed1" "$2/sequential-seed1"
-        echo "$2" > FOLDER/out; echo weights > "$2/async-seed1/checkpoint.pt"
-        echo weights > "$2/sequential-seed1/checkpoint.pt"
+        echo "$2" > FOLDER/out; echo weights > "$2/async-seed1/checkpoint.safetensors"
+        echo weights > "$2/sequential-seed1/checkpoint.safetensors"
         echo '{"updates": 7}' > "$2/async-seed1/summary.json"
         echo '{"update": 3}' > "$2/sequential-seed1/metrics.jsonl"
         echo done > "$2/async-seed1.log"; echo at work > "$2/sequential-seed1.log"
@@ -311,8 +311,8 @@ time.monotonic = lambda: real() + 3600 * os.path.exists("FOLDER/child")
             self.assertEqual(list(figures["runs"]), ["async-seed1"])
             self.assertEqual(figures["runs"]["async-seed1"]["summary"]["updates"], 7)
             runs = pathlib.Path((self.folder / "out").read_text().strip())
-            self.assertFalse((runs / "async-seed1/checkpoint.pt").exists())
-            self.assertTrue((runs / "sequential-seed1/checkpoint.pt").exists())
+            self.assertFalse((runs / "async-seed1/checkpoint.safetensors").exists())
+            self.assertTrue((runs / "sequential-seed1/checkpoint.safetensors").exists())
             suite.send_signal(signal.SIGTERM)
             suite.communicate(timeout=60)
         self.assertEqual(list(self.steps()["deepcubea"]["figures"]["runs"]),

@@ -47,7 +47,7 @@ class Evaluate(CliTest):
 
     def test_says_if_two_names_are_the_same_network(self):
         run = self.train()
-        shutil.copy(run / "checkpoint.pt", run / "best.pt")
+        shutil.copy(run / "checkpoint.safetensors", run / "best.safetensors")
         out, log = self.run_tandem("evaluate", run, "--states", self.states(), "--checkpoints",
                                    "best,last")
         self.assertEqual(log.count("last is the same network as best"), 1)
@@ -56,7 +56,7 @@ class Evaluate(CliTest):
     def test_evaluates_every_checkpoint_and_names_the_one_that_solves_best(self):
         run = self.train()
         self.assertEqual(sorted(p.name for p in run.glob("checkpoint-*")),
-                         ["checkpoint-2.pt", "checkpoint-4.pt"])
+                         ["checkpoint-2.safetensors", "checkpoint-4.safetensors"])
         out, log = self.run_tandem("evaluate", run, "--states", self.states(), "--checkpoints",
                                    "all", "--untrained", "--json", "results.json")
         table = out.splitlines()
@@ -150,12 +150,12 @@ class Evaluate(CliTest):
     def test_a_resumed_run_keeps_networks_of_its_own_updates_only(self):
         config = TILES.replace("max_updates: 5", "max_updates: 4")
         run = self.train(config=config)
-        stale = run / "checkpoint-6.pt"
-        shutil.copy(run / "checkpoint-4.pt", stale)
+        stale = run / "checkpoint-6.safetensors"
+        shutil.copy(run / "checkpoint-4.safetensors", stale)
         self.run_tandem("train", "--resume", run, "--set", "train.max_updates=5", "--set",
                         "checkpoint.keep_every=5")
         self.assertEqual(sorted(p.name for p in run.glob("checkpoint-*")),
-                         ["checkpoint-2.pt", "checkpoint-4.pt", "checkpoint-5.pt"])
+                         ["checkpoint-2.safetensors", "checkpoint-4.safetensors", "checkpoint-5.safetensors"])
 
     def test_rejects_what_it_cannot_evaluate(self):
         run = self.train()
@@ -189,32 +189,32 @@ class Evaluate(CliTest):
         run = self.train()
         states = self.states()
         wide = self.train("--set", "network.width=48", name="wide")
-        error = self.error_of(run, "--states", states, "--checkpoints", wide / "checkpoint.pt")
-        self.assertIn("wide/checkpoint.pt", error)
+        error = self.error_of(run, "--states", states, "--checkpoints", wide / "checkpoint.safetensors")
+        self.assertIn("wide/checkpoint.safetensors", error)
         self.assertNotIn("[1/", error)
         larger = self.train("--set", "domain.size=4", "--set", "validation.every_updates=0",
                             name="larger")
-        error = self.error_of(run, "--states", states, "--checkpoints", larger / "checkpoint.pt")
-        self.assertIn("larger/checkpoint.pt", error)
+        error = self.error_of(run, "--states", states, "--checkpoints", larger / "checkpoint.safetensors")
+        self.assertIn("larger/checkpoint.safetensors", error)
         self.assertIn("npuzzle:4", error)
-        (run / "checkpoint-2.pt").write_bytes(b"torn")
+        (run / "checkpoint-2.safetensors").write_bytes(b"torn")
         error = self.error_of(run, "--states", states, "--checkpoints", "all")
-        self.assertIn("checkpoint-2.pt: not a tensor file", error)
+        self.assertIn("checkpoint-2.safetensors: not a safetensors file", error)
 
     def test_the_best_network_can_be_evaluated_if_the_last_one_is_damaged(self):
         run, states = self.train(), self.states()
-        for damaged in (b"torn", (run / "checkpoint.pt").read_bytes()[:-2000]):
-            (run / "checkpoint.pt").write_bytes(damaged)
+        for damaged in (b"torn", (run / "checkpoint.safetensors").read_bytes()[:-2000]):
+            (run / "checkpoint.safetensors").write_bytes(damaged)
             for which in ("last", "all"):
                 error = self.error_of(run, "--states", states, "--checkpoints", which)
-                self.assertIn("checkpoint.pt: ", error)
+                self.assertIn("checkpoint.safetensors: ", error)
                 self.assertIn(". Use --checkpoints best, the network that solved most", error)
             self.run_tandem("evaluate", run, "--states", states, "--checkpoints", "best",
                             "--figure", "curve.svg")
 
     def test_a_checkpoint_of_another_run_has_no_place_in_the_figure(self):
         run, other = self.train(), self.train("--seed", 2, name="other")
-        states, file = self.states(), other / "checkpoint.pt"
+        states, file = self.states(), other / "checkpoint.safetensors"
         self.run_tandem("evaluate", run, "--states", states, "--checkpoints", file, "--json", "a.json")
         network = json.loads((self.folder / "a.json").read_text())["networks"][0]
         self.assertEqual((network["examples"], network["trained_s"]), (None, None))

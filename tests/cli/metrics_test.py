@@ -81,9 +81,9 @@ class Metrics(CliTest):
         self.write("run/config.yaml", "{}\n")
         _, error = self.run_tandem("metrics", "run", "--csv", "run/metrics.jsonl", code=2)
         self.assertIn("--csv run/metrics.jsonl: this is the file of the metrics", error)
-        for name in ("config.yaml", "summary.json", "checkpoint.pt", "best-3.pt", "previous-2.pt",
-                     "checkpoint-10.pt", "shards.jsonl", "trace.json", "replay-4.bin",
-                     "events.out.tfevents.1.host", "checkpoint-copy.pt"):
+        for name in ("config.yaml", "summary.json", "checkpoint.safetensors", "best-3.safetensors", "previous-2.safetensors",
+                     "checkpoint-10.safetensors", "shards.jsonl", "trace.json", "replay-4.bin",
+                     "events.out.tfevents.1.host", "checkpoint-copy.safetensors"):
             _, error = self.run_tandem("metrics", "run", "--csv", f"run/{name}", code=2)
             self.assertIn(f"--csv run/{name}: a run writes this file into its folder", error)
         self.assertEqual((self.folder / "run/metrics.jsonl").read_text(), line)

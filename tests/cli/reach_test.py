@@ -43,7 +43,7 @@ class Reach(CliTest):
         names = [network["name"] for network in curve["networks"]]
         self.assertEqual(names[0], "untrained")
         # The last network has the name of a kept one if it was kept.
-        self.assertRegex(names[-1], r"^last$|/checkpoint-\d+0\.pt$")
+        self.assertRegex(names[-1], r"^last$|/checkpoint-\d+0\.safetensors$")
         self.assertIn("training examples", (out / "lights_out5.svg").read_text())
         self.assertEqual(json.loads((out / "lights_out5.settings.json").read_text())[:2],
                          ["network.width=16", "train.threads=1"])

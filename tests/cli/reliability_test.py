@@ -93,13 +93,13 @@ class Damage(CliTest):
         run = self.folder / "run"
         self.run_tandem("train", config, "--out", run, "--set", "checkpoint.keep=2")
         before = json.loads((run / "summary.json").read_text())["weights_sha256"]
-        (previous,) = run.glob("previous-*.pt")
+        (previous,) = run.glob("previous-*.safetensors")
         updates = previous.stem.removeprefix("previous-")
-        content = bytearray((run / "checkpoint.pt").read_bytes())
+        content = bytearray((run / "checkpoint.safetensors").read_bytes())
         content[len(content) // 2] ^= 1
-        (run / "checkpoint.pt").write_bytes(content)
+        (run / "checkpoint.safetensors").write_bytes(content)
         _, log = self.run_tandem("train", "--resume", run)
-        self.assertIn("checkpoint.pt: damaged tensor file", log)
+        self.assertIn("checkpoint.safetensors: damaged tensor file", log)
         self.assertIn(f"continuing from {previous} instead", log)
         self.assertIn(f"continuing after update {updates} of 4", log)
         self.assertEqual(json.loads((run / "summary.json").read_text())["weights_sha256"], before)
@@ -116,7 +116,7 @@ class Damage(CliTest):
         self.addCleanup(subprocess.run, ["umount", "-l", disk], check=False)
         config = self.write("small.yaml", LABELLED)
         _, error = self.run_tandem("train", config, "--out", disk / "run", code=1)
-        self.assertRegex(error, r"cannot write \S+/checkpoint.pt: it needs [0-9,]+ bytes \(.*\), and "
+        self.assertRegex(error, r"cannot write \S+/checkpoint.safetensors: it needs [0-9,]+ bytes \(.*\), and "
                          r"the file system has [0-9,]+ bytes \(.*\) free")
 
 

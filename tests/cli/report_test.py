@@ -173,7 +173,7 @@ class Report(CliTest):
 
     def test_a_run_without_a_checkpoint_has_a_page_without_a_puzzle(self):
         run = self.train()
-        (run / "checkpoint.pt").unlink()
+        (run / "checkpoint.safetensors").unlink()
         _, log = self.run_tandem("report", run)
         self.assertIn("the report has no solved puzzle: ", log)
         page = self.page(run / "report.html")
@@ -193,7 +193,7 @@ class Report(CliTest):
 
     def test_a_page_of_a_damaged_network_says_why_it_solves_no_puzzle(self):
         run = self.train()
-        (run / "checkpoint.pt").write_bytes((run / "checkpoint.pt").read_bytes()[:1000])
+        (run / "checkpoint.safetensors").write_bytes((run / "checkpoint.safetensors").read_bytes()[:1000])
         _, warnings = self.run_tandem("report", run)
         self.assertIn("the report has no solved puzzle: ", warnings)
         self.assertIn("No puzzle was solved: ", self.page(run / "report.html").text["puzzle"])

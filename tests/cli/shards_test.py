@@ -323,7 +323,7 @@ class Training(Shards):
             [TANDEM, "train", self.config, "--out", self.folder / "killed",
              *map(str, self.from_shards("train.max_updates=400", "checkpoint.every_updates=7"))],
             stderr=subprocess.DEVNULL)
-        self.wait_until((self.folder / "killed" / "checkpoint.pt").exists, process)
+        self.wait_until((self.folder / "killed" / "checkpoint.safetensors").exists, process)
         process.kill()
         process.wait()
         self.run_tandem("train", "--resume", self.folder / "killed")

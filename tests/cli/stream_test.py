@@ -232,7 +232,7 @@ class Refusing(Streams):
         self.assertIn("--set may not change which rows the run gets", error)
         manifest.write_text(json.dumps({**published, "ended": False, "version": 7}))
         error = self.finish(self.start_generator("a"), code=2)
-        self.assertIn("weights-7.pt", error)
+        self.assertIn("weights-7.safetensors", error)
         manifest.write_text("{")
         self.assertIn("not the manifest of a run", self.finish(self.start_generator("a"), code=2))
 

@@ -183,9 +183,9 @@ class TensorBoard(CliTest):
         stopped = ["train", self.folder / "small.yaml", "--out", killed, "--set",
                    "validation.every_updates=2", "--set", "validation.states=20"]
         self.run_tandem(*stopped, "--set", "train.max_updates=2")
-        checkpoint = (killed / "checkpoint.pt").read_bytes()
+        checkpoint = (killed / "checkpoint.safetensors").read_bytes()
         self.run_tandem("train", "--resume", killed, "--set", "train.max_updates=4")
-        (killed / "checkpoint.pt").write_bytes(checkpoint)
+        (killed / "checkpoint.safetensors").write_bytes(checkpoint)
         first, second = self.event_files(killed)
         first.write_bytes(first.read_bytes() + second.read_bytes())
         second.unlink()

@@ -23,7 +23,7 @@ class Train(CliTest):
     def test_writes_every_file_of_a_run(self):
         run = self.train_small()
         self.assertEqual(sorted(name for name in os.listdir(run) if "tfevents" not in name),
-                         [".lock", "best.pt", "checkpoint.pt", "config.yaml", "metrics.jsonl", "summary.json"])
+                         [".lock", "best.safetensors", "checkpoint.safetensors", "config.yaml", "metrics.jsonl", "summary.json"])
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual(summary["schema"], 1)
         self.assertEqual(summary["examples"], 2000)
@@ -150,16 +150,23 @@ class Train(CliTest):
     def test_python_reads_the_checkpoint(self):
         run = self.train_small()
         read = self.run_python_with_torch("""
-            import hashlib, sys, torch
-            checkpoint = torch.load(sys.argv[1], weights_only=True)
+            import hashlib, json, safetensors, sys
+            from safetensors.torch import load_file
+            with safetensors.safe_open(sys.argv[1], "pt") as opened:
+                names, checkpoint = opened.offset_keys(), json.loads(opened.metadata()["tandem"])
+            tensors = load_file(sys.argv[1])
+            assert tensors.keys() == set(names)
             digest = hashlib.sha256()
-            for name, tensor in checkpoint["model"].items():
+            for name in names:
+                if name.startswith("resume."):
+                    continue
+                tensor = tensors[name]
                 shape = "[" + ", ".join(map(str, tensor.shape)) + "]"
                 dtype = str(tensor.dtype).removeprefix("torch.")
                 digest.update(b"".join(t.encode() + b"\\0" for t in (name, dtype, shape)))
                 digest.update(tensor.contiguous().numpy().tobytes())
             print(digest.hexdigest(), checkpoint["updates"])
-            """, run / "checkpoint.pt")
+            """, run / "checkpoint.safetensors")
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual(read.split(), [summary["weights_sha256"], "4"])
 
@@ -374,7 +381,7 @@ class Resume(CliTest):
         (run / "config.yaml").write_text("")  # a kill can leave the empty claim
         _, log = self.run_tandem("train", "--resume", run)
         self.assertEqual(log.count("config.yaml is empty; continuing with the config saved in "
-                                   "checkpoint.pt"), 1)
+                                   "checkpoint.safetensors"), 1)
         again = json.loads((run / "summary.json").read_text())
         self.assertEqual(again["weights_sha256"], summary["weights_sha256"])
         _, error = self.run_tandem("train", "--resume", run, code=2)
@@ -389,9 +396,9 @@ class Resume(CliTest):
     def test_resume_without_checkpoint_pt_continues_from_the_one_before(self):
         run = self.train_small("--set", "checkpoint.keep=2", "--set", "checkpoint.every_updates=1")
         whole = json.loads((run / "summary.json").read_text())["weights_sha256"]
-        (run / "checkpoint.pt").unlink()
+        (run / "checkpoint.safetensors").unlink()
         _, error = self.run_tandem("train", "--resume", run)
-        self.assertRegex(error, r"checkpoint.pt: no such file; continuing from \S+/previous-\d.pt instead")
+        self.assertRegex(error, r"checkpoint.safetensors: no such file; continuing from \S+/previous-\d.safetensors instead")
         self.assertEqual(json.loads((run / "summary.json").read_text())["weights_sha256"], whole)
 
     def test_resume_refuses_fewer_updates_than_the_run_has_done(self):

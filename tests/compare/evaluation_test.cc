@@ -168,7 +168,7 @@ TEST(EvaluationJson, HasEveryFigure) {
       {"length": 2, "states": 1, "solved": 1, "mean_estimate": 2.0, "value_error": 0.0},
       {"length": 4, "states": 1, "solved": 1, "mean_estimate": 6.0, "value_error": 2.0}]})");
   EXPECT_EQ(ToJson(network), expected);
-  EvaluatedNetwork elsewhere = Network("other/best.pt", {Solved(1, 1, 0)});
+  EvaluatedNetwork elsewhere = Network("other/best.safetensors", {Solved(1, 1, 0)});
   EXPECT_TRUE(ToJson(elsewhere)["examples"].is_null());
   EXPECT_TRUE(ToJson(elsewhere)["trained_s"].is_null());
 }

@@ -19,19 +19,22 @@ TEST(RunFiles, NumbersAreReadBackFromTheNamesThatHaveThem) {
 TEST(RunFiles, AreKnownByName) {
   for (const char* name :
        {"config.yaml", "metrics.jsonl", "shards.jsonl", "summary.json", "trace.json", "import.json",
-        "checkpoint.pt", "best.pt", "checkpoint-8.pt", "previous-8.pt", "best-8.pt", "replay-8.bin",
+        "checkpoint.safetensors", "best.safetensors", "checkpoint-8.safetensors",
+        "previous-8.safetensors", "best-8.safetensors", "replay-8.bin",
         "events.out.tfevents.1764160000.tandem"}) {
     EXPECT_TRUE(IsFileOfRun(name)) << name;
   }
-  for (const char* name : {"", "notes.txt", "solved.jsonl", "checkpoint-copy.pt", "best-8.bin",
-                           "checkpoint.pt.17.partial", "events.out.tfevents.1764160000.host"}) {
+  for (const char* name :
+       {"", "notes.txt", "solved.jsonl", "checkpoint-copy.safetensors", "best-8.bin",
+        "checkpoint.safetensors.17.partial", "events.out.tfevents.1764160000.host"}) {
     EXPECT_FALSE(IsFileOfRun(name)) << name;
   }
 }
 
 TEST(RunFiles, CopiesAreKnownByTheirResemblance) {
-  for (const char* name : {"config.yaml", "checkpoint-8.pt", "checkpoint-copy.pt", "best-old.pt",
-                           "replay-x.bin", "events.out.tfevents.1764160000.host"}) {
+  for (const char* name :
+       {"config.yaml", "checkpoint-8.safetensors", "checkpoint-copy.safetensors",
+        "best-old.safetensors", "replay-x.bin", "events.out.tfevents.1764160000.host"}) {
     EXPECT_TRUE(ResemblesFileOfRun(name)) << name;
   }
   for (const char* name : {"", "notes.txt", "solved.jsonl", "checkpoint-8.json", "best-8.bin"}) {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "archive/safetensors.h"
+#include "base/safetensors.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -30,8 +30,7 @@ void Read(std::string_view text) {
   const std::vector<std::byte> file(reinterpret_cast<const std::byte*>(text.data()),
                                     reinterpret_cast<const std::byte*>(text.data()) + text.size());
   std::size_t tensor_bytes = 0;
-  for (const StoredEntry& entry : ReadSafetensors(file).tensors.entries) {
-    const auto& tensor = std::get<StoredTensor>(entry.value);
+  for (const StoredTensor& tensor : ReadSafetensors(file).tensors) {
     std::int64_t count = 1;
     for (const std::int64_t size : tensor.sizes) count *= size;
     if (static_cast<std::size_t>(count) * BytesOf(tensor.type) != tensor.bytes.size()) std::abort();

@@ -250,7 +250,7 @@ TEST_F(FusedGradients, MovingParametersKeepsTheirNamesShapesAndValues) {
 TEST_F(FusedGradients, MovedParametersAreSavedAsBefore) {
   const TempFolder folder;
   const auto save = [&](const std::string& name, const ResNetFC& net) {
-    WriteTensorFile(folder.path() / name, ToTensorDict(net.State()));
+    WriteTensorFile(folder.path() / name, net.State());
     return std::filesystem::file_size(folder.path() / name);
   };
   ResNetFC net(spec_, /*seed=*/1);
@@ -259,7 +259,7 @@ TEST_F(FusedGradients, MovedParametersAreSavedAsBefore) {
   EXPECT_EQ(save("moved", net), size);
   ResNetFC read(spec_, /*seed=*/2);
   MakeFusedStep(read, {});
-  LoadStateDict(ReadTensorFile(folder.path() / "moved"), read.State(), "moved");
+  LoadStateDict(ReadTensorFile(folder.path() / "moved").tensors, read.State(), "moved");
   EXPECT_EQ(WeightsSha256(read.State()), WeightsSha256(net.State()));
 }
 

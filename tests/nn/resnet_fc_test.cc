@@ -15,6 +15,7 @@
 #include "nn/threads.h"
 #include "support/recorded_ops.h"
 #include "support/small_spec.h"
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -90,6 +91,17 @@ TEST(ResNetFC, StateDictHasTheOrderOfPython) {
                        "hidden0.weight", "hidden0.bias", "hidden0.norm_weight", "hidden0.norm_bias",
                        "hidden0.running_mean", "hidden0.running_var", "hidden1.weight"}));
   EXPECT_EQ(names.back(), "output.bias");
+}
+
+TEST(ResNetFC, WeightsOfOneInputLayerDoNotLoadIntoTheOther) {
+  NetworkSpec spec = SmallSpec(Norm::kNone);
+  spec.layers.stem_width = 0;
+  const ResNetFC hidden(spec, 1);
+  spec.layers.input_layer = InputLayer::kLinear;
+  const ResNetFC linear(spec, 1);
+  EXPECT_EQ(linear.NumParameters(), hidden.NumParameters());
+  const StateDict state = linear.State();
+  EXPECT_THROW(LoadStateDict({state.begin(), state.end()}, hidden.State(), "file"), InputError);
 }
 
 TEST(ResNetFC, UnderAutocastTheOutputLayerStaysInFp32) {

@@ -128,8 +128,8 @@ TEST(TensorCopy, Fp8WeightsReadFromAFileGiveTheSameEstimates) {
   EXPECT_FALSE(Evaluated(*read, ResNetFC(spec, /*seed=*/2), bytes).equal(expected));
 
   const TempFolder folder;
-  WriteTensorFile(folder.path() / "copy", ToTensorDict(written->State()));
-  LoadStateDict(ReadTensorFile(folder.path() / "copy"), read->State(), "copy");
+  WriteTensorFile(folder.path() / "copy", written->State());
+  LoadStateDict(ReadTensorFile(folder.path() / "copy").tensors, read->State(), "copy");
   const c10::InferenceMode inference;
   EXPECT_TRUE(read->Forward(bytes).equal(expected));
 }
@@ -150,7 +150,8 @@ TEST(TensorCopy, StateLoadsIntoTheCopyByOperatorsAndBack) {
   const auto expect_loads = [&](const NetworkCopy& from, NetworkCopy& into,
                                 const at::Tensor& expected) {
     EXPECT_FALSE(Evaluated(into, other, bytes).equal(expected));
-    LoadStateDict(ToTensorDict(from.State()), into.State(), "copy");
+    const StateDict state = from.State();
+    LoadStateDict({state.begin(), state.end()}, into.State(), "copy");
     const c10::InferenceMode inference;
     EXPECT_TRUE(into.Forward(bytes).equal(expected));
   };

@@ -121,9 +121,9 @@ TEST_F(TensorGradients, OfPartsOfABatchAreThoseOfTheWholeBatch) {
 TEST_F(TensorGradients, MovedParametersAreSavedAsBefore) {
   const TempFolder folder;
   ResNetFC net(spec_, /*seed=*/1);
-  WriteTensorFile(folder.path() / "before", ToTensorDict(net.State()));
+  WriteTensorFile(folder.path() / "before", net.State());
   const auto step = MakeTensorStep(net, {}, *cpu_);
-  WriteTensorFile(folder.path() / "moved", ToTensorDict(net.State()));
+  WriteTensorFile(folder.path() / "moved", net.State());
   EXPECT_EQ(std::filesystem::file_size(folder.path() / "moved"),
             std::filesystem::file_size(folder.path() / "before"));
   EXPECT_EQ(WeightsSha256(net.State()), WeightsSha256(ResNetFC(spec_, /*seed=*/1).State()));

@@ -30,7 +30,7 @@ class TrainedRun(unittest.TestCase):
     def test_evaluate_agrees_with_the_network_rebuilt_in_pytorch(self):
         network = tandem.Network(self.folder / "v", settings=FP32)
         states = network.domain.scramble(300, 10)
-        net = network_in_pytorch(self.folder / "v" / "checkpoint.pt", depth=6)
+        net = network_in_pytorch(self.folder / "v" / "checkpoint.safetensors", depth=6)
         with torch.no_grad():
             expected = net(torch.from_numpy(network.domain.encode(states)))[:, 0].numpy()
         found = network.evaluate(states)
@@ -50,7 +50,7 @@ class TrainedRun(unittest.TestCase):
         states = network.domain.scramble(20, 5)
         values = network.evaluate_actions(states)
         self.assertEqual(values.shape, (20, 6))
-        net = network_in_pytorch(self.folder / "q" / "checkpoint.pt", depth=6)
+        net = network_in_pytorch(self.folder / "q" / "checkpoint.safetensors", depth=6)
         with torch.no_grad():
             expected = net(torch.from_numpy(network.domain.encode(states))).numpy()
         np.testing.assert_allclose(values, expected, rtol=1e-3, atol=1e-3)

@@ -306,7 +306,7 @@ class Training(FolderTest):
         config = {**SMALL, "domain": {"name": "python_breaks"}}
         with self.assertRaisesRegex(RuntimeError, "(?s)python_breaks.*apply failed.*out of buttons"):
             tandem.train(config, self.folder / "run")
-        self.assertTrue((self.folder / "run" / "checkpoint.pt").exists())
+        self.assertTrue((self.folder / "run" / "checkpoint.safetensors").exists())
 
     def test_a_program_with_such_a_puzzle_ends_cleanly_during_a_run(self):
         code = ("import sys, json\n"

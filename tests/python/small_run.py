@@ -28,7 +28,6 @@ class FolderTest(unittest.TestCase):
 
 def network_in_pytorch(checkpoint, depth):
     """Rebuilds the network of a checkpoint with examples/pytorch, without Tandem's code."""
-    import torch
     sys.path.insert(0, str(SOURCE / "examples" / "pytorch"))
     from tandem_net import TandemNet
-    return TandemNet(torch.load(checkpoint, weights_only=True)["model"], depth).eval()
+    return TandemNet.load(checkpoint, depth)

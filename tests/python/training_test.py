@@ -13,6 +13,7 @@ import unittest
 
 import numpy as np
 import torch
+from safetensors import safe_open
 
 import tandem
 from small_run import SMALL, FolderTest
@@ -130,7 +131,8 @@ class Ending(FolderTest):
         self.interrupt_soon(folder)
         with self.assertRaises(KeyboardInterrupt):
             tandem.train(SMALL, folder, LONG)
-        checkpoint = torch.load(folder / "checkpoint.pt", weights_only=True)
+        with safe_open(folder / "checkpoint.safetensors", "pt") as opened:
+            checkpoint = json.loads(opened.metadata()["tandem"])
         self.assertGreater(checkpoint["iterations"], 0)
         with tandem.Training.resume(folder) as run:
             done = run.progress.updates

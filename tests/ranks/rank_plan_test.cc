@@ -11,7 +11,7 @@ namespace {
 
 TEST(RankPlan, PlanWithAPathThatIsNotUtf8ArrivesUnchanged) {
   const RankPlan sent = {.config = ParseConfig("seed: 7\n", "test"),
-                         .checkpoint = "/runs/caf\xe9/checkpoint.pt",
+                         .checkpoint = "/runs/caf\xe9/checkpoint.safetensors",
                          .complete = true};
   const RankPlan received = DecodePlan(EncodePlan(sent));
   EXPECT_EQ(ToYaml(received.config), ToYaml(sent.config));

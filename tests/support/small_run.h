@@ -52,7 +52,7 @@ inline RunSummary TrainToTheEnd(const Config& config, const std::shared_ptr<Devi
   return ToTheEnd(run);
 }
 
-/// Continues the run in `folder` from its checkpoint.pt to its end.
+/// Continues the run in `folder` from its checkpoint.safetensors to its end.
 inline RunSummary ResumeRun(const std::filesystem::path& folder,
                             const std::shared_ptr<Device>& device) {
   const StopSignal never;

@@ -99,7 +99,7 @@ TEST_P(InjectedFault, EndsTheRunWithItsStageAndAResumableCheckpoint) {
     ArmFault(GetParam().fault);
     EXPECT_THAT([&] { ToTheEnd(run); },
                 ThrowsMessage<Error>(AllOf(
-                    StartsWith("update "), NamesTheUpdateOf(folder_ / "checkpoint.pt"),
+                    StartsWith("update "), NamesTheUpdateOf(folder_ / "checkpoint.safetensors"),
                     HasSubstr(GetParam().stage + ": "),
                     AnyOf(HasSubstr("injected"), HasSubstr("out of memory; lower "),
                           HasSubstr("unknown exception (not derived from std::exception)")))));
@@ -245,11 +245,12 @@ class SeveralCheckpoints : public testing::Test {
 
 TEST_F(SeveralCheckpoints, KeepsTheNewestAndTheirReplayRows) {
   Train();
-  EXPECT_THAT(Names("previous-"), testing::ElementsAre("previous-4.pt", "previous-5.pt"));
+  EXPECT_THAT(Names("previous-"),
+              testing::ElementsAre("previous-4.safetensors", "previous-5.safetensors"));
   EXPECT_THAT(Names("replay-"),
               testing::ElementsAre("replay-4.bin", "replay-5.bin", "replay-6.bin"));
-  EXPECT_EQ(Checkpoint(folder_ / "previous-5.pt").Counters().updates, 5);
-  EXPECT_EQ(Checkpoint(folder_ / "previous-4.pt").Counters().updates, 4);
+  EXPECT_EQ(Checkpoint(folder_ / "previous-5.safetensors").Counters().updates, 5);
+  EXPECT_EQ(Checkpoint(folder_ / "previous-4.safetensors").Counters().updates, 4);
 }
 
 TEST_F(SeveralCheckpoints, TrainingGoesOnWhileACheckpointIsWritten) {
@@ -259,13 +260,13 @@ TEST_F(SeveralCheckpoints, TrainingGoesOnWhileACheckpointIsWritten) {
                {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
   ArmFault("checkpoint.write:hang");
   for (int update = 0; update < 3; ++update) EXPECT_TRUE(run.RunUpdate());
-  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 0);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.safetensors").Counters().updates, 0);
   ArmFault("");
   run.AwaitCheckpoint();
-  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 1);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.safetensors").Counters().updates, 1);
   EXPECT_TRUE(run.RunUpdate());  // starts the checkpoint that became due meanwhile
   run.AwaitCheckpoint();
-  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 4);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.safetensors").Counters().updates, 4);
   EXPECT_EQ(ToTheEndWithEachCheckpoint(run).weights_sha256,
             TrainToTheEnd(config, device_).weights_sha256);
 }
@@ -278,13 +279,13 @@ TEST_F(SeveralCheckpoints, TrainingWaitsBeforeItReplacesReplayRowsThatAreBeingWr
   ArmFault("checkpoint.write:hang");
   // Update 2, with which the checkpoint continues, needs the buffer that the checkpoint does not.
   for (int update = 0; update < 3; ++update) EXPECT_TRUE(run.RunUpdate());
-  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 0);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.safetensors").Counters().updates, 0);
   const auto released = std::async(std::launch::async, [] {
     TakeTime(std::chrono::milliseconds(50));  // an update that did not wait would be done
     ArmFault("");
   });
   EXPECT_TRUE(run.RunUpdate());
-  EXPECT_GE(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 2);
+  EXPECT_GE(Checkpoint(folder_ / "checkpoint.safetensors").Counters().updates, 2);
   released.wait();
   EXPECT_EQ(ToTheEndWithEachCheckpoint(run).updates, 6);
 }
@@ -305,39 +306,43 @@ TEST_F(SeveralCheckpoints, FailureToWriteOneKeepsTheOnesBefore) {
                     AllOf(StartsWith("update "), HasSubstr(", writing a checkpoint: injected"))));
     ArmFault("");
   }
-  EXPECT_THAT(Names("previous-"), testing::ElementsAre("previous-2.pt", "previous-3.pt"));
-  for (const char* name : {"previous-2.pt", "previous-3.pt"}) {
-    EXPECT_EQ(fmt::format("previous-{}.pt", Checkpoint(folder_ / name).Counters().updates), name);
+  EXPECT_THAT(Names("previous-"),
+              testing::ElementsAre("previous-2.safetensors", "previous-3.safetensors"));
+  for (const char* name : {"previous-2.safetensors", "previous-3.safetensors"}) {
+    EXPECT_EQ(fmt::format("previous-{}.safetensors", Checkpoint(folder_ / name).Counters().updates),
+              name);
   }
-  EXPECT_GE(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 4);
+  EXPECT_GE(Checkpoint(folder_ / "checkpoint.safetensors").Counters().updates, 4);
   EXPECT_EQ(GoOn().second.updates, 6);
 }
 
 TEST_F(SeveralCheckpoints, ResumeAfterDamageGivesSameWeights) {
   const RunSummary whole = Train();
-  Damage("checkpoint.pt");
-  Damage("replay-5.bin");  // so previous-5.pt cannot be used either
+  Damage("checkpoint.safetensors");
+  Damage("replay-5.bin");  // so previous-5.safetensors cannot be used either
   const auto [from, resumed] = GoOn();
   EXPECT_EQ(from, 4);
   EXPECT_EQ(resumed.weights_sha256, whole.weights_sha256);
   EXPECT_EQ(resumed.best_update, whole.best_update);
   EXPECT_EQ(resumed.best->solve_rate, whole.best->solve_rate);
-  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 6);
-  EXPECT_EQ(Checkpoint(folder_ / "previous-5.pt").Counters().updates, 5);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.safetensors").Counters().updates, 6);
+  EXPECT_EQ(Checkpoint(folder_ / "previous-5.safetensors").Counters().updates, 5);
 }
 
 TEST_F(SeveralCheckpoints, ErrorNamesTheNewestIfAllAreDamaged) {
   Train();
-  for (const char* name : {"checkpoint.pt", "previous-5.pt", "previous-4.pt"}) Damage(name);
-  EXPECT_THAT([&] { GoOn(); }, ThrowsMessage<DamagedFile>(HasSubstr("checkpoint.pt")));
+  for (const char* name :
+       {"checkpoint.safetensors", "previous-5.safetensors", "previous-4.safetensors"})
+    Damage(name);
+  EXPECT_THAT([&] { GoOn(); }, ThrowsMessage<DamagedFile>(HasSubstr("checkpoint.safetensors")));
 }
 
 TEST_F(SeveralCheckpoints, ResumeKeepsTheCheckpointThatItBeganFrom) {
   Train();
-  Damage("checkpoint.pt");
+  Damage("checkpoint.safetensors");
   {
     const RunDirectory directory = RunDirectory::Reopen(folder_);
-    const Checkpoint checkpoint(folder_ / "previous-5.pt");
+    const Checkpoint checkpoint(folder_ / "previous-5.safetensors");
     const TrainRun run(
         ConfigToResume(directory, checkpoint, {}),
         {.device = device_, .directory = directory, .stop = never_, .from = &checkpoint});

@@ -1,6 +1,5 @@
 // Tests that runs which are stopped, are killed or fail can be resumed.
 
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,9 +12,11 @@
 #include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/safetensors.h"
 #include "config/load.h"
 #include "nn/device.h"
 #include "nn/resnet_fc.h"
@@ -124,7 +125,7 @@ TEST_P(Resume, ResumeAfterStopGivesSameWeights) {
 
 TEST_P(Resume, ResumeAfterFailureGivesSameWeights) {
   EXPECT_THROW(RunInterrupted(13, [](TrainRun&) { throw Error("out of luck"); }), Error);
-  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 2);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.safetensors").Counters().updates, 2);
   ExpectTheSame(GoOn());
 }
 
@@ -133,7 +134,7 @@ TEST_P(Resume, ResumeAfterKillGivesSameWeights) {
   RunInterrupted(22, [&](TrainRun&) { fs::copy(folder_, copy, fs::copy_options::recursive); });
   fs::remove_all(folder_);
   fs::rename(copy, folder_);
-  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 3);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.safetensors").Counters().updates, 3);
   ExpectTheSame(GoOn());
 }
 
@@ -142,7 +143,7 @@ TEST_P(Resume, ResumeAfterKillInFirstUpdateGivesSameWeights) {
   RunInterrupted(1, [&](TrainRun&) { fs::copy(folder_, copy, fs::copy_options::recursive); });
   fs::remove_all(folder_);
   fs::rename(copy, folder_);
-  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 0);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.safetensors").Counters().updates, 0);
   ExpectTheSame(GoOn());
 }
 
@@ -242,7 +243,7 @@ class OftenSaved : public Resume {};
 
 TEST_P(OftenSaved, CheckpointFollowsALongUpdate) {
   RunInterrupted(12, [&](TrainRun& run) {
-    EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 2);
+    EXPECT_EQ(Checkpoint(folder_ / "checkpoint.safetensors").Counters().updates, 2);
     run.RequestStop();
   });
 }
@@ -257,11 +258,11 @@ TEST_P(OftenSaved, MetricsAreSyncedBeforeTheCheckpoint) {
   std::vector<std::string> of_both;
   for (const std::string& name : g_synced) {
     if (name == "metrics.jsonl") of_both.push_back(name);
-    if (name.starts_with("checkpoint.pt")) of_both.emplace_back("checkpoint.pt");
+    if (name.starts_with("checkpoint.safetensors")) of_both.emplace_back("checkpoint.safetensors");
   }
-  std::vector<std::string> expected = {"checkpoint.pt"};  // before the first update
+  std::vector<std::string> expected = {"checkpoint.safetensors"};  // before the first update
   for (int update = 0; update < 7; ++update) {
-    expected.insert(expected.end(), {"metrics.jsonl", "checkpoint.pt"});
+    expected.insert(expected.end(), {"metrics.jsonl", "checkpoint.safetensors"});
   }
   EXPECT_EQ(of_both, expected);
 }
@@ -275,7 +276,7 @@ class BestByError : public Resume {};
 TEST_P(BestByError, ResumeRestoresTheBestNetworkOfTheCheckpoint) {
   const fs::path copy = temp_.path() / "copy";
   RunInterrupted(22, [&](TrainRun&) { fs::copy(folder_, copy, fs::copy_options::recursive); });
-  EXPECT_FALSE(fs::exists(folder_ / "best-2.pt"));
+  EXPECT_FALSE(fs::exists(folder_ / "best-2.safetensors"));
   const RunDirectory directory = RunDirectory::Reopen(copy);
   const Checkpoint checkpoint(directory.checkpoint());
   EXPECT_EQ(checkpoint.Counters().updates, 3);
@@ -285,7 +286,7 @@ TEST_P(BestByError, ResumeRestoresTheBestNetworkOfTheCheckpoint) {
       LoadConfig(directory.config()),
       {.device = device_, .directory = directory, .stop = never_, .from = &checkpoint});
   EXPECT_EQ(Checkpoint(directory.best()).iterations(), 10);
-  EXPECT_FALSE(fs::exists(copy / "best-2.pt"));
+  EXPECT_FALSE(fs::exists(copy / "best-2.safetensors"));
 }
 
 INSTANTIATE_TEST_SUITE_P(One, BestByError,
@@ -324,11 +325,6 @@ TEST_P(WithReplay, RefusesLabelsThatAreNotCosts) {
 INSTANTIATE_TEST_SUITE_P(Two, WithReplay,
                          testing::Values(std::vector<std::string>{"replay.updates=2"}));
 
-TensorDict Inside(TensorDict dict, const std::vector<std::string>& path) {
-  for (const std::string& name : path) dict = dict.at(name).toGenericDict();
-  return dict;
-}
-
 class WithCurriculum : public Resume {};
 
 // Scrambles of 0 and 1 action are always solved, so the longest one has 4 actions from update 2 on
@@ -337,7 +333,7 @@ TEST_P(WithCurriculum, ResumeAfterEachUpdateGivesSameWeights) {
   for (const std::int64_t at : {5, 10, 15, 20, 25, 30}) {
     fs::remove_all(folder_);
     RunInterrupted(at, [](TrainRun& run) { run.RequestStop(); });
-    const Checkpoint checkpoint(folder_ / "checkpoint.pt");
+    const Checkpoint checkpoint(folder_ / "checkpoint.safetensors");
     EXPECT_EQ(checkpoint.Counters().updates, at / 5);
     EXPECT_GE(checkpoint.Pipeline().longest_scramble, at == 5 ? 2 : 4);
     ExpectTheSame(GoOn());
@@ -346,7 +342,7 @@ TEST_P(WithCurriculum, ResumeAfterEachUpdateGivesSameWeights) {
 
 TEST_P(WithCurriculum, ResumeWithinAnUpdateStartsFromTheLengthOfItsRows) {
   RunInterrupted(8, [](TrainRun& run) { run.RequestStop(); });  // in update 1
-  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Pipeline().longest_scramble, 2);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.safetensors").Pipeline().longest_scramble, 2);
   ExpectTheSame(GoOn());
 }
 
@@ -363,10 +359,10 @@ INSTANTIATE_TEST_SUITE_P(Two, WithCurriculum,
 
 TEST_P(InFolder, BestCannotBeResumed) {
   const RunSummary summary = RunInterrupted(-1, [](TrainRun&) {});
-  const Checkpoint best(folder_ / "best.pt");
+  const Checkpoint best(folder_ / "best.safetensors");
   EXPECT_EQ(best.iterations(), 5 * summary.best_update);
   EXPECT_THROW(best.Counters(), InputError);
-  const LoadedModel model(folder_ / "best.pt", LoadConfig(folder_ / "config.yaml"),
+  const LoadedModel model(folder_ / "best.safetensors", LoadConfig(folder_ / "config.yaml"),
                           OpenDevice("cpu"));
   EXPECT_EQ(model.iterations(), best.iterations());
 }
@@ -390,7 +386,7 @@ TEST_P(InFolder, InitFromStartsARunWithTrainedWeights) {
   config.network.width = 33;
   EXPECT_THROW(TrainRun(config, {.device = device_, .stop = never_}), InputError);
   config = MakeConfig();
-  config.network.init_from = (temp_.path() / "nothing.pt").string();
+  config.network.init_from = (temp_.path() / "nothing.safetensors").string();
   EXPECT_THROW(TrainRun(config, {.device = device_, .stop = never_}), InputError);
   config.network.init_from = folder_.string();
   config.domain.argument = "pieces";
@@ -410,79 +406,91 @@ void ReadAll(const fs::path& file, const Config& config) {
   checkpoint.LoadState({}, {}, {});
 }
 
-TEST_P(InFolder, MalformedCheckpointErrorNamesTheEntry) {
-  RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
-  const fs::path file = folder_ / "checkpoint.pt";
-  const TensorDict whole = ReadTensorFile(file);
-  const auto expect_named = [&](const std::string& entry) {
-    EXPECT_THAT([&] { ReadAll(file, MakeConfig()); },
-                ThrowsMessage<InputError>(
-                    AllOf(HasSubstr("checkpoint.pt: `" + entry + "` is"), HasSubstr("expected"))));
+// Writes a checkpoint again, with the right hash, after `alter` has changed what it says in JSON.
+void Rewrite(const fs::path& file, const std::function<void(nlohmann::json&)>& alter) {
+  const std::string whole = ReadFile(file);
+  Safetensors read = ReadSafetensors(std::as_bytes(std::span(whole)));
+  nlohmann::json content = nlohmann::json::parse(read.metadata.at("tandem"));
+  alter(content);
+  const std::string data = whole.substr(static_cast<std::size_t>(
+      reinterpret_cast<const char*>(read.tensors.front().bytes.data()) - whole.data()));
+  const auto start = [&](const std::string& hash) {
+    return SafetensorsHeader({read.tensors.begin(), read.tensors.end()},
+                             {{std::string(kFileHash), hash},
+                              {kWeightsSha256, read.metadata.at(kWeightsSha256)},
+                              {"tandem", content.dump()}});
   };
-  for (const auto& [path, name] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{}, "iterations"},
-           {{}, "domain"},
-           {{}, "model"},
-           {{}, "weights_sha256"},
-           {{}, "resume"},
-           {{"resume"}, "config"},
-           {{"resume"}, "counters"},
-           {{"resume"}, "target"},
-           {{"resume"}, "sha256"},
-           {{"resume", "counters"}, "updates"},
-           {{"resume", "counters"}, "wall_s"},
-           {{"resume", "counters", "validation"}, "solve_rate"},
-           {{"resume", "target"}, "offered"}}) {
-    TensorDict within = Inside(whole, path);
-    const c10::IValue right = within.at(name);
-    std::string entry;
-    for (const std::string& outer : path) entry += outer + ".";
-    entry += name;
-    within.insert_or_assign(name, at::zeros({1}));
-    WriteTensorFile(file, whole);
-    expect_named(entry);
-    if (name != "resume") {  // without it, there is a message of its own
-      EXPECT_EQ(within.erase(name), 1U);
-      WriteTensorFile(file, whole);
-      expect_named(entry);
-    }
-    within.insert_or_assign(name, right);
-  }
+  WriteFileAtomically(file, start(HashOf(data + start(kNoFileHash))) + data);
 }
 
-TEST_P(InFolder, ResumeRejectsAnAlteredState) {
+TEST_P(InFolder, MalformedCheckpointErrorNamesTheEntry) {
   RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
-  const fs::path file = folder_ / "checkpoint.pt";
-  const std::string before = ReadFile(file);
-  const auto expect_refused = [&](const std::function<void(TensorDict)>& alter) {
-    const TensorDict checkpoint = ReadTensorFile(file);
-    alter(Inside(checkpoint, {"resume"}));
-    WriteTensorFile(file, checkpoint);
-    EXPECT_THAT([&] { GoOn(); }, ThrowsMessage<InputError>(HasSubstr("the file is damaged")));
-    WriteFileAtomically(file, before);
-  };
-  for (const char* part : {"model", "optimizer"}) {
-    expect_refused([&](const TensorDict& state) {
-      Inside(state, {part}).begin()->value().toTensor().add_(1);
-    });
+  const fs::path file = folder_ / "checkpoint.safetensors";
+  const std::string whole = ReadFile(file);
+  for (const std::string path :
+       {"/iterations", "/domain", "/network/kind", "/resume/config", "/resume/counters",
+        "/resume/target", "/resume/longest_scramble", "/resume/counters/updates",
+        "/resume/counters/wall_s", "/resume/counters/follows_clock",
+        "/resume/counters/validation/solve_rate", "/resume/target/offered"}) {
+    const nlohmann::json::json_pointer place(path);
+    for (const bool remove : {false, true}) {
+      Rewrite(file, [&](nlohmann::json& content) {
+        if (remove) {
+          content.at(place.parent_pointer()).erase(place.back());
+        } else {
+          content.at(place) = {{"wrong", -1}};
+        }
+      });
+      EXPECT_THAT([&] { ReadAll(file, MakeConfig()); },
+                  ThrowsMessage<InputError>(
+                      AllOf(HasSubstr("checkpoint.safetensors: expected `" + place.back() + "`"))))
+          << path;
+      WriteFileAtomically(file, whole);
+    }
   }
-  expect_refused([](const TensorDict& state) {
-    Inside(state, {"counters"}).insert_or_assign("updates", std::int64_t{1});
-  });
+  Rewrite(file, [](nlohmann::json& content) { content.erase("resume"); });
+  EXPECT_THAT([&] { ReadAll(file, MakeConfig()); },
+              ThrowsMessage<InputError>(HasSubstr("no state to resume a run from")));
+}
+
+TEST_P(InFolder, ResumeRejectsAFlippedBitInAnyPartOfACheckpoint) {
+  RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
+  const fs::path file = folder_ / "checkpoint.safetensors";
+  const std::string before = ReadFile(file);
+  const Safetensors read = ReadSafetensors(std::as_bytes(std::span(before)));
+  std::vector<std::size_t> places = {before.find("hidden0"), before.find("best_update")};
+  for (const StoredTensor& tensor : read.tensors) {
+    if (tensor.bytes.empty()) continue;
+    places.push_back(static_cast<std::size_t>(reinterpret_cast<const char*>(&tensor.bytes.back()) -
+                                              before.data()));
+  }
+  for (const std::size_t place : places) {
+    std::string damaged = before;
+    damaged[place] = static_cast<char>(damaged[place] ^ 1);
+    WriteFileAtomically(file, damaged);
+    EXPECT_THAT([&] { GoOn(); }, ThrowsMessage<DamagedFile>(HasSubstr("its hash does not match")));
+  }
+  WriteFileAtomically(file, before);
   ExpectTheSame(GoOn());
+}
+
+TEST_P(InFolder, CheckpointStoresTheNetworkOnce) {
+  RunInterrupted(-1, [](TrainRun&) {});
+  const TensorFile file = ReadTensorFile(folder_ / "checkpoint.safetensors");
+  EXPECT_TRUE(file.tensors.contains("output.weight"));
+  EXPECT_FALSE(file.tensors.contains("resume.model.output.weight"));
 }
 
 TEST_P(InFolder, BestNetworkOfALaterUpdateIsDamage) {
   RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
-  const fs::path file = folder_ / "checkpoint.pt";
-  const TensorDict checkpoint = ReadTensorFile(file);
-  const TensorDict counters = Inside(checkpoint, {"resume", "counters"});
+  const fs::path file = folder_ / "checkpoint.safetensors";
   // Its product with train.iterations_per_update could exceed 64 bits.
-  counters.insert_or_assign("best_update", std::int64_t{1} << 50);
-  WriteTensorFile(file, checkpoint);
+  Rewrite(file, [](nlohmann::json& content) {
+    content["resume"]["counters"]["best_update"] = std::int64_t{1} << 50;
+  });
   EXPECT_THAT([&] { Checkpoint(file).Counters(); },
               ThrowsMessage<DamagedFile>(
-                  AllOf(HasSubstr("checkpoint.pt: `resume.counters.best_update` is"),
+                  AllOf(HasSubstr("checkpoint.safetensors: `best_update` is"),
                         HasSubstr("expected at most 2, the number of completed updates"))));
 }
 

@@ -321,7 +321,7 @@ TEST_F(InFolder, ValidationThatIsRepeatedAfterAResumeIsThatOfItsUpdate) {
 
 TEST_F(InFolder, KeepsNetworksInTheOrderOfTheirUpdatesAndNothingElse) {
   const RunDirectory run = RunDirectory::Create(folder_);
-  WriteFileAtomically(folder_ / "checkpoint-mine.pt", "x");
+  WriteFileAtomically(folder_ / "checkpoint-mine.safetensors", "x");
   RunToTheEnd({"checkpoint.keep_every=1", "train.max_updates=11"}, run);
   const std::vector<fs::path> kept = run.AllArchived();
   ASSERT_EQ(kept.size(), 11);
@@ -334,17 +334,17 @@ TEST_F(InFolder, KeepsNetworksInTheOrderOfTheirUpdatesAndNothingElse) {
 
 TEST_F(InFolder, ResumeRemovesArchivedNetworksOfLaterUpdatesAndPartialFiles) {
   RunToTheEnd({"checkpoint.keep_every=2"}, RunDirectory::Create(folder_));
-  for (const char* name : {"checkpoint-8.pt", "checkpoint-10.pt", "checkpoint-4.pt.77.partial",
-                           "checkpoint-mine.pt"}) {
+  for (const char* name : {"checkpoint-8.safetensors", "checkpoint-10.safetensors",
+                           "checkpoint-4.safetensors.77.partial", "checkpoint-mine.safetensors"}) {
     WriteFileAtomically(folder_ / name, "x");
   }
   const RunDirectory run = RunDirectory::Reopen(folder_);
-  EXPECT_FALSE(fs::exists(folder_ / "checkpoint-4.pt.77.partial"));
+  EXPECT_FALSE(fs::exists(folder_ / "checkpoint-4.safetensors.77.partial"));
   run.GoBackTo(8, std::nullopt);
   EXPECT_EQ(run.AllArchived().back(), run.archived(8));
   run.GoBackTo(4, std::nullopt);
   EXPECT_EQ(run.AllArchived().size(), 2);
-  EXPECT_TRUE(fs::exists(folder_ / "checkpoint-mine.pt"));
+  EXPECT_TRUE(fs::exists(folder_ / "checkpoint-mine.safetensors"));
 }
 
 TEST_F(InFolder, InitialNetIsThatOfTheFirstCheckpoint) {
@@ -441,9 +441,9 @@ TEST_F(InFolder, EntriesAreAddedToTheLastMetricsLineOnlyIfItIsWholeAndOfThatUpda
 TEST_F(InFolder, TakesOverTheClaimOfAKilledProgram) {
   fs::create_directories(folder_);
   WriteFileAtomically(folder_ / "config.yaml", "");
-  WriteFileAtomically(folder_ / "checkpoint.pt.4711.partial", "torn");
+  WriteFileAtomically(folder_ / "checkpoint.safetensors.4711.partial", "torn");
   RunDirectory::Create(folder_);
-  EXPECT_FALSE(fs::exists(folder_ / "checkpoint.pt.4711.partial"));
+  EXPECT_FALSE(fs::exists(folder_ / "checkpoint.safetensors.4711.partial"));
   WriteFileAtomically(folder_ / "config.yaml", "seed: 3\n");
   EXPECT_THROW(RunDirectory::Create(folder_), InputError);
 }
@@ -480,18 +480,19 @@ TEST_F(InFolder, AModelIsEvaluatedInTheBatchesOfTheMachineThatSolves) {
 
 TEST_F(InFolder, BestNetworkCanBeUsedWithoutTheCheckpoint) {
   RunToTheEnd({}, RunDirectory::Create(folder_));
-  WriteFileAtomically(folder_ / "checkpoint.pt", "damaged");
+  WriteFileAtomically(folder_ / "checkpoint.safetensors", "damaged");
   const ModelArgs last{.runs = {folder_.string()}, .checkpoints = {"last"}, .overrides = {}};
   const ModelArgs best{.runs = {folder_.string()}, .checkpoints = {"best"}, .overrides = {}};
   EXPECT_THAT([&] { LoadedModel{last}; },
               ThrowsMessage<InputError>(HasSubstr(". Use --checkpoint best, the network that")));
-  fs::remove(folder_ / "checkpoint.pt");
+  fs::remove(folder_ / "checkpoint.safetensors");
   EXPECT_NO_THROW(LoadedModel{best});
-  EXPECT_THAT([&] { LoadedModel{last}; },
-              ThrowsMessage<InputError>(HasSubstr("has no checkpoint.pt. Use --checkpoint best")));
+  EXPECT_THAT(
+      [&] { LoadedModel{last}; },
+      ThrowsMessage<InputError>(HasSubstr("has no checkpoint.safetensors. Use --checkpoint best")));
   EXPECT_THAT([&] { RunDirectory::Reopen(folder_); },
-              ThrowsMessage<InputError>(HasSubstr("has no checkpoint.pt")));
-  fs::remove(folder_ / "best.pt");
+              ThrowsMessage<InputError>(HasSubstr("has no checkpoint.safetensors")));
+  fs::remove(folder_ / "best.safetensors");
   EXPECT_THAT([&] { RunDirectory::Open(folder_); },
               ThrowsMessage<InputError>(HasSubstr("is not the folder of a run")));
 }
@@ -507,7 +508,7 @@ TEST_F(InFolder, InitialWeightsOfAnotherNetworkErrorNamesTheKeysThatDiffer) {
       "the network of the config differs from that of the checkpoint: network.width is "
       "{}, but {} in the checkpoint. Set",
       other.network.width, trained.network.width);
-  for (const char* file : {"checkpoint.pt", "best.pt"}) {
+  for (const char* file : {"checkpoint.safetensors", "best.safetensors"}) {
     other.network.init_from = folder_ / file;
     EXPECT_THAT([&] { MakeInitialNet(other, domain->spec()); },
                 ThrowsMessage<InputError>(HasSubstr(expected)));
@@ -538,16 +539,16 @@ TEST_F(InFolder, ClaimedFolderIsTakenUntilAbandoned) {
 
 TEST_F(InFolder, AbandonedFolderLosesWhatIsLeftOfAFirstCheckpoint) {
   const RunDirectory run = RunDirectory::Create(folder_);
-  WriteFileAtomically(folder_ / "checkpoint.pt.4711.partial", "torn");
+  WriteFileAtomically(folder_ / "checkpoint.safetensors.4711.partial", "torn");
   run.Abandon();
   EXPECT_FALSE(fs::exists(folder_));
 }
 
 TEST_F(InFolder, FolderWithACheckpointIsNotAbandoned) {
   const RunDirectory run = RunDirectory::Create(folder_);
-  WriteFileAtomically(folder_ / "checkpoint.pt", "whole");
+  WriteFileAtomically(folder_ / "checkpoint.safetensors", "whole");
   run.Abandon();
-  EXPECT_TRUE(fs::exists(folder_ / "checkpoint.pt"));
+  EXPECT_TRUE(fs::exists(folder_ / "checkpoint.safetensors"));
   EXPECT_TRUE(fs::exists(folder_ / "config.yaml"));
 }
 
@@ -566,29 +567,30 @@ TEST_F(InFolder, AbandonedFolderOfARunWithAStreamCanBeUsedAgain) {
 
 TEST_F(InFolder, ReopenRemovesPartialFilesOfAKilledProgram) {
   RunToTheEnd({}, RunDirectory::Create(folder_));
-  for (const char* left : {"checkpoint.pt.4711.partial", "best.pt.12.partial",
+  for (const char* left : {"checkpoint.safetensors.4711.partial", "best.safetensors.12.partial",
                            "replay-7.bin.4711.partial", "summary.json.1.partial"}) {
     WriteFileAtomically(folder_ / left, "torn");
   }
-  for (const char* foreign : {"notes.txt.4711.partial", "checkpoint.pt.partial", "replay-7.txt",
-                              "checkpoint.pt.mine.partial"}) {
+  for (const char* foreign : {"notes.txt.4711.partial", "checkpoint.safetensors.partial",
+                              "replay-7.txt", "checkpoint.safetensors.mine.partial"}) {
     WriteFileAtomically(folder_ / foreign, "precious");
   }
   RunDirectory::Open(
       folder_);  // opening for reading keeps partial files, which a running program may be writing
-  EXPECT_TRUE(fs::exists(folder_ / "checkpoint.pt.4711.partial"));
+  EXPECT_TRUE(fs::exists(folder_ / "checkpoint.safetensors.4711.partial"));
   RunDirectory::Reopen(folder_);
   std::set<std::string> left;
   for (const auto& entry : fs::directory_iterator(folder_)) left.insert(entry.path().filename());
-  EXPECT_EQ(left, (std::set<std::string>{".lock", "best.pt", "checkpoint.pt",
-                                         "checkpoint.pt.mine.partial", "checkpoint.pt.partial",
-                                         "config.yaml", "metrics.jsonl", "notes.txt.4711.partial",
-                                         "replay-7.txt", "summary.json"}));
+  EXPECT_EQ(left,
+            (std::set<std::string>{".lock", "best.safetensors", "checkpoint.safetensors",
+                                   "checkpoint.safetensors.mine.partial",
+                                   "checkpoint.safetensors.partial", "config.yaml", "metrics.jsonl",
+                                   "notes.txt.4711.partial", "replay-7.txt", "summary.json"}));
 }
 
 TEST_F(InFolder, BestStaysUntilItsSuccessorIsWritten) {
   const RunDirectory directory = RunDirectory::Create(folder_);
-  const fs::path aside = folder_ / "best-2.pt";
+  const fs::path aside = folder_ / "best-2.safetensors";
   WriteFileAtomically(directory.best(), "after update 2");
   directory.PreserveBest(2);
   EXPECT_EQ(ReadFile(directory.best()), "after update 2");
@@ -644,7 +646,7 @@ TEST_F(InFolder, StopSavesTheTrainedWeights) {
   EXPECT_FALSE(run.RunUpdate());
   EXPECT_FALSE(run.RunUpdate());
   EXPECT_EQ(run.Finish().end, RunEnd::kStopped);
-  EXPECT_TRUE(fs::exists(folder_ / "checkpoint.pt"));
+  EXPECT_TRUE(fs::exists(folder_ / "checkpoint.safetensors"));
   EXPECT_EQ(nlohmann::json::parse(ReadFile(folder_ / "summary.json"))["ended_by"], "stopped");
 }
 
@@ -692,12 +694,13 @@ TEST_F(InFolder, OnlyPublishedFilesAreRemovedAndAFailureDoesNotEndTheRun) {
                                    *device);
   const RunDirectory directory = RunDirectory::Create(folder_);
   const fs::path published = folder_ / "published";
-  const fs::path in_the_way = published / "weights-100.pt";
+  const fs::path in_the_way = published / "weights-100.safetensors";
   fs::create_directories(in_the_way / "a file");
-  const std::vector<std::string> own = {"weights-99.pt", "weights-98.pt.4711.partial",
+  const std::vector<std::string> own = {"weights-99.safetensors",
+                                        "weights-98.safetensors.4711.partial",
                                         "manifest.json.4711.partial"};
-  const std::vector<std::string> foreign = {"notes.txt", "weights-old.pt", "weights-99.pt.bak",
-                                            "x.4711.partial"};
+  const std::vector<std::string> foreign = {"notes.txt", "weights-old.safetensors",
+                                            "weights-99.safetensors.bak", "x.4711.partial"};
   for (const std::string& name : own) WriteFileAtomically(published / name, "left");
   for (const std::string& name : foreign) WriteFileAtomically(published / name, "precious");
   testing::internal::CaptureStderr();
@@ -724,7 +727,8 @@ TEST_F(InFolder, StopInTheLastValidationLeavesAFinishedRun) {
             std::string::npos);
   EXPECT_EQ(summary.end, RunEnd::kAllUpdates);
   EXPECT_FALSE(summary.validation);
-  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, *config.train.max_updates);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.safetensors").Counters().updates,
+            *config.train.max_updates);
 }
 
 TEST(TrainRun, IncompleteUpdateIsNotCounted) {

@@ -1,24 +1,39 @@
 // Safetensors files in memory.
-#include "archive/safetensors.h"
+#include "base/safetensors.h"
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "support/pickles.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
-using pickles::Aligned;
+// Memory that is aligned as a file's is.
+struct Aligned {
+  explicit Aligned(std::string_view content) : words(content.size() / 8 + 1), size(content.size()) {
+    std::memcpy(words.data(), content.data(), size);
+  }
+  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words)).first(size); }
+
+  std::vector<std::uint64_t> words;
+  std::size_t size;
+};
+
+std::string Bytes(std::uint64_t number) {
+  std::string bytes(sizeof(number), '\0');
+  std::memcpy(bytes.data(), &number, sizeof(number));
+  return bytes;
+}
 
 // A file with this header, padded as the format's own library pads it.
 std::string File(std::string header, std::size_t data_bytes) {
   while (header.size() % 8 != 0) header += ' ';
-  return pickles::Bytes(std::uint64_t{header.size()}) + header + std::string(data_bytes, '\1');
+  return Bytes(header.size()) + header + std::string(data_bytes, '\1');
 }
 
 std::string Tensor(std::string_view dtype, std::string_view shape, std::string_view offsets) {
@@ -48,13 +63,12 @@ TEST(Safetensors, ReadsTensorsInTheOrderOfTheirBytes) {
                           32));
   const Safetensors read = ReadSafetensors(file.bytes());
   EXPECT_EQ(read.metadata.at("format"), "pt");
-  ASSERT_EQ(read.tensors.entries.size(), 2U);
-  EXPECT_EQ(read.tensors.entries[0].name, "a");
-  const auto& a = std::get<StoredTensor>(read.tensors.entries[0].value);
+  ASSERT_EQ(read.tensors.size(), 2U);
+  EXPECT_EQ(read.tensors[0].name, "a");
+  const StoredTensor& a = read.tensors[0];
   EXPECT_EQ(a.sizes, (std::vector<std::int64_t>{2, 3}));
-  EXPECT_EQ(a.strides, (std::vector<std::int64_t>{3, 1}));
   EXPECT_EQ(a.bytes.size(), 24U);
-  const auto& b = std::get<StoredTensor>(read.tensors.entries[1].value);
+  const StoredTensor& b = read.tensors[1];
   EXPECT_EQ(b.type, StoredType::kInt64);
   EXPECT_EQ(b.bytes.data(), a.bytes.data() + 24);
 }
@@ -69,12 +83,11 @@ TEST(Safetensors, WrittenHeaderIsReadBack) {
                      std::string(8 + 24 + 12, '\2'));
   const Safetensors read = ReadSafetensors(file.bytes());
   EXPECT_EQ(read.metadata, (std::map<std::string, std::string>{{"domain", "cube3"}}));
-  ASSERT_EQ(read.tensors.entries.size(), entries.size());
+  ASSERT_EQ(read.tensors.size(), entries.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    EXPECT_EQ(read.tensors.entries[i].name, entries[i].name);
-    const auto& tensor = std::get<StoredTensor>(read.tensors.entries[i].value);
-    EXPECT_EQ(tensor.type, entries[i].type);
-    EXPECT_EQ(tensor.sizes, entries[i].sizes);
+    EXPECT_EQ(read.tensors[i].name, entries[i].name);
+    EXPECT_EQ(read.tensors[i].type, entries[i].type);
+    EXPECT_EQ(read.tensors[i].sizes, entries[i].sizes);
   }
 }
 
@@ -83,6 +96,24 @@ TEST(Safetensors, HeaderWithUnalignedTensorIsABug) {
                                   {.name = "w", .sizes = {1}}},
                                  {}),
                Error);
+}
+
+TEST(Safetensors, AnyDamagedBitOfAFileWithAHashIsDetected) {
+  const auto start = [](const std::string& hash) {
+    return SafetensorsHeader({{.name = "w", .sizes = {3}}},
+                             {{std::string(kFileHash), hash}, {"domain", "cube3"}});
+  };
+  const std::string data(12, '\2');
+  const std::string file = start(HashOf(data + start(kNoFileHash))) + data;
+  ASSERT_EQ(ErrorOf(file), "nothing was thrown");
+  for (std::size_t i = 0; i < file.size() * 8; ++i) {
+    std::string damaged = file;
+    damaged[i / 8] = static_cast<char>(damaged[i / 8] ^ (1 << i % 8));
+    // The name of the hash is the only part that a reader need not know.
+    const std::size_t name = file.find(kFileHash);
+    if (i / 8 >= name && i / 8 < name + kFileHash.size()) continue;
+    EXPECT_NE(ErrorOf(damaged), "nothing was thrown") << i;
+  }
 }
 
 TEST(Safetensors, TruncatedFilesAreRejected) {
@@ -95,7 +126,7 @@ TEST(Safetensors, TruncatedFilesAreRejected) {
 }
 
 TEST(Safetensors, HeaderLargerThanTheLimitIsRejected) {
-  const std::string huge = pickles::Bytes(~std::uint64_t{0});
+  const std::string huge = Bytes(~std::uint64_t{0});
   EXPECT_EQ(ErrorOf(huge), "its header has 18446744073709551615 bytes, expected at most 16777216");
 }
 

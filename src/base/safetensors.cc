@@ -1,4 +1,4 @@
-#include "archive/safetensors.h"
+#include "base/safetensors.h"
 
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -101,8 +102,7 @@ class EntryReader {
   const json* entry_;
 };
 
-// The number of elements. Sizes of zero count as one, because strides are made from them. Calls
-// `fail` if there are more than `most`.
+// The number of elements. Calls `fail` if the sizes other than 0 have a product above `most`.
 template <class Fail>
 std::uint64_t CountOf(const std::vector<std::int64_t>& sizes, std::uint64_t most,
                       const Fail& fail) {
@@ -112,40 +112,28 @@ std::uint64_t CountOf(const std::vector<std::int64_t>& sizes, std::uint64_t most
     if (steps > most / count) fail();
     count *= steps;
   }
-  return count;
-}
-
-std::vector<std::int64_t> RowMajorStrides(const std::vector<std::int64_t>& sizes) {
-  std::vector<std::int64_t> strides(sizes.size());
-  std::int64_t stride = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= std::max<std::int64_t>(sizes[i], 1);
-  }
-  return strides;
+  return std::ranges::find(sizes, 0) == sizes.end() ? count : 0;
 }
 
 // Reads one tensor, whose bytes must begin at byte `begin` of `data`.
 StoredTensor TensorOf(const EntryReader& reader, std::uint64_t begin,
                       std::span<const std::byte> data) {
-  StoredTensor tensor{.type = reader.Type(), .sizes = reader.Sizes()};
+  StoredTensor tensor{{.name = reader.name(), .type = reader.Type(), .sizes = reader.Sizes()}, {}};
   const auto [first, end] = reader.Offsets();
   if (first != begin) reader.Fail("its bytes overlap those of another tensor, or leave a gap");
   if (end < first || end > data.size()) reader.Fail("its bytes are beyond the end of the file");
   const std::uint64_t width = BytesOf(tensor.type);
   const std::uint64_t most = std::max<std::uint64_t>(data.size(), 1) / width;
-  const bool is_empty = std::ranges::find(tensor.sizes, 0) != tensor.sizes.end();
   const std::uint64_t count = CountOf(tensor.sizes, std::max<std::uint64_t>(most, 1), [&] {
     reader.Fail("its shape has more elements than the file has room for");
   });
-  if (end - first != (is_empty ? 0 : count * width)) {
+  if (end - first != count * width) {
     reader.Fail("its shape and its number of bytes contradict each other");
   }
   if (first % width != 0) {
     reader.Fail(
         "its bytes are not aligned to its elements; save the file with a newer safetensors");
   }
-  tensor.strides = RowMajorStrides(tensor.sizes);
   tensor.bytes = data.subspan(first, end - first);
   return tensor;
 }
@@ -171,7 +159,30 @@ json HeaderOf(std::string_view text) {
   }
 }
 
+// Throws Error if the file has a hash and it differs from that of the contents. `start` is the file
+// up to the bytes of its tensors, `data`. A file without a hash is accepted: other programs write
+// none, and damage to the name of the hash has then changed nothing else.
+void CheckHash(std::string_view start, std::string_view data) {
+  static const std::string kBeforeHash =
+      fmt::format(R"({{"{}":{{"{}":")", kMetadata, kFileHash);
+  if (!start.substr(kLengthBytes).starts_with(kBeforeHash)) return;
+  std::string unhashed(start);
+  const std::size_t digits = kLengthBytes + kBeforeHash.size();
+  unhashed.replace(digits, kHashDigits, kNoFileHash);
+  Hash hash;
+  hash.Add(data);
+  hash.Add(unhashed);
+  if (start.substr(digits, kHashDigits) != hash.Hex()) {
+    throw Error("its hash does not match its contents");
+  }
+}
+
 }  // namespace
+
+std::size_t BytesOf(StoredType type) {
+  constexpr std::array<std::size_t, kTypes.size()> kBytes = {8, 4, 2, 2, 8, 4, 2, 1, 1};
+  return kBytes[static_cast<std::size_t>(type)];
+}
 
 Safetensors ReadSafetensors(std::span<const std::byte> file) {
   if (file.size() < kLengthBytes) throw Error("it is incomplete: it has no header");
@@ -190,8 +201,9 @@ Safetensors ReadSafetensors(std::span<const std::byte> file) {
         "safetensors");
   }
   const std::span<const std::byte> data = file.subspan(kLengthBytes + header_bytes);
-  const json header = HeaderOf({reinterpret_cast<const char*>(file.data()) + kLengthBytes,
-                                static_cast<std::size_t>(header_bytes)});
+  const std::string_view start = TextOf(file.first(kLengthBytes + header_bytes));
+  CheckHash(start, TextOf(data));
+  const json header = HeaderOf(start.substr(kLengthBytes));
 
   Safetensors content;
   std::vector<EntryReader> entries;
@@ -206,7 +218,7 @@ Safetensors ReadSafetensors(std::span<const std::byte> file) {
   std::ranges::stable_sort(entries, {}, &EntryReader::Offsets);
   std::uint64_t next = 0;
   for (const EntryReader& reader : entries) {
-    content.tensors.entries.push_back({reader.name(), TensorOf(reader, next, data)});
+    content.tensors.push_back(TensorOf(reader, next, data));
     next = reader.Offsets().second;
   }
   if (next != data.size()) throw Error("there are bytes that belong to no tensor");
@@ -214,9 +226,9 @@ Safetensors ReadSafetensors(std::span<const std::byte> file) {
 }
 
 std::string SafetensorsHeader(const std::vector<TensorEntry>& tensors,
-                              const std::map<std::string, std::string>& metadata) {
+                              const std::vector<std::pair<std::string, std::string>>& metadata) {
   ordered_json header = ordered_json::object();
-  if (!metadata.empty()) header[kMetadata] = metadata;
+  for (const auto& [key, value] : metadata) header[kMetadata][key] = value;
   std::uint64_t next = 0;
   for (const TensorEntry& tensor : tensors) {
     std::uint64_t bytes = BytesOf(tensor.type);
