@@ -206,8 +206,7 @@ class Evaluation {
       states.insert(states.end(), problem.state.begin(), problem.state.end());
     }
     const ConstRows rows(states.data(), problems_.size(), model_.domain().spec().state_size);
-    BatchEvaluator evaluator(model_.domain(), model_.net(),
-                             static_cast<std::size_t>(model_.config().inference.rows_at_once()));
+    BatchEvaluator evaluator(model_.domain(), model_.net(), RowsPerCall(model_.config()));
     const std::span<const float> estimates = evaluator.Estimate(rows, stop);
     return {estimates.begin(), estimates.end()};
   }

@@ -5,7 +5,6 @@
 
 #include "apps/torch_library.h"
 #include "nn/torch_message.h"
-#include "search/costs.h"
 #include "search/greedy_search.h"
 #include "search/problems.h"
 #include "search/search.h"
@@ -21,18 +20,7 @@ class NetworkHints final : public HintProvider {
   const Domain& domain() const override { return model_.domain(); }
 
   Hint Ask(std::span<const std::uint8_t> state) override {
-    return WithPlainErrors([&] {
-      Evaluator& network = model_.net();
-      switch (RankingOf(network)) {
-        case Ranking::kByStates:
-          return HintByStates(domain(), network, state);
-        case Ranking::kByActions:
-          return HintByActions(domain(), network, state);
-        case Ranking::kByPolicy:
-          return HintByPolicy(domain(), network, state);
-      }
-      return Hint();  // not reached: the compiler warns of a missing case
-    });
+    return WithPlainErrors([&] { return HintFor(domain(), model_.net(), state); });
   }
 
   SearchResult Solve(std::span<const std::uint8_t> state, const StopSignal& stop) override {

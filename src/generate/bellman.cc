@@ -1,6 +1,7 @@
 #include "generate/bellman.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "data/examples.h"
 #include "domain/random_walk.h"
 #include "generate/row_ranges.h"
+#include "search/hash_set.h"
 
 namespace tandem {
 namespace {
@@ -40,12 +42,22 @@ void WriteGreedyAction(const BackupOf& backup_of, const HasEffect& has_effect,
 }  // namespace
 
 void StateBatch::Resize(std::size_t size) {
+  ResizeStates(size);
+  children.Resize(size);
+  child_estimates.Resize(children.size());
+}
+
+void StateBatch::ResizeForSteps(std::size_t size) {
+  ResizeStates(size);
+  children.ResizeForSteps(size);
+  child_estimates.Resize(size);
+}
+
+void StateBatch::ResizeStates(std::size_t size) {
   states.resize(size * domain.spec().state_size);
   is_goal.resize(size);
   bounds.resize(size);
   estimates.resize(size);
-  children.Resize(size);
-  child_estimates.Resize(children.size());
 }
 
 void StateBatch::Expand(std::size_t first, std::size_t count) {
@@ -61,6 +73,49 @@ void StateBatch::Expand(std::size_t first, std::size_t count) {
   child_estimates.Encode(children, first * num_actions, count * num_actions);
 }
 
+void StateBatch::Step(std::size_t first, std::span<const Action> actions) {
+  FaultPoint(Fault::kSimulator);
+  {
+    const Span span(Activity::kExpand);
+    children.StepRange(rows().Slice(first, actions.size()), actions, first);
+  }
+  const Span span(Activity::kWrite);
+  child_estimates.Encode(children, first, actions.size());
+}
+
+void KnownEstimates::Clear() {
+  by_hash_.clear();
+  states_.clear();
+  estimates_.clear();
+}
+
+// Of two states with the same hash, the second is not added, and is evaluated where it is needed.
+void KnownEstimates::Add(std::span<const std::uint8_t> state, float estimate) {
+  const auto next = static_cast<std::uint32_t>(estimates_.size());
+  if (!by_hash_.try_emplace(HashState(state), next).second) return;
+  states_.insert(states_.end(), state.begin(), state.end());
+  estimates_.push_back(estimate);
+}
+
+void KnownEstimates::AddAndReuse(StateBatch& batch, std::size_t first, std::size_t count) {
+  for (std::size_t i = first; i < first + count; ++i) {
+    if (!std::isnan(batch.estimates[i])) Add(batch.rows()[i], batch.estimates[i]);
+  }
+  if (estimates_.empty()) return;
+  const Expander& children = batch.children;
+  const auto num_actions = static_cast<std::size_t>(batch.domain.spec().num_actions());
+  for (std::size_t child = first * num_actions; child < (first + count) * num_actions; ++child) {
+    if (children.is_goal()[child] != 0) continue;
+    const auto found = by_hash_.find(children.hashes()[child]);
+    if (found == by_hash_.end()) continue;
+    const std::span<const std::uint8_t> state = children.children()[child];
+    const auto known = std::span(states_).subspan(found->second * state.size(), state.size());
+    if (std::ranges::equal(state, known)) {
+      batch.child_estimates.Set(child, estimates_[found->second]);
+    }
+  }
+}
+
 BellmanTargets::BellmanTargets(const Domain& domain, const Config& config,
                                std::shared_ptr<const ExactLabels> exact)
     : domain_(domain), head_(config.network.head), exact_(std::move(exact)) {}
@@ -72,9 +127,7 @@ float BellmanTargets::BackUpAction(const StateBatch& batch, std::size_t i,
                                    std::size_t action) const {
   const DomainSpec& spec = domain_.spec();
   const std::size_t child = i * spec.num_actions() + action;
-  return spec.action_costs[action] +
-         batch.children.known_costs().CostToGo(batch.children.KnownCost(child),
-                                               batch.child_estimates.values()[child]);
+  return spec.action_costs[action] + batch.CostToGo(child);
 }
 
 template <class BackupOf, class HasEffect>

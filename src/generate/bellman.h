@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,10 +16,10 @@
 #include "config/config.h"
 #include "data/data_buffer.h"
 #include "data/examples.h"
-#include "generate/child_estimates.h"
 #include "generate/labels.h"
 #include "generate/pipelined_loop.h"
 #include "generate/row_ranges.h"
+#include "search/evaluation.h"
 #include "search/expander.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
@@ -49,8 +50,19 @@ struct StateBatch {
   /// set, and encodes the children. Several threads may call this at once for different states.
   void Expand(std::size_t first, std::size_t count);
 
+  /// Like Resize and Expand, but child i is the result of one action on state i, and is_goal is not
+  /// filled in. actions[i] is that of state first + i.
+  void ResizeForSteps(std::size_t size);
+  void Step(std::size_t first, std::span<const Action> actions);
+
   /// Evaluates the children (ChildEstimates::Evaluate).
   void Evaluate() { child_estimates.Evaluate(children); }
+
+  /// The cost-to-go of a child: the exact one if it is known, else what its estimate stands for.
+  float CostToGo(std::size_t child) const {
+    return children.known_costs().CostToGo(children.KnownCost(child),
+                                           child_estimates.values()[child]);
+  }
 
   const Domain& domain;
   std::vector<std::uint8_t> states;  ///< the bytes of all states
@@ -64,6 +76,30 @@ struct StateBatch {
   std::vector<float> estimates;
   Expander children;
   ChildEstimates child_estimates;
+
+ private:
+  void ResizeStates(std::size_t size);
+};
+
+/// KnownEstimates remembers the estimates of the states that one search has expanded, so that they
+/// are not evaluated again as children of their own children. Requires that
+/// ChildEstimates::skips_known(). States are compared by all their bytes.
+class KnownEstimates {
+ public:
+  void Clear();
+
+  /// Adds states first to first + count - 1 of `batch` whose estimates are known, and then sets the
+  /// estimates of those of their children that are among the added states. The states must have
+  /// been expanded. Different objects may be used by different threads for different states of a
+  /// batch.
+  void AddAndReuse(StateBatch& batch, std::size_t first, std::size_t count);
+
+ private:
+  void Add(std::span<const std::uint8_t> state, float estimate);
+
+  std::unordered_map<std::uint64_t, std::uint32_t> by_hash_;
+  std::vector<std::uint8_t> states_;
+  std::vector<float> estimates_;
 };
 
 /// StateBackup holds the numbers from which the label of a state follows. Infinity stands for a

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "config/config.h"
+#include "generate/bellman.h"
 #include "generate/generator.h"
 #include "generate/labels.h"
 #include "generate/row_ranges.h"
-#include "search/goal_ball.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
@@ -56,34 +56,22 @@ class QLearningGenerator final : public Generator {
  private:
   // The states that are evaluated together, each with one action and its child.
   struct Batch {
-    void Resize(const DomainSpec& spec, std::size_t size);
-
-    std::vector<std::uint8_t> states;
-    std::vector<float> bounds;  // cost of each state's way back along its walk
+    StateBatch states;
     std::vector<Action> actions;
-    std::vector<std::uint8_t> children;
-    std::vector<std::uint8_t> is_goal;  // of the children
-    std::vector<float> known_costs;     // of the children; infinite if unknown
-    std::vector<std::uint8_t> inputs;   // the children, encoded
-    std::vector<float> estimates;       // of the children
   };
 
-  Rows StatesOf(std::vector<std::uint8_t>& bytes) const;
   void DrawState(const FillRequest& request, std::int64_t row, Batch& batch, std::size_t i) const;
   void Expand(const FillRequest& request, RowRange range, Batch& batch, DataBuffer& out) const;
-  void Evaluate(Batch& batch) const;
-  void WriteLabels(RowRange range, Batch& batch, DataBuffer& out) const;
-  void WriteLabel(Batch& batch, std::size_t i, DataBuffer& out, std::size_t row) const;
+  void WriteLabels(RowRange range, const Batch& batch, DataBuffer& out) const;
+  void WriteLabel(const Batch& batch, std::size_t i, DataBuffer& out, std::size_t row) const;
   float LabelOf(const Batch& batch, std::size_t i) const;
 
   const Domain& domain_;
-  Evaluator& network_;
   const GenerateConfig config_;
   const bool capped_;
   const std::uint64_t seed_;
   const Schema schema_;
   const std::shared_ptr<const ExactLabels> exact_;  // may be null
-  const KnownCosts known_;
   tbb::task_arena arena_;
   std::array<Batch, 2> batches_;  // turn i uses element i % 2
 };

@@ -177,7 +177,8 @@ class AStarSearch final : public StateSearch {
   void Begin(StateBatch& batch, std::size_t first) override {
     start_bound_ = batch.bounds[first];
     tree_ = std::make_unique<AStarTree>(spec_, config_, batch.rows()[first]);
-    tree_->SetStartEstimate(0);  // any value will do, since no other state is open
+    constexpr float kAny = 0;  // no other state is open
+    tree_->SetStartValues({&kAny, 1});
     tree_->Pop();
   }
 
@@ -187,7 +188,7 @@ class AStarSearch final : public StateSearch {
     for (const std::uint32_t child : tree_->fresh()) {
       estimates_.push_back(batch.child_estimates.values()[child]);
     }
-    tree_->SetEstimates(estimates_);
+    tree_->SetValues(estimates_);
     tree_->Pop();
     if (tree_->num_popped() == 0) return 0;
     tree_->CopyPopped(batch.rows().Slice(first, 1));

@@ -13,7 +13,6 @@
 #include "config/config.h"
 #include "generate/bellman.h"
 #include "generate/generator.h"
-#include "generate/known_estimates.h"
 #include "generate/row_ranges.h"
 #include "generate/search_tree.h"
 #include "generate/state_search.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/parallel.h"
 #include "search/best_first_search.h"
 #include "search/node_table.h"
 
@@ -15,8 +14,8 @@ constexpr std::size_t kPrefetchDistance = 12;
 
 }  // namespace
 
-void AStarTree::SetStartEstimate(float estimate) {
-  SetEstimate(0, estimate);
+void AStarTree::SetStartValues(std::span<const float> estimate) {
+  SetEstimate(0, estimate.front());
   Open(0);
 }
 
@@ -71,7 +70,7 @@ void AStarTree::Open(std::uint32_t node) {
   if (CanImprove(value)) open().Push(value, node);
 }
 
-void AStarTree::SetEstimates(std::span<const float> estimates) {
+void AStarTree::SetValues(std::span<const float> estimates) {
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     const std::uint32_t node = first_fresh_ + static_cast<std::uint32_t>(i);
     SetEstimate(node, estimates[i]);
@@ -87,45 +86,11 @@ AStar::AStar(const Domain& domain, Evaluator& network, const Config& config,
   CheckEstimatesStates("A*", network);
 }
 
-void AStar::EstimateStarts(const ProblemBatch& problems, Running running, const StopSignal& stop) {
-  fresh_.clear();
-  for (const auto& each : running) {
-    if (!each.tree->ended()) fresh_.push_back(static_cast<std::uint32_t>(each.number));
-  }
-  const std::span<const float> estimates = evaluator().Estimate(problems.states, fresh_, stop);
-  std::size_t next = 0;
-  for (auto& each : running) {
-    if (!each.tree->ended()) each.tree->SetStartEstimate(estimates[next++]);
-  }
-}
-
-void AStar::Step(Running running, const StopSignal& stop) {
-  const std::size_t num_states = PopAll(running);
-  const std::size_t state_size = domain().spec().state_size;
-  const std::size_t num_actions = domain().spec().num_actions();
-  states_.resize(num_states * state_size);
-  const Rows states(states_.data(), num_states, state_size);
-  ForEach(running.size(), [&](std::size_t i) {
-    const AStarTree& tree = *running[i].tree;
-    tree.CopyPopped(states.Slice(running[i].first_state, tree.num_popped()));
-  });
+void AStar::MakeChildren(Running /*running*/, ConstRows states, const StopSignal& stop) {
   expander().Expand(states);
-  if (follows_policy_) {
-    expander().KeepBest(evaluator().EvaluateActions(states, stop),
-                        static_cast<std::size_t>(config().policy_actions));
-  }
-  ForEach(running.size(), [&](std::size_t i) {
-    running[i].tree->Receive(expander(), running[i].first_state * num_actions);
-  });
-
-  fresh_.clear();
-  ForEachFresh(running, [&](std::uint32_t child) { fresh_.push_back(child); });
-  const std::span<const float> estimates =
-      evaluator().Estimate(expander().children(), fresh_, stop);
-  ForEach(running.size(), [&](std::size_t i) {
-    AStarTree& tree = *running[i].tree;
-    tree.SetEstimates(estimates.subspan(running[i].first_fresh, tree.fresh().size()));
-  });
+  if (!follows_policy_) return;
+  expander().KeepBest(evaluator().EvaluateActions(states, stop),
+                      static_cast<std::size_t>(config().policy_actions));
 }
 
 std::size_t AStarBytesFor(std::size_t nodes, const DomainSpec& spec) {

@@ -19,7 +19,7 @@
 namespace tandem {
 
 /// AStarTree holds the A* search of one puzzle. Each step is three calls, in this order: Pop,
-/// Receive, SetEstimates. One tree must not be used by two threads at once; different trees may.
+/// Receive, SetValues. One tree must not be used by two threads at once; different trees may.
 class AStarTree final : public BestFirstTree {
  public:
   /// See BestFirstTree.
@@ -27,9 +27,10 @@ class AStarTree final : public BestFirstTree {
             float at_most = 0)
       : BestFirstTree(spec, config, start, at_most) {}
 
-  /// Sets the estimate of the start state. Must be called before the first step unless the search
-  /// has ended. Negative estimates count as 0, here and in SetEstimates.
-  void SetStartEstimate(float estimate);
+  /// Sets the estimate of the start state, which is the only element of `estimate`. Must be called
+  /// before the first step unless the search has ended. Negative estimates count as 0, here and in
+  /// SetValues.
+  void SetStartValues(std::span<const float> estimate);
 
   /// Chooses the states to expand next, or ends the search.
   void Pop();
@@ -48,7 +49,7 @@ class AStarTree final : public BestFirstTree {
   void Receive(const Expander& step, std::size_t first);
 
   /// Sets the estimates of fresh(), in that order.
-  void SetEstimates(std::span<const float> estimates);
+  void SetValues(std::span<const float> estimates);
 
  private:
   float ValueOf(const NodeTable::Node& node) const {
@@ -91,22 +92,20 @@ class AStarTree final : public BestFirstTree {
 /// rounding may depend on its batch.
 class AStar final : public LockStepSearch<AStarTree> {
  public:
-  /// Follows config.search; passes at most inference.batch_size states per call to the network.
+  /// Follows config.search; passes at most RowsPerCall states per call to the network.
   /// `domain` and `network` must outlive this. `ball` may be null. Throws Error if the network does
   /// not estimate states, and Error and InputError as BestFirstSearch does.
   AStar(const Domain& domain, Evaluator& network, const Config& config,
         std::shared_ptr<const GoalBall> ball = nullptr);
 
  private:
-  void EstimateStarts(const ProblemBatch& problems, Running running,
-                      const StopSignal& stop) override;
-  void Step(Running running, const StopSignal& stop) override;
+  void MakeChildren(Running running, ConstRows states, const StopSignal& stop) override;
+  std::span<const float> Evaluate(ConstRows states, std::span<const std::uint32_t> chosen,
+                                  const StopSignal& stop) override {
+    return evaluator().Estimate(states, chosen, stop);
+  }
 
   const bool follows_policy_;  // expands only probable actions
-
-  // Buffers of the current step, over all puzzles.
-  std::vector<std::uint8_t> states_;
-  std::vector<std::uint32_t> fresh_;
 };
 
 /// An upper bound on the memory, in bytes, of one puzzle's search with `nodes` nodes, provided that

@@ -51,7 +51,7 @@ BeamRanking::BeamRanking(const Domain& domain, Evaluator& network, const Config&
       policy_weight_(follows_policy_ ? static_cast<float>(config.search.policy_weight) : 0),
       policy_actions_(follows_policy_ ? static_cast<std::size_t>(config.search.policy_actions) : 0),
       least_action_cost_(LeastCost(domain.spec())),
-      evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {}
+      evaluator_(domain, network, RowsPerCall(config)) {}
 
 void BeamRanking::Begin(std::size_t num_states) { path_surprisals_.assign(num_states, 0); }
 

@@ -225,6 +225,11 @@ struct RunningTree {
 
 /// LockStepSearch searches puzzles by trees of one type, search.instances at a time. In each step,
 /// all trees pop entries, and the evaluations that they need are made together.
+///
+/// A Tree is a BestFirstTree with these calls for each step, in this order: Pop; CopyPopped, which
+/// gives the num_popped() states from which children are made; Receive, for its children from index
+/// `first` of the Expander on; SetValues, with the values of fresh(). SetStartValues comes before
+/// the first step.
 template <class Tree>
 class LockStepSearch : public BestFirstSearch {
  public:
@@ -238,7 +243,7 @@ class LockStepSearch : public BestFirstSearch {
       for (; std::cmp_less(running.size(), config().instances) && next < problems.size(); ++next) {
         running.push_back({.number = next, .tree = MakeTree(problems, next)});
       }
-      EstimateStarts(problems, std::span(running).subspan(old), stop);
+      EvaluateStarts(problems, std::span(running).subspan(old), stop);
       if (stop.Reached()) throw Stopped();
       Step(std::span(running), stop);
       const double share = timer.Next() / static_cast<double>(running.size());
@@ -259,45 +264,75 @@ class LockStepSearch : public BestFirstSearch {
       : BestFirstSearch(name, config.search, children_of_entry),
         domain_(domain),
         ball_(std::move(ball)),
+        children_of_entry_(static_cast<std::size_t>(children_of_entry)),
         expander_(domain, ball_),
-        evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {}
+        evaluator_(domain, network, RowsPerCall(config)) {}
 
-  const Domain& domain() const { return domain_; }
   Expander& expander() { return expander_; }
   BatchEvaluator& evaluator() { return evaluator_; }
 
+ private:
+  // Makes the children of `states`, which the trees popped.
+  virtual void MakeChildren(Running running, ConstRows states, const StopSignal& stop) = 0;
+
+  // Evaluates the chosen states. Each has the same number of values.
+  virtual std::span<const float> Evaluate(ConstRows states, std::span<const std::uint32_t> chosen,
+                                          const StopSignal& stop) = 0;
+
   // Evaluates the starts of trees that were just made.
-  virtual void EstimateStarts(const ProblemBatch& problems, Running running,
-                              const StopSignal& stop) = 0;
+  void EvaluateStarts(const ProblemBatch& problems, Running running, const StopSignal& stop) {
+    fresh_.clear();
+    for (auto& each : running) {
+      each.first_fresh = fresh_.size();
+      if (!each.tree->ended()) fresh_.push_back(static_cast<std::uint32_t>(each.number));
+    }
+    if (fresh_.empty()) return;
+    const std::span<const float> values = Evaluate(problems.states, fresh_, stop);
+    const std::size_t width = values.size() / fresh_.size();
+    for (auto& each : running) {
+      if (each.tree->ended()) continue;
+      each.tree->SetStartValues(values.subspan(each.first_fresh * width, width));
+    }
+  }
 
   // Makes one step of all trees.
-  virtual void Step(Running running, const StopSignal& stop) = 0;
+  void Step(Running running, const StopSignal& stop) {
+    MakeChildren(running, PopAll(running), stop);
+    ForEach(running.size(), [&](std::size_t i) {
+      running[i].tree->Receive(expander_, running[i].first_state * children_of_entry_);
+    });
+    fresh_.clear();
+    for (auto& each : running) {
+      each.first_fresh = fresh_.size();
+      fresh_.insert(fresh_.end(), each.tree->fresh().begin(), each.tree->fresh().end());
+    }
+    if (fresh_.empty()) return;
+    const std::span<const float> values = Evaluate(expander_.children(), fresh_, stop);
+    const std::size_t width = values.size() / fresh_.size();
+    ForEach(running.size(), [&](std::size_t i) {
+      Tree& tree = *running[i].tree;
+      tree.SetValues(values.subspan(running[i].first_fresh * width, tree.fresh().size() * width));
+    });
+  }
 
-  // Pops the entries that all trees take next, and numbers them. Returns how many there are.
-  static std::size_t PopAll(Running running) {
+  // Pops the entries that all trees take next, and returns their states.
+  ConstRows PopAll(Running running) {
     ForEach(running.size(), [&](std::size_t i) { running[i].tree->Pop(); });
     std::size_t count = 0;
     for (auto& each : running) {
       each.first_state = count;
       count += each.tree->num_popped();
     }
-    return count;
+    const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+    states_.resize(count * state_size);
+    const Rows states(states_.data(), count, state_size);
+    ForEach(running.size(), [&](std::size_t i) {
+      const Tree& tree = *running[i].tree;
+      tree.CopyPopped(states.Slice(running[i].first_state, tree.num_popped()));
+    });
+    return states;
   }
 
-  // Numbers the children of all trees that need estimates, and calls add(child) for each of them.
-  // Returns how many there are.
-  template <class Add>
-  static std::size_t ForEachFresh(Running running, const Add& add) {
-    std::size_t count = 0;
-    for (auto& each : running) {
-      each.first_fresh = count;
-      count += each.tree->fresh().size();
-      for (const std::uint32_t child : each.tree->fresh()) add(child);
-    }
-    return count;
-  }
-
- private:
   std::unique_ptr<Tree> MakeTree(const ProblemBatch& problems, std::size_t number) const {
     const std::span<const std::uint8_t> start = problems.states[number];
     const float at_most = problems.AtMost(number, config().at_most);
@@ -308,8 +343,13 @@ class LockStepSearch : public BestFirstSearch {
 
   const Domain& domain_;
   const std::shared_ptr<const GoalBall> ball_;  // may be null
+  const std::size_t children_of_entry_;
   Expander expander_;
   BatchEvaluator evaluator_;
+
+  // Of the current step, over all puzzles.
+  std::vector<std::uint8_t> states_;
+  std::vector<std::uint32_t> fresh_;
 };
 
 }  // namespace tandem

@@ -32,4 +32,10 @@ std::optional<Action> GreedyAction(const DomainSpec& spec, std::span<const Actio
   });
 }
 
+std::optional<Action> BestBy(Ranking ranking, const DomainSpec& spec,
+                             std::span<const Action> actions, std::span<const float> values) {
+  if (ranking == Ranking::kByStates) return GreedyAction(spec, actions, values);
+  return BestAction(actions, [&](Action action) { return values[action]; });
+}
+
 }  // namespace tandem

@@ -50,6 +50,11 @@ std::optional<Action> BestAction(std::span<const Action> actions, const ValueOf&
 std::optional<Action> GreedyAction(const DomainSpec& spec, std::span<const Action> actions,
                                    std::span<const float> estimates);
 
+/// The best of `actions` by what `ranking` ranks them by: GreedyAction of the children's estimates,
+/// or the action with the least value. values[a] belongs to action a.
+std::optional<Action> BestBy(Ranking ranking, const DomainSpec& spec,
+                             std::span<const Action> actions, std::span<const float> values);
+
 /// The largest sum of costs that counts as at most `cost`. The cost of an action is rounded to a
 /// float, so three actions of cost 0.3 may cost a little more than 0.9. Searches sum costs in
 /// double, where the sum of floats is as good as exact however long the path is.

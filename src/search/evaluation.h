@@ -11,17 +11,24 @@
 #include <vector>
 
 #include "base/stop_signal.h"
+#include "config/config.h"
+#include "search/costs.h"
+#include "search/expander.h"
 #include "tandem/domain.h"
 #include "tandem/error.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
 
-class Expander;
+/// The most states that a search passes to the network in one call. A call of several batches
+/// (inference.batch_size), which InferenceNet cuts, lets a GPU compute one while the next is
+/// copied. On a CPU it is one batch, so that a stop takes effect quickly and encoded states stay in
+/// the cache.
+std::size_t RowsPerCall(const Config& config);
 
-/// BatchEvaluator encodes states and passes them to a network, one slice after another, so that a
-/// stop takes effect quickly and the encoded states stay in the cache. Encoding uses the TBB
-/// threads of the caller's arena.
+/// BatchEvaluator encodes states and passes them to a network, a part at a time, so that a stop
+/// takes effect soon and encoded states take little memory. Encoding uses the TBB threads of the
+/// caller's arena.
 ///
 /// Its memory is reused: a returned span stays valid until the next call. Not thread-safe. The
 /// network is called on the calling thread and may block, so never call a method inside a TBB task.
@@ -29,43 +36,54 @@ class Expander;
 /// values is NaN, and whatever the network throws.
 class BatchEvaluator {
  public:
-  /// `domain` and `network` must outlive this. Each call of the network gets at most `rows_at_once`
-  /// states. A multiple of the network's own batch size is as fast as one large call.
+  /// `domain` and `network` must outlive this. Each call of the network gets at most
+  /// `rows_per_call` states.
   BatchEvaluator(const Domain& domain, Evaluator& network,
-                 std::size_t rows_at_once = std::numeric_limits<std::size_t>::max());
+                 std::size_t rows_per_call = std::numeric_limits<std::size_t>::max())
+      : domain_(domain), network_(network), rows_per_call_(rows_per_call) {}
 
   /// The network's estimates of all `states`.
-  std::span<const float> Estimate(ConstRows states, const StopSignal& stop);
+  std::span<const float> Estimate(ConstRows states, const StopSignal& stop) {
+    return EvaluateAll(states, /*of_actions=*/false, stop);
+  }
 
   /// The network's estimates of states[chosen[0]], states[chosen[1]], ...
   std::span<const float> Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
-                                  const StopSignal& stop);
-
-  /// The network's estimates of all children that `expander` has made. Those that are left out are
-  /// not evaluated, and their elements are unspecified.
-  std::vector<float> EstimateChildren(const Expander& expander, const StopSignal& stop);
+                                  const StopSignal& stop) {
+    return EvaluateChosen(states, chosen, /*of_actions=*/false, stop);
+  }
 
   /// The network's values of every action in every state: num_actions values per state.
-  std::span<const float> EvaluateActions(ConstRows states, const StopSignal& stop);
+  std::span<const float> EvaluateActions(ConstRows states, const StopSignal& stop) {
+    return EvaluateAll(states, /*of_actions=*/true, stop);
+  }
+
+  /// The network's values of every action in states[chosen[0]], states[chosen[1]], ...
+  std::span<const float> EvaluateActions(ConstRows states, std::span<const std::uint32_t> chosen,
+                                         const StopSignal& stop) {
+    return EvaluateChosen(states, chosen, /*of_actions=*/true, stop);
+  }
+
+  /// What `ranking` ranks the children of `states` by, which `expander` has expanded: the estimate
+  /// of each child, or the value of the action that leads to it. Children that are left out are not
+  /// evaluated, and their estimates are unspecified.
+  std::vector<float> ValuesOfChildren(Ranking ranking, ConstRows states, const Expander& expander,
+                                      const StopSignal& stop);
 
  private:
-  // Encodes states 0 to rows - 1 and evaluates them, one slice after another. Each state has
-  // `width` values. encode(first, inputs) encodes states first, first + 1, ... into `inputs`.
-  // state_of(i) is state i.
-  template <class StateOf, class EncodeRange, class Evaluate>
-  std::span<const float> InSlices(std::size_t rows, std::size_t width, const StopSignal& stop,
-                                  const StateOf& state_of, const EncodeRange& encode,
-                                  const Evaluate& evaluate);
-
-  // Evaluates all `states` by evaluate(inputs, values), which gives `width` values for each.
-  template <class Evaluate>
-  std::span<const float> EvaluateAll(ConstRows states, std::size_t width, const StopSignal& stop,
-                                     const Evaluate& evaluate);
+  // Encodes `rows` states and evaluates them, or all their actions if `of_actions`. state_of(i) is
+  // state i. encode(first, inputs) encodes states first, first + 1, ... into `inputs`.
+  template <class StateOf, class EncodeRange>
+  std::span<const float> InParts(std::size_t rows, bool of_actions, const StopSignal& stop,
+                                 const StateOf& state_of, const EncodeRange& encode);
+  std::span<const float> EvaluateAll(ConstRows states, bool of_actions, const StopSignal& stop);
+  std::span<const float> EvaluateChosen(ConstRows states, std::span<const std::uint32_t> chosen,
+                                        bool of_actions, const StopSignal& stop);
 
   const Domain& domain_;
   Evaluator& network_;
-  const std::size_t rows_at_once_;
-  std::vector<std::uint8_t> inputs_;  // the encoded states of a slice
+  const std::size_t rows_per_call_;
+  std::vector<std::uint8_t> inputs_;  // the encoded states of a call
   std::vector<float> values_;
 };
 
@@ -86,6 +104,62 @@ void RejectNan(const Domain& domain, std::span<const float> values, const StateO
   if (found == values.end()) return;
   throw NanEstimate(domain, state_of(static_cast<std::size_t>(found - values.begin())));
 }
+
+/// ChildEstimates holds the network's estimate of each child of an Expander. For each batch, call
+/// Resize; then, on any threads, Encode for each range of children and Set for those whose
+/// estimates are known; then Evaluate. So two batches can take turns: one is expanded and encoded
+/// while the network evaluates the other.
+///
+/// If the network's estimates do not depend on what else it evaluates, goals, repeats of other
+/// children of the batch and children whose estimates were set are not evaluated. The estimates of
+/// the other children keep their bits. The estimate of a goal is then 0.
+class ChildEstimates {
+ public:
+  /// `domain` and `network` must outlive this. Throws Error if the network does not estimate
+  /// states.
+  ChildEstimates(const Domain& domain, Evaluator& network);
+
+  /// Whether the estimates of some children may be set or left out.
+  bool skips_known() const { return skips_known_; }
+
+  /// Makes room for `children` children.
+  void Resize(std::size_t children);
+
+  /// Encodes `count` children from child `first` on. Several threads may call this at once for
+  /// different children.
+  void Encode(const Expander& children, std::size_t first, std::size_t count);
+
+  /// Says that the estimate of a child is known. Requires skips_known() and that the child was
+  /// encoded. Several threads may call this at once for different children.
+  void Set(std::size_t child, float estimate);
+
+  /// Evaluates the children in one call of the network, on the calling thread, and fills in
+  /// values(). The network may block, so do not call this inside a TBB task. Throws Error that
+  /// names the state if an estimate is NaN, and whatever the network throws.
+  void Evaluate(const Expander& children);
+
+  /// One estimate per child.
+  std::span<const float> values() const { return values_; }
+
+ private:
+  ConstRows InputsOf(std::size_t first, std::size_t count) const;
+  void EvaluateNeeded(std::span<const std::uint64_t> hashes);
+  void FindNeeded(std::span<const std::uint64_t> hashes);
+
+  const Domain& domain_;
+  Evaluator& network_;
+  const bool skips_known_;
+  std::vector<std::uint8_t> inputs_;  // the encoded children
+  std::vector<float> values_;
+
+  // Of EvaluateNeeded. A needed child is evaluated, unless it is a repeat.
+  std::vector<std::uint8_t> is_needed_;
+  std::vector<std::uint32_t> evaluated_;  // children, without repeats
+  std::vector<std::uint32_t> place_;      // where in evaluated_ the estimate of a needed child is
+  std::vector<std::uint32_t> slots_;      // a hash table of places in evaluated_
+  std::vector<std::uint8_t> evaluated_inputs_;
+  std::vector<float> evaluated_values_;
+};
 
 /// Ensemble evaluates with several networks and gives the mean of their values: of their estimates,
 /// of their Q values, or of the log probabilities of their policies. All networks read the same

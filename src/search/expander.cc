@@ -70,18 +70,23 @@ void Expander::ExpandHashes(ConstRows states, std::span<const Action> undoing) {
 }
 
 void Expander::Step(ConstRows states, std::span<const Action> actions) {
-  ResizeChildren(states.size(), /*with_states=*/true);
+  ResizeForSteps(states.size());
   ForRanges(states.size(), kGrain, [&](std::size_t first, std::size_t count) {
-    const Rows children(children_.data() + first * states.row_size(), count, states.row_size());
-    std::ranges::copy(states.Slice(first, count).bytes(), children.bytes().begin());
-    domain_.Apply(children, actions.subspan(first, count));
-    domain_.IsGoal(children, std::span(is_goal_).subspan(first, count));
-    for (std::size_t i = 0; i < count; ++i) {
-      is_left_out_[first + i] = std::ranges::equal(children[i], states[first + i]) ? 1 : 0;
-      hashes_[first + i] = HashState(children[i]);
-    }
-    NoteKnownCosts(first, children);
+    StepRange(states.Slice(first, count), actions.subspan(first, count), first);
   });
+}
+
+void Expander::StepRange(ConstRows states, std::span<const Action> actions, std::size_t first) {
+  const Rows children(children_.data() + first * states.row_size(), states.size(),
+                      states.row_size());
+  std::ranges::copy(states.bytes(), children.bytes().begin());
+  domain_.Apply(children, actions);
+  domain_.IsGoal(children, std::span(is_goal_).subspan(first, children.size()));
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    is_left_out_[first + i] = std::ranges::equal(children[i], states[i]) ? 1 : 0;
+    hashes_[first + i] = HashState(children[i]);
+  }
+  NoteKnownCosts(first, children);
 }
 
 void Expander::ResizeChildren(std::size_t num_children, bool with_states) {

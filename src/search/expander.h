@@ -27,11 +27,11 @@ namespace tandem {
 ///
 /// A search calls Expand. One that needs few of the children calls ExpandHashes in place of Expand,
 /// and builds those that it needs. A caller with threads of its own calls Resize, and its threads
-/// call ExpandRange.
+/// call ExpandRange. ResizeForSteps and StepRange do the same for Step.
 ///
-/// Not thread-safe, except for ExpandRange. The other methods use the TBB threads of the caller's
-/// arena. Those that make children throw InputError if one is a goal outside the ball around
-/// another goal.
+/// Not thread-safe, except for ExpandRange and StepRange. The other methods use the TBB threads of
+/// the caller's arena. Those that make children throw InputError if one is a goal outside the ball
+/// around another goal.
 class Expander {
  public:
   /// `domain` must outlive this. Costs are known of the states in `ball` or, if that is null, of
@@ -68,6 +68,13 @@ class Expander {
 
   /// Makes one child of each state: child i is the result of actions[i] on state i, in every array.
   void Step(ConstRows states, std::span<const Action> actions);
+
+  /// Makes room for one child of each of `states` states, which StepRange then makes.
+  void ResizeForSteps(std::size_t states) { ResizeChildren(states, /*with_states=*/true); }
+
+  /// Does Step for `states`, which are states first, first + 1, ... of the batch. Several threads
+  /// may call this at once for different states.
+  void StepRange(ConstRows states, std::span<const Action> actions, std::size_t first);
 
   /// Writes the `chosen` children of Expand or ExpandHashes to `into`, one row each, and returns
   /// the rows.

@@ -43,7 +43,7 @@ GreedySearch::GreedySearch(const Domain& domain, Evaluator& network, const Confi
       ranking_(RankingOf(network)),
       ball_(std::move(ball)),
       expander_(domain, ball_),
-      evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {}
+      evaluator_(domain, network, RowsPerCall(config)) {}
 
 void GreedySearch::SolveAll(const ProblemBatch& problems, const StopSignal& stop,
                             const Done& done) {
@@ -99,18 +99,11 @@ void GreedySearch::StepAll(std::vector<Path>& paths, const StopSignal& stop) {
   }
   const ConstRows states(states_.data(), paths.size(), paths.front().state.size());
   expander_.Expand(states);
-  const std::vector<float> values = ValuesOfChildren(states, stop);
+  const std::vector<float> values = evaluator_.ValuesOfChildren(ranking_, states, expander_, stop);
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
   for (std::size_t i = 0; i < paths.size(); ++i) {
     Step(paths[i], i * num_actions, std::span(values).subspan(i * num_actions, num_actions));
   }
-}
-
-// For each child, its estimate, or the value of the action that leads to it.
-std::vector<float> GreedySearch::ValuesOfChildren(ConstRows states, const StopSignal& stop) {
-  if (ranking_ == Ranking::kByStates) return evaluator_.EstimateChildren(expander_, stop);
-  const std::span<const float> values = evaluator_.EvaluateActions(states, stop);
-  return {values.begin(), values.end()};
 }
 
 // Ends the path with the cheapest solution through a child whose cost-to-go is known. Returns
@@ -141,10 +134,7 @@ void GreedySearch::Step(Path& path, std::size_t first, std::span<const float> va
     if (path.visited.contains(Key(expander_.children()[first + a]))) continue;
     open.push_back(static_cast<Action>(a));
   }
-  const bool by_states = ranking_ == Ranking::kByStates;
-  const std::optional<Action> best =
-      by_states ? GreedyAction(domain_.spec(), open, values)
-                : BestAction(open, [&](Action action) { return values[action]; });
+  const std::optional<Action> best = BestBy(ranking_, domain_.spec(), open, values);
   if (!best) {
     path.stop_reason = StopReason::kExhausted;
     return;
@@ -155,7 +145,8 @@ void GreedySearch::Step(Path& path, std::size_t first, std::span<const float> va
   path.state.assign(child.begin(), child.end());
   path.visited.insert(Key(child));
   if (ranking_ == Ranking::kByPolicy) return;
-  const float estimate = values[*best] - (by_states ? 0 : domain_.spec().action_costs[*best]);
+  const float estimate =
+      values[*best] - (ranking_ == Ranking::kByStates ? 0 : domain_.spec().action_costs[*best]);
   if (path.result.best && estimate >= path.result.best->estimate) return;
   path.result.best = {.actions = path.result.actions, .estimate = estimate};
 }
@@ -196,146 +187,80 @@ std::string GreedySearch::Failure(const SearchResult& result) const {
       result.expanded);
 }
 
-namespace {
-
-// The descents that have not reached a goal yet.
-struct Walkers {
-  std::vector<std::size_t> starts;   // index of each walker's start
-  std::vector<std::uint8_t> states;  // current state of each walker
-};
-
-// Descends from all starts in lock step. evaluate(states, expander) returns a value for each child
-// of `states`, which `expander` has expanded. best(actions, values) chooses one of `actions` by the
-// values of a state's children, or nothing if there are none.
-template <class Evaluate, class Best>
-std::vector<std::optional<std::int64_t>> Descend(const Domain& domain, ConstRows starts,
-                                                 std::span<const std::int64_t> most_actions,
-                                                 const Evaluate& evaluate, const Best& best) {
+std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& network,
+                                                         std::size_t rows_per_call,
+                                                         ConstRows starts,
+                                                         std::span<const std::int64_t> most_actions,
+                                                         const StopSignal& stop) {
+  const Ranking ranking = network.estimates_states() ? Ranking::kByStates : Ranking::kByPolicy;
+  BatchEvaluator evaluator(domain, network, rows_per_call);
+  Expander expander(domain);
+  const auto num_actions = static_cast<std::size_t>(domain.spec().num_actions());
   std::vector<std::optional<std::int64_t>> taken(starts.size());
   std::vector<std::uint8_t> is_goal(starts.size());
   domain.IsGoal(starts, is_goal);
-  Walkers walkers;
-  const auto add = [&](Walkers& to, std::size_t start, std::span<const std::uint8_t> state) {
-    to.starts.push_back(start);
-    to.states.insert(to.states.end(), state.begin(), state.end());
-  };
+
+  // The descents that have not reached a goal yet: the index of each one's start, and its state.
+  std::vector<std::size_t> open;
+  std::vector<std::uint8_t> bytes;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     if (is_goal[i] != 0) taken[i] = 0;
-    if (is_goal[i] == 0 && most_actions[i] > 0) add(walkers, i, starts[i]);
+    if (is_goal[i] != 0 || most_actions[i] <= 0) continue;
+    open.push_back(i);
+    bytes.insert(bytes.end(), starts[i].begin(), starts[i].end());
   }
-
-  Expander expander(domain);
-  const auto num_actions = static_cast<std::size_t>(domain.spec().num_actions());
-  for (std::int64_t step = 1; !walkers.starts.empty(); ++step) {
-    const ConstRows states(walkers.states.data(), walkers.starts.size(), starts.row_size());
+  for (std::int64_t step = 1; !open.empty(); ++step) {
+    const ConstRows states(bytes.data(), open.size(), starts.row_size());
     expander.Expand(states);
-    const std::vector<float> values = evaluate(states, expander);
-    Walkers remaining;
-    for (std::size_t i = 0; i < walkers.starts.size(); ++i) {
-      const std::size_t start = walkers.starts[i];
+    const std::vector<float> values = evaluator.ValuesOfChildren(ranking, states, expander, stop);
+    const std::vector<std::size_t> before = std::exchange(open, {});
+    bytes.clear();
+    for (std::size_t i = 0; i < before.size(); ++i) {
       const std::size_t first = i * num_actions;
       const auto goals = expander.is_goal().subspan(first, num_actions);
       if (std::ranges::any_of(goals, [](std::uint8_t goal) { return goal != 0; })) {
-        taken[start] = step;
+        taken[before[i]] = step;
         continue;
       }
-      const std::optional<Action> action =
-          best(expander.UsefulActions(i), std::span(values).subspan(first, num_actions));
-      if (action && step < most_actions[start]) {
-        add(remaining, start, expander.children()[first + *action]);
-      }
+      const std::optional<Action> action = BestBy(ranking, domain.spec(), expander.UsefulActions(i),
+                                                  std::span(values).subspan(first, num_actions));
+      if (!action || step >= most_actions[before[i]]) continue;
+      const std::span<const std::uint8_t> child = expander.children()[first + *action];
+      open.push_back(before[i]);
+      bytes.insert(bytes.end(), child.begin(), child.end());
     }
-    walkers = std::move(remaining);
   }
   return taken;
 }
 
-}  // namespace
-
-std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& network,
-                                                         std::size_t rows_at_once, ConstRows starts,
-                                                         std::span<const std::int64_t> most_actions,
-                                                         const StopSignal& stop) {
-  CheckEstimatesStates("greedy descent", network);
-  BatchEvaluator evaluator(domain, network, rows_at_once);
-  return Descend(
-      domain, starts, most_actions,
-      [&](ConstRows /*states*/, const Expander& expander) {
-        return evaluator.EstimateChildren(expander, stop);
-      },
-      [&](std::span<const Action> actions, std::span<const float> estimates) {
-        return GreedyAction(domain.spec(), actions, estimates);
-      });
-}
-
-std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, Evaluator& policy,
-                                                         std::size_t rows_at_once, ConstRows starts,
-                                                         std::span<const std::int64_t> most_actions,
-                                                         const StopSignal& stop) {
-  CheckActionValues("descent by a policy", policy, ActionValues::kSurprisals);
-  BatchEvaluator evaluator(domain, policy, rows_at_once);
-  return Descend(
-      domain, starts, most_actions,
-      [&](ConstRows states, const Expander& /*expander*/) {
-        const std::span<const float> values = evaluator.EvaluateActions(states, stop);
-        return std::vector<float>(values.begin(), values.end());
-      },
-      [](std::span<const Action> actions, std::span<const float> values) {
-        return BestAction(actions, [&](Action action) { return values[action]; });
-      });
-}
-
-namespace {
-
-// The best action of the state that `expander` has expanded. estimates[a] is the network's estimate
-// of the child of action a; only those of children that are not left out matter.
-Hint BestOf(const DomainSpec& spec, const Expander& expander, std::span<const float> estimates) {
-  std::vector<float> rests(estimates.size());
-  for (std::size_t a = 0; a < rests.size(); ++a) {
-    rests[a] = expander.is_goal()[a] != 0 ? 0 : CostToGo(estimates[a]);
+Hint HintFor(const Domain& domain, Evaluator& network, std::span<const std::uint8_t> state) {
+  if (IsGoal(domain, state)) return {};
+  const DomainSpec& spec = domain.spec();
+  const Ranking ranking = RankingOf(network);
+  BatchEvaluator evaluator(domain, network);
+  Expander expander(domain);
+  expander.Expand(ConstRows(state));
+  std::vector<float> values =
+      evaluator.ValuesOfChildren(ranking, ConstRows(state), expander, StopSignal());
+  const std::vector<Action> actions = expander.UsefulActions(0);
+  if (ranking == Ranking::kByPolicy) {
+    Hint hint{.action = BestBy(ranking, spec, actions, values)};
+    if (hint.action) hint.probability = std::exp(-values[*hint.action]);
+    return hint;
   }
-  const std::optional<Action> best = GreedyAction(spec, expander.UsefulActions(0), rests);
-  if (!best) return {.estimate = std::numeric_limits<float>::infinity()};
-  const float rest = rests[*best];
-  return {.estimate = spec.action_costs[*best] + rest, .action = best, .rest = rest};
-}
-
-}  // namespace
-
-Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::uint8_t> state) {
-  if (IsGoal(domain, state)) return {};
-  CheckEstimatesStates("a hint by states", v_net);
-  BatchEvaluator evaluator(domain, v_net);
-  const float estimate = evaluator.Estimate(ConstRows(state), StopSignal())[0];
-  Expander expander(domain);
-  expander.Expand(ConstRows(state));
-  Hint hint = BestOf(domain.spec(), expander, evaluator.EstimateChildren(expander, StopSignal()));
-  hint.estimate = CostToGo(estimate);
-  return hint;
-}
-
-Hint HintByActions(const Domain& domain, Evaluator& q_net, std::span<const std::uint8_t> state) {
-  if (IsGoal(domain, state)) return {};
-  CheckActionValues("a hint by actions", q_net, ActionValues::kQValues);
-  BatchEvaluator evaluator(domain, q_net);
-  const std::span<const float> values = evaluator.EvaluateActions(ConstRows(state), StopSignal());
-  std::vector<float> estimates(values.begin(), values.end());
-  for (std::size_t a = 0; a < estimates.size(); ++a) estimates[a] -= domain.spec().action_costs[a];
-  Expander expander(domain);
-  expander.Expand(ConstRows(state));
-  return BestOf(domain.spec(), expander, estimates);
-}
-
-Hint HintByPolicy(const Domain& domain, Evaluator& policy, std::span<const std::uint8_t> state) {
-  if (IsGoal(domain, state)) return {};
-  CheckActionValues("a hint by a policy", policy, ActionValues::kSurprisals);
-  BatchEvaluator evaluator(domain, policy);
-  const std::span<const float> values = evaluator.EvaluateActions(ConstRows(state), StopSignal());
-  Expander expander(domain);
-  expander.Expand(ConstRows(state));
-  Hint hint{.action = BestAction(expander.UsefulActions(0),
-                                 [&](Action action) { return values[action]; })};
-  if (hint.action) hint.probability = std::exp(-values[*hint.action]);
+  for (std::size_t a = 0; a < values.size(); ++a) {
+    if (ranking == Ranking::kByActions) values[a] -= spec.action_costs[a];
+    values[a] = expander.is_goal()[a] != 0 ? 0 : CostToGo(values[a]);
+  }
+  Hint hint{.estimate = std::numeric_limits<float>::infinity(),
+            .action = GreedyAction(spec, actions, values)};
+  if (hint.action) {
+    hint.rest = values[*hint.action];
+    hint.estimate = spec.action_costs[*hint.action] + hint.rest;
+  }
+  if (ranking == Ranking::kByStates) {
+    hint.estimate = CostToGo(evaluator.Estimate(ConstRows(state), StopSignal())[0]);
+  }
   return hint;
 }
 

@@ -38,7 +38,7 @@ namespace tandem {
 /// Validation does not use this search, but DescendGreedily, which may visit a state twice.
 class GreedySearch final : public Search {
  public:
-  /// Follows the limits of config.search; passes at most inference.batch_size states per call to
+  /// Follows the limits of config.search; passes at most RowsPerCall states per call to
   /// the network, which any Evaluator can be. `domain` and `network` must outlive this. `ball` may
   /// be null.
   GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
@@ -58,7 +58,6 @@ class GreedySearch final : public Search {
   void CheckLimits(Path& path) const;
   std::int64_t BytesOf(const Path& path) const;
   void StepAll(std::vector<Path>& paths, const StopSignal& stop);
-  std::vector<float> ValuesOfChildren(ConstRows states, const StopSignal& stop);
   bool FinishThroughKnown(Path& path, std::size_t first) const;
   void Step(Path& path, std::size_t first, std::span<const float> values);
   SearchResult ResultOf(Path& path) const;
@@ -75,17 +74,15 @@ class GreedySearch final : public Search {
 /// From each start, repeatedly takes the action with the least sum of its cost and its child's
 /// estimate, until a goal is a child of the current state. All starts advance in lock step. Element
 /// i of the result is the number of actions from start i to a goal, or nothing if more than
-/// most_actions[i] would be needed. `rows_at_once` and the use of threads are those of
-/// BatchEvaluator. Throws like BatchEvaluator, and Error if the network does not estimate states.
+/// most_actions[i] would be needed.
+///
+/// With a policy alone, it takes the most probable action that changes the state. Each state is
+/// then evaluated once, and its children are not.
+///
+/// `rows_per_call` and the use of threads are those of BatchEvaluator, and it throws like that.
 std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& network,
-                                                         std::size_t rows_at_once, ConstRows starts,
-                                                         std::span<const std::int64_t> most_actions,
-                                                         const StopSignal& stop);
-
-/// Descends with a policy, by the most probable action that changes the state. Each
-/// state is evaluated once, and its children are not. Throws Error if the network is not a policy.
-std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, Evaluator& policy,
-                                                         std::size_t rows_at_once, ConstRows starts,
+                                                         std::size_t rows_per_call,
+                                                         ConstRows starts,
                                                          std::span<const std::int64_t> most_actions,
                                                          const StopSignal& stop);
 
@@ -97,20 +94,14 @@ struct Hint {
   std::optional<float> probability;  ///< of the action, from a policy, which estimates no costs
 };
 
-/// Evaluates the state and its children with a network that estimates states. The best action has
-/// the least sum of its cost and its child's estimate; ties go to the first action. Actions that
-/// leave the state unchanged are ignored. The estimate of a goal is 0, and negative estimates count
-/// as 0. Throws like BatchEvaluator, and Error if the network does not estimate states.
-Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::uint8_t> state);
-
-/// Evaluates the state once with a Q net. The estimate of the state is the action's cost plus
-/// `rest` of the best action. Throws Error if the network has no Q values. In all else it is like
-/// HintByStates.
-Hint HintByActions(const Domain& domain, Evaluator& q_net, std::span<const std::uint8_t> state);
-
-/// Evaluates the state once with a policy. The best action is the most probable one that changes
-/// the state; ties go to the first action. Throws like BatchEvaluator, and Error if the network is
-/// no policy.
-Hint HintByPolicy(const Domain& domain, Evaluator& policy, std::span<const std::uint8_t> state);
+/// Returns the advice of `network` for a state. Actions that leave the state unchanged are ignored,
+/// and ties go to the first action. Throws like BatchEvaluator.
+///
+/// - estimates of states: evaluates the state and its children. The best action has the least sum
+///   of its cost and its child's estimate. The estimate of a goal is 0, and negative estimates
+///   count as 0.
+/// - Q values: evaluates the state once. Its estimate is the best action's cost plus `rest`.
+/// - a policy alone: evaluates the state once. The best action is the most probable one.
+Hint HintFor(const Domain& domain, Evaluator& network, std::span<const std::uint8_t> state);
 
 }  // namespace tandem

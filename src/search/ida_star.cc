@@ -72,7 +72,7 @@ IdaStar::IdaStar(const Domain& domain, Evaluator& network, const Config& config,
       costs_differ_(CostsDiffer(domain.spec())),
       ball_(std::move(ball)),
       expander_(domain, ball_),
-      evaluator_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once())) {
+      evaluator_(domain, network, RowsPerCall(config)) {
   CheckEstimatesStates("IDA*", network);
 }
 

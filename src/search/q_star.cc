@@ -33,9 +33,14 @@ void QStarTree::Pop() {
   if (popped_.empty()) EndWithoutOpenEntries();
 }
 
-void QStarTree::CopyPopped(Rows states, std::span<Action> actions) const {
+void QStarTree::CopyPopped(Rows states) const {
   for (std::size_t i = 0; i < popped_.size(); ++i) {
     std::ranges::copy(nodes().state(popped_[i] / num_actions_), states[i].begin());
+  }
+}
+
+void QStarTree::CopyPoppedActions(std::span<Action> actions) const {
+  for (std::size_t i = 0; i < popped_.size(); ++i) {
     actions[i] = static_cast<Action>(popped_[i] % num_actions_);
   }
 }
@@ -83,54 +88,13 @@ QStar::QStar(const Domain& domain, Evaluator& q_net, const Config& config,
   CheckActionValues("Q*", q_net, ActionValues::kQValues);
 }
 
-void QStar::EstimateStarts(const ProblemBatch& problems, Running running, const StopSignal& stop) {
-  fresh_states_.clear();
-  std::size_t num_fresh = 0;
-  for (auto& each : running) {
-    if (each.tree->ended()) continue;
-    each.first_fresh = num_fresh++;
-    const std::span<const std::uint8_t> start = problems.states[each.number];
-    fresh_states_.insert(fresh_states_.end(), start.begin(), start.end());
-  }
-  const auto num_actions = static_cast<std::size_t>(domain().spec().num_actions());
-  const std::span<const float> values =
-      evaluator().EvaluateActions(ConstRows(fresh_states_.data(), num_fresh,
-                                            static_cast<std::size_t>(domain().spec().state_size)),
-                                  stop);
-  for (auto& each : running) {
-    if (each.tree->ended()) continue;
-    each.tree->SetStartValues(values.subspan(each.first_fresh * num_actions, num_actions));
-  }
-}
-
-void QStar::Step(Running running, const StopSignal& stop) {
-  const std::size_t num_states = PopAll(running);
-  const auto state_size = static_cast<std::size_t>(domain().spec().state_size);
-  const auto num_actions = static_cast<std::size_t>(domain().spec().num_actions());
-  states_.resize(num_states * state_size);
-  actions_.resize(num_states);
-  const Rows states(states_.data(), num_states, state_size);
+void QStar::MakeChildren(Running running, ConstRows states, const StopSignal& /*stop*/) {
+  actions_.resize(states.size());
   ForEach(running.size(), [&](std::size_t i) {
     const QStarTree& tree = *running[i].tree;
-    tree.CopyPopped(states.Slice(running[i].first_state, tree.num_popped()),
-                    std::span(actions_).subspan(running[i].first_state, tree.num_popped()));
+    tree.CopyPoppedActions(std::span(actions_).subspan(running[i].first_state, tree.num_popped()));
   });
   expander().Step(states, actions_);
-  ForEach(running.size(),
-          [&](std::size_t i) { running[i].tree->Receive(expander(), running[i].first_state); });
-
-  fresh_states_.clear();
-  const std::size_t num_fresh = ForEachFresh(running, [&](std::uint32_t child) {
-    const std::span<const std::uint8_t> state = expander().children()[child];
-    fresh_states_.insert(fresh_states_.end(), state.begin(), state.end());
-  });
-  const std::span<const float> values =
-      evaluator().EvaluateActions(ConstRows(fresh_states_.data(), num_fresh, state_size), stop);
-  ForEach(running.size(), [&](std::size_t i) {
-    QStarTree& tree = *running[i].tree;
-    tree.SetValues(
-        values.subspan(running[i].first_fresh * num_actions, tree.fresh().size() * num_actions));
-  });
 }
 
 std::size_t QStarBytesFor(std::size_t nodes, const DomainSpec& spec) {

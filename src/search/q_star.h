@@ -35,8 +35,9 @@ class QStarTree final : public BestFirstTree {
   /// The number of actions that Pop chose.
   std::size_t num_popped() const { return popped_.size(); }
   /// Copies the states in which the chosen actions are to be taken to `states`, and the actions to
-  /// `actions`; both have num_popped() rows.
-  void CopyPopped(Rows states, std::span<Action> actions) const;
+  /// `actions`. Both have num_popped() rows.
+  void CopyPopped(Rows states) const;
+  void CopyPoppedActions(std::span<Action> actions) const;
 
   /// Adds the results of the chosen actions, which are children first, first + 1, ... of `step`.
   /// The states whose Q values are needed are then fresh(): those that were found for the first
@@ -74,21 +75,20 @@ class QStarTree final : public BestFirstTree {
 /// open entries, of 8 to 12 bytes.
 class QStar final : public LockStepSearch<QStarTree> {
  public:
-  /// Follows config.search; passes at most inference.batch_size states per call to `q_net`.
+  /// Follows config.search; passes at most RowsPerCall states per call to `q_net`.
   /// `domain` and `q_net` must outlive this. `ball` may be null. Throws Error if `q_net` has no Q
   /// values, and Error and InputError as BestFirstSearch does.
   QStar(const Domain& domain, Evaluator& q_net, const Config& config,
         std::shared_ptr<const GoalBall> ball = nullptr);
 
  private:
-  void EstimateStarts(const ProblemBatch& problems, Running running,
-                      const StopSignal& stop) override;
-  void Step(Running running, const StopSignal& stop) override;
+  void MakeChildren(Running running, ConstRows states, const StopSignal& stop) override;
+  std::span<const float> Evaluate(ConstRows states, std::span<const std::uint32_t> chosen,
+                                  const StopSignal& stop) override {
+    return evaluator().EvaluateActions(states, chosen, stop);
+  }
 
-  // Buffers of the current step, over all puzzles.
-  std::vector<std::uint8_t> states_;
-  std::vector<Action> actions_;
-  std::vector<std::uint8_t> fresh_states_;
+  std::vector<Action> actions_;  // that all puzzles take in the current step
 };
 
 /// An upper bound on the memory, in bytes, of one puzzle's search with `nodes` nodes, provided that

@@ -128,7 +128,7 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
       config_(config.validation),
       head_(network.layers.head),
       threads_(static_cast<int>(*config.inference.threads)),
-      evaluate_rows_(static_cast<std::size_t>(config.inference.rows_at_once())),
+      rows_per_call_(RowsPerCall(config)),
       validation_set_(MakeValidationSet(domain, config)),
       rows_(ExampleSchema(domain.spec(), Head::kV), validation_set_.lengths.size()),
       net_(network, config.inference, device),
@@ -178,9 +178,7 @@ std::vector<bool> Validator::Solve(const StopSignal& stop) {
   }
   std::vector<std::int64_t> max_steps = validation_set_.lengths;
   for (std::int64_t& steps : max_steps) steps *= 2;
-  const auto taken = EstimatesCosts(head_)
-                         ? DescendGreedily(domain_, net_, evaluate_rows_, states, max_steps, stop)
-                         : DescendByPolicy(domain_, net_, evaluate_rows_, states, max_steps, stop);
+  const auto taken = DescendGreedily(domain_, net_, rows_per_call_, states, max_steps, stop);
   for (std::size_t i = 0; i < taken.size(); ++i) solved[i] = taken[i].has_value();
   return solved;
 }

@@ -69,7 +69,7 @@ class Validator {
   const ValidationConfig config_;
   const Head head_;
   const int threads_;
-  const std::size_t evaluate_rows_;
+  const std::size_t rows_per_call_;
   const ValidationSet validation_set_;
   std::vector<LengthGroup> groups_;  // sorted by length
   DataBuffer rows_;  // encoded states; the target of each is the number of its group

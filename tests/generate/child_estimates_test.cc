@@ -1,7 +1,6 @@
-#include "generate/child_estimates.h"
-
 #include <gtest/gtest.h>
 
+#include "search/evaluation.h"
 #include "support/independent_evaluator.h"
 #include "support/path_domain.h"
 #include "support/stand_in_evaluator.h"

@@ -119,11 +119,11 @@ TEST(SearchesInDeadEnds, DescentEndsInAPitAndGivesNoHint) {
             (Taken{0, std::nullopt, std::nullopt}));
   EXPECT_EQ(DescendGreedily(pits, truth, 100, rows, most, StopSignal()),
             (Taken{0, 3, std::nullopt}));
-  EXPECT_EQ(DescendByPolicy(pits, policy, 100, rows, most, StopSignal()),
+  EXPECT_EQ(DescendGreedily(pits, policy, 100, rows, most, StopSignal()),
             (Taken{0, 3, std::nullopt}));
-  EXPECT_FALSE(HintByStates(pits, truth, kPit).action.has_value());
-  EXPECT_FALSE(HintByActions(pits, q_net, kPit).action.has_value());
-  EXPECT_FALSE(HintByPolicy(pits, policy, kPit).action.has_value());
+  EXPECT_FALSE(HintFor(pits, truth, kPit).action.has_value());
+  EXPECT_FALSE(HintFor(pits, q_net, kPit).action.has_value());
+  EXPECT_FALSE(HintFor(pits, policy, kPit).action.has_value());
 }
 
 }  // namespace

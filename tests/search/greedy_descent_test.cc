@@ -68,9 +68,9 @@ TEST(GreedyDescent, PolicyTakesItsMostProbableAction) {
   const PathDomain path(10);
   const std::int64_t most[] = {9, 9, 9, 8};
   SameChoice left(0), right(1);
-  EXPECT_EQ(DescendByPolicy(path, left, 4096, kRows, most, StopSignal()),
+  EXPECT_EQ(DescendGreedily(path, left, 4096, kRows, most, StopSignal()),
             (Taken{0, 1, 5, std::nullopt}));
-  EXPECT_EQ(DescendByPolicy(path, right, 4096, kRows, most, StopSignal()),
+  EXPECT_EQ(DescendGreedily(path, right, 4096, kRows, most, StopSignal()),
             (Taken{0, 1, std::nullopt, std::nullopt}));
 }
 

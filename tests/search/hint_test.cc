@@ -40,7 +40,7 @@ TEST(Hint, ExactEstimatesGiveOptimalActions) {
     return 2.5F * static_cast<float>(distances.at({input.begin(), input.end()}));
   });
   for (auto [state, distance] : distances) {
-    const Hint hint = HintByStates(pancakes, truth, state);
+    const Hint hint = HintFor(pancakes, truth, state);
     ASSERT_EQ(hint.estimate, 2.5F * static_cast<float>(distance));
     ASSERT_EQ(hint.action.has_value(), distance > 0);
     if (!hint.action) continue;
@@ -59,9 +59,9 @@ TEST(Hint, IncludesActionCosts) {
     return walker == 12 ? diagonal : 3.0F;
   });
   diagonal = 2.7F;
-  EXPECT_EQ(BestOf(*maze, HintByStates(*maze, network, state)), "d");
+  EXPECT_EQ(BestOf(*maze, HintFor(*maze, network, state)), "d");
   diagonal = 2.5F;
-  EXPECT_EQ(BestOf(*maze, HintByStates(*maze, network, state)), "dr");
+  EXPECT_EQ(BestOf(*maze, HintFor(*maze, network, state)), "dr");
 }
 
 TEST(Hint, NeverSuggestsAnActionThatDoesNotApply) {
@@ -69,9 +69,9 @@ TEST(Hint, NeverSuggestsAnActionThatDoesNotApply) {
   const State end = {4};
   StandInEvaluator v_net(
       [](std::span<const std::uint8_t> input) { return input[0] == 4 ? -1.F : 9.F; });
-  EXPECT_EQ(BestOf(path, HintByStates(path, v_net, end)), "l");
+  EXPECT_EQ(BestOf(path, HintFor(path, v_net, end)), "l");
   SameActions q_net(Head::kQ, {7, 1});
-  const Hint hint = HintByActions(path, q_net, end);
+  const Hint hint = HintFor(path, q_net, end);
   EXPECT_EQ(BestOf(path, hint), "l");
   EXPECT_EQ(hint.estimate, 7);
   EXPECT_EQ(hint.rest, 6);
@@ -82,41 +82,41 @@ TEST(Hint, EstimatesGoalsAsZero) {
   StandInEvaluator v_net(
       [](std::span<const std::uint8_t> input) { return input[0] == 0 ? 8.F : 5.F; });
   SameActions q_net(Head::kQ, {20, 3});
-  EXPECT_EQ(BestOf(path, HintByStates(path, v_net, State{1})), "l");
-  EXPECT_EQ(BestOf(path, HintByActions(path, q_net, State{1})), "l");
-  EXPECT_EQ(HintByActions(path, q_net, State{1}).rest, 0);
-  EXPECT_EQ(BestOf(path, HintByActions(path, q_net, State{2})), "r");
-  EXPECT_EQ(BestOf(path, HintByStates(path, v_net, State{0})), "none");
-  EXPECT_EQ(HintByActions(path, q_net, State{0}).estimate, 0);
+  EXPECT_EQ(BestOf(path, HintFor(path, v_net, State{1})), "l");
+  EXPECT_EQ(BestOf(path, HintFor(path, q_net, State{1})), "l");
+  EXPECT_EQ(HintFor(path, q_net, State{1}).rest, 0);
+  EXPECT_EQ(BestOf(path, HintFor(path, q_net, State{2})), "r");
+  EXPECT_EQ(BestOf(path, HintFor(path, v_net, State{0})), "none");
+  EXPECT_EQ(HintFor(path, q_net, State{0}).estimate, 0);
 }
 
 TEST(Hint, NegativeEstimatesCountAsZeroAndTiesGoToTheFirst) {
   const PathDomain path(5);
   StandInEvaluator v_net(
       [](std::span<const std::uint8_t> input) { return -static_cast<float>(input[0]); });
-  const Hint by_states = HintByStates(path, v_net, State{2});
+  const Hint by_states = HintFor(path, v_net, State{2});
   EXPECT_EQ(BestOf(path, by_states), "l");
   EXPECT_EQ(by_states.rest, 0);
   EXPECT_EQ(by_states.estimate, 0);
   SameActions q_net(Head::kQ, {-1, -2});
-  EXPECT_EQ(BestOf(path, HintByActions(path, q_net, State{2})), "l");
+  EXPECT_EQ(BestOf(path, HintFor(path, q_net, State{2})), "l");
 }
 
 TEST(Hint, OfAPolicyIsItsMostProbableActionThatApplies) {
   const PathDomain path(10);
   SameActions right(Head::kPolicy, {-std::log(0.25F), -std::log(0.75F)});
-  EXPECT_EQ(HintByPolicy(path, right, State{5}).action, 1);
-  EXPECT_FLOAT_EQ(HintByPolicy(path, right, State{5}).probability.value(), 0.75F);
-  EXPECT_EQ(HintByPolicy(path, right, State{9}).action, 0);
-  EXPECT_FALSE(HintByPolicy(path, right, State{0}).action.has_value());
+  EXPECT_EQ(HintFor(path, right, State{5}).action, 1);
+  EXPECT_FLOAT_EQ(HintFor(path, right, State{5}).probability.value(), 0.75F);
+  EXPECT_EQ(HintFor(path, right, State{9}).action, 0);
+  EXPECT_FALSE(HintFor(path, right, State{0}).action.has_value());
 }
 
 TEST(Hint, EstimateComesFromTheStateItself) {
   const PathDomain path(5);
   StandInEvaluator v_net(
       [](std::span<const std::uint8_t> input) { return input[0] == 2 ? 8.0F : 1.0F; });
-  EXPECT_EQ(HintByStates(path, v_net, State{2}).estimate, 8);
-  EXPECT_EQ(HintByStates(path, v_net, State{2}).rest, 1);
+  EXPECT_EQ(HintFor(path, v_net, State{2}).estimate, 8);
+  EXPECT_EQ(HintFor(path, v_net, State{2}).rest, 1);
 }
 
 }  // namespace

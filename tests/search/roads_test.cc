@@ -263,7 +263,7 @@ TEST(GreedyStepsOnRoads, EstimatesThatDifferInTheirLastBitsDecide) {
   const SearchResult result = GreedySearch(map, network, {}).Solve(kStart, StopSignal());
   EXPECT_EQ(result.actions, (Actions{1, 0}));
   EXPECT_EQ(StepsOfDescent(map, estimates), 2);
-  EXPECT_EQ(HintByStates(map, network, kStart).action, Action{1});
+  EXPECT_EQ(HintFor(map, network, kStart).action, Action{1});
 }
 
 TEST(GreedySearchOnRoads, ReportsTheEstimateOfTheBestCityUnrounded) {
