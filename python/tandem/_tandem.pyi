@@ -280,6 +280,11 @@ class Network:
         some row is not a state; see tandem.Domain.check_states.
         """
 
+def write_network(weights: str | os.PathLike, source: str, config: Config, folder: str | os.PathLike) -> None:
+    """
+    Makes a run's folder from the tensors in a safetensors file; `tandem.convert` calls it.
+    """
+
 class Progress:
     """How far a training run is."""
 

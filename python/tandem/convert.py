@@ -316,7 +316,7 @@ def import_network(file: pathlib.Path, out: pathlib.Path, config: pathlib.Path |
     entries = read_weights(file)
     theirs = any(str(name).removeprefix("module.") == "heur.0.weight" for name in entries)
     hint = "" if config is not None or "domain.name" in settings else (
-        f", for {domain.name}, the default puzzle. Name the puzzle with --config or --set domain.name.")
+        f", for {asked.domain}, the default puzzle. Name the puzzle with --config or --set domain.name.")
     puzzle = deepxube_puzzle(domain) if theirs else None
     try:
         tensors = Tensors(entries)
