@@ -18,7 +18,6 @@
 #include "config/named_paths.h"
 #include "domain/plugin.h"
 #include "nn/device.h"
-#include "nn/gpu_choice.h"
 #include "nn/torch_message.h"
 #include "ranks/rank_environment.h"
 #include "ranks/ranks.h"

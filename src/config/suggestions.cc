@@ -18,6 +18,10 @@ constexpr std::string_view kOwnSolutions =
 constexpr std::string_view kNoLimit = "`ulimit -v` limits the memory of a process";
 constexpr std::string_view kSecondRun = "start a second run with network.init_from";
 constexpr std::string_view kLoss = "costs have the squared error as their loss";
+constexpr std::string_view kBackend =
+    "set backend to reference for autograd and operators, to cpu for fused, and to gpu for tensors "
+    "and captured";
+constexpr std::string_view kFirstLayer = "each backend computes the first layer in its faster way";
 constexpr std::string_view kAdam = "optimizer.name is adam or adamw";
 constexpr std::string_view kSchedule =
     "optimizer.schedule is constant, linear, cosine or exponential, and network.init_from starts a "
@@ -37,6 +41,10 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"memory.pinned_limit_gib", kNoLimit},
     {"phases", kSecondRun},
     {"train.batch_doubles_every", kSecondRun},
+    {"train.step", kBackend},
+    {"train.first_layer", kFirstLayer},
+    {"inference.forward", kBackend},
+    {"inference.first_layer", kFirstLayer},
     {"train.loss", kLoss},
     {"train.huber_delta", kLoss},
     {"optimizer.name: sgd", kAdam},

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/module.h"
+#include "nn/network.h"
 #include "nn/tensor_file.h"
 
 namespace tandem {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/config.h"
-#include "nn/module.h"
+#include "nn/network.h"
 #include "nn/tensor_file.h"
 
 namespace tandem {

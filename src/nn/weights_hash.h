@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "nn/module.h"
+#include "nn/network.h"
 
 namespace tandem {
 

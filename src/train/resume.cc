@@ -30,12 +30,11 @@ namespace {
 constexpr const char* kPuzzleFile = "domain.file";
 
 // Keys, or sections of keys, that may change when a run is resumed. Threads, the device and the
-// ways of computing change the last bits of the weights.
+// backend change the last bits of the weights.
 constexpr auto kMayChange = std::to_array<std::string_view>(
     {// How long, how fast and where the run works.
      "train.max_updates", "train.max_seconds", "train.threads", "generate.workers",
-     "inference.threads", "prefetch.*", "device", "memory.*", "train.step", "train.first_layer",
-     "inference.forward", "inference.first_layer",
+     "inference.threads", "prefetch.*", "device", "memory.*", "backend",
      // What it reads, writes and reports. Files may have moved. The puzzle's must have the same
      // rules (Checkpoint::CheckDomain); of others, the user must know that they have the same
      // content.
