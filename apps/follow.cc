@@ -39,7 +39,7 @@ Config ConfigToFollow(const FollowArgs& args, const StreamManifest& manifest) {
   const std::string file = ManifestOf(args.run).string();
   const std::vector<Override> overrides =
       ForThisMachine("the default of --follow", args.overrides,
-                     {"generate.workers", "generate.chunk_rows", "inference.forward"});
+                     {"generate.workers", "generate.chunk_rows", "backend"});
   Config config = ParseConfig(manifest.config, file, overrides);
   const Config of_run = ParseConfig(manifest.config, file);
   const auto domain = MakeDomain(of_run.domain.full_name());

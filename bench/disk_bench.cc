@@ -20,7 +20,7 @@ Config TrainingConfigFor(bool bf16) {
   Config config;
   config.train.threads = static_cast<int>(std::thread::hardware_concurrency());
   config.train.precision = bf16 ? Precision::kBf16 : Precision::kFp32;
-  config.train.step = TrainStep::kAutograd;
+  config.train.backend = BackendKind::kReference;
   return config;
 }
 

@@ -13,8 +13,8 @@
 #include "bench/gpu.h"
 #include "domain/random_walk.h"
 #include "nn/inference_net.h"
-#include "nn/products.h"
 #include "nn/resnet_fc.h"
+#include "nn/threads.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "tensor/tensor_beam_search.h"
@@ -131,9 +131,8 @@ Config TrainingConfigFor(std::int64_t way) {
   Config config;
   config.train.threads = 1;
   config.train.precision = way == kAutogradFp32 ? Precision::kFp32 : Precision::kBf16;
-  config.train.step = way == kCaptured
-                          ? TrainStep::kCaptured
-                          : (way == kTensors ? TrainStep::kTensors : TrainStep::kAutograd);
+  config.train.backend = way >= kTensors ? BackendKind::kGpu : BackendKind::kReference;
+  config.train.may_capture = way == kCaptured;
   return config;
 }
 
@@ -196,7 +195,7 @@ InferenceConfig InferenceConfigFor(std::int64_t copy) {
   config.precision = copy == kOperatorsFp32
                          ? Precision::kFp32
                          : (copy == kTensorsFp8 ? Precision::kFp8 : Precision::kBf16);
-  config.forward = copy >= kTensorsBf16 ? InferenceForward::kTensors : InferenceForward::kOperators;
+  config.backend = copy >= kTensorsBf16 ? BackendKind::kGpu : BackendKind::kReference;
   return config;
 }
 
@@ -248,7 +247,7 @@ Config TensorConfig() {
   config.inference = {.batch_size = 65'536,
                       .threads = 1,
                       .precision = Precision::kBf16,
-                      .forward = InferenceForward::kOperators};
+                      .backend = BackendKind::kReference};
   return config;
 }
 
@@ -291,7 +290,7 @@ void TensorBeam(benchmark::State& state) {
     const auto cube = MakeDomain("cube3");
     Config config = TensorConfig();
     config.search = {.program = Program::kTensor, .beam_width = state.range(0), .max_length = 20};
-    if (state.range(1) != 0) config.inference.forward = InferenceForward::kTensors;
+    if (state.range(1) != 0) config.inference.backend = BackendKind::kGpu;
     const std::unique_ptr<InferenceNet> network = CopyOnGpu(device, kFourMillion, config.inference);
     TensorBeamSearch search(*cube, *network, config, device);
     std::vector<std::uint8_t> start(54);

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/stopwatch.h"
-#include "nn/fused/fused_support.h"
+#include "nn/cpu/cpu_backend.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "nn/threads.h"
@@ -33,7 +33,7 @@ Config TrainingConfigFor(bool bf16) {
   Config config;
   config.train.threads = Cores();
   config.train.precision = bf16 ? Precision::kBf16 : Precision::kFp32;
-  config.train.step = TrainStep::kAutograd;
+  config.train.backend = BackendKind::kReference;
   return config;
 }
 
@@ -113,7 +113,7 @@ void Evaluation(benchmark::State& state) {
                     {.batch_size = 4096,
                      .threads = Cores(),
                      .precision = state.range(1) != 0 ? Precision::kBf16 : Precision::kFp32,
-                     .forward = InferenceForward::kOperators},
+                     .backend = BackendKind::kReference},
                     *device);
   copy.Load(net);
   constexpr std::int64_t kRows = 40'960;
@@ -142,13 +142,12 @@ at::Tensor RandomRows(InputLayout input, std::int64_t rows) {
 // A network that evaluates rows.
 class Evaluated {
  public:
-  Evaluated(const NetworkSpec& spec, bool bf16, FirstLayer first_layer, Device& device)
+  Evaluated(const NetworkSpec& spec, bool bf16, Device& device)
       : copy_(spec,
               {.batch_size = 4096,
                .threads = Cores(),
                .precision = bf16 ? Precision::kBf16 : Precision::kFp32,
-               .first_layer = first_layer,
-               .forward = InferenceForward::kOperators},
+               .backend = BackendKind::kReference},
               device) {
     copy_.Load(*MakeNetwork(spec, 1));
   }
@@ -168,21 +167,20 @@ class Evaluated {
 // A network that is trained.
 class Trained {
  public:
-  Trained(const NetworkSpec& spec, bool bf16, FirstLayer first_layer, Device& device,
-          TrainStep step = TrainStep::kAutograd)
+  Trained(const NetworkSpec& spec, bool bf16, Device& device,
+          BackendKind backend = BackendKind::kReference)
       : net_(MakeNetwork(spec, 1)),
         unused_(device, {}, {}, nullptr),
-        trainer_(*net_, nullptr, unused_, device, ConfigFor(bf16, first_layer, step)) {}
+        trainer_(*net_, nullptr, unused_, device, ConfigFor(bf16, backend)) {}
 
   void Run(const at::Tensor& rows) {
     trainer_.Step({.inputs = rows, .targets = at::zeros({rows.size(0), 1})}, 1e-3);
   }
 
  private:
-  static Config ConfigFor(bool bf16, FirstLayer first_layer, TrainStep step) {
+  static Config ConfigFor(bool bf16, BackendKind backend) {
     Config config = TrainingConfigFor(bf16);
-    config.train.first_layer = first_layer;
-    config.train.step = step;
+    config.train.backend = backend;
     return config;
   }
 
@@ -213,30 +211,6 @@ void Compare(benchmark::State& state, Measured& first, Measured& second, const a
   state.counters["second_rows_per_s"] = all_rows / second_s;
 }
 
-// First: the first layer is a product. Second: it is gathered. Without blocks, the network has one
-// hidden layer.
-template <class Measured>
-void GatheredFirstLayer(benchmark::State& state) {
-  const InputLayout input = kInputs[state.range(0)];
-  const NetworkSpec spec{.input = input,
-                         .layers = {.width = state.range(1), .blocks = state.range(2)}};
-  const bool bf16 = state.range(3) != 0;
-  const auto device = OpenDevice("cpu");
-  Measured product(spec, bf16, FirstLayer::kProduct, *device);
-  Measured gathered(spec, bf16, FirstLayer::kGather, *device);
-  Compare(state, product, gathered, RandomRows(input, kBatch));
-}
-BENCHMARK(GatheredFirstLayer<Evaluated>)
-    ->ArgNames({"input", "width", "blocks", "bf16"})
-    ->ArgsProduct({{0, 1, 2}, {256, 1024}, {0, 2}, {0, 1}})
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-BENCHMARK(GatheredFirstLayer<Trained>)
-    ->ArgNames({"input", "width", "blocks", "bf16"})
-    ->ArgsProduct({{0, 1, 2}, {256, 1024}, {0, 2}, {0, 1}})
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-
 // First: gradients by autograd. Second: by the fused step.
 void FusedTrainingStep(benchmark::State& state) {
   const InputLayout input = kInputs[state.range(0)];
@@ -248,8 +222,8 @@ void FusedTrainingStep(benchmark::State& state) {
   const std::string why =
       WhyNotFused(spec.layers, bf16 ? Precision::kBf16 : Precision::kFp32, device->torch());
   if (!why.empty()) return state.SkipWithError(why.c_str());
-  Trained autograd(spec, bf16, FirstLayer::kProduct, *device);
-  Trained fused(spec, bf16, FirstLayer::kProduct, *device, TrainStep::kFused);
+  Trained autograd(spec, bf16, *device);
+  Trained fused(spec, bf16, *device, BackendKind::kCpu);
   Compare(state, autograd, fused, RandomRows(input, kBatch));
 }
 BENCHMARK(FusedTrainingStep)
@@ -274,8 +248,8 @@ void Convolutions(benchmark::State& state) {
   board.board = BoardShape{.rows = 4, .columns = 4};
   const bool bf16 = state.range(1) != 0;
   const auto device = OpenDevice("cpu");
-  Measured first(linear, bf16, FirstLayer::kProduct, *device);
-  Measured second(board, bf16, FirstLayer::kProduct, *device);
+  Measured first(linear, bf16, *device);
+  Measured second(board, bf16, *device);
   Compare(state, first, second, RandomRows(kTiles, kBatch));
   state.counters["flop_ratio"] = CostOf(linear).evaluation_flop / CostOf(board).evaluation_flop;
 }

@@ -17,7 +17,6 @@
 #include "config/validate.h"
 #include "domain/plugin.h"
 #include "nn/device.h"
-#include "nn/gpu_choice.h"
 #include "nn/torch_message.h"
 #include "ranks/rank_environment.h"
 #include "ranks/ranks.h"

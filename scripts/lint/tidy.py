@@ -32,9 +32,8 @@ FINDING = re.compile(r"^E\[[^]]*\] \[([a-z]+-[\w,.-]+|pp_file_not_found)\] Line 
 
 
 # Code that GPUs run too: it uses plain arrays and products of int, against the checks for other code.
-DEVICE_CODE = {SOURCE / "src/nn/tensors" / name
-               for name in ("adam_pass.h", "backward_passes.h", "batch_norm_passes.h", "device_pass.h", "e4m3.h",
-                            "forward_pass.h", "layer_rows.h", "one_hot_pass.h", "output_passes.h")}
+DEVICE_CODE = {SOURCE / "src/nn/gpu" / name
+               for name in ("backward_passes.h", "device_pass.h", "layer_passes.h", "output_passes.h")}
 
 
 def with_headers(path, seen):

@@ -203,8 +203,7 @@ inline constexpr auto kNetworkKinds = std::to_array<NetworkKindRow>({
     {kMlp, "plain hidden layers without residual connections, for every puzzle"},
 });
 
-/// Returns whether all layers of such a network are linear layers, which every way of computing
-/// (`train.step`, `inference.forward`) supports.
+/// Returns whether all layers of such a network are linear layers, which every backend supports.
 constexpr bool IsFullyConnected(std::string_view kind) { return kind == kResNetFc || kind == kMlp; }
 
 /// network.head
@@ -336,47 +335,25 @@ inline constexpr auto kInferencePrecisions = std::to_array<Choice<Precision>>({
     kPrecisions[2],
     {Precision::kFp8, "fp8",
      "8-bit floats (e4m3) in the products between the first and the output layer, for widths of "
-     "1000 and more on a GPU of compute capability 8.9 or more, only with inference.forward "
-     "tensors"},
+     "1000 and more on a GPU of compute capability 8.9 or more, only with backend gpu"},
     {Precision::kInt8, "int8",
      "whole numbers in the products between the first and the output layer, which stay in bf16 and "
-     "fp32: twice as fast as bf16, less exact, only with inference.forward fused"},
+     "fp32: twice as fast as bf16, less exact, only with backend cpu"},
 });
 
-/// inference.forward
-enum class InferenceForward { kOperators, kFused, kTensors, kAuto };
-inline constexpr auto kInferenceForwards = std::to_array<Choice<InferenceForward>>({
-    {InferenceForward::kOperators, "operators", "LibTorch's operators"},
-    {InferenceForward::kFused, "fused",
-     "tile by tile through the whole network: faster, for resnet_fc and mlp on a CPU"},
-    {InferenceForward::kTensors, "tensors",
-     "products that add the bias and apply ReLU, and fused passes, for resnet_fc and mlp on a GPU"},
-    {InferenceForward::kAuto, "auto",
-     "fused on a CPU and tensors on a GPU where they are supported, otherwise operators"},
-});
-
-/// train.first_layer, inference.first_layer
-enum class FirstLayer { kProduct, kGather, kAuto };
-inline constexpr auto kFirstLayers = std::to_array<Choice<FirstLayer>>({
-    {FirstLayer::kProduct, "product", "multiply the one-hot features by the weights"},
-    {FirstLayer::kGather, "gather", "add the weights of the features that are 1, in fp32"},
-    {FirstLayer::kAuto, "auto",
-     "gather for resnet_fc and mlp on a CPU if each position of the input has many values (at "
-     "least 16 in training, 4 in inference), otherwise product"},
-});
-
-/// train.step
-enum class TrainStep { kAutograd, kFused, kTensors, kCaptured, kAuto };
-inline constexpr auto kTrainSteps = std::to_array<Choice<TrainStep>>({
-    {TrainStep::kAutograd, "autograd", "LibTorch's operators and autograd"},
-    {TrainStep::kFused, "fused",
+/// backend
+enum class BackendKind { kAuto, kReference, kCpu, kGpu };
+inline constexpr auto kBackendKinds = std::to_array<Choice<BackendKind>>({
+    {BackendKind::kAuto, "auto",
+     "cpu on a CPU and gpu on a GPU where they are supported, otherwise reference; stays auto if "
+     "training and inference differ in this"},
+    {BackendKind::kReference, "reference", "LibTorch's operators and autograd"},
+    {BackendKind::kCpu, "cpu",
      "tile by tile through the whole network and back: faster, for resnet_fc and mlp on a CPU"},
-    {TrainStep::kTensors, "tensors",
-     "products and fused passes without autograd, for resnet_fc and mlp on any device"},
-    {TrainStep::kCaptured, "captured",
-     "tensors, which a GPU repeats as one CUDA graph, including the optimizer"},
-    {TrainStep::kAuto, "auto",
-     "fused on a CPU and captured on a GPU where they are supported, otherwise autograd"},
+    {BackendKind::kGpu, "gpu",
+     "LibTorch's products and fused passes without autograd, which a GPU repeats as one CUDA "
+     "graph, "
+     "including the optimizer: faster, for resnet_fc and mlp on a GPU"},
 });
 
 /// search.method

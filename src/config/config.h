@@ -151,8 +151,8 @@ struct TrainingConfig {
   EmaUse ema_use = EmaUse::kSaved;
   AutoInt threads;
   Precision precision = Precision::kAuto;
-  FirstLayer first_layer = FirstLayer::kAuto;
-  TrainStep step = TrainStep::kAuto;
+  BackendKind backend = BackendKind::kAuto;  ///< has no key; that of training (WithBackends)
+  bool may_capture = false;  ///< has no key; a GPU may repeat the step as a CUDA graph
 
   bool averages() const { return ema_decay > 0; }
   bool saves_average() const { return averages() && ema_use != EmaUse::kTarget; }
@@ -170,8 +170,7 @@ struct InferenceConfig {
   AutoInt batch_size;
   AutoInt threads;
   Precision precision = Precision::kAuto;
-  FirstLayer first_layer = FirstLayer::kAuto;
-  InferenceForward forward = InferenceForward::kAuto;
+  BackendKind backend = BackendKind::kAuto;  ///< has no key; that of inference (WithBackends)
 
   /// The number of states that are evaluated at once; the CPU's default while batch_size is `auto`.
   std::int64_t rows_at_once() const { return batch_size.value_or(kCpuRows); }
@@ -241,6 +240,7 @@ struct Config {
   CheckpointConfig checkpoint;
   MemoryConfig memory;
   ProfileConfig profile;
+  BackendKind backend = BackendKind::kAuto;
   std::string device = "auto";
   std::int64_t seed = 1;
 

@@ -612,15 +612,6 @@ std::vector<Field> TrainFields(Config& c) {
        {.may_change = true, .is_of_machine = true}},
       ChoiceKey("train.precision", "Precision of matrix products in training.", c.train.precision,
                 kPrecisions),
-      ChoiceKey("train.first_layer",
-                "How training computes the first layer. The choices differ by rounding.",
-                c.train.first_layer, kFirstLayers, {.may_change = true}),
-      ChoiceKey(
-          "train.step",
-          "How training computes gradients. The choices differ by rounding. fused gathers the "
-          "first layer in fp32, and in bf16 unless the processor has AMX or train.first_layer "
-          "is product; tensors and captured never gather.",
-          c.train.step, kTrainSteps, {.may_change = true}),
   };
 }
 
@@ -657,26 +648,6 @@ std::vector<Field> InferenceFields(Config& c) {
       ChoiceKey("inference.precision", "Precision of the network's inference copy.",
                 c.inference.precision, kInferencePrecisions,
                 {.is_of_machine = true, .is_in_sets = IsLabelled}),
-      ChoiceKey("inference.first_layer",
-                "How the inference copy computes the first layer. The choices differ by rounding.",
-                c.inference.first_layer, kFirstLayers,
-                {.may_change = true,
-                 .is_in_sets =
-                     [](const Config& config) {
-                       return IsLabelled(config) &&
-                              config.inference.first_layer != FirstLayer::kProduct;
-                     }}),
-      ChoiceKey(
-          "inference.forward",
-          "How the inference copy computes. The choices differ by rounding. fused always gathers "
-          "the first layer, and evaluates only the children that a label or a search needs.",
-          c.inference.forward, kInferenceForwards,
-          {.may_change = true,
-           .is_in_sets =
-               [](const Config& config) {
-                 return IsLabelled(config) &&
-                        config.inference.forward != InferenceForward::kOperators;
-               }}),
   };
 }
 
@@ -878,6 +849,15 @@ std::vector<Field> RunFields(Config& c) {
        "none.",
        TextField{&c.device, "auto, cpu, cuda or cuda:N", &IsDeviceName},
        {.may_change = true, .is_of_machine = true}},
+      ChoiceKey("backend",
+                "How training and inference compute. The choices differ by rounding. cpu evaluates "
+                "only the children that a label or a search needs.",
+                c.backend, kBackendKinds,
+                {.may_change = true,
+                 .is_in_sets =
+                     [](const Config& config) {
+                       return IsLabelled(config) && config.backend != BackendKind::kReference;
+                     }}),
       {"seed",
        "Seed of every random number of the run.",
        IntField{&c.seed, 0, INT64_MAX},

@@ -22,6 +22,10 @@ constexpr std::string_view kLoss = "costs have the squared error as their loss";
 constexpr std::string_view kAdam =
     "the optimizer is AdamW, which is Adam while optimizer.weight_decay is 0";
 constexpr std::string_view kConstants = "beta1 is 0.9, beta2 0.999 and epsilon 1e-8, as in PyTorch";
+constexpr std::string_view kBackend =
+    "set backend to reference for autograd and operators, to cpu for fused, and to gpu for tensors "
+    "and captured";
+constexpr std::string_view kFirstLayer = "each backend computes the first layer in its faster way";
 constexpr std::string_view kSchedule =
     "optimizer.schedule is constant, linear, cosine or exponential, and network.init_from starts a "
     "run with another learning rate";
@@ -44,6 +48,10 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"train.on_stall", "train.watchdog_seconds saves the state and ends a run that is stuck"},
     {"train.on_invalid",
      "a loss or weight that is not finite ends the run; optimizer.max_grad_norm limits gradients"},
+    {"train.step", kBackend},
+    {"train.first_layer", kFirstLayer},
+    {"inference.forward", kBackend},
+    {"inference.first_layer", kFirstLayer},
     {"train.loss", kLoss},
     {"train.huber_delta", kLoss},
     {"optimizer.name", kAdam},

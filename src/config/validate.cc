@@ -216,9 +216,6 @@ void CheckStream(const Config& c, const Reject& reject) {
          "data.source",
          "a batch has fewer rows while no shard is there, so it cannot always be split into equal "
          "parts. Set train.accumulation_steps to 1, or data.live_share to 0.");
-  reject(c.train.step == TrainStep::kCaptured && c.data.live_share > 0, "train.step", "data.source",
-         "a step is captured again whenever the number of rows changes, and a batch has fewer "
-         "rows while no shard is there. Set train.step to tensors, or data.live_share to 0.");
   reject(c.network.norm == Norm::kBatch && c.live_part_of(c.train.batch_size) == 1, "network.norm",
          "data.live_share",
          "a batch has a single example while no shard is there, and batch normalisation needs at "
@@ -276,49 +273,19 @@ void CheckTraining(const Config& c, const Reject& reject) {
          "train.accumulation_steps");
 }
 
-// Checks the ways of computing that only some networks and precisions have.
-void CheckWaysOfComputing(const Config& c, const Reject& reject) {
-  const bool fully_connected = IsFullyConnected(c.network.kind);
-  reject(!fully_connected && c.inference.first_layer == FirstLayer::kGather,
-         "inference.first_layer", "network.kind",
-         "only the first layer of resnet_fc and mlp can be gathered. Set inference.first_layer to "
-         "product or auto.");
-  reject(!fully_connected && c.train.first_layer == FirstLayer::kGather, "train.first_layer",
-         "network.kind",
-         "only the first layer of resnet_fc and mlp can be gathered. Set train.first_layer to "
-         "product or auto.");
-  reject(
-      c.profile.timing_breakdown && c.train.step == TrainStep::kCaptured,
-      "profile.timing_breakdown", "train.step",
-      "a captured step has no activities that could be timed. Set train.step to tensors, or record "
-      "a trace with profile.trace_updates instead.");
-  reject(
-      !fully_connected && c.train.step != TrainStep::kAutograd && c.train.step != TrainStep::kAuto,
-      "train.step", "network.kind",
-      "fused, tensors and captured compute networks of kinds resnet_fc and mlp only. Set "
-      "train.step to autograd or auto.");
-  reject(
-      !fully_connected && c.inference.forward != InferenceForward::kOperators &&
-          c.inference.forward != InferenceForward::kAuto,
-      "inference.forward", "network.kind",
-      "fused and tensors compute networks of kinds resnet_fc and mlp only. Set inference.forward "
-      "to operators or auto.");
-}
-
-// Checks the precisions of 8 bits, which not every way of computing and not every network has.
-void CheckNarrowPrecision(const Config& c, const Reject& reject) {
-  reject(c.inference.precision == Precision::kInt8 &&
-             c.inference.forward != InferenceForward::kFused &&
-             c.inference.forward != InferenceForward::kAuto,
-         "inference.precision", "inference.forward",
-         "only the fused copy computes in int8, and operators in fp32 or bf16. Set "
-         "inference.forward to fused, or inference.precision to auto.");
-  reject(c.inference.precision == Precision::kFp8 &&
-             c.inference.forward != InferenceForward::kTensors &&
-             c.inference.forward != InferenceForward::kAuto,
-         "inference.precision", "inference.forward",
-         "only products of tensors are computed in fp8. Set inference.forward to tensors, or "
-         "inference.precision to auto.");
+// Checks the backends and the precisions of 8 bits, which not every network has.
+void CheckBackend(const Config& c, const Reject& reject) {
+  const bool is_auto = c.backend == BackendKind::kAuto;
+  reject(!is_auto && c.backend != BackendKind::kReference && !IsFullyConnected(c.network.kind),
+         "backend", "network.kind",
+         "cpu and gpu compute networks of kinds resnet_fc and mlp only. Set backend to reference "
+         "or auto.");
+  reject(c.inference.precision == Precision::kInt8 && !is_auto && c.backend != BackendKind::kCpu,
+         "inference.precision", "backend",
+         "only backend cpu computes in int8. Set backend to cpu, or inference.precision to auto.");
+  reject(c.inference.precision == Precision::kFp8 && !is_auto && c.backend != BackendKind::kGpu,
+         "inference.precision", "backend",
+         "only backend gpu computes in fp8. Set backend to gpu, or inference.precision to auto.");
   const bool is_narrow =
       c.inference.precision == Precision::kInt8 || c.inference.precision == Precision::kFp8;
   reject(is_narrow && !IsFullyConnected(c.network.kind), "inference.precision", "network.kind",
@@ -393,7 +360,7 @@ void Validate(const Config& config, const Contradiction& contradiction) {
   const Reject reject(contradiction);
   CheckNeeds(config, contradiction);
   for (const auto check : {CheckSyncMain, CheckExamples, CheckHead, CheckPolicy, CheckData,
-                           CheckStream, CheckTraining, CheckWaysOfComputing, CheckNarrowPrecision,
+                           CheckStream, CheckTraining, CheckBackend,
                            CheckResNet2d, CheckSizes, CheckSearch, CheckTensorGeneration}) {
     check(config, reject);
   }

@@ -18,15 +18,13 @@
 #include <utility>
 
 #include "nn/device.h"
-#include "nn/gpu_choice.h"
 #include "tandem/error.h"
 
 #ifdef USE_C10D_NCCL
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #endif
 #ifdef TANDEM_CUDA_KERNELS
-#include "cuda/cuda_passes.h"
-#include "cuda/cuda_permute.h"
+#include "cuda/cuda_kernels.h"
 #include "domain/permute.h"
 #endif
 
@@ -208,7 +206,7 @@ class CudaGraphWork final : public CapturedWork {
     } catch (const c10::Error& error) {
       throw Error(
           fmt::format("capturing a training step as a CUDA graph failed: {}; set "
-                      "train.step to tensors, which does the same without a graph",
+                      "backend to reference, which needs no graph",
                       error.what_without_backtrace()));
     }
     is_captured_ = true;

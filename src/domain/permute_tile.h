@@ -1,5 +1,5 @@
 // Permutes rows in the way of a GPU: each block of threads, which share a little memory, computes
-// one tile. cuda/cuda_permute.cu runs this code on a GPU. It is plain C++, so a test can run the
+// one tile. cuda/cuda_kernels.cu runs this code on a GPU. It is plain C++, so a test can run the
 // same steps on a CPU, one thread after another.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Computes states of walks from the goal as a GPU does, each byte without the others.
-// cuda/cuda_permute.cu runs this code there. It is plain C++, so a test can run it on a CPU.
+// cuda/cuda_kernels.cu runs this code there. It is plain C++, so a test can run it on a CPU.
 #pragma once
 
 #include <cstddef>

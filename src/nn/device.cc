@@ -2,10 +2,13 @@
 
 #include <ATen/cpu/Utils.h>
 #include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -14,11 +17,11 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "nn/gpu_choice.h"
-#include "nn/tensors/pass_runner.h"
+#include "nn/gpu/pass_runner.h"
 #include "tandem/error.h"
 
 namespace tandem {
+
 namespace {
 
 class CpuSlot final : public TransferSlot {
@@ -222,6 +225,32 @@ bool HasCodeFor(int major, int minor, const std::string& architectures) {
     if (name.starts_with("compute_") || *number / 10 == major) return true;
   }
   return false;
+}
+
+KernelTrace::KernelTrace() {
+  namespace profiler = torch::profiler::impl;
+  profiler::ExperimentalConfig experimental;
+  experimental.profile_all_threads = true;  // the generator evaluates on its own thread
+  const profiler::ProfilerConfig config(
+      profiler::ProfilerState::KINETO, /*report_input_shapes=*/false, /*profile_memory=*/false,
+      /*with_stack=*/false, /*with_flops=*/false, /*with_modules=*/false, experimental);
+  const std::set<profiler::ActivityType> activities = {profiler::ActivityType::CUDA};
+  torch::autograd::profiler::prepareProfiler(config, activities);
+  torch::autograd::profiler::enableProfiler(config, activities);
+}
+
+KernelTrace::~KernelTrace() {
+  if (!recording_) return;
+  try {
+    torch::autograd::profiler::disableProfiler();
+  } catch (const c10::Error&) {
+    // The device has failed, and the run already ends with that error.
+  }
+}
+
+void KernelTrace::Save(const std::filesystem::path& path) {
+  recording_ = false;
+  torch::autograd::profiler::disableProfiler()->save(path.string());
 }
 
 }  // namespace tandem

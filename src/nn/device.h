@@ -1,5 +1,5 @@
-// The interface that hides the differences between a CPU and a GPU: streams, and memory whose
-// copies run in the background.
+// The CPU or a GPU as training and evaluation use it: which one a process gets, its streams, slots
+// for batches and results, captured work, and a recording of what a GPU does.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -238,5 +239,37 @@ inline constexpr const char* kFindGpusSymbol = "tandem_find_gpus";
 inline constexpr const char* kOpenCudaSymbol = "tandem_open_cuda";
 using FindGpusFunction = void(Gpus& gpus);
 using OpenCudaFunction = Device*(int index);
+
+/// Returns the GPU of a rank that sees `count` GPUs, at least 1. If the launcher shows each rank
+/// only its own GPU, that is number 0 in every rank.
+inline int GpuOfRank(int local_rank, int count) { return local_rank % count; }
+
+/// Opens the device of a rank as OpenDevice does, whose errors it throws. A rank takes the GPU of
+/// GpuOfRank, whatever number `name` has.
+std::unique_ptr<Device> OpenDeviceOfRank(const std::string& name, int local_rank);
+
+/// Returns whether a library that was built for `architectures` has code for a GPU of a compute
+/// capability. They are names of nvcc: "sm_75 sm_86 compute_90". A binary (sm) runs on GPUs of the
+/// same major number and of no lower minor number, and PTX (compute) on all later GPUs. Returns
+/// true if `architectures` is empty, because they are not known.
+bool HasCodeFor(int major, int minor, const std::string& architectures);
+
+/// KernelTrace records the kernels, copies and memory fills on all CUDA streams of the process with
+/// LibTorch's profiler (Kineto), from construction to Save. At most one object may exist at a time.
+/// Use it from the main thread only.
+class KernelTrace {
+ public:
+  KernelTrace();
+  ~KernelTrace();  // discards the recording if Save was not called
+  KernelTrace(const KernelTrace&) = delete;
+  KernelTrace& operator=(const KernelTrace&) = delete;
+
+  /// Ends the recording and writes it to `path` in Chrome's trace format. Call it once, after
+  /// Device::Synchronize.
+  void Save(const std::filesystem::path& path);
+
+ private:
+  bool recording_ = true;
+};
 
 }  // namespace tandem

@@ -15,7 +15,7 @@
 
 #include "base/fault_point.h"
 #include "data/examples.h"
-#include "nn/products.h"
+#include "nn/backend.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 
@@ -50,7 +50,7 @@ InferenceNet::InferenceNet(const NetworkSpec& spec, const InferenceConfig& confi
       threads_(static_cast<int>(*config.threads)),
       device_(device.torch()),
       actions_(EncodedActions(spec, device_)),
-      copy_(MakeNetworkCopy(spec, config, device)),
+      copy_(MakeInferenceCopy(spec, config, device)),
       main_stream_(device.MainStream()),
       own_stream_(device.MakeStream()) {
   if (!device_.is_cpu()) loaded_.emplace(device_.type());

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "nn/module.h"
 #include "nn/network.h"
 #include "nn/resnet_fc.h"
 

@@ -11,10 +11,16 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rms_norm.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
 
-#include "nn/fused/fused_support.h"
-#include "nn/resnet_fc_copy.h"
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "nn/device.h"
+#include "nn/reference_backend.h"
 #include "nn/threads.h"
+#include "tandem/error.h"
 
 namespace tandem {
 
@@ -153,34 +159,6 @@ at::Tensor GatheredFeatures::operator()(const at::Tensor& bytes, const at::Tenso
                                        /*scale_grad_by_freq=*/false, kSum));
 }
 
-namespace {
-
-bool Gathers(FirstLayer first_layer, InputLayout layout, c10::Device device, int fewest_values) {
-  switch (first_layer) {
-    case FirstLayer::kProduct:
-      return false;
-    case FirstLayer::kGather:
-      return true;
-    case FirstLayer::kAuto:
-      return device.is_cpu() && layout.depth >= fewest_values;
-  }
-  return false;
-}
-
-}  // namespace
-
-bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device) {
-  if (config.step == TrainStep::kFused) return !MultipliesFirstLayer(config, layout);
-  if (config.step != TrainStep::kAutograd) return false;  // the tensor step always multiplies
-  return Gathers(config.first_layer, layout, device, kManyValuesInTraining);
-}
-
-bool GathersInInference(const InferenceConfig& config, InputLayout layout, c10::Device device) {
-  if (config.forward == InferenceForward::kFused) return true;     // FusedCopy has no product there
-  if (config.forward == InferenceForward::kTensors) return false;  // TensorCopy always multiplies
-  return Gathers(config.first_layer, layout, device, /*fewest_values=*/4);
-}
-
 ResNetFC::ResNetFC(const NetworkSpec& spec, std::uint64_t seed)
     : Network(spec), shapes_(LayerShapes(spec)) {
   at::Generator generator = InitialWeights(seed);
@@ -238,12 +216,163 @@ NetworkKind FullyConnected() {
                      std::uint64_t seed) { return std::make_unique<ResNetFC>(spec, seed); },
           .cost = &ResNetFC::CostOf,
           .refusal = nullptr,
-          .make_copy = &MakeResNetFCCopy};
+          .make_copy =
+              [](const NetworkSpec& spec, const InferenceConfig& config, const Device& device) {
+                return MakeOperatorCopy(spec, config, device.torch(),
+                                        GathersInInference(spec.input, device.torch()));
+              }};
 }
 
 }  // namespace
 
 TANDEM_REGISTER_NETWORK(resnet_fc, FullyConnected());
 TANDEM_REGISTER_NETWORK(mlp, FullyConnected());
+
+FlatParameters::FlatParameters(const ResNetFC& net, Copies copies, std::int64_t padding)
+    : net_(net), padding_(padding), parameters_(net.parameters()) {
+  const c10::NoGradGuard no_grad;
+  const at::Tensor& first = parameters_.front();
+  const std::int64_t zeros = padding * first.size(0);
+  const std::int64_t count = net.NumParameters();
+  const auto allocate = [&](std::int64_t numbers, at::ScalarType type) {
+    const auto options = at::TensorOptions().dtype(type).device(first.device());
+    return at::zeros({zeros + numbers}, options).narrow(0, zeros, numbers);
+  };
+  values_ = allocate(count, at::kFloat);
+  gradients_ = allocate(count + kRoomBehindGradients, at::kFloat);
+  if (copies == Copies::kBf16) copies_ = allocate(count, at::kBFloat16);
+  const std::vector<at::Tensor> views = ViewsOf(values_);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    views[i].copy_(parameters_[i]);
+    parameters_[i].set_data(views[i]);
+  }
+  gradient_views_ = ViewsOf(gradients_);
+}
+
+// Views of a block, shaped like the parameters and in their order.
+std::vector<at::Tensor> FlatParameters::ViewsOf(const at::Tensor& block) const {
+  std::vector<at::Tensor> views;
+  views.reserve(parameters_.size());
+  std::int64_t begin = 0;
+  for (const at::Tensor& parameter : parameters_) {
+    const at::Tensor part = block.narrow(0, begin, parameter.numel());
+    const bool by_feature = views.empty();
+    views.push_back(by_feature ? part.view({parameter.size(1), parameter.size(0)}).t()
+                               : part.view(parameter.sizes()));
+    begin += parameter.numel();
+  }
+  return views;
+}
+
+std::vector<DenseTensors> FlatParameters::ByLayer(const at::Tensor& block) const {
+  const std::vector<at::Tensor> views = ViewsOf(block);
+  std::size_t next = 0;
+  std::vector<DenseTensors> layers;
+  layers.reserve(net_.layers().size());
+  for (const auto& dense : net_.layers()) {
+    DenseTensors& layer = layers.emplace_back();
+    layer.weight = views.at(next++);
+    layer.bias = views.at(next++);
+    if (dense->norm_weight.defined()) layer.norm_weight = views.at(next++);
+    if (dense->norm_bias.defined()) layer.norm_bias = views.at(next++);
+  }
+  return layers;
+}
+
+at::Tensor FlatParameters::FirstWeights(const at::Tensor& block) const {
+  const at::Tensor& first = parameters_.front();
+  const std::int64_t units = first.size(0);
+  return block.as_strided({padding_ + first.size(1), units}, {units, 1},
+                          block.storage_offset() - padding_ * units);
+}
+
+void FlatParameters::AttachGradients() const {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i].mutable_grad() = gradient_views_[i];
+  }
+}
+
+void FlatParameters::SetCopies() {
+  if (!copies_.defined()) return;
+  copies_.copy_(values_);
+  copied_versions_ = Versions();
+}
+
+void FlatParameters::SetCopiesIfOld() {
+  if (copies_.defined() && Versions() != copied_versions_) SetCopies();
+}
+
+// A counter of the changes to parameters that LibTorch's operators made. Its fused kernels of
+// optimizers do not count.
+std::int64_t FlatParameters::Versions() const {
+  std::int64_t sum = 0;
+  for (const at::Tensor& parameter : parameters_) sum += parameter._version();
+  return sum;
+}
+
+namespace {
+
+// Appends the tensors that are defined.
+void Append(const DenseTensors& tensors, const std::string& layer, StateDict& to) {
+  const auto append = [&](const char* name, const at::Tensor& tensor) {
+    if (tensor.defined()) to.emplace_back(layer + name, tensor);
+  };
+  append(".weight", tensors.weight);
+  append(".bias", tensors.bias);
+  append(".norm_weight", tensors.norm_weight);
+  append(".norm_bias", tensors.norm_bias);
+}
+
+}  // namespace
+
+FoldedLayers::FoldedLayers(const NetworkSpec& spec) : shapes_(LayerShapes(spec)) {
+  for (LayerShape& shape : shapes_) {
+    if (shape.norm == Norm::kBatch) shape.norm = Norm::kNone;
+  }
+}
+
+FoldedLayers::FoldedLayers(const NetworkSpec& spec, at::ScalarType type, bool gathers,
+                           c10::Device device)
+    : FoldedLayers(spec) {
+  for (const LayerShape& shape : shapes_) {
+    // The output layer is always in fp32 (Network::Forward says why).
+    const bool is_output = &shape == &shapes_.back();
+    const bool is_gathered = gathers && &shape == &shapes_.front();
+    const auto options =
+        at::TensorOptions().dtype(is_output || is_gathered ? at::kFloat : type).device(device);
+    // The weights of one feature of a gathered layer, a column of the matrix, are contiguous.
+    DenseTensors tensors{.weight = is_gathered ? at::empty({shape.in, shape.out}, options).t()
+                                               : at::empty({shape.out, shape.in}, options),
+                         .bias = at::empty({shape.out}, options)};
+    const NormParts parts = PartsOf(shape.norm);
+    if (parts.scale) tensors.norm_weight = at::empty({shape.out}, options);
+    if (parts.shift) tensors.norm_bias = at::empty({shape.out}, options);
+    AddTensors(std::move(tensors));
+  }
+}
+
+void FoldedLayers::AddTensors(DenseTensors tensors) {
+  Append(tensors, shapes_.at(tensors_.size()).name, state_);
+  tensors_.push_back(std::move(tensors));
+}
+
+void FoldedLayers::Load(const Network& net) const {
+  const auto* resnet = dynamic_cast<const ResNetFC*>(&net);
+  if (resnet == nullptr) {
+    throw Error("inference copy: the network is of another kind; this is a bug in Tandem");
+  }
+  auto into = state_.begin();
+  for (const auto& dense : resnet->layers()) {
+    StateDict folded;
+    Append(Fold(*dense), "", folded);
+    for (const auto& [name, tensor] : folded) (into++)->second.copy_(tensor);
+  }
+}
+
+std::int64_t FoldedLayers::Version() const {
+  std::int64_t sum = 0;
+  for (const auto& [name, tensor] : state_) sum += static_cast<std::int64_t>(tensor._version());
+  return sum;
+}
 
 }  // namespace tandem

@@ -1,8 +1,12 @@
-// The fully connected networks: their layers and their costs.
+// The fully connected networks: their layers and their costs, and the tensors of all layers as
+// backends need them: in one block of memory for training, and with batch normalisation folded into
+// the weights for inference.
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -10,7 +14,6 @@
 #include <vector>
 
 #include "config/config.h"
-#include "nn/module.h"
 #include "nn/network.h"
 
 namespace tandem {
@@ -91,16 +94,8 @@ class GatheredFeatures {
   at::Tensor first_;  // (positions), the feature of value 0 at each position
 };
 
-/// From so many values of a position on, `train.first_layer: auto` gathers on a CPU.
+/// From so many values of a position on, gathering is faster than a product in training on a CPU.
 inline constexpr int kManyValuesInTraining = 16;
-
-/// These return whether the first layer is gathered (GatheredFeatures) in training and in inference
-/// on `device`. `auto` counts how many multiplications by features an addition of a gathered row
-/// replaces: it gathers on a CPU from kManyValuesInTraining in training and from 4 in inference,
-/// which has no backward pass. With fewer, a product is often faster, because it reads each weight
-/// once for many rows.
-bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device);
-bool GathersInInference(const InferenceConfig& config, InputLayout layout, c10::Device device);
 
 /// ResNetFC is a network of linear layers. Kind resnet_fc maps one-hot input through an optional
 /// stem, a hidden layer and residual blocks to a linear output:
@@ -177,5 +172,93 @@ at::Tensor RunHiddenLayers(std::span<const LayerShape> shapes, Activation activa
   }
   return x;
 }
+
+/// FlatParameters moves the parameters of a network into one block of memory, in which they follow
+/// each other, so that one call of the optimizer steps all of them. Their gradients, and copies of
+/// them in bf16, are blocks in the same order. The weights of the first layer are stored by
+/// feature, so that they can be gathered. The parameters keep their names, shapes and values.
+///
+/// Features that are always 0 may be added in front of the others. Their weights lie in front of
+/// each block (FirstWeights). They stay 0, because optimizers step only the parameters behind them.
+class FlatParameters {
+ public:
+  /// The room behind the last gradient, for numbers that GradientReducer exchanges with the
+  /// gradients.
+  static constexpr std::int64_t kRoomBehindGradients = 4;
+
+  enum class Copies { kNone, kBf16 };
+
+  /// `net` must outlive the object and be on its device. Objects that keep addresses of parameters
+  /// must be made later. The copies are not yet set.
+  FlatParameters(const ResNetFC& net, Copies copies, std::int64_t padding);
+
+  /// The parameters, and their copies, which are undefined without.
+  const at::Tensor& values() const { return values_; }
+  const at::Tensor& copies() const { return copies_; }
+
+  /// The gradients, and kRoomBehindGradients numbers behind them.
+  const at::Tensor& gradients() const { return gradients_; }
+
+  /// Views of one of these blocks for each layer, in the order of ResNetFC::layers.
+  std::vector<DenseTensors> ByLayer(const at::Tensor& block) const;
+
+  /// A view of the weights of the first layer in a block, by feature: (padding + features, units).
+  at::Tensor FirstWeights(const at::Tensor& block) const;
+
+  /// Makes the views of the gradients those of the network's parameters (Tensor::grad).
+  void AttachGradients() const;
+
+  /// Rounds the parameters to the copies, if there are copies. An optimizer calls it after each
+  /// step (Optimizer::UseFlat), unless it has written the copies together with the parameters.
+  void SetCopies();
+
+  /// Sets the copies if they have never been set, or if an operator of LibTorch has changed a
+  /// parameter since, such as when a checkpoint is loaded. The steps of the optimizer do not count.
+  void SetCopiesIfOld();
+
+ private:
+  std::vector<at::Tensor> ViewsOf(const at::Tensor& block) const;
+  std::int64_t Versions() const;
+
+  const ResNetFC& net_;
+  const std::int64_t padding_;
+  std::vector<at::Tensor> parameters_;  // of the network
+  at::Tensor values_, gradients_, copies_;
+  std::vector<at::Tensor> gradient_views_;
+  std::int64_t copied_versions_ = -1;  // Versions when the copies were last set
+};
+
+/// FoldedLayers are the layers of an inference copy of a ResNetFC. Batch normalisation is folded
+/// into the weights and biases. Tensors stay at the same address.
+class FoldedLayers {
+ public:
+  /// Layers without tensors, which AddTensors adds.
+  explicit FoldedLayers(const NetworkSpec& spec);
+
+  /// Layers whose tensors have type `type`, except those of the output layer and of a gathered
+  /// first layer, which are in fp32. The weights of a gathered first layer are stored by feature.
+  /// Does not initialise the tensors.
+  FoldedLayers(const NetworkSpec& spec, at::ScalarType type, bool gathers, c10::Device device);
+
+  /// Adds the tensors of the next layer, in its shape. They may be views of larger ones.
+  void AddTensors(DenseTensors tensors);
+
+  /// The shapes of the layers, in the order of LayerShapes. The norm of a layer whose normalisation
+  /// is folded is Norm::kNone.
+  const std::vector<LayerShape>& shapes() const { return shapes_; }
+  const DenseTensors& operator[](std::size_t i) const { return tensors_[i]; }
+
+  /// Load and State are those of a NetworkCopy. Load requires a ResNetFC.
+  void Load(const Network& net) const;
+  const StateDict& State() const { return state_; }
+
+  /// A counter of the writes to tensors, through Load or State, by LibTorch's operators.
+  std::int64_t Version() const;
+
+ private:
+  std::vector<LayerShape> shapes_;
+  std::vector<DenseTensors> tensors_;
+  StateDict state_;
+};
 
 }  // namespace tandem

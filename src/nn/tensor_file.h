@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "nn/module.h"
+#include "nn/network.h"
 
 namespace tandem {
 

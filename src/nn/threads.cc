@@ -1,13 +1,30 @@
 #include "nn/threads.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
 #include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "tandem/error.h"
 
 // LibTorch's wheel for x86-64 contains MKL and exports this function; other builds may not. (The
 // name in lower case is the Fortran function, which takes a pointer.)
 extern "C" __attribute__((weak)) int MKL_Set_Num_Threads_Local(int threads);
 
 namespace tandem {
+
 namespace {
 
 int SetMklThreads(int threads) {
@@ -30,6 +47,108 @@ ScopedThreads::ScopedThreads(int threads) : openmp_before_(at::get_num_threads()
 ScopedThreads::~ScopedThreads() {
   SetMklThreads(mkl_before_);
   omp_set_num_threads(openmp_before_);
+}
+
+namespace {
+
+// The number of threads of a parallel region that begins on the calling thread. It is smaller than
+// the number that ScopedThreads set if OMP_THREAD_LIMIT limits it, for example.
+int OpenMpTeamSize() {
+  int size = 0;
+#pragma omp parallel
+#pragma omp single
+  size = omp_get_num_threads();
+  return size;
+}
+
+// Large enough that LibTorch splits the product among all threads.
+constexpr std::int64_t kRows = 256, kInner = 128, kColumns = 256;
+
+// Multiples of 1/8 between -1 and 1. They are exact in bf16, so one reference serves both types.
+float Element(std::int64_t row, std::int64_t column) {
+  return static_cast<float>((row * 7 + column * 11 + row * column) % 17 - 8) / 8;
+}
+
+at::Tensor Filled(std::int64_t rows) {
+  at::Tensor matrix = at::zeros({rows, kInner});
+  auto* values = matrix.mutable_data_ptr<float>();
+  for (std::int64_t i = 0; i < rows * kInner; ++i) values[i] = Element(i / kInner, i % kInner);
+  return matrix;
+}
+
+at::Tensor Reference(const at::Tensor& x, const at::Tensor& w) {
+  at::Tensor product = at::zeros({kRows, kColumns});
+  auto* out = product.mutable_data_ptr<float>();
+  const auto* a = x.const_data_ptr<float>();
+  const auto* b = w.const_data_ptr<float>();
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    for (std::int64_t j = 0; j < kColumns; ++j) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < kInner; ++k) sum += a[i * kInner + k] * b[j * kInner + k];
+      out[i * kColumns + j] = sum;
+    }
+  }
+  return product;
+}
+
+// The greatest absolute difference; infinite if a value is NaN.
+double Difference(const at::Tensor& product, const at::Tensor& reference) {
+  const auto* a = product.const_data_ptr<float>();
+  const auto* b = reference.const_data_ptr<float>();
+  double most = 0;
+  for (std::int64_t i = 0; i < kRows * kColumns; ++i) {
+    if (std::isnan(a[i])) return HUGE_VAL;
+    most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  }
+  return most;
+}
+
+}  // namespace
+
+void CompareWithReference(const LinearFunction& linear, c10::Device device, int threads) {
+  // The products are at most 128, where neighbouring bf16 values differ by 1/2 or less.
+  constexpr auto kTypes =
+      std::to_array<std::pair<at::ScalarType, double>>({{at::kFloat, 0.1}, {at::kBFloat16, 1}});
+  const c10::NoGradGuard no_grad;
+  const at::Tensor x = Filled(kRows);
+  const at::Tensor w = Filled(kColumns);
+  const at::Tensor reference = Reference(x, w);
+  for (const auto& [type, tolerance] : kTypes) {
+    const auto on_device = [&](const at::Tensor& matrix) { return matrix.to(device).to(type); };
+    const at::Tensor product =
+        linear(on_device(x), on_device(w)).to(c10::Device(c10::kCPU)).to(at::kFloat).contiguous();
+    const double difference = Difference(product, reference);
+    if (difference <= tolerance) continue;
+    throw Error(fmt::format(
+        "LibTorch's matrix products are wrong on {} with {}: a product in {} differs "
+        "from the reference by {:.3g}, expected at most {}. OMP_THREAD_LIMIT and other OpenMP "
+        "variables can cause this: unset every OMP_* and MKL_* variable, or set train.threads and "
+        "inference.threads to 1",
+        device.str(), Counted(threads, "CPU thread"), type == at::kFloat ? "fp32" : "bf16",
+        difference, tolerance));
+  }
+}
+
+void CheckProducts(const Device& device, int threads) {
+  static std::mutex mutex;
+  static std::set<std::pair<std::string, int>> checked;
+  const std::scoped_lock lock(mutex);
+  const auto check = [&](c10::Device place) {
+    if (checked.contains({place.str(), threads})) return;
+    const ScopedThreads scope(threads);
+    if (const int started = OpenMpTeamSize(); started != threads) {
+      throw Error(fmt::format(
+          "OpenMP starts {} of {} threads, with which LibTorch's products are wrong or differ in "
+          "their last bits. Unset every OMP_* variable, or set train.threads and inference.threads "
+          "to {}",
+          started, threads, started));
+    }
+    CompareWithReference([](const at::Tensor& x, const at::Tensor& w) { return at::linear(x, w); },
+                         place, threads);
+    checked.insert({place.str(), threads});
+  };
+  check(c10::kCPU);
+  if (device.torch().is_cuda()) check(device.torch());
 }
 
 }  // namespace tandem

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "base/timeline.h"
-#include "nn/flat_parameters.h"
+#include "nn/resnet_fc.h"
 
 namespace tandem {
 namespace {

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "config/load.h"
 #include "config/validate.h"
+#include "nn/backend.h"
 #include "nn/inference_net.h"
 #include "search/detours.h"
 #include "search/search.h"
@@ -28,10 +29,9 @@ namespace {
 Config ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
   Config config =
       LoadConfig(run.config(), ForThisMachine("the default of solving", args.overrides));
-  // The machine of the run had what its inference copy needs, but this one may not.
-  if (!IsOverridden(args.overrides, "inference.forward") &&
-      config.inference.forward != InferenceForward::kOperators) {
-    config.inference.forward = InferenceForward::kAuto;
+  // The machine of the run had what its backend needs, but this one may not.
+  if (!IsOverridden(args.overrides, "backend") && config.backend != BackendKind::kReference) {
+    config.backend = BackendKind::kAuto;
   }
   return config;
 }
@@ -96,7 +96,7 @@ LoadedModel::LoadedModel(const ModelArgs& args) {
 
 LoadedModel::LoadedModel(const std::filesystem::path& checkpoint, Config config,
                          std::unique_ptr<Device> device)
-    : config_(std::move(config)),
+    : config_(WithBackends(std::move(config), *device)),
       device_(std::move(device)),
       domain_(MakeDomain(config_.domain.full_name())) {
   AddNetwork(checkpoint, config_.network);

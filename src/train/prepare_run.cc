@@ -11,9 +11,8 @@
 #include "config/load.h"
 #include "config/validate.h"
 #include "domain/plugin.h"
+#include "nn/backend.h"
 #include "nn/device.h"
-#include "nn/gradient_step.h"
-#include "nn/resnet_fc_copy.h"
 #include "ranks/ranks.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -31,26 +30,17 @@ std::shared_ptr<Device> DeviceFor(const Config& asked, const RankGroup* group) {
 
 int CoresFor(const RankGroup* group) { return group != nullptr ? group->cores : NumCores(); }
 
-std::string WhyNoForwardOf(const Config& config, const Device& device) {
-  return WhyNoForward(config.inference.forward, config.network, config.inference.precision, device);
-}
-
-// A run may resume on another machine. Resets to `auto` each way of computing that this device does
-// not have, and those of a GPU on a CPU, which has them for tests only. `saved` says where it ran.
-Config WithSupportedWays(const Device& device, const Config& saved, Config config,
-                         const std::vector<Override>& overrides) {
+// A run may resume on another machine. Resets the backend to `auto` if this device does not have
+// it, and that of a GPU on a CPU, which has it for tests only. `saved` says where it ran.
+Config WithSupportedBackend(const Device& device, const Config& saved, Config config,
+                            const std::vector<Override>& overrides) {
+  if (IsOverridden(overrides, "backend")) return config;
   const bool left_gpu = saved.device != "cpu" && device.torch().is_cpu();
-  const bool is_step_of_gpu = left_gpu && (config.train.step == TrainStep::kTensors ||
-                                           config.train.step == TrainStep::kCaptured);
-  const bool has_step =
-      WhyNoStep(config.train.step, config.network, config.train.precision, device).empty();
-  if ((!has_step || is_step_of_gpu) && !IsOverridden(overrides, "train.step")) {
-    config.train.step = TrainStep::kAuto;
-  }
-  const bool is_forward_of_gpu = left_gpu && config.inference.forward == InferenceForward::kTensors;
-  const bool has_forward = WhyNoForwardOf(config, device).empty();
-  if ((!has_forward || is_forward_of_gpu) && !IsOverridden(overrides, "inference.forward")) {
-    config.inference.forward = InferenceForward::kAuto;
+  const Config resolved = WithBackends(config, device);
+  const bool has_backend =
+      WhyNoStep(resolved, device).empty() && WhyNoCopy(resolved, device).empty();
+  if (!has_backend || (left_gpu && config.backend == BackendKind::kGpu)) {
+    config.backend = BackendKind::kAuto;
   }
   return config;
 }
@@ -58,8 +48,8 @@ Config WithSupportedWays(const Device& device, const Config& saved, Config confi
 // The precision of a run cannot change.
 void CheckHasPrecision(const Config& config, const Device& device,
                        const std::vector<Override>& overrides) {
-  const std::string why = WhyNoForwardOf(config, device);
-  if (why.empty() || IsOverridden(overrides, "inference.forward")) return;
+  const std::string why = WhyNoCopy(config, device);
+  if (why.empty() || IsOverridden(overrides, "backend")) return;
   throw InputError(fmt::format(
       "the run evaluates with `inference.precision: {}`: {}. Resume it where that is supported, or "
       "begin a new run with its weights (network.init_from).",
@@ -71,16 +61,11 @@ void CheckPaths(const Config& config, PathsOf work) {
   if (const auto missing = FindMissingPath(config, work)) throw InputError(missing->message);
 }
 
-void LogChanges(const Config& before, const Config& now) {
-  for (const char* key : {"train.step", "inference.forward"}) {
-    const std::string value = ValueText(now, key);
-    if (const std::string old = ValueText(before, key); value != old) {
-      LogInfo(
-          fmt::format("{} is {} instead of {}, because this device is another one; the two differ "
-                      "by rounding",
-                      key, value, old));
-    }
-  }
+void LogChange(const Config& before, const Config& now) {
+  if (before.backend == now.backend) return;
+  LogInfo(fmt::format(
+      "backend is {} instead of {}, because this device is another one; the two differ by rounding",
+      ValueText(now, "backend"), ValueText(before, "backend")));
 }
 
 // Makes a prepared run, together with the other ranks.
@@ -128,12 +113,12 @@ PreparedRun PrepareResume(const RunDirectory& directory, const std::filesystem::
   CheckNotComplete(asked, from->Counters(), directory.path());
   const std::shared_ptr<Device> device = DeviceFor(asked, group);
   const Config saved = SavedConfig(directory, *from, OverridesOfPuzzleFile(overrides));
-  PreparedRun run{.config = ResolveAutos(WithSupportedWays(*device, saved, asked, overrides),
+  PreparedRun run{.config = ResolveAutos(WithSupportedBackend(*device, saved, asked, overrides),
                                          *device, CoresFor(group)),
                   .device = device,
                   .from = std::move(from)};
   CheckHasPrecision(run.config, *device, overrides);
-  LogChanges(asked, run.config);
+  LogChange(asked, run.config);
   return run;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/module.h"
+#include "nn/network.h"
 #include "pipeline/update.h"
 
 namespace tandem {

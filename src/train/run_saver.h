@@ -12,7 +12,7 @@
 #include "base/stopwatch.h"
 #include "config/config.h"
 #include "nn/device.h"
-#include "nn/module.h"
+#include "nn/network.h"
 #include "train/checkpoint.h"
 #include "train/run_counters.h"
 #include "train/run_directory.h"

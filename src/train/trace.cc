@@ -15,7 +15,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "nn/device.h"
-#include "nn/kernel_trace.h"
 #include "nn/torch_message.h"
 
 namespace tandem {

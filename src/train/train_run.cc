@@ -15,6 +15,7 @@
 #include "data/examples.h"
 #include "data/replay_buffer.h"
 #include "data/replay_file.h"
+#include "nn/backend.h"
 #include "nn/device.h"
 #include "nn/tensor_file.h"
 #include "nn/torch_message.h"
@@ -28,7 +29,7 @@
 namespace tandem {
 
 TrainRun::TrainRun(Config config, RunOptions options)
-    : config_(WithAbsolutePaths(std::move(config))),
+    : config_(WithBackends(WithAbsolutePaths(std::move(config)), *options.device)),
       directory_(std::move(options.directory)),
       began_(options.began),
       device_(std::move(options.device)),

@@ -16,8 +16,7 @@
 #include "base/fault_point.h"
 #include "base/stopwatch.h"
 #include "base/timeline.h"
-#include "nn/flat_parameters.h"
-#include "nn/products.h"
+#include "nn/resnet_fc.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 

@@ -9,25 +9,24 @@
 #include "config/config.h"
 #include "config/update_plan.h"
 #include "loaders/loader.h"
+#include "nn/backend.h"
 #include "nn/device.h"
-#include "nn/gradient_step.h"
 #include "nn/inference_net.h"
 #include "nn/network.h"
 #include "nn/optimizer.h"
-#include "nn/weight_average.h"
 #include "pipeline/update.h"
 #include "ranks/gradient_reducer.h"
 
 namespace tandem {
 
 /// TorchTrainer fits the network's outputs to the targets (TrainingLoss), by the GradientStep that
-/// `train.step` selects and an Optimizer. It works on the device's main stream.
+/// `backend` selects and an Optimizer. It works on the device's main stream.
 class TorchTrainer final : public Trainer {
  public:
   /// All references and `target` must outlive this object. `net` must be on `device`. `target` is
   /// the target network, or null if no rows are labelled by one. `config` must have no `auto` left.
   /// Throws if LibTorch's matrix products are wrong on this machine (CheckProducts), or if
-  /// `train.step` does not support the network or the device. May move the parameters of `net`
+  /// the backend does not support the network or the device. May move the parameters of `net`
   /// (FlatParameters). With `reducer`, which must outlive this object, all ranks train on the rows
   /// of all ranks, and TrainStats counts all rows.
   TorchTrainer(Network& net, InferenceNet* target, DataLoader& loader, Device& device,

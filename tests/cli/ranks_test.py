@@ -134,14 +134,13 @@ class EqualWeights(RanksTest):
         self.assertGreaterEqual(int(rate.replace(",", "")), int(self.summary("run")["examples_per_s"]))
 
     def test_one_rank_equals_the_plain_run(self):
-        for step, precision in (("fused", "fp32"), ("autograd", "fp32"), ("tensors", "fp32"),
-                                ("tensors", "bf16")):
+        for backend, precision in (("cpu", "fp32"), ("reference", "fp32"), ("gpu", "fp32"), ("gpu", "bf16")):
             for head in ("v", "q"):  # walks label two actions of a Q net, so its rows have weights
-                with self.subTest(step=step, precision=precision, head=head):
-                    options = ("--set", f"train.step={step}", "--set", f"network.head={head}",
+                with self.subTest(backend=backend, precision=precision, head=head):
+                    options = ("--set", f"backend={backend}", "--set", f"network.head={head}",
                                "--set", f"train.precision={precision}")
-                    ranks = self.train(1, f"ranks-{step}-{precision}-{head}", *options)
-                    plain = f"plain-{step}-{precision}-{head}"
+                    ranks = self.train(1, f"ranks-{backend}-{precision}-{head}", *options)
+                    plain = f"plain-{backend}-{precision}-{head}"
                     self.run_tandem("train", self.config, "--out", plain, *options)
                     self.assertEqual(ranks["weights_sha256"], self.summary(plain)["weights_sha256"])
 
@@ -242,7 +241,7 @@ class Failures(RanksTest):
     @unittest.skipUnless("avx2" in pathlib.Path("/proc/cpuinfo").read_text(), "needs AVX2")
     def test_a_rank_whose_weights_differ_is_named(self):
         """LibTorch rounds differently without vector instructions."""
-        ranks = self.start(2, self.config, "--out", "run", "--set", "train.step=autograd",
+        ranks = self.start(2, self.config, "--out", "run", "--set", "backend=reference",
                            variables={1: {"ATEN_CPU_CAPABILITY": "default"}})
         for errors in self.errors_of(ranks, 1, 1):
             self.assertIn(f"the weights of rank 1 (process {ranks[1].pid}", errors)

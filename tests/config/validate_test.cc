@@ -149,10 +149,6 @@ TEST(Validate, AStreamNeedsLabelsOfANetworkAndFixedWork) {
   EXPECT_EQ(ErrorOf(parts), "");
   ExpectContradiction(With(parts, {"data.live_share=0.5"}), "train.accumulation_steps",
                       "data.source", "equal parts");
-  const std::vector<std::string> captured = With(stream, {"train.step=captured"});
-  EXPECT_EQ(ErrorOf(captured), "");
-  ExpectContradiction(With(captured, {"data.live_share=0.5"}), "train.step", "data.source",
-                      "captured again");
   ExpectContradiction(With(stream, {"generate.search=greedy", "data.stream_rows=10"}),
                       "data.stream_rows", "generate.search_iterations", "within a shard");
 }
@@ -164,13 +160,6 @@ TEST(Validate, TimingBreakdownIsRejectedIfOtherWorkRunsAtTheSameTime) {
                       "other threads read shards at the same time");
   ExpectContradiction(With(kSyncMain, {timing}), "profile.timing_breakdown", "pipeline.mode",
                       "evaluates states for searches between");
-}
-
-TEST(Validate, TimingBreakdownIsRejectedIfStepsAreRecorded) {
-  const std::vector<std::string> timing = {"profile.timing_breakdown=true"};
-  EXPECT_EQ(ErrorOf(With(timing, {"train.step=tensors"})), "");
-  ExpectContradiction(With(timing, {"train.step=captured"}), "profile.timing_breakdown",
-                      "train.step", "no activities");
 }
 
 TEST(Validate, PolicyNeedsPolicyLabelsAndABeam) {
@@ -462,68 +451,53 @@ TEST(Validate, SizesDoNotOverflow) {
 TEST(Validate, KindOfNetworkMustSupportTheOtherKeys) {
   const std::vector<std::string> board = {"network.kind=resnet_2d", "network.norm=batch"};
   EXPECT_EQ(ErrorOf(board), "");
-  EXPECT_EQ(ErrorOf({"train.first_layer=auto", "inference.first_layer=gather"}), "");
   ExpectContradiction({"network.kind=resnet_2d"}, "network.norm", "network.kind", "batch or none");
   ExpectContradiction(With(board, {"network.stem_width=9"}), "network.stem_width", "network.kind",
                       "linear layer");
-  for (const char* key : {"train.first_layer", "inference.first_layer"}) {
-    EXPECT_EQ(ErrorOf(With(board, {std::string(key) + "=auto"})), "");
-    ExpectContradiction(With(board, {std::string(key) + "=gather"}), key, "network.kind",
-                        "only the first layer of resnet_fc and mlp");
-    EXPECT_EQ(ErrorOf({"network.kind=mlp", std::string(key) + "=gather"}), "");
-  }
   EXPECT_EQ(ErrorOf({"network.kind=mlp", "network.stem_width=9"}), "");
   ExpectContradiction({"network.kind=mlp", "network.input_layer=linear"}, "network.input_layer",
                       "network.kind", "only resnet_fc");
 }
 
-TEST(Validate, Int8NeedsTheFusedCopy) {
-  ExpectContradiction({"inference.precision=int8", "inference.forward=operators"},
-                      "inference.precision", "inference.forward",
-                      "only the fused copy computes in int8");
-  EXPECT_EQ(ErrorOf({"inference.precision=int8", "inference.forward=fused"}), "");
-  EXPECT_EQ(ErrorOf({"inference.precision=int8", "inference.forward=auto"}), "");
+TEST(Validate, Int8NeedsTheBackendOfCpus) {
+  for (const char* backend : {"backend=reference", "backend=gpu"}) {
+    ExpectContradiction({"inference.precision=int8", backend}, "inference.precision", "backend",
+                        "only backend cpu computes in int8");
+  }
+  for (const char* backend : {"backend=cpu", "backend=auto"}) {
+    EXPECT_EQ(ErrorOf({"inference.precision=int8", backend}), "");
+    EXPECT_EQ(ErrorOf({"inference.precision=int8", backend, "network.kind=mlp"}), "");
+  }
 }
 
-TEST(Validate, FusedCopyNeedsAFullyConnectedNetwork) {
-  const std::vector<std::string> board = {"network.kind=resnet_2d", "network.norm=batch"};
-  ExpectContradiction(With(board, {"inference.forward=fused"}), "inference.forward", "network.kind",
-                      "resnet_fc and mlp only");
-  ExpectContradiction(With(board, {"inference.forward=auto", "inference.precision=int8"}),
-                      "inference.precision", "network.kind", "resnet_fc and mlp");
-  EXPECT_EQ(ErrorOf(With(board, {"inference.forward=auto"})), "");
-  EXPECT_EQ(ErrorOf({"network.kind=mlp", "inference.forward=fused", "inference.precision=int8"}),
-            "");
-}
-
-TEST(Validate, Fp8NeedsTensorsAndAlignedWidths) {
+TEST(Validate, Fp8NeedsTheBackendOfGpusAndAlignedWidths) {
   const std::string fp8 = "inference.precision=fp8";
-  const std::string tensors = "inference.forward=tensors";
-  EXPECT_EQ(ErrorOf({fp8, tensors}), "");
-  EXPECT_EQ(ErrorOf({fp8, "inference.forward=auto"}), "");
+  const std::string gpu = "backend=gpu";
+  EXPECT_EQ(ErrorOf({fp8, gpu}), "");
+  EXPECT_EQ(ErrorOf({fp8, "backend=auto"}), "");
   EXPECT_EQ(ErrorOf({fp8, "network.norm=batch", "network.width=1001"}), "");
-  for (const char* forward : {"inference.forward=fused", "inference.forward=operators"}) {
-    ExpectContradiction({fp8, forward}, "inference.precision", "inference.forward",
-                        "Set inference.forward to tensors");
+  for (const char* backend : {"backend=cpu", "backend=reference"}) {
+    ExpectContradiction({fp8, backend}, "inference.precision", "backend", "Set backend to gpu");
   }
-  ExpectContradiction({fp8, tensors, "network.norm=layer", "network.width=1001"},
-                      "inference.precision", "network.width", "multiples of 16");
-  ExpectContradiction({fp8, tensors, "network.norm=rms", "network.stem_width=500"},
+  ExpectContradiction({fp8, gpu, "network.norm=layer", "network.width=1001"}, "inference.precision",
+                      "network.width", "multiples of 16");
+  ExpectContradiction({fp8, gpu, "network.norm=rms", "network.stem_width=500"},
                       "inference.precision", "network.stem_width", "multiples of 16");
-  EXPECT_EQ(ErrorOf({fp8, tensors, "network.kind=mlp"}), "");
-  ExpectContradiction({tensors, "network.kind=resnet_2d", "network.norm=batch"},
-                      "inference.forward", "network.kind", "resnet_fc and mlp only");
+  EXPECT_EQ(ErrorOf({fp8, gpu, "network.kind=mlp"}), "");
 }
 
-TEST(Validate, StepWithoutAutogradNeedsAFullyConnectedNetwork) {
-  EXPECT_EQ(ErrorOf({"train.step=fused", "network.norm=batch"}), "");
+TEST(Validate, FastBackendsNeedAFullyConnectedNetwork) {
   const std::vector<std::string> board = {"network.kind=resnet_2d", "network.norm=batch"};
-  EXPECT_EQ(ErrorOf(With(board, {"train.step=auto"})), "");
-  for (const char* step : {"train.step=fused", "train.step=tensors", "train.step=captured"}) {
-    ExpectContradiction(With(board, {step}), "train.step", "network.kind",
-                        "resnet_fc and mlp only");
-    EXPECT_EQ(ErrorOf({step, "network.kind=mlp"}), "");
+  for (const char* backend : {"backend=auto", "backend=reference"}) {
+    EXPECT_EQ(ErrorOf(With(board, {backend})), "");
   }
+  for (const char* backend : {"backend=cpu", "backend=gpu"}) {
+    ExpectContradiction(With(board, {backend}), "backend", "network.kind",
+                        "resnet_fc and mlp only");
+    EXPECT_EQ(ErrorOf({backend, "network.kind=mlp"}), "");
+  }
+  ExpectContradiction(With(board, {"inference.precision=int8"}), "inference.precision",
+                      "network.kind", "resnet_fc and mlp");
 }
 
 TEST(Validate, InverseNeedsBeamSearch) {

@@ -46,14 +46,14 @@ TEST_F(SpecOfSetTest, SetWithExactLabelsHoldsTheKeysOfTheBall) {
   EXPECT_TRUE(set.provenance.contains("generate.anchor_share"));
 }
 
-TEST_F(SpecOfSetTest, SetLabelledWithAGatheredLayerDiffersFromOneWithAProduct) {
+TEST_F(SpecOfSetTest, SetLabelledByAFastBackendDiffersFromOneOfTheReference) {
   Config config = Puzzle8Config();
   config.device = "cpu";
   config.generate.target = Target::kValueIteration;
-  config.inference.first_layer = FirstLayer::kGather;
+  config.backend = BackendKind::kCpu;
   const auto domain = MakeDomain(config.domain.full_name());
   const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "abc");
-  EXPECT_EQ(set.provenance.at("inference.first_layer"), "gather");
+  EXPECT_EQ(set.provenance.at("backend"), "cpu");
 }
 
 TEST_F(SpecOfSetTest, EveryKeyOfGenerationDeterminesRowsOrIsListedHere) {
@@ -68,18 +68,17 @@ TEST_F(SpecOfSetTest, EveryKeyOfGenerationDeterminesRowsOrIsListedHere) {
     if (field.section() != "generate" && field.section() != "inference") continue;
     EXPECT_EQ(keys.erase(field.key) + others.erase(field.key), 1) << field.key;
   }
-  EXPECT_THAT(keys, testing::ElementsAre("network.head", "seed"));
+  EXPECT_THAT(keys, testing::ElementsAre("backend", "network.head", "seed"));
   EXPECT_TRUE(others.empty()) << *others.begin();
 }
 
 TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
   EXPECT_THAT(Keys(Target::kValueIteration),
-              testing::ElementsAre("device", "generate.chunk_rows", "generate.max_scramble",
-                                   "generate.search", "generate.search_epsilon",
-                                   "generate.search_iterations", "generate.search_weight",
-                                   "inference.batch_size", "inference.first_layer",
-                                   "inference.forward", "inference.precision", "inference.threads",
-                                   "network.head", "seed", "weights_sha256"));
+              testing::ElementsAre(
+                  "backend", "device", "generate.chunk_rows", "generate.max_scramble",
+                  "generate.search", "generate.search_epsilon", "generate.search_iterations",
+                  "generate.search_weight", "inference.batch_size", "inference.precision",
+                  "inference.threads", "network.head", "seed", "weights_sha256"));
 }
 
 TEST_F(SpecOfSetTest, StreamHoldsItsKeysWhateverTheirValues) {

@@ -224,22 +224,24 @@ TEST_F(Cuda, AsyncEqualsSequentialWithLagOne) {
 
 TEST_F(Cuda, AsyncEqualsSequentialWithStepsByTensorPrograms) {
   if (device_->passes() == nullptr) GTEST_SKIP() << "no kernels for this GPU";
-  std::vector<std::string> ways = {"train.step=tensors", "train.step=captured"};
-  if (device_->has_fp8()) ways.emplace_back("inference.precision=fp8");
-  for (const std::string& way : ways) {
-    const std::string forward = "inference.forward=tensors";
-    EXPECT_EQ(
-        Run({way, forward, "pipeline.mode=async"}).weights_sha256,
-        Run({way, forward, "pipeline.mode=sequential", "pipeline.policy_lag=1"}).weights_sha256)
-        << way;
+  std::vector<std::string> precisions = {"inference.precision=auto"};
+  if (device_->has_fp8()) precisions.emplace_back("inference.precision=fp8");
+  for (const std::string& precision : precisions) {
+    const auto weights = [&](std::vector<std::string> sets) {
+      sets.insert(sets.end(), {"backend=gpu", precision});
+      return Run(sets).weights_sha256;
+    };
+    EXPECT_EQ(weights({"pipeline.mode=async"}),
+              weights({"pipeline.mode=sequential", "pipeline.policy_lag=1"}))
+        << precision;
   }
 }
 
 // Without a copy stream, the prefetching thread enqueues copies on the stream that is captured.
 TEST_F(Cuda, AsyncCapturesStepsWithoutACopyStream) {
   if (device_->passes() == nullptr) GTEST_SKIP() << "no kernels for this GPU";
-  EXPECT_EQ(Run({"train.step=captured", "prefetch.copy_stream=false"}).weights_sha256,
-            Run({"train.step=captured"}).weights_sha256);
+  EXPECT_EQ(Run({"backend=gpu", "prefetch.copy_stream=false"}).weights_sha256,
+            Run({"backend=gpu"}).weights_sha256);
 }
 
 // After each update, the writing thread copies a checkpoint from the GPU while training goes on.
@@ -258,16 +260,15 @@ TEST_F(Cuda, ARunThatWasStoppedEndsWithTheSameWeights) {
   EXPECT_EQ(ResumeRun(path, device_).weights_sha256, Run(sets).weights_sha256);
 }
 
-// NCCL reduces gradients of `captured` and `tensors` where they are, and a copy of those of
-// `autograd`.
+// NCCL reduces gradients of backend gpu where they are, and a copy of those of `reference`.
 TEST_F(Cuda, OneRankEndsWithTheWeightsOfAPlainRun) {
   Ranks ranks({.host = "127.0.0.1", .port = 0});  // 0: any free port
   ranks.UseDevice(*device_);
   const StopSignal never;
-  for (const char* step : {"captured", "tensors", "autograd"}) {
-    const std::vector<std::string> sets = {std::string("train.step=") + step};
+  for (const char* backend : {"gpu", "reference"}) {
+    const std::vector<std::string> sets = {std::string("backend=") + backend};
     TrainRun run(ConfigOf(sets), {.device = device_, .stop = never, .ranks = &ranks});
-    EXPECT_EQ(ToTheEnd(run).weights_sha256, Run(sets).weights_sha256) << step;
+    EXPECT_EQ(ToTheEnd(run).weights_sha256, Run(sets).weights_sha256) << backend;
   }
 }
 

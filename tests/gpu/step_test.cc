@@ -8,9 +8,9 @@
 #include <cmath>
 #include <utility>
 
+#include "nn/gpu/gpu_backend.h"
 #include "nn/inference_net.h"
 #include "nn/optimizer.h"
-#include "nn/tensors/tensor_step.h"
 #include "support/layer_passes.h"
 #include "tandem/error.h"
 
@@ -138,7 +138,7 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
   std::vector<at::Tensor> Gradients(Device& device) const {
     ResNetFC net(spec_, /*seed=*/1);
     net.To(device.torch());
-    const auto step = MakeTensorStep(net, ConfigOf(TrainStep::kTensors), device);
+    const auto step = MakeTensorStep(net, ConfigOf(/*may_capture=*/false), device);
     step->SetGradients(inputs_.to(device.torch()), targets_.to(device.torch()), {});
     std::vector<at::Tensor> gradients;
     for (const at::Tensor& parameter : net.parameters()) {
@@ -147,20 +147,20 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
     return gradients;
   }
 
-  static TrainingConfig ConfigOf(TrainStep step) {
+  static TrainingConfig ConfigOf(bool may_capture) {
     TrainingConfig config;
     config.precision = GetParam().precision;
     config.accumulation_steps = GetParam().parts;
-    config.step = step;
+    config.may_capture = may_capture;
     return config;
   }
 
   // The weights and losses after steps on batches of several sizes and with several rates.
   // `in_two`: with the optimizer outside of the repeated work, as with several ranks.
-  std::vector<at::Tensor> Train(TrainStep kind, bool in_two = false) const {
+  std::vector<at::Tensor> Train(bool may_capture, bool in_two = false) const {
     ResNetFC net(spec_, /*seed=*/1);
     net.To(device_->torch());
-    const auto step = MakeTensorStep(net, ConfigOf(kind), *device_);
+    const auto step = MakeTensorStep(net, ConfigOf(may_capture), *device_);
     Optimizer optimizer(net.parameters(), {.weight_decay = 0.1});
     step->UseOptimizer(optimizer);
     std::vector<at::Tensor> results;
@@ -203,9 +203,9 @@ TEST_P(CudaTensorStep, GradientsAreThoseOfTheCpu) {
 }
 
 TEST_P(CudaTensorStep, CapturedStepsGiveTheWeightsOfOthers) {
-  const std::vector<at::Tensor> expected = Train(TrainStep::kTensors);
-  const std::vector<at::Tensor> actual = Train(TrainStep::kCaptured);
-  const std::vector<at::Tensor> in_two = Train(TrainStep::kCaptured, /*in_two=*/true);
+  const std::vector<at::Tensor> expected = Train(/*may_capture=*/false);
+  const std::vector<at::Tensor> actual = Train(/*may_capture=*/true);
+  const std::vector<at::Tensor> in_two = Train(/*may_capture=*/true, /*in_two=*/true);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_TRUE(actual[i].allclose(expected[i], /*rtol=*/1e-4, /*atol=*/1e-6)) << i;
     EXPECT_TRUE(in_two[i].allclose(expected[i], /*rtol=*/1e-4, /*atol=*/1e-6)) << i;
@@ -230,9 +230,9 @@ TEST_F(CudaStep, InferenceByTensorsIsThatOfTheCpu) {
     const NetworkSpec spec{.input = kInput,
                            .layers = {.stem_width = 120, .width = 72, .blocks = 2, .norm = norm}};
     const ResNetFC net(spec, 1);
-    const auto values = [&](Device& device, InferenceForward forward, Precision precision) {
+    const auto values = [&](Device& device, BackendKind forward, Precision precision) {
       InferenceNet copy(
-          spec, {.batch_size = 300, .threads = 1, .precision = precision, .forward = forward},
+          spec, {.batch_size = 300, .threads = 1, .precision = precision, .backend = forward},
           device);
       copy.Load(net);
       std::vector<float> of_rows(1000);
@@ -246,8 +246,8 @@ TEST_F(CudaStep, InferenceByTensorsIsThatOfTheCpu) {
       }
       return std::sqrt(squares / static_cast<double>(actual.size()));
     };
-    const auto exact = values(*cpu, InferenceForward::kOperators, Precision::kFp32);
-    const auto tensors = InferenceForward::kTensors;
+    const auto exact = values(*cpu, BackendKind::kReference, Precision::kFp32);
+    const auto tensors = BackendKind::kGpu;
     EXPECT_LT(error(values(*device_, tensors, Precision::kFp32), exact), 2e-3);
     EXPECT_LT(error(values(*device_, tensors, Precision::kBf16), exact), 2e-2);
     const bool by_row = norm == Norm::kLayer || norm == Norm::kRms;

@@ -9,8 +9,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "nn/fused/fused_step.h"
-#include "nn/fused/fused_support.h"
+#include "nn/cpu/cpu_backend.h"
 #include "nn/threads.h"
 
 namespace {

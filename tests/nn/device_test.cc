@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "nn/gpu_choice.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -1,5 +1,3 @@
-#include "nn/flat_parameters.h"
-
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 
 #include "nn/device.h"
 #include "nn/optimizer.h"
+#include "nn/resnet_fc.h"
 
 namespace tandem {
 namespace {

@@ -1,6 +1,4 @@
 // Compares the estimates of the fused inference copy with those of the network.
-#include "nn/fused/fused_copy.h"
-
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -18,11 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include "nn/backend.h"
+#include "nn/cpu/cpu_backend.h"
 #include "nn/device.h"
-#include "nn/fused/fused_support.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
-#include "nn/resnet_fc_copy.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 
@@ -265,60 +263,61 @@ TEST(WhyNotFused, RejectsInt8IfSumsCouldOverflow) {
 }
 
 // A network without hidden products can be fused on every CPU, and one with an odd width on none.
-TEST(WhyNoForward, NamesWhatTheNetworkOrTheDeviceLacks) {
+TEST(WhyNoCopy, NamesWhatTheNetworkOrTheDeviceLacks) {
   const auto cpu = OpenDevice("cpu");
-  const auto why = [&](InferenceForward forward, const NetworkConfig& network,
+  const auto why = [&](BackendKind backend, const NetworkConfig& network,
                        Precision precision = Precision::kBf16) {
-    return WhyNoForward(forward, network, precision, *cpu);
+    Config config;
+    config.network = network;
+    config.inference.backend = backend;
+    config.inference.precision = precision;
+    return WhyNoCopy(config, *cpu);
   };
   const NetworkConfig odd{.width = 33};
-  EXPECT_EQ(why(InferenceForward::kOperators, odd), "");
-  EXPECT_EQ(why(InferenceForward::kTensors, odd), "");
-  EXPECT_NE(why(InferenceForward::kFused, odd).find("even"), std::string::npos);
-  EXPECT_EQ(why(InferenceForward::kFused, {.width = 64, .blocks = 0}), "");
-  EXPECT_NE(why(InferenceForward::kTensors, {}, Precision::kFp8).find("compute capability 8.9"),
+  EXPECT_EQ(why(BackendKind::kReference, odd), "");
+  EXPECT_EQ(why(BackendKind::kGpu, odd), "");
+  EXPECT_NE(why(BackendKind::kCpu, odd).find("even"), std::string::npos);
+  EXPECT_EQ(why(BackendKind::kCpu, {.width = 64, .blocks = 0}), "");
+  EXPECT_NE(why(BackendKind::kGpu, {}, Precision::kFp8).find("compute capability 8.9"),
             std::string::npos);
-  for (const InferenceForward forward :
-       {InferenceForward::kOperators, InferenceForward::kTensors}) {
-    EXPECT_NE(why(forward, {}, Precision::kInt8).find("only inference.forward fused"),
+  for (const BackendKind backend : {BackendKind::kReference, BackendKind::kGpu}) {
+    EXPECT_NE(why(backend, {}, Precision::kInt8).find("does not compute in int8"),
               std::string::npos);
   }
-  for (const InferenceForward forward : {InferenceForward::kOperators, InferenceForward::kFused}) {
-    EXPECT_NE(why(forward, {}, Precision::kFp8).find("only inference.forward tensors"),
-              std::string::npos);
+  for (const BackendKind backend : {BackendKind::kReference, BackendKind::kCpu}) {
+    EXPECT_NE(why(backend, {}, Precision::kFp8).find("does not compute in fp8"), std::string::npos);
   }
-  for (const InferenceForward forward : {InferenceForward::kFused, InferenceForward::kTensors}) {
-    EXPECT_NE(why(forward, {.kind = "resnet_2d"}).find("resnet_fc"), std::string::npos);
+  for (const BackendKind backend : {BackendKind::kCpu, BackendKind::kGpu}) {
+    EXPECT_NE(why(backend, {.kind = "resnet_2d"}).find("resnet_fc"), std::string::npos);
   }
 }
 
-TEST(MakeNetworkCopy, NamesTheWayOfEvaluatingThatCannotBeUsed) {
+TEST(MakeInferenceCopy, NamesTheBackendThatCannotBeUsed) {
   const auto cpu = OpenDevice("cpu");
-  const auto make = [&](InferenceForward forward) {
-    MakeNetworkCopy(SpecOf({.width = 33}), {.precision = Precision::kBf16, .forward = forward},
-                    *cpu);
+  const auto make = [&](BackendKind backend) {
+    MakeInferenceCopy(SpecOf({.width = 33}), {.precision = Precision::kBf16, .backend = backend},
+                      *cpu);
   };
   try {
-    make(InferenceForward::kFused);
+    make(BackendKind::kCpu);
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what())
-                  .find("`inference.forward: fused` with `inference.precision: bf16`: "),
+    EXPECT_NE(std::string(error.what()).find("`backend: cpu` with `inference.precision: bf16`: "),
               std::string::npos);
   }
-  EXPECT_NO_THROW(make(InferenceForward::kOperators));
-  EXPECT_THROW(make(InferenceForward::kAuto), Error);
+  EXPECT_NO_THROW(make(BackendKind::kReference));
+  EXPECT_THROW(make(BackendKind::kAuto), Error);
 }
 
 TEST(InferenceNet, HasIndependentRowsIfItsCopyIsFused) {
   const auto cpu = OpenDevice("cpu");
-  const auto rows_are_independent = [&](InferenceForward forward) {
+  const auto rows_are_independent = [&](BackendKind forward) {
     const InferenceConfig config{
-        .batch_size = 8, .threads = 1, .precision = Precision::kBf16, .forward = forward};
+        .batch_size = 8, .threads = 1, .precision = Precision::kBf16, .backend = forward};
     return InferenceNet(SpecOf({.width = 64, .blocks = 0}), config, *cpu).rows_are_independent();
   };
-  EXPECT_TRUE(rows_are_independent(InferenceForward::kFused));
-  EXPECT_FALSE(rows_are_independent(InferenceForward::kOperators));
+  EXPECT_TRUE(rows_are_independent(BackendKind::kCpu));
+  EXPECT_FALSE(rows_are_independent(BackendKind::kReference));
 }
 
 }  // namespace

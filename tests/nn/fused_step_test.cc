@@ -1,12 +1,10 @@
 // Compares the gradients of the fused step with those of autograd.
-#include "nn/fused/fused_step.h"
-
 #include <ATen/ops/mse_loss.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "nn/fused/fused_support.h"
+#include "nn/cpu/cpu_backend.h"
 #include "nn/optimizer.h"
 #include "nn/tensor_file.h"
 #include "support/temp_folder.h"
@@ -129,7 +127,7 @@ TEST_F(FusedNetworkWithAWideStem, Fp32GradientsAreThoseOfAutograd) {
 }
 
 // More features than a panel has, and not a multiple of it.
-class FusedFirstLayer : public TrainingStepTest, public testing::WithParamInterface<FirstLayer> {
+class FusedFirstLayer : public TrainingStepTest, public testing::WithParamInterface<bool> {
  protected:
   FusedFirstLayer()
       : TrainingStepTest(kRows, {.positions = 30, .depth = 5},
@@ -142,9 +140,7 @@ class FusedFirstLayer : public TrainingStepTest, public testing::WithParamInterf
 
   std::unique_ptr<GradientStep> MakeStep(ResNetFC& net,
                                          const TrainingConfig& config) const override {
-    TrainingConfig with = config;
-    with.first_layer = GetParam();
-    return MakeFusedStep(net, with);
+    return MakeFusedStep(net, config, /*multiplies_first=*/GetParam());
   }
 };
 
@@ -168,21 +164,14 @@ TEST_P(FusedFirstLayer, GradientsAreTheSameOnAnyNumberOfThreads) {
   for (const int threads : {2, 3}) EXPECT_EQ(Distance(on(threads), on_one), 0) << threads;
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, FusedFirstLayer,
-                         testing::Values(FirstLayer::kProduct, FirstLayer::kGather));
+INSTANTIATE_TEST_SUITE_P(Every, FusedFirstLayer, testing::Bool());
 
 TEST(MultipliesFirstLayer, IsForBf16AndPairsOfFeatures) {
-  const auto multiplies = [](Precision precision, FirstLayer first_layer, InputLayout input) {
-    TrainingConfig config;
-    config.precision = precision;
-    config.first_layer = first_layer;
-    return MultipliesFirstLayer(config, input);
-  };
   const InputLayout even{.positions = 6, .depth = 4};
-  EXPECT_FALSE(multiplies(Precision::kFp32, FirstLayer::kProduct, even));
-  EXPECT_FALSE(multiplies(Precision::kBf16, FirstLayer::kGather, even));
-  EXPECT_FALSE(multiplies(Precision::kBf16, FirstLayer::kProduct, {.positions = 9, .depth = 9}));
-  EXPECT_FALSE(multiplies(Precision::kBf16, FirstLayer::kAuto, {.positions = 20, .depth = 24}));
+  EXPECT_FALSE(MultipliesFirstLayer(Precision::kFp32, even));
+  EXPECT_EQ(MultipliesFirstLayer(Precision::kBf16, even), CpuHas("amx_bf16"));
+  EXPECT_FALSE(MultipliesFirstLayer(Precision::kBf16, {.positions = 9, .depth = 9}));
+  EXPECT_FALSE(MultipliesFirstLayer(Precision::kBf16, {.positions = 20, .depth = 24}));
 }
 
 class FusedDeepXubeNetwork : public FusedGradients {

@@ -1,5 +1,3 @@
-#include "nn/fused/int8_weights.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "nn/fused/block_products.h"
+#include "nn/cpu/block_products.h"
+#include "nn/cpu/packed_weights.h"
 
 namespace tandem {
 namespace {

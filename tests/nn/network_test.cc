@@ -13,14 +13,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "nn/gradient_step.h"
+#include "nn/backend.h"
 #include "nn/inference_net.h"
 #include "nn/optimizer.h"
+#include "nn/reference_backend.h"
 #include "nn/resnet_2d.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
 #include "nn/threads.h"
-#include "nn/weight_average.h"
 #include "support/by_operators.h"
 #include "support/counting_network.h"
 #include "support/recorded_ops.h"
@@ -406,19 +406,18 @@ TEST(MLP, InferenceCopyEqualsTheNetworkInEvalMode) {
   for (const Norm norm : {Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms}) {
     const auto net = TrainedALittle(MlpSpec(norm));
     const at::Tensor rows = RandomRows(30);
-    InferenceConfig gathers = ByOperators(16);
-    gathers.first_layer = FirstLayer::kGather;
-    InferenceConfig multiplies = ByOperators(16);
-    multiplies.first_layer = FirstLayer::kProduct;
-    InferenceNet gathered(net->spec(), gathers, *device);
-    InferenceNet multiplied(net->spec(), multiplies, *device);
+    InferenceNet gathered(net->spec(), ByOperators(16), *device);
     InferenceNet bf16(net->spec(), ByOperators(16, Precision::kBf16), *device);
-    for (InferenceNet* copy : {&gathered, &multiplied, &bf16}) copy->Load(*net);
+    const auto multiplied =
+        MakeOperatorCopy(net->spec(), ByOperators(16), c10::kCPU, /*gathers=*/false);
+    gathered.Load(*net);
+    bf16.Load(*net);
+    multiplied->Load(*net);
     net->SetTraining(false);
     const at::Tensor expected = net->Forward(OneHot(kInput, at::kFloat, c10::kCPU)(rows)).detach();
-    for (InferenceNet* copy : {&gathered, &multiplied}) {
-      EXPECT_TRUE(at::allclose(copy->Forward(rows), expected, 1e-4, 1e-5)) << NameOf(kNorms, norm);
-    }
+    EXPECT_TRUE(at::allclose(gathered.Forward(rows), expected, 1e-4, 1e-5)) << NameOf(kNorms, norm);
+    EXPECT_TRUE(at::allclose(multiplied->Forward(rows), expected, 1e-4, 1e-5))
+        << NameOf(kNorms, norm);
     EXPECT_TRUE(at::allclose(bf16.Forward(rows), expected, 0.1, 0.1)) << NameOf(kNorms, norm);
     EXPECT_EQ(bf16.Forward(rows).scalar_type(), at::kFloat);
     EXPECT_GT(expected.std().item<float>(), 1e-3F);
@@ -443,33 +442,18 @@ TEST(GatheredFeatures, AddsTheRowOfEachPosition) {
   EXPECT_TRUE(at::equal(gathered(bytes, matrix), at::tensor({33.0F, 10.0F}).view({2, 1})));
 }
 
-TEST(FirstLayer, AutoGathersIfPositionsHaveManyValues) {
-  const auto inference = [](FirstLayer choice, int depth, c10::Device device = c10::kCPU) {
-    return GathersInInference({.first_layer = choice, .forward = InferenceForward::kOperators},
-                              {.positions = 20, .depth = depth}, device);
+TEST(ReferenceBackend, GathersTheFirstLayerOnACpuIfPositionsHaveManyValues) {
+  const auto inference = [](int depth, c10::Device device = c10::kCPU) {
+    return GathersInInference({.positions = 20, .depth = depth}, device);
   };
-  EXPECT_FALSE(inference(FirstLayer::kProduct, 24));
-  EXPECT_TRUE(inference(FirstLayer::kGather, 2));
-  EXPECT_FALSE(inference(FirstLayer::kAuto, 3));
-  EXPECT_TRUE(inference(FirstLayer::kAuto, 4));
-  EXPECT_FALSE(inference(FirstLayer::kAuto, 4, c10::Device(c10::kCUDA, 0)));
+  EXPECT_FALSE(inference(3));
+  EXPECT_TRUE(inference(4));
+  EXPECT_FALSE(inference(4, c10::Device(c10::kCUDA, 0)));
   const auto training = [](int depth) {
-    return GathersInTraining({.first_layer = FirstLayer::kAuto, .step = TrainStep::kAutograd},
-                             {.positions = 20, .depth = depth}, c10::kCPU);
+    return GathersInTraining({.positions = 20, .depth = depth}, c10::kCPU);
   };
   EXPECT_FALSE(training(15));
   EXPECT_TRUE(training(16));
-  constexpr FirstLayer kProduct = FirstLayer::kProduct;  // which the fused computations do not have
-  EXPECT_TRUE(
-      GathersInTraining({.first_layer = kProduct, .step = TrainStep::kFused}, kInput, c10::kCPU));
-  EXPECT_TRUE(GathersInInference({.first_layer = kProduct, .forward = InferenceForward::kFused},
-                                 kInput, c10::kCPU));
-  constexpr FirstLayer kGather = FirstLayer::kGather;  // which tensor programs do not have
-  for (const TrainStep step : {TrainStep::kTensors, TrainStep::kCaptured}) {
-    EXPECT_FALSE(GathersInTraining({.first_layer = kGather, .step = step}, kInput, c10::kCPU));
-  }
-  EXPECT_FALSE(GathersInInference({.first_layer = kGather, .forward = InferenceForward::kTensors},
-                                  kInput, c10::kCPU));
 }
 
 class GatheredFirstLayer : public testing::TestWithParam<Norm> {
@@ -480,38 +464,31 @@ class GatheredFirstLayer : public testing::TestWithParam<Norm> {
             .outputs = 2};
   }
 
-  std::unique_ptr<InferenceNet> Copy(const Network& net, FirstLayer first_layer,
-                                     Precision precision = Precision::kFp32) const {
-    const InferenceConfig config{.batch_size = 16,
-                                 .threads = 1,
-                                 .precision = precision,
-                                 .first_layer = first_layer,
-                                 .forward = InferenceForward::kOperators};
-    auto copy = std::make_unique<InferenceNet>(Spec(), config, *device_);
+  static std::unique_ptr<NetworkCopy> Copy(const Network& net, bool gathers,
+                                           Precision precision = Precision::kFp32) {
+    auto copy = MakeOperatorCopy(Spec(), ByOperators(16, precision), c10::kCPU, gathers);
     copy->Load(net);
     return copy;
   }
-
-  const std::unique_ptr<Device> device_ = OpenDevice("cpu");
 };
 
 TEST_P(GatheredFirstLayer, GivesTheEstimatesOfTheProductInInference) {
   const auto net = TrainedALittle(Spec());
   const at::Tensor rows = RandomRows(30);
-  const at::Tensor expected = Copy(*net, FirstLayer::kProduct)->Forward(rows);
-  const auto copy = Copy(*net, FirstLayer::kGather);
+  const at::Tensor expected = Copy(*net, /*gathers=*/false)->Forward(rows);
+  const auto copy = Copy(*net, /*gathers=*/true);
   const RecordedOps ops;
   EXPECT_TRUE(at::allclose(copy->Forward(rows), expected, 1e-5, 1e-5));
   EXPECT_EQ(ops.Count("aten::embedding_bag"), 1);
   EXPECT_EQ(ops.Count("aten::embedding"), 0);
-  EXPECT_TRUE(at::allclose(Copy(*net, FirstLayer::kGather, Precision::kBf16)->Forward(rows),
-                           expected, 0.05, 0.05));
+  EXPECT_TRUE(at::allclose(Copy(*net, /*gathers=*/true, Precision::kBf16)->Forward(rows), expected,
+                           0.05, 0.05));
 }
 
 TEST_P(GatheredFirstLayer, KeepsTheNamesAndShapesOfTheWeights) {
   const auto net = TrainedALittle(Spec());
-  const StateDict product = Copy(*net, FirstLayer::kProduct)->State();
-  const StateDict gathered = Copy(*net, FirstLayer::kGather)->State();
+  const StateDict product = Copy(*net, /*gathers=*/false)->State();
+  const StateDict gathered = Copy(*net, /*gathers=*/true)->State();
   ASSERT_EQ(product.size(), gathered.size());
   for (std::size_t i = 0; i < product.size(); ++i) {
     EXPECT_EQ(product[i].first, gathered[i].first);
@@ -524,8 +501,8 @@ TEST_P(GatheredFirstLayer, AByteThatIsNoValueIsAnErrorInInference) {
   const auto net = TrainedALittle(Spec());
   const at::Tensor rows = RandomRows(30);
   rows[29][1] = kInput.depth;
-  for (const FirstLayer first_layer : {FirstLayer::kProduct, FirstLayer::kGather}) {
-    EXPECT_THROW(Copy(*net, first_layer)->Forward(rows), Error);
+  for (const bool gathers : {false, true}) {
+    EXPECT_THROW(Copy(*net, gathers)->Forward(rows), Error);
   }
 }
 
@@ -533,9 +510,8 @@ TEST_P(GatheredFirstLayer, AByteThatIsNoValueIsAnErrorInTraining) {
   ResNetFC net(Spec(), 1);
   const at::Tensor rows = RandomRows(30);
   rows[29][1] = kInput.depth;
-  for (const FirstLayer first_layer : {FirstLayer::kProduct, FirstLayer::kGather}) {
-    const auto step =
-        MakeGradientStep(net, {.first_layer = first_layer, .step = TrainStep::kAutograd}, *device_);
+  for (const bool gathers : {false, true}) {
+    const auto step = MakeAutogradStep(net, {}, c10::kCPU, gathers);
     EXPECT_THROW(step->SetGradients(rows, at::zeros({30, 2}), /*weights=*/{}), Error);
   }
 }

@@ -1,11 +1,10 @@
-#include "nn/products.h"
-
 #include <ATen/ops/linear.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "nn/device.h"
+#include "nn/threads.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -1,7 +1,5 @@
 // Compares passes that keep sums in registers with plain loops, for every instruction set that this
 // machine has.
-#include "nn/fused/simd_pass.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,8 +11,7 @@
 #include <vector>
 
 #include "nn/bf16.h"
-#include "nn/fused/gather_passes.h"
-#include "nn/fused/operand_passes.h"
+#include "nn/cpu/passes.h"
 
 namespace tandem {
 namespace {

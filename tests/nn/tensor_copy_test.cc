@@ -1,6 +1,4 @@
 // Compares TensorCopy with the inference copy by operators.
-#include "nn/tensors/tensor_copy.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
@@ -8,10 +6,12 @@
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
+#include "nn/gpu/gpu_backend.h"
+#include "nn/gpu/pass_runner.h"
 #include "nn/inference_net.h"
+#include "nn/reference_backend.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
-#include "nn/tensors/pass_runner.h"
 #include "support/by_operators.h"
 #include "support/recording_device.h"
 #include "support/temp_folder.h"
@@ -72,12 +72,12 @@ class TensorCopies : public testing::TestWithParam<std::tuple<Norm, Activation, 
 
 TEST_P(TensorCopies, EvaluateAsOperatorsDo) {
   const ResNetFC net = NetworkOf(spec_, generator_);
-  const auto operators = MakeNetworkCopy(spec_, ByOperators(kRows), *cpu_);
+  const auto operators = MakeInferenceCopy(spec_, ByOperators(kRows), *cpu_);
   const at::Tensor expected = Evaluated(*operators, net, bytes_);
   for (const auto& [precision, error] :
        {std::pair(Precision::kFp32, 1e-5), {Precision::kBf16, 2e-2}}) {
-    const auto tensors = MakeNetworkCopy(
-        spec_, {.precision = precision, .forward = InferenceForward::kTensors}, *cpu_);
+    const auto tensors =
+        MakeInferenceCopy(spec_, {.precision = precision, .backend = BackendKind::kGpu}, *cpu_);
     EXPECT_LT(ErrorOf(Evaluated(*tensors, net, bytes_), expected), error);
   }
 }
@@ -94,10 +94,10 @@ class Fp8Device final : public RecordingDevice {
 
 TEST_P(TensorCopies, EvaluateInFp8) {
   const ResNetFC net = NetworkOf(spec_, generator_);
-  const auto operators = MakeNetworkCopy(spec_, ByOperators(kRows), *cpu_);
+  const auto operators = MakeInferenceCopy(spec_, ByOperators(kRows), *cpu_);
   const Fp8Device device;
-  const auto fp8 = MakeNetworkCopy(
-      spec_, {.precision = Precision::kFp8, .forward = InferenceForward::kTensors}, device);
+  const auto fp8 = MakeInferenceCopy(
+      spec_, {.precision = Precision::kFp8, .backend = BackendKind::kGpu}, device);
   const double error = ErrorOf(Evaluated(*fp8, net, bytes_), Evaluated(*operators, net, bytes_));
   EXPECT_LT(error, 0.2);   // e4m3 has three binary digits after the first
   EXPECT_GT(error, 1e-4);  // it was not computed in more digits
@@ -116,8 +116,8 @@ TEST(TensorCopy, Fp8WeightsReadFromAFileGiveTheSameEstimates) {
   const NetworkSpec spec{.input = kInput, .layers = {.width = 32, .blocks = 1}, .outputs = 3};
   const Fp8Device device;
   const auto make = [&] {
-    return MakeNetworkCopy(
-        spec, {.precision = Precision::kFp8, .forward = InferenceForward::kTensors}, device);
+    return MakeInferenceCopy(spec, {.precision = Precision::kFp8, .backend = BackendKind::kGpu},
+                             device);
   };
   const auto written = make();
   const auto read = make();
@@ -156,30 +156,28 @@ TEST(TensorCopy, StateLoadsIntoTheCopyByOperatorsAndBack) {
     EXPECT_TRUE(into.Forward(bytes).equal(expected));
   };
   for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kFp8}) {
-    const auto make = [&](InferenceForward forward) {
-      const bool has_fp8 = forward == InferenceForward::kTensors;
+    const auto make = [&](BackendKind backend) -> std::unique_ptr<NetworkCopy> {
+      if (backend == BackendKind::kGpu) {
+        return MakeTensorCopy(spec, {.precision = precision}, device);
+      }
       const Precision stored = precision == Precision::kFp8 ? Precision::kBf16 : precision;
-      return MakeNetworkCopy(spec,
-                             {.precision = has_fp8 ? precision : stored,
-                              .first_layer = FirstLayer::kProduct,
-                              .forward = forward},
-                             device);
+      return MakeOperatorCopy(spec, {.precision = stored}, device.torch(), /*gathers=*/false);
     };
-    const auto tensors = make(InferenceForward::kTensors);
-    const auto operators = make(InferenceForward::kOperators);
+    const auto tensors = make(BackendKind::kGpu);
+    const auto operators = make(BackendKind::kReference);
     const at::Tensor by_tensors = Evaluated(*tensors, net, bytes);
     const at::Tensor by_operators = Evaluated(*operators, net, bytes);
     EXPECT_EQ(WeightsSha256(tensors->State()), WeightsSha256(operators->State()));
-    expect_loads(*tensors, *make(InferenceForward::kOperators), by_operators);
-    expect_loads(*operators, *make(InferenceForward::kTensors), by_tensors);
+    expect_loads(*tensors, *make(BackendKind::kReference), by_operators);
+    expect_loads(*operators, *make(BackendKind::kGpu), by_tensors);
   }
 }
 
 TEST(TensorCopy, RefusesFp8WhereTheDeviceHasNone) {
   const auto cpu = OpenDevice("cpu");
   try {
-    MakeNetworkCopy({.input = kInput},
-                    {.precision = Precision::kFp8, .forward = InferenceForward::kTensors}, *cpu);
+    MakeInferenceCopy({.input = kInput},
+                      {.precision = Precision::kFp8, .backend = BackendKind::kGpu}, *cpu);
     FAIL();
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("compute capability 8.9"), std::string::npos);

@@ -1,6 +1,4 @@
 // Compares the tensor step with autograd, and its passes with LibTorch's operators.
-#include "nn/tensors/tensor_step.h"
-
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/batch_norm.h>
@@ -17,9 +15,10 @@
 #include <cmath>
 #include <filesystem>
 
-#include "nn/flat_parameters.h"
-#include "nn/fused/fused_support.h"
+#include "nn/cpu/cpu_backend.h"
+#include "nn/gpu/gpu_backend.h"
 #include "nn/optimizer.h"
+#include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
 #include "support/layer_passes.h"
 #include "support/temp_folder.h"
@@ -132,7 +131,7 @@ TEST_F(TensorGradients, MovedParametersAreSavedAsBefore) {
 TEST_F(TensorGradients, ThrowIfAByteOfTheInputIsNoValue) { ExpectErrorIfAByteIsNoValue(); }
 
 class TensorSteps : public TensorGradients,
-                    public testing::WithParamInterface<std::tuple<OptimizerConfig, TrainStep>> {
+                    public testing::WithParamInterface<std::tuple<OptimizerConfig, bool>> {
  protected:
   // Steps at different rates.
   void Train(GradientStep& step, Optimizer& optimizer, int steps) const {
@@ -144,7 +143,7 @@ class TensorSteps : public TensorGradients,
 };
 
 TEST_P(TensorSteps, GiveTheWeightsOfAutograd) {
-  const auto& [config, step_kind] = GetParam();
+  const auto& [config, may_capture] = GetParam();
   ResNetFC by_autograd(spec_, /*seed=*/1);
   Optimizer first(by_autograd.parameters(), config);
   for (int i = 0; i < 6; ++i) {
@@ -152,17 +151,17 @@ TEST_P(TensorSteps, GiveTheWeightsOfAutograd) {
     first.Step(0.01 / (i + 1));
   }
   ResNetFC by_tensors(spec_, /*seed=*/1);
-  const auto step = MakeTensorStep(by_tensors, {.step = step_kind}, *cpu_);
+  const auto step = MakeTensorStep(by_tensors, {.may_capture = may_capture}, *cpu_);
   Optimizer second(by_tensors.parameters(), config);
   Train(*step, second, 6);
   ExpectSameWeights(by_tensors.State(), by_autograd.State(), /*tolerance=*/1e-4);
 }
 
 TEST_P(TensorSteps, WithAReductionAreThoseWithout) {
-  const auto& [config, step_kind] = GetParam();
-  const auto after = [&, &config = config, &step_kind = step_kind](bool reduces) {
+  const auto& [config, may_capture] = GetParam();
+  const auto after = [&, &config = config, &may_capture = may_capture](bool reduces) {
     ResNetFC net(spec_, /*seed=*/1);
-    const auto step = MakeTensorStep(net, {.step = step_kind}, *cpu_);
+    const auto step = MakeTensorStep(net, {.may_capture = may_capture}, *cpu_);
     Optimizer optimizer(net.parameters(), config);
     step->UseOptimizer(optimizer);
     int reductions = 0;
@@ -186,9 +185,10 @@ TEST_P(TensorSteps, WithAReductionAreThoseWithout) {
 }
 
 TEST_P(TensorSteps, KeepCopiesOfTheWeightsInBf16) {
-  const auto& [config, step_kind] = GetParam();
+  const auto& [config, may_capture] = GetParam();
   ResNetFC net(spec_, /*seed=*/1);
-  const auto step = MakeTensorStep(net, {.precision = Precision::kBf16, .step = step_kind}, *cpu_);
+  const auto step =
+      MakeTensorStep(net, {.precision = Precision::kBf16, .may_capture = may_capture}, *cpu_);
   Optimizer optimizer(net.parameters(), config);
   Train(*step, optimizer, 3);
   const FlatParameters& parameters = *step->flat();
@@ -210,11 +210,11 @@ TEST_F(TensorGradients, OptimizerStepAfterThemWritesTheCopiesInBf16) {
 
 // Loading a checkpoint changes weights in this way.
 TEST_P(TensorSteps, UseWeightsThatChangedSinceTheLastStep) {
-  const auto& [config, step_kind] = GetParam();
-  const auto loss_after = [&, &config = config, &step_kind = step_kind](bool loads) {
+  const auto& [config, may_capture] = GetParam();
+  const auto loss_after = [&, &config = config, &may_capture = may_capture](bool loads) {
     ResNetFC net(spec_, /*seed=*/1);
     const auto step =
-        MakeTensorStep(net, {.precision = Precision::kBf16, .step = step_kind}, *cpu_);
+        MakeTensorStep(net, {.precision = Precision::kBf16, .may_capture = may_capture}, *cpu_);
     Optimizer optimizer(net.parameters(), config);
     const ResNetFC other(spec_, /*seed=*/2);
     const StateDict from = other.State();
@@ -236,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(
                          // A large epsilon, because Adam divides gradients near 0 by their size.
                          OptimizerConfig{.weight_decay = 0.1, .epsilon = 1},
                          OptimizerConfig{.max_grad_norm = 1, .epsilon = 1}),
-                     testing::Values(TrainStep::kTensors, TrainStep::kCaptured)));
+                     testing::Values(false, true)));
 
 TEST(WhyNoTensorStep, NamesWhatIsNotSupported) {
   const auto cpu = OpenDevice("cpu");

@@ -6,8 +6,6 @@
 
 #include <thread>
 
-#include "nn/products.h"
-
 namespace tandem {
 namespace {
 

@@ -1,10 +1,9 @@
-#include "nn/weight_average.h"
-
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/full_like.h>
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
+#include "nn/optimizer.h"
 #include "nn/resnet_fc.h"
 #include "support/small_spec.h"
 

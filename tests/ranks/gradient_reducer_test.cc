@@ -12,7 +12,7 @@
 
 #include "base/stop_signal.h"
 #include "nn/device.h"
-#include "nn/flat_parameters.h"
+#include "nn/resnet_fc.h"
 
 namespace tandem {
 namespace {

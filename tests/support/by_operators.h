@@ -13,7 +13,7 @@ inline InferenceConfig ByOperators(std::int64_t batch_size,
   return {.batch_size = batch_size,
           .threads = 1,
           .precision = precision,
-          .forward = InferenceForward::kOperators};
+          .backend = BackendKind::kReference};
 }
 
 }  // namespace tandem

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "nn/tensors/pass_runner.h"
+#include "nn/gpu/pass_runner.h"
 
 namespace tandem {
 

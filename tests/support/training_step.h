@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "nn/gradient_step.h"
+#include "nn/backend.h"
 #include "nn/resnet_fc.h"
 #include "nn/threads.h"
 #include "tandem/error.h"

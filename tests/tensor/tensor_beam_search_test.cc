@@ -43,7 +43,7 @@ class TensorBeamSearchTest : public testing::TestWithParam<bool> {
     config.inference = {.batch_size = 64,
                         .threads = 1,
                         .precision = Precision::kFp32,
-                        .forward = InferenceForward::kOperators};
+                        .backend = BackendKind::kReference};
     config.search.beam_width = width;
     config.search.max_length = 30;
     return config;

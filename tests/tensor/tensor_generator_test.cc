@@ -29,7 +29,7 @@ class TensorGeneratorTest : public testing::TestWithParam<bool> {
     config.inference = {.batch_size = 512,
                         .threads = 1,
                         .precision = Precision::kFp32,
-                        .forward = InferenceForward::kOperators};
+                        .backend = BackendKind::kReference};
     config.seed = 5;
     return config;
   }

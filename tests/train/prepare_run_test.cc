@@ -35,12 +35,12 @@ constexpr const char* kOddWidth =
     "generate: {max_scramble: 8, workers: 1}\n"
     "network: {width: 33, blocks: 1, norm: layer}\n"
     "train: {batch_size: 20, iterations_per_update: 8, max_updates: 2, threads: 1,\n"
-    "  precision: bf16, step: autograd}\n"
-    "inference: {threads: 1, precision: bf16, forward: operators}\n"
+    "  precision: bf16}\n"
+    "inference: {threads: 1, precision: bf16}\n"
+    "backend: reference\n"
     "validation: {every_updates: 0}\n";
 
-// A run in a folder whose config.yaml names the fused step and copy, as if another machine had
-// chosen them.
+// A run in a folder whose config.yaml names backend cpu, as if another machine had chosen it.
 class RunOfAnotherMachine : public testing::Test {
  protected:
   RunOfAnotherMachine() {
@@ -49,8 +49,7 @@ class RunOfAnotherMachine : public testing::Test {
     run.RunUpdate();
     run.AwaitCheckpoint();
     Config config = LoadConfig(folder_ / "config.yaml");
-    config.train.step = TrainStep::kFused;
-    config.inference.forward = InferenceForward::kFused;
+    config.backend = BackendKind::kCpu;
     std::ofstream(folder_ / "config.yaml") << ToYaml(config);
   }
 
@@ -65,34 +64,28 @@ class RunOfAnotherMachine : public testing::Test {
   const StopSignal never_;
 };
 
-TEST_F(RunOfAnotherMachine, GetsWaysOfComputingThatThisOneHas) {
+TEST_F(RunOfAnotherMachine, GetsABackendThatThisOneHas) {
   const PreparedRun rest = Rest();
-  EXPECT_EQ(rest.config.train.step, TrainStep::kAutograd);
-  EXPECT_EQ(rest.config.inference.forward, InferenceForward::kOperators);
+  EXPECT_EQ(rest.config.backend, BackendKind::kReference);
 }
 
-// A CPU has the ways of a GPU too, but they are slow there.
-TEST_F(RunOfAnotherMachine, LeavesTheWaysOfItsGpu) {
+// A CPU has the backend of a GPU too, but it is slow there.
+TEST_F(RunOfAnotherMachine, LeavesTheBackendOfItsGpu) {
   const auto rest_of_run_on = [&](const char* device) {
     Config config = LoadConfig(folder_ / "config.yaml");
     config.device = device;
-    config.train.step = TrainStep::kCaptured;
-    config.inference.forward = InferenceForward::kTensors;
+    config.backend = BackendKind::kGpu;
     std::ofstream(folder_ / "config.yaml") << ToYaml(config);
     return Rest({ParseOverride("device=cpu")}).config;
   };
   const Config of_gpu = rest_of_run_on("cuda:0");
-  EXPECT_EQ(of_gpu.train.step, TrainStep::kAutograd);
-  EXPECT_EQ(of_gpu.inference.forward, InferenceForward::kOperators);
+  EXPECT_EQ(of_gpu.backend, BackendKind::kReference);
   const Config of_cpu = rest_of_run_on("cpu");
-  EXPECT_EQ(of_cpu.train.step, TrainStep::kCaptured);
-  EXPECT_EQ(of_cpu.inference.forward, InferenceForward::kTensors);
+  EXPECT_EQ(of_cpu.backend, BackendKind::kGpu);
 }
 
-TEST_F(RunOfAnotherMachine, KeepsAStepThatTheUserNames) {
-  const PreparedRun rest = Rest({ParseOverride("train.step=fused")});
-  EXPECT_EQ(rest.config.train.step, TrainStep::kFused);
-  EXPECT_EQ(rest.config.inference.forward, InferenceForward::kOperators);
+TEST_F(RunOfAnotherMachine, KeepsABackendThatTheUserNames) {
+  EXPECT_EQ(Rest({ParseOverride("backend=cpu")}).config.backend, BackendKind::kCpu);
 }
 
 TEST_F(RunOfAnotherMachine, MissingPathErrorNamesTheKey) {

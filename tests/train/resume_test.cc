@@ -179,11 +179,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  "optimizer.schedule=exponential"},
         std::vector<std::string>{"generate.target=value_iteration", "train.ema_decay=0.9",
                                  "train.ema_use=both", "pipeline.solve_rate_margin=0"},
-        std::vector<std::string>{"generate.target=value_iteration", "train.step=autograd",
-                                 "inference.forward=operators"},
-        std::vector<std::string>{"generate.target=value_iteration", "train.step=autograd",
-                                 "inference.forward=operators", "train.first_layer=gather",
-                                 "inference.first_layer=gather"},
+        std::vector<std::string>{"generate.target=value_iteration", "backend=reference"},
         std::vector<std::string>{"network.norm=layer", "train.ema_decay=0.9"},
         std::vector<std::string>{"network.norm=rms", "train.precision=fp32"},
         std::vector<std::string>{"generate.target=value_iteration", "domain.name=npuzzle",
@@ -191,40 +187,38 @@ INSTANTIATE_TEST_SUITE_P(
                                  "train.ema_decay=0.9"},
         std::vector<std::string>{"generate.target=value_iteration", "network.kind=mlp",
                                  "network.norm=layer", "train.ema_decay=0.9"},
-        std::vector<std::string>{"train.step=captured", "train.precision=bf16",
-                                 "train.ema_decay=0.9"},
+        std::vector<std::string>{"backend=gpu", "train.precision=bf16", "train.ema_decay=0.9"},
         std::vector<std::string>{"generate.target=value_iteration", "network.norm=layer",
-                                 "train.step=tensors", "inference.forward=tensors"}));
+                                 "backend=gpu"}));
 
 class WithTargetNetwork : public Resume {};
 
 // As a run does that moves to a machine without a GPU, or to one with a GPU.
-TEST_P(WithTargetNetwork, ResumeMayEvaluateInAnotherWay) {
+TEST_P(WithTargetNetwork, ResumeMayUseAnotherBackend) {
   RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
   const RunDirectory directory = RunDirectory::Reopen(folder_);
   const Checkpoint checkpoint(directory.checkpoint());
   Config config = LoadConfig(directory.config());
-  const bool by_tensors = config.inference.forward == InferenceForward::kTensors;
-  config.inference.forward = by_tensors ? InferenceForward::kOperators : InferenceForward::kTensors;
+  const bool is_gpu = config.backend == BackendKind::kGpu;
+  config.backend = is_gpu ? BackendKind::kReference : BackendKind::kGpu;
   TrainRun run(config,
                {.device = device_, .directory = directory, .stop = never_, .from = &checkpoint});
   const RunSummary resumed = ToTheEnd(run);
   EXPECT_EQ(resumed.updates, 7);
   const double whole = TrainToTheEnd(MakeConfig(), device_).final_loss;
-  EXPECT_NEAR(resumed.final_loss, whole, 0.05 * whole);  // the two ways differ by rounding
+  EXPECT_NEAR(resumed.final_loss, whole, 0.05 * whole);  // the two differ by rounding
 }
 
-// The tensors of `tensors` are padded: the puzzle has 81 features.
+// The tensors of backend gpu are padded: the puzzle has 81 features.
 INSTANTIATE_TEST_SUITE_P(
     Each, WithTargetNetwork,
     testing::Values(std::vector<std::string>{"generate.target=value_iteration",
                                              "domain.name=npuzzle", "domain.size=3",
                                              "train.precision=fp32", "inference.precision=fp32",
-                                             "inference.forward=tensors"},
-                    std::vector<std::string>{"generate.target=value_iteration",
-                                             "domain.name=npuzzle", "domain.size=3",
-                                             "train.precision=fp32", "inference.precision=fp32",
-                                             "inference.forward=operators"}));
+                                             "backend=gpu"},
+                    std::vector<std::string>{
+                        "generate.target=value_iteration", "domain.name=npuzzle", "domain.size=3",
+                        "train.precision=fp32", "inference.precision=fp32", "backend=reference"}));
 
 class InFolder : public Resume {};
 

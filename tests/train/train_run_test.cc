@@ -109,11 +109,11 @@ TEST(TrainRun, TensorProgramRefusesAPuzzleWithoutFixedPermutations) {
 TEST(TrainRun, WeightsOfFusedStepsDoNotDependOnModeOrThreads) {
   const std::shared_ptr<Device> cpu = OpenDevice("cpu");
   for (const char* precision : {"train.precision=fp32", "train.precision=bf16"}) {
-    if (MakeConfig({"train.step=auto", precision}, *cpu).train.step != TrainStep::kFused) {
+    if (MakeConfig({"backend=auto", precision}, *cpu).train.backend != BackendKind::kCpu) {
       GTEST_SKIP() << "this CPU has no fused step";
     }
     const auto weights = [&](std::vector<std::string> sets) {
-      sets.insert(sets.end(), {"train.step=fused", precision, "generate.target=value_iteration",
+      sets.insert(sets.end(), {"backend=cpu", precision, "generate.target=value_iteration",
                                "inference.precision=fp32", "inference.threads=1"});
       return RunToTheEnd(sets).weights_sha256;
     };
@@ -921,15 +921,13 @@ TEST_F(Calibrate, StopsOnRequest) {
 TEST(ResolveAutos, ChoosesBf16WhereNoHiddenLayerIsMultiplied) {
   const RecordingDevice device;
   const auto resolved = [&](const std::string& blocks) {
-    return MakeConfig({"train.step=auto", "inference.forward=fused", "network.blocks=" + blocks},
-                      device);
+    return MakeConfig({"backend=cpu", "network.blocks=" + blocks}, device);
   };
   EXPECT_EQ(resolved("0").train.precision, Precision::kBf16);
   EXPECT_EQ(resolved("0").inference.precision, Precision::kBf16);
   EXPECT_EQ(resolved("1").train.precision, Precision::kFp32);
   EXPECT_EQ(resolved("1").inference.precision, Precision::kFp32);
-  const Config operators = MakeConfig(
-      {"network.blocks=0", "train.step=autograd", "inference.forward=operators"}, device);
+  const Config operators = MakeConfig({"network.blocks=0", "backend=reference"}, device);
   EXPECT_EQ(operators.train.precision, Precision::kFp32);
   EXPECT_EQ(operators.inference.precision, Precision::kFp32);
 }
@@ -944,18 +942,19 @@ class LooksLikeAGpu final : public RecordingDevice {
   const std::unique_ptr<Device> cpu_ = OpenDevice("cpu");
 };
 
-TEST(ResolveAutos, RecordsStepsOnAGpuUnlessBatchesOfAStreamDifferInSize) {
+TEST(ResolveAutos, CapturesStepsUnlessTheyAreTimedOrBatchesOfAStreamDifferInSize) {
   const LooksLikeAGpu gpu;
-  const auto step = [&](std::vector<std::string> sets) {
-    sets.insert(sets.end(), {"train.step=auto", "generate.target=value_iteration"});
-    return MakeConfig(sets, gpu).train.step;
+  const auto may_capture = [&](std::vector<std::string> sets) {
+    sets.insert(sets.end(), {"backend=auto", "generate.target=value_iteration"});
+    const Config config = MakeConfig(sets, gpu);
+    EXPECT_EQ(config.backend, BackendKind::kGpu);
+    return config.train.may_capture;
   };
-  EXPECT_EQ(step({}), TrainStep::kCaptured);
-  EXPECT_EQ(step({"data.source=shards", "data.path=set", "data.live_share=0.5"}),
-            TrainStep::kCaptured);
-  EXPECT_EQ(step({"data.source=stream"}), TrainStep::kCaptured);
-  EXPECT_EQ(step({"data.source=stream", "data.live_share=0.5"}), TrainStep::kTensors);
-  EXPECT_EQ(step({"profile.timing_breakdown=true"}), TrainStep::kTensors);
+  EXPECT_TRUE(may_capture({}));
+  EXPECT_TRUE(may_capture({"data.source=shards", "data.path=set", "data.live_share=0.5"}));
+  EXPECT_TRUE(may_capture({"data.source=stream"}));
+  EXPECT_FALSE(may_capture({"data.source=stream", "data.live_share=0.5"}));
+  EXPECT_FALSE(may_capture({"profile.timing_breakdown=true"}));
 }
 
 TEST(ResolveAutos, ChunksOfTensorProgramsAreLarger) {
@@ -967,26 +966,21 @@ TEST(ResolveAutos, ChunksOfTensorProgramsAreLarger) {
   EXPECT_EQ(chunks("generate: {program: tensor, chunk_rows: 9}\n"), 9);
 }
 
-TEST(ResolveAutos, OnlyAFullyConnectedNetworkMayGatherItsFirstLayer) {
-  const auto resolved = [](const std::string& kind) {
-    return MakeConfig({"network.kind=" + kind, "network.norm=batch", "train.first_layer=auto",
-                       "inference.first_layer=auto"},
-                      *OpenDevice("cpu"));
-  };
-  EXPECT_EQ(resolved("resnet_2d").train.first_layer, FirstLayer::kProduct);
-  EXPECT_EQ(resolved("resnet_2d").inference.first_layer, FirstLayer::kProduct);
-  for (const char* kind : {"resnet_fc", "mlp"}) {
-    EXPECT_EQ(resolved(kind).train.first_layer, FirstLayer::kAuto);
-    EXPECT_EQ(resolved(kind).inference.first_layer, FirstLayer::kAuto);
-  }
+TEST(ResolveAutos, MlpIsComputedByTheFastBackendOfResNetFc) {
+  const LooksLikeAGpu gpu;
+  const Config config = MakeConfig({"network.kind=mlp", "backend=auto"}, gpu);
+  EXPECT_EQ(config.train.backend, BackendKind::kGpu);
+  EXPECT_EQ(config.inference.backend, BackendKind::kGpu);
 }
 
-TEST(ResolveAutos, MlpIsTrainedAndEvaluatedInTheFastWaysOfResNetFc) {
-  const LooksLikeAGpu gpu;
-  const Config config =
-      MakeConfig({"network.kind=mlp", "train.step=auto", "inference.forward=auto"}, gpu);
-  EXPECT_EQ(config.train.step, TrainStep::kCaptured);
-  EXPECT_EQ(config.inference.forward, InferenceForward::kTensors);
+// In bf16, the tiles of backend cpu need an even width.
+TEST(ResolveAutos, BackendStaysAutoIfTrainingAndInferenceDiffer) {
+  const Config config = MakeConfig({"network.width=33", "backend=auto", "train.precision=bf16",
+                                    "inference.precision=fp32", "network.blocks=0"},
+                                   *OpenDevice("cpu"));
+  EXPECT_EQ(config.train.backend, BackendKind::kReference);
+  EXPECT_EQ(config.inference.backend, BackendKind::kCpu);
+  EXPECT_EQ(config.backend, BackendKind::kAuto);
 }
 
 }  // namespace

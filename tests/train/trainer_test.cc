@@ -12,7 +12,7 @@
 
 #include "generate/generator.h"
 #include "loaders/loader.h"
-#include "nn/fused/fused_support.h"
+#include "nn/cpu/cpu_backend.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
@@ -36,11 +36,11 @@ Config SmallConfig(const OptimizerConfig& optimizer = {.learning_rate = 0.01}) {
   config.train.iterations_per_update = 5;
   config.train.threads = 1;
   config.train.precision = Precision::kFp32;
-  config.train.step = TrainStep::kAutograd;
+  config.train.backend = BackendKind::kReference;
   config.inference = {.batch_size = 4,
                       .threads = 1,
                       .precision = Precision::kFp32,
-                      .forward = InferenceForward::kOperators};
+                      .backend = BackendKind::kReference};
   return config;
 }
 
@@ -129,23 +129,6 @@ TEST(TorchTrainer, CopyingTheNetworkForEvaluationDoesNotWaitForTheWholeDevice) {
   EXPECT_EQ(device.synchronizations, 0);
 }
 
-TEST(TorchTrainer, GatheredFirstLayerGivesTheStepsOfTheProduct) {
-  const auto after = [](FirstLayer first_layer) {
-    Config config = SmallConfig({.learning_rate = 0.01, .epsilon = 1});
-    config.train.first_layer = first_layer;
-    Parts parts(config);
-    const RecordedOps ops;
-    const double loss = parts.Train(0, RingRows(parts, 20, 3.0F)).loss;
-    EXPECT_EQ(ops.Count("aten::embedding_bag"), first_layer == FirstLayer::kGather ? 5 : 0);
-    parts.trainer.RefreshTarget();
-    return std::pair(loss, parts.TargetEstimate());
-  };
-  const auto product = after(FirstLayer::kProduct);
-  const auto gathered = after(FirstLayer::kGather);
-  EXPECT_NEAR(gathered.first, product.first, 1e-4);
-  EXPECT_NEAR(gathered.second, product.second, 1e-5);
-}
-
 TEST(TorchTrainer, AccumulatedPartsGiveTheStepOfTheWholeBatch) {
   const auto after = [](std::int64_t parts_of_a_batch) {
     Config config = SmallConfig({.learning_rate = 0.01, .epsilon = 1});
@@ -211,22 +194,22 @@ TEST(TorchTrainer, PartsOfAWeightedBatchGiveTheLossOfTheWholeBatch) {
 }
 
 // Compares the losses of five steps, which show the gradients too.
-class FusedTrainer : public testing::TestWithParam<std::tuple<std::int64_t, TrainStep>> {
+class FusedTrainer : public testing::TestWithParam<std::tuple<std::int64_t, BackendKind>> {
  protected:
   FusedTrainer() { config_.train.accumulation_steps = std::get<0>(GetParam()); }
 
-  static TrainStep step() { return std::get<1>(GetParam()); }
+  static BackendKind step() { return std::get<1>(GetParam()); }
 
   void SetUp() override {
-    if (step() != TrainStep::kFused) return;
+    if (step() != BackendKind::kCpu) return;
     const std::string why =
         WhyNotFused(config_.network, config_.train.precision, c10::Device(c10::kCPU));
     if (!why.empty()) GTEST_SKIP() << why;
   }
 
-  std::vector<float> Losses(TrainStep step, const Batch& batch) const {
+  std::vector<float> Losses(BackendKind step, const Batch& batch) const {
     Config config = config_;
-    config.train.step = step;
+    config.train.backend = step;
     Parts parts(config);
     std::vector<float> losses;
     for (int i = 0; i < 5; ++i) losses.push_back(parts.trainer.Step(batch, 0.1).item<float>());
@@ -234,7 +217,7 @@ class FusedTrainer : public testing::TestWithParam<std::tuple<std::int64_t, Trai
   }
 
   void ExpectSameLosses(const Batch& batch, const std::string& what) const {
-    const std::vector<float> autograd = Losses(TrainStep::kAutograd, batch);
+    const std::vector<float> autograd = Losses(BackendKind::kReference, batch);
     const std::vector<float> fused = Losses(step(), batch);
     for (std::size_t i = 0; i < autograd.size(); ++i) {
       EXPECT_NEAR(fused[i], autograd[i], 1e-4) << what << ", step " << i;
@@ -252,7 +235,7 @@ TEST_P(FusedTrainer, LearnsCostsAsAutogradDoes) {
 }
 
 TEST_P(FusedTrainer, RanksExchangeGradientsWithoutACopy) {
-  config_.train.step = step();
+  config_.train.backend = step();
   config_.network.head = Head::kQ;
   Ranks ranks{RankEnvironment{.host = "127.0.0.1", .port = 0}};  // one; 0: any free port
   const StopSignal local;
@@ -272,7 +255,7 @@ TEST_P(FusedTrainer, RanksExchangeGradientsWithoutACopy) {
 }
 
 TEST_P(FusedTrainer, LossOrWeightThatIsNotFiniteEndsTheUpdate) {
-  config_.train.step = step();
+  config_.train.backend = step();
   Parts parts(config_);
   EXPECT_THROW(parts.Train(0, RingRows(parts, 20, std::numeric_limits<float>::infinity())), Error);
 }
@@ -292,16 +275,15 @@ TEST_P(FusedTrainer, LearnsAValueAndAPolicyAsAutogradDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Parts, FusedTrainer,
                          testing::Combine(testing::Values(1, 2),
-                                          testing::Values(TrainStep::kFused, TrainStep::kTensors,
-                                                          TrainStep::kCaptured)));
+                                          testing::Values(BackendKind::kCpu, BackendKind::kGpu)));
 
 TEST(TorchTrainer, FusedStepNamesWhatItDoesNotSupport) {
   Config config = SmallConfig();
   config.network.width = 33;
   config.train.precision = Precision::kBf16;
-  config.train.step = TrainStep::kAuto;
-  EXPECT_EQ(ResolveAutos(config, *OpenDevice("cpu")).train.step, TrainStep::kAutograd);
-  config.train.step = TrainStep::kFused;
+  config.backend = BackendKind::kAuto;
+  EXPECT_EQ(ResolveAutos(config, *OpenDevice("cpu")).train.backend, BackendKind::kReference);
+  config.train.backend = BackendKind::kCpu;
   EXPECT_THROW(
       {
         try {

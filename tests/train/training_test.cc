@@ -30,7 +30,8 @@ Config SmallConfig() {
       "network: {width: 32, blocks: 1}\n"
       "generate: {max_scramble: 8, chunk_rows: 300, workers: 1}\n"
       "train: {batch_size: 100, iterations_per_update: 5, max_updates: 2, threads: 1,\n"
-      "        precision: fp32, step: autograd}\n"
+      "        precision: fp32}\n"
+      "backend: reference\n"
       "inference: {threads: 1, precision: fp32}\n"
       "validation: {every_updates: 2, states: 20}\n"
       "device: cpu\n",
