@@ -1,7 +1,6 @@
 #include "cuda/check_launch.h"
 #include "cuda/cuda_permute.h"
 #include "domain/permute_tile.h"
-#include "domain/walk_job.h"
 
 namespace tandem {
 namespace {

@@ -10,7 +10,6 @@
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/stream_folder.h"
-#include "data/stream_manifest.h"
 #include "generate/generator.h"
 
 namespace tandem {

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "base/stop_signal.h"
-#include "data/shard_format.h"
+#include "data/shard_file.h"
 #include "generate/generator.h"
 
 namespace tandem {

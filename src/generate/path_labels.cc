@@ -5,7 +5,7 @@
 
 #include "base/timeline.h"
 #include "data/examples.h"
-#include "domain/commute.h"
+#include "domain/moves.h"
 #include "search/search.h"
 
 namespace tandem {

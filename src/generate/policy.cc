@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "domain/commute.h"
+#include "domain/moves.h"
 #include "tandem/error.h"
 
 namespace tandem {

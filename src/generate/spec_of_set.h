@@ -5,7 +5,7 @@
 #include <string>
 
 #include "config/config.h"
-#include "data/shard_format.h"
+#include "data/shard_file.h"
 #include "tandem/domain.h"
 
 namespace tandem {

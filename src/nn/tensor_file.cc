@@ -25,7 +25,6 @@
 #include "archive/safetensors.h"
 #include "archive/tensor_archive.h"
 #include "base/file.h"
-#include "base/open_file.h"
 #include "base/text.h"
 #include "nn/named_tensors.h"
 #include "nn/weights_hash.h"

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string_view>
 
-#include "base/interrupter.h"
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "base/worker.h"

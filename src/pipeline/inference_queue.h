@@ -6,7 +6,7 @@
 #include <span>
 #include <variant>
 
-#include "base/channel.h"
+#include "base/worker.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "data/examples.h"
-#include "data/stream_manifest.h"
+#include "data/stream_folder.h"
 #include "generate/exact_labels.h"
 #include "generate/generator.h"
 #include "generate/spec_of_set.h"

@@ -10,7 +10,7 @@
 #include "config/fields.h"
 #include "config/named_paths.h"
 #include "config/unused_keys.h"
-#include "domain/plugin.h"
+#include "domain/registry.h"
 #include "nn/device.h"
 #include "nn/gradient_step.h"
 #include "nn/resnet_fc_copy.h"

@@ -7,10 +7,10 @@
 #include <set>
 #include <string>
 
-#include "base/background_tasks.h"
-#include "base/interrupter.h"
+#include "base/stop_signal.h"
+#include "base/worker.h"
 #include "config/config.h"
-#include "data/stream_manifest.h"
+#include "data/stream_folder.h"
 #include "loaders/stream_loader.h"
 #include "nn/device.h"
 #include "nn/network.h"

@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "data/examples.h"
-#include "data/stream_shard.h"
+#include "data/stream_folder.h"
 #include "generate/spec_of_set.h"
 #include "support/stand_in_evaluator.h"
 #include "support/temp_folder.h"

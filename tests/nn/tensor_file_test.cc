@@ -20,7 +20,6 @@
 
 #include "archive/tensor_archive.h"
 #include "base/file.h"
-#include "base/open_file.h"
 #include "nn/resnet_fc.h"
 #include "support/pickles.h"
 #include "support/small_spec.h"
