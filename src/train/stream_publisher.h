@@ -18,7 +18,7 @@
 
 namespace tandem {
 
-/// StreamPublisher writes weights and the manifest to the folder of a run (stream_manifest.h). It
+/// StreamPublisher writes weights and the manifest to the folder of a run (stream_folder.h). It
 /// copies the weights on the calling thread, and writes the copy on a thread of its own. The
 /// weights appear before the manifest that names them. Those before the last ones remain, because a
 /// generator may be about to read them. It removes older ones, and no other files of the folder.
