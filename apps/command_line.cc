@@ -9,10 +9,9 @@
 
 #include "base/log.h"
 #include "base/random.h"
-#include "base/split_list.h"
 #include "base/text.h"
 #include "config/choices.h"
-#include "domain/make_moves.h"
+#include "domain/moves.h"
 #include "domain/random_walk.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"

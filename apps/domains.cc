@@ -15,8 +15,7 @@
 #include "base/json.h"
 #include "base/machine.h"
 #include "base/text.h"
-#include "domain/goal.h"
-#include "domain/make_moves.h"
+#include "domain/moves.h"
 #include "tandem/check_domain.h"
 #include "tandem/registry.h"
 

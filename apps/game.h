@@ -1,11 +1,14 @@
-// A puzzle that someone plays.
+// A puzzle that someone plays, and the lines that the player enters.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/stop_signal.h"
 #include "tandem/domain.h"
 
 namespace tandem {
@@ -43,6 +46,20 @@ class Game {
   const Domain& domain_;
   std::vector<std::uint8_t> state_;
   std::vector<PastMove> history_;
+};
+
+/// LineReader reads lines from standard input, which may be a pipe, a file or a terminal. Unlike
+/// std::getline, it stops waiting once a stop is requested.
+class LineReader {
+ public:
+  /// Returns the next line without its line feed. Returns nothing at the end of the input, or once
+  /// `stop` is reached. Throws Error if the input cannot be read.
+  std::optional<std::string> Next(const StopSignal& stop);
+
+ private:
+  bool Fill(const StopSignal& stop);
+
+  std::string read_;  // input that has been read but not returned
 };
 
 }  // namespace tandem

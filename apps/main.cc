@@ -24,7 +24,7 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/suggestions.h"
-#include "domain/plugin.h"
+#include "domain/registry.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "data/run_files.h"
-#include "domain/plugin.h"
+#include "domain/registry.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 

@@ -14,11 +14,10 @@
 
 #include "apps/command_line.h"
 #include "apps/game.h"
-#include "apps/line_reader.h"
 #include "apps/output.h"
 #include "base/json.h"
 #include "base/machine.h"
-#include "base/signals.h"
+#include "base/stop_signal.h"
 #include "base/text.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"

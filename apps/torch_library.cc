@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "apps/output.h"
-#include "base/library.h"
 #include "base/log.h"
+#include "domain/registry.h"
 #include "tandem/error.h"
 
 namespace tandem {

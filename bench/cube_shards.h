@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/open_file.h"
+#include "base/file.h"
 #include "data/shard_set.h"
 #include "generate/generator.h"
 #include "generate/shard_jobs.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench/cube_shards.h"
-#include "data/epoch_order.h"
 #include "data/shard_pipeline.h"
+#include "data/shard_set.h"
 
 namespace tandem {
 namespace {

@@ -1,5 +1,95 @@
-// The functions that the program calls in this library.
+// The functions that the program calls in this library. Those of a subcommand are in its own file.
+#include <ATen/Version.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
 #include "apps/torch_library.h"
+#include "nn/device.h"
+#include "nn/inference_net.h"
+#include "nn/torch_message.h"
+#include "search/costs.h"
+#include "search/greedy_search.h"
+#include "search/search.h"
+#include "search/problems.h"
+#include "tandem/registry.h"
+#include "train/checkpoint.h"
+#include "train/initial_network.h"
+#include "train/loaded_model.h"
+#include "train/resolve.h"
+
+namespace tandem {
+namespace {
+
+class NetworkHints final : public HintProvider {
+ public:
+  explicit NetworkHints(const ModelArgs& args) : model_(args) {}
+
+  const Domain& domain() const override { return model_.domain(); }
+
+  Hint Ask(std::span<const std::uint8_t> state) override {
+    return WithPlainErrors([&] { return HintFor(domain(), model_.net(), state); });
+  }
+
+  SearchResult Solve(std::span<const std::uint8_t> state, const StopSignal& stop) override {
+    return WithPlainErrors([&] {
+      if (search_ == nullptr) search_ = model_.MakeSearch();
+      SearchResult result = search_->Solve(state, stop);
+      if (result.solved) CheckByReplay(domain(), state, result.actions);
+      return result;
+    });
+  }
+
+  std::string Failure(const SearchResult& result) const override {
+    return result.solved ? "" : search_->Failure(result);
+  }
+
+ private:
+  LoadedModel model_;
+  std::unique_ptr<Search> search_;  // created by the first Solve
+};
+
+}  // namespace
+
+std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args) {
+  return WithPlainErrors([&] { return std::make_unique<NetworkHints>(args); });
+}
+
+namespace {
+
+// Loads the network that `asked.network.init_from` names, and calls `work` with it.
+int Label(const Config& asked, const std::function<int(const Labelling&)>& work) {
+  const std::shared_ptr<Device> device = OpenDevice(asked.device);
+  const Config config = ResolveAutos(asked, *device);
+  const auto domain = MakeDomain(config.domain.full_name());
+  const std::unique_ptr<Network> net = MakeInitialNet(config, domain->spec());
+  const std::string sha256 = WeightsSha256(net->State());
+  net->To(device->torch());
+  InferenceNet inference_net(NetworkFor(config.network, domain->spec()), config.inference, *device);
+  const auto load = [&](const std::filesystem::path& checkpoint) {
+    Checkpoint(checkpoint).LoadModel(*net, domain->spec().identity());
+    std::string loaded = WeightsSha256(net->State());
+    inference_net.Load(*net);
+    return loaded;
+  };
+  inference_net.Load(*net);
+  return work({.config = config,
+               .network = &inference_net,
+               .weights_sha256 = sha256,
+               .instruction_set = at::get_cpu_capability(),
+               .load = load});
+}
+
+}  // namespace
+
+int WithLabellingNetwork(const Config& config, const std::function<int(const Labelling&)>& work) {
+  return WithPlainErrors([&] { return Label(config, work); });
+}
+
+}  // namespace tandem
 
 extern "C" const tandem::TorchLibrary& tandem::tandem_torch_library() {
   static constexpr TorchLibrary kFunctions = {.run_train = RunTrain,

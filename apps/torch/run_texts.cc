@@ -16,7 +16,7 @@
 #include "config/fields.h"
 #include "data/run_files.h"
 #include "data/shard_set.h"
-#include "data/stream_manifest.h"
+#include "data/stream_folder.h"
 #include "nn/network.h"
 #include "tandem/registry.h"
 #include "train/bottleneck.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/solve_figures.h"
+#include "report/evaluation.h"
 #include "search/problems.h"
 #include "search/search.h"
 #include "tandem/domain.h"

@@ -9,7 +9,6 @@
 #include <thread>
 #include <utility>
 
-#include "base/signals.h"
 #include "base/stop_signal.h"
 
 namespace tandem::python {

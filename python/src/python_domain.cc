@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "arrays.h"
-#include "base/edit_distance.h"
+#include "base/text.h"
 #include "bindings.h"
 #include "domain.h"
 #include "tandem/check_domain.h"

@@ -9,7 +9,7 @@ import sys
 
 from clang import SOURCE
 
-LAYERS = ["base", "domain", "config", "data", "compare", "search", "generate", "pipeline",
+LAYERS = ["base", "domain", "config", "data", "report", "search", "generate", "pipeline",
           "nn", "cuda", "ranks", "tensor", "loaders", "train"]
 WITHOUT_LIBTORCH = LAYERS[:LAYERS.index("nn")]
 

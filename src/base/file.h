@@ -1,9 +1,12 @@
-// Reads files, writes files that appear complete or not at all, and makes folders.
+// Reads files, writes files that appear complete or not at all, and makes and locks folders.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -124,5 +127,58 @@ bool MakeEmptyFolder(const std::filesystem::path& folder);
 
 /// Throws the InputError that asks for another `--out`.
 [[noreturn]] void FailForTakenFolder(const std::filesystem::path& folder);
+
+/// SystemError means that the system refused an operation, for example because too many files are
+/// open or access is denied. It says nothing about the contents of the file.
+class SystemError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// OpenFile is a file opened for reading. Its const methods may be called from several threads at
+/// once.
+class OpenFile {
+ public:
+  /// Opens the file. Never blocks on a pipe. This and all methods throw Error with the reason,
+  /// without the path, if the file does not exist, ends too soon, has a disk error, or is a folder,
+  /// a pipe or a device. They throw SystemError for any other reason.
+  explicit OpenFile(const std::filesystem::path& path);
+  ~OpenFile();
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  std::int64_t size() const;
+
+  /// The number of bytes that are not in holes: parts that were never written, take no disk space
+  /// and read as zeros. If the file system does not say where holes are, this is the size.
+  std::int64_t data_bytes() const;
+
+  /// Asks the system to read these bytes ahead in the background.
+  void WillNeed(std::int64_t offset, std::int64_t bytes) const;
+
+  /// Reads to.size() bytes from `offset` on. Throws Error if the file ends before that.
+  void Read(std::int64_t offset, std::span<std::byte> to) const;
+
+ private:
+  const int descriptor_;
+};
+
+/// FolderLock holds the lock of a folder until its last copy is destroyed or the program ends. The
+/// lock hinders only programs that ask for it.
+class FolderLock {
+ public:
+  FolderLock() = default;  ///< holds no lock
+
+  /// Locks the folder of `file` by a lock on `file`, which is created if it is missing and must
+  /// stay. NFS passes on locks of regular files that are open for writing, and keeps those of
+  /// folders on the client. Throws InputError that names the folder and ends with `taken` if
+  /// somebody else holds the lock, also if that is this program. If the file system has no locks, a
+  /// warning says so and ends with `caution`, and the folder is used without one.
+  FolderLock(const std::filesystem::path& file, std::string_view taken, std::string_view caution);
+
+ private:
+  std::shared_ptr<const int> descriptor_;
+};
 
 }  // namespace tandem

@@ -1,10 +1,13 @@
 // Reading and writing JSON whose text or strings come from outside the program.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -184,6 +188,47 @@ std::string DumpJson(const Json& json, int indent = -1) {
 /// `text` with U+FFFD in place of bytes that are not valid UTF-8, as DumpJson writes it.
 inline std::string AsUtf8(std::string_view text) {
   return ParseJson(DumpJson(nlohmann::json(text))).get<std::string>();
+}
+
+// Each kind of file states the number of its layout. A file with a larger number than the program
+// knows comes from a newer version. It is not damaged, and must not be replaced. These functions
+// throw InputError that names `file` and both numbers if the number is larger than `known`. They
+// accept a file without a number, which its reader reports.
+
+/// Checks a file that begins with `name`, a space and the number: "tandem shard 2".
+void RequireKnownSchema(const std::string& file, std::string_view text, std::string_view name,
+                        std::int64_t known);
+
+/// Checks a JSON object that has the number as `schema`.
+void RequireKnownSchema(const std::string& file, const nlohmann::json& json, std::int64_t known);
+
+/// The key of the hash. It is the last entry of a line.
+inline constexpr const char* kLineHash = "hash";
+
+/// Returns the object `line` as JSON on one line, without a line break, with the hash of its other
+/// entries as its last entry. Replaces the hash that `line` has.
+std::string WithHash(nlohmann::ordered_json line);
+
+/// Returns whether `line` does not match its hash. A line without a hash is not damaged: earlier
+/// versions of Tandem wrote such lines. One changed bit is always found.
+bool IsDamaged(std::string_view line);
+
+/// Returns the object on a line. If the line is damaged or is not a JSON object, for example
+/// because it was only half written, returns nothing and logs a warning that begins with `where`,
+/// such as "FILE:7", and ends with `consequence`, such as "the line is left out".
+template <class Json>
+std::optional<Json> ReadLineOrWarn(std::string_view line, const std::string& where,
+                                   std::string_view consequence) {
+  std::string why = "expected the line's hash to match";
+  if (!IsDamaged(line)) {
+    try {
+      return ParseJsonObject<Json>(line);
+    } catch (const InputError& error) {
+      why = error.what();
+    }
+  }
+  LogWarning(fmt::format("{}: {}; {}", where, why, consequence));
+  return std::nullopt;
 }
 
 }  // namespace tandem

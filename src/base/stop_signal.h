@@ -1,10 +1,16 @@
-// A request to stop early, which long-running work polls.
+// Requests to stop early: by the program, by signals, and for threads that wait.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <exception>
+#include <functional>
+#include <list>
+#include <mutex>
 #include <optional>
+#include <utility>
 
 namespace tandem {
 
@@ -63,6 +69,92 @@ class StopSignal {
   std::atomic<bool> requested_{false};
   const StopSignal* outer_ = nullptr;
   std::optional<Clock::time_point> deadline_;
+};
+
+/// What happens at a write to a pipe whose reader has exited (SIGPIPE).
+enum class ClosedPipe {
+  kEndsProgram,  ///< the program ends, as by default; for commands whose output is the result
+  kStops         ///< the first write requests a stop, as Ctrl-C does; later output is lost
+};
+
+/// Returns whether a signal is a new request rather than a copy of the signal that arrived
+/// `seconds_since_first` seconds earlier. A supervisor may send one request twice within
+/// milliseconds, to the program and to its group. A key press (`from_terminal`) is always a new
+/// request.
+bool IsNewRequest(bool from_terminal, double seconds_since_first);
+
+/// While a `StopOnSignals` lives, the first SIGINT, SIGTERM or SIGHUP requests a stop, and the
+/// second one ends the program at once. Signals that were ignored stay ignored. At most one object
+/// lives at a time.
+class StopOnSignals {
+ public:
+  explicit StopOnSignals(ClosedPipe closed_pipe = ClosedPipe::kEndsProgram);
+  ~StopOnSignals();
+  StopOnSignals(const StopOnSignals&) = delete;
+  StopOnSignals& operator=(const StopOnSignals&) = delete;
+
+  const StopSignal& stop() const { return stop_; }
+
+  /// Returns the number of the first signal caught, or 0.
+  int caught() const;
+
+ private:
+  StopSignal stop_;
+  std::array<struct sigaction, 4> before_{};
+};
+
+/// While a `StopOnInterrupt` lives, SIGINT requests `stop` and never ends the program, unless it
+/// was ignored, and other signals do what they did before. It is for work inside another program,
+/// such as an interpreter. At most one object of StopOnSignals and StopOnInterrupt lives at a time.
+class StopOnInterrupt {
+ public:
+  /// `stop` must outlive this object.
+  explicit StopOnInterrupt(StopSignal& stop);
+  ~StopOnInterrupt();
+  StopOnInterrupt(const StopOnInterrupt&) = delete;
+  StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
+
+  /// Returns whether SIGINT arrived.
+  bool caught() const;
+
+ private:
+  struct sigaction before_ {};
+};
+
+/// Interrupter lets a thread end the waits of others, which a StopSignal cannot, because nobody
+/// polls it while all wait. The owner of a queue registers a function that closes it. Thread-safe.
+class Interrupter {
+ public:
+  using Close = std::function<void(std::exception_ptr)>;
+
+  /// Registration withdraws a function when it is destroyed. Waits while the function runs.
+  class Registration {
+   public:
+    Registration(Interrupter& owner, Close close) : owner_(owner) {
+      const std::lock_guard lock(owner_.mutex_);
+      place_ = owner_.closes_.insert(owner_.closes_.end(), std::move(close));
+    }
+    ~Registration() {
+      const std::lock_guard lock(owner_.mutex_);
+      owner_.closes_.erase(place_);
+    }
+    Registration(const Registration&) = delete;
+    Registration& operator=(const Registration&) = delete;
+
+   private:
+    Interrupter& owner_;
+    std::list<Close>::iterator place_;
+  };
+
+  /// Calls all registered functions with `reason`, which the waits then throw.
+  void Interrupt(const std::exception_ptr& reason) {
+    const std::lock_guard lock(mutex_);
+    for (const Close& close : closes_) close(reason);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::list<Close> closes_;  // guarded by mutex_
 };
 
 }  // namespace tandem

@@ -1,16 +1,34 @@
 #include "base/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <cstddef>
+#include <numeric>
+#include <utility>
 
-#include "base/edit_distance.h"
+#include "tandem/error.h"
 
 namespace tandem {
+
+// Computes one row of the table of distances at a time.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+    }
+  }
+  return row[b.size()];
+}
 
 std::string_view Nearest(std::string_view word, std::span<const std::string> candidates) {
   constexpr std::size_t kLongestWord = 100;
@@ -125,6 +143,36 @@ std::string HumanBytes(double bytes) {
     ++unit;
   }
   return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
+}
+
+std::vector<std::string> SplitList(std::string_view text, std::string_view option) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string part(text.substr(begin, end - begin));
+    if (part.empty()) {
+      throw InputError(fmt::format("{} {}: expected values separated by commas", option, text));
+    }
+    if (std::ranges::find(parts, part) != parts.end()) {
+      throw InputError(fmt::format("{} {}: `{}` is listed twice", option, text, part));
+    }
+    parts.push_back(std::move(part));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::string TextTable(std::span<const std::vector<std::string>> columns) {
+  std::vector<std::string> lines(columns.front().size());
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const std::vector<std::string>& cells = columns[c];
+    const std::size_t width = std::ranges::max_element(cells, {}, &std::string::size)->size();
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      lines[i] += c == 0 ? fmt::format("{:<{}}", cells[i], width)
+                         : fmt::format("  {:>{}}", cells[i], width);
+    }
+  }
+  return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Small helpers for parsing numbers and for formatting messages.
+// Small helpers for parsing, comparing and formatting text.
 #pragma once
 
 #include <charconv>
@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace tandem {
 
@@ -60,5 +61,17 @@ std::string HumanSeconds(double seconds);
 
 /// "1.9 GiB", "350.0 MiB".
 std::string HumanBytes(double bytes);
+
+/// The Levenshtein distance: the least number of letters to insert, delete or replace that turns
+/// one word into the other. The time grows with the product of both lengths.
+std::size_t EditDistance(std::string_view a, std::string_view b);
+
+/// Splits "a,b,c". Throws InputError, naming `option`, if a part is empty or comes twice.
+std::vector<std::string> SplitList(std::string_view text, std::string_view option);
+
+/// Returns a table as lines of text. `columns` has the cells of each column from top to bottom, as
+/// many in each. The cells of the first column are aligned to the left, those of the others to the
+/// right.
+std::string TextTable(std::span<const std::vector<std::string>> columns);
 
 }  // namespace tandem

@@ -1,15 +1,86 @@
-// One background thread that does one task at a time.
+// Threads that do the tasks of others, and the bounded queue that hands tasks over.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
 #include <functional>
 #include <future>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
-#include "base/channel.h"
+#include "base/stop_signal.h"
 #include "base/timeline.h"
 
 namespace tandem {
+
+/// Channel is a first-in-first-out queue of at most `capacity` items. Any number of threads may
+/// push and pop.
+///
+/// Close wakes all waiting threads and drops the remaining items. From then on, every call throws
+/// the reason.
+template <class T>
+class Channel {
+ public:
+  explicit Channel(std::size_t capacity) : capacity_(capacity) {}
+
+  /// Waits while the channel is full. Throws the reason if the channel is closed.
+  void Push(T item) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return closed_ || items_.size() < capacity_; });
+      if (closed_) std::rethrow_exception(closed_);
+      items_.push_back(std::move(item));
+    }
+    changed_.notify_all();
+  }
+
+  /// Waits while the channel is empty. Throws the reason if the channel is closed.
+  T Pop() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return closed_ || !items_.empty(); });
+    return *Take(lock);
+  }
+
+  /// Returns nothing, without waiting, if the channel is empty. Throws the reason if it is closed.
+  std::optional<T> TryPop() {
+    std::unique_lock lock(mutex_);
+    return Take(lock);
+  }
+
+  /// Closes the channel. Only the first call counts.
+  void Close(std::exception_ptr reason) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!closed_) closed_ = std::move(reason);
+      items_.clear();
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  std::optional<T> Take(std::unique_lock<std::mutex>& lock) {
+    if (closed_) std::rethrow_exception(closed_);
+    if (items_.empty()) return std::nullopt;
+    std::optional<T> item(std::move(items_.front()));
+    items_.pop_front();
+    lock.unlock();
+    changed_.notify_all();
+    return item;
+  }
+
+  const std::size_t capacity_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<T> items_;        // guarded by mutex_
+  std::exception_ptr closed_;  // guarded by mutex_
+};
 
 /// Worker runs tasks on a thread of its own, in the order in which they were posted.
 ///
@@ -36,6 +107,56 @@ class Worker {
   Track* track_ = nullptr;  // null if the creator has no timeline
   Channel<std::packaged_task<void()>> tasks_{1};
   std::thread thread_;  // last, because it uses everything above
+};
+
+/// BackgroundTasks runs tasks in order on a thread of its own, and hands their failure back to
+/// the thread that posts them. Use it from one thread.
+///
+/// Example, a file that is written while the program works on:
+///
+///     BackgroundTasks writer("writer");
+///     writer.Post([copy = Copy(state)] { Write(copy); });
+///     while (Work()) writer.ThrowFailure();
+///     writer.Wait();
+///     writer.ThrowFailure();
+class BackgroundTasks {
+ public:
+  /// `name` is that of the thread, as that of a Worker. With `interrupter`, which must outlive this
+  /// object, a failure also ends the waits that it knows, because the posting thread cannot ask for
+  /// the failure while it waits.
+  explicit BackgroundTasks(std::string name, Interrupter* interrupter = nullptr)
+      : interrupter_(interrupter), worker_(std::move(name)) {}
+
+  /// Waits for all tasks. A failure that ThrowFailure has not thrown is lost.
+  ~BackgroundTasks() { Wait(); }
+  BackgroundTasks(const BackgroundTasks&) = delete;
+  BackgroundTasks& operator=(const BackgroundTasks&) = delete;
+
+  /// Waits while two earlier tasks have not ended, so that tasks that are slower than the posting
+  /// thread do not pile up with the memory that they hold.
+  void Post(std::function<void()> task);
+
+  /// Waits until all tasks have ended.
+  void Wait() const;
+
+  /// Whether a task has failed and ThrowFailure has not thrown its exception. Costs the load of a
+  /// flag.
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+
+  /// Throws the exception of the first task that has failed, once. Does not wait.
+  void ThrowFailure();
+
+ private:
+  void Run(const std::function<void()>& task);
+
+  Interrupter* const interrupter_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::int64_t posted_ = 0;     // only the posting thread uses it
+  std::int64_t ended_ = 0;      // guarded by mutex_
+  std::exception_ptr failure_;  // guarded by mutex_
+  std::atomic<bool> failed_{false};
+  Worker worker_;  // last, because its thread uses everything above
 };
 
 }  // namespace tandem

@@ -3,7 +3,6 @@
 
 #include "cuda/cuda_kernels.h"
 #include "domain/permute_tile.h"
-#include "domain/walk_job.h"
 
 namespace tandem {
 

@@ -1,8 +1,9 @@
-// Keeps the rows of recent updates to train on them again.
+// Keeps the rows of recent updates to train on them again, in memory and in a file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <vector>
 
 #include "data/data_buffer.h"
@@ -53,5 +54,15 @@ class ReplayBuffer {
   std::int64_t end_ = 0;
   std::vector<std::uint32_t> picked_;  // drawn rows of one buffer
 };
+
+/// Writes the buffers that a run needs in order to resume at update `next`: those of the
+/// replay.earlier() updates before it. The file appears complete or not at all. Throws Error that
+/// names the file.
+void WriteReplay(const std::filesystem::path& path, const ReplayBuffer& replay, std::int64_t next);
+
+/// Loads a file that WriteReplay wrote into `replay`, which must be empty. Throws InputError that
+/// names the file if it does not exist, is damaged, or was written for another schema, another
+/// number of rows or other updates.
+void ReadReplay(const std::filesystem::path& path, ReplayBuffer& replay, std::int64_t next);
 
 }  // namespace tandem

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/interrupter.h"
 #include "base/slot_ring.h"
+#include "base/stop_signal.h"
 #include "base/worker.h"
 #include "config/config.h"
 

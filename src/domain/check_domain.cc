@@ -18,7 +18,6 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "domain/check_batches.h"
 #include "domain/random_walk.h"
 #include "domain/sampled_states.h"
 #include "tandem/domain.h"

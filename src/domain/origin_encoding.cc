@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/disjoint_sets.h"
 #include "base/random.h"
-#include "domain/goal.h"
+#include "domain/moves.h"
 #include "domain/permute.h"
 #include "tandem/error.h"
 

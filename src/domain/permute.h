@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -82,6 +83,34 @@ class PermutationTable {
   // By action: the position that each byte comes from. There is a margin at the end, because
   // kAvx512 reads 64 bytes at a time.
   std::vector<std::uint8_t> indices_;
+};
+
+/// DisjointSets divides the numbers below `size`, at most 2^32, into sets. At first, each is in a
+/// set of its own.
+class DisjointSets {
+ public:
+  explicit DisjointSets(std::size_t size) : parent_(size) {
+    std::iota(parent_.begin(), parent_.end(), 0U);
+  }
+
+  /// Joins the sets of two numbers.
+  void Join(std::size_t a, std::size_t b) { parent_[Find(a)] = Find(b); }
+
+  /// Returns the number that stands for the set of `i`, until the next Join.
+  std::uint32_t Find(std::size_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return static_cast<std::uint32_t>(i);
+  }
+
+  /// Returns the number of elements of each set, at the index that Find returns.
+  std::vector<std::size_t> Sizes() {
+    std::vector<std::size_t> sizes(parent_.size());
+    for (std::size_t i = 0; i < parent_.size(); ++i) ++sizes[Find(i)];
+    return sizes;
+  }
+
+ private:
+  std::vector<std::uint32_t> parent_;
 };
 
 }  // namespace tandem

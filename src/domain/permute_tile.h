@@ -1,15 +1,31 @@
-// Permutes rows in the way of a GPU: each block of threads, which share a little memory, computes
-// one tile. cuda/cuda_kernels.cu runs this code on a GPU. It is plain C++, so a test can run the
-// same steps on a CPU, one thread after another.
+// Permutes rows, and takes walks, in the way of a GPU: each block of threads, which share a little
+// memory, computes one tile of rows, and each thread one byte of a walk's state.
+// cuda/cuda_kernels.cu runs this code on a GPU. It is plain C++, so a test can run the same steps
+// on a CPU, one thread after another.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-#include "base/host_device.h"
+// Marks plain C++ that nvcc also compiles for a GPU.
+#ifdef __CUDACC__
+#define TANDEM_HOST_DEVICE __host__ __device__
+#else
+#define TANDEM_HOST_DEVICE
+#endif
 
 namespace tandem {
+
+/// Reads memory that nothing writes meanwhile. A GPU keeps it in its read-only cache.
+template <class T>
+TANDEM_HOST_DEVICE inline T ReadOnly(const T* at) {
+#ifdef __CUDA_ARCH__
+  return __ldg(at);
+#else
+  return *at;
+#endif
+}
 
 /// FastDivider divides numbers below 2^17 by a number below 2^16, without a division instruction.
 class FastDivider {
@@ -171,6 +187,31 @@ class PermuteTile {
   std::uint32_t phase_;       // first_ % fan: the action of the first row if `actions` is null
   const std::uint8_t* from_;  // first row that the tile reads
   std::uint32_t shift_;       // offset in shared memory of the copy of that row
+};
+
+/// WalkJob describes states of walks that start at the goal. A state is a row of origins: for each
+/// position, the position of the goal that its byte comes from (OriginEncoding).
+struct WalkJob {
+  const std::uint8_t* sources;  ///< (num_actions, positions): the position each byte comes from
+  std::uint32_t positions;      ///< 1 to 256
+  const std::int32_t* actions;  ///< (steps, walks)
+  std::int64_t walks;
+  const std::int64_t* places;  ///< (rows): row i is walk places[i] % walks after places[i] / walks
+                               ///< actions
+  std::int64_t rows;
+  std::uint8_t* to;  ///< (rows, positions)
+
+  /// Writes byte `byte` of `to`: follows its position back through the actions, from the last to
+  /// the first. Requires byte < rows * positions.
+  TANDEM_HOST_DEVICE void Write(std::int64_t byte) const {
+    const std::int64_t row = byte / positions;
+    auto position = static_cast<std::uint32_t>(byte - row * positions);
+    for (std::int64_t last = ReadOnly(places + row) - walks; last >= 0; last -= walks) {
+      const auto action = static_cast<std::size_t>(ReadOnly(actions + last));
+      position = ReadOnly(sources + action * positions + position);
+    }
+    to[byte] = static_cast<std::uint8_t>(position);
+  }
 };
 
 }  // namespace tandem

@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "base/timeline.h"
 #include "data/examples.h"
-#include "domain/commute.h"
+#include "domain/moves.h"
 #include "domain/random_walk.h"
 #include "search/costs.h"
 #include "search/search.h"

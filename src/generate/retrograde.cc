@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/timeline.h"
-#include "domain/goal.h"
+#include "domain/moves.h"
 #include "generate/row_ranges.h"
 #include "search/costs.h"
 #include "search/hash_set.h"

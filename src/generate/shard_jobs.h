@@ -9,9 +9,8 @@
 
 #include "base/stop_signal.h"
 #include "config/config.h"
-#include "data/shard_format.h"
+#include "data/shard_file.h"
 #include "data/stream_folder.h"
-#include "data/stream_manifest.h"
 #include "generate/generator.h"
 #include "tandem/domain.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "base/timeline.h"
-#include "domain/commute.h"
+#include "domain/moves.h"
 #include "generate/labels.h"
 #include "tandem/error.h"
 

@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/interrupter.h"
+#include "base/stop_signal.h"
 #include "config/config.h"
-#include "data/epoch_order.h"
 #include "data/shard_pipeline.h"
 #include "data/shard_set.h"
 #include "loaders/loader.h"

@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "base/timeline.h"
-#include "data/epoch_order.h"
 #include "data/examples.h"
+#include "data/shard_set.h"
 #include "tensor/device_rows.h"
 
 namespace tandem {

@@ -7,11 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "base/interrupter.h"
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/stream_folder.h"
-#include "data/stream_ledger.h"
 #include "data/stream_reader.h"
 #include "loaders/loader.h"
 #include "nn/device.h"

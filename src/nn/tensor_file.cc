@@ -26,7 +26,6 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/open_file.h"
 #include "base/safetensors.h"
 #include "base/text.h"
 #include "tandem/error.h"

@@ -11,7 +11,6 @@
 #include <functional>
 #include <optional>
 
-#include "base/interrupter.h"
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/data_buffer.h"

@@ -9,7 +9,6 @@
 
 #include "nn/device.h"
 #include "nn/network.h"
-#include "ranks/agreed_stop.h"
 #include "ranks/ranks.h"
 
 namespace tandem {

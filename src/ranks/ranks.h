@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/stop_signal.h"
 #include "ranks/membership.h"
-#include "ranks/rank_environment.h"
 
 namespace c10d {
 class Backend;
@@ -88,5 +88,54 @@ class Ranks {
   double wait_s_ = 0;
   bool stuck_ = false;  // work was given up, so its threads may never return
 };
+
+/// AgreedStop holds a stop of this rank back until all ranks know of it. In each iteration, every
+/// rank votes for a stop because it was requested (wants_stop) or because its time is up.
+/// GradientReducer reads the votes of all ranks in the next iteration, or at the end of the update
+/// if that comes first, and calls Decide. Only then `signal` is reached. A stop therefore takes
+/// effect one iteration after the vote, but never later than the end of the vote's update. Use it
+/// from the main thread; other threads may read the signal.
+class AgreedStop {
+ public:
+  /// `local` has this rank's stop requests and its time limit. It must outlive this object.
+  explicit AgreedStop(const StopSignal& local) : local_(local) {}
+
+  bool wants_stop() const { return local_.requested(); }
+  bool time_is_up() const { return local_.deadline_passed(); }
+
+  /// What the ranks agreed on: whether any of them was requested to stop, or has no time left.
+  void Decide(bool requested, bool time_is_up) {
+    requested_ = requested_ || requested;
+    if (requested || time_is_up) signal_.Request();
+  }
+
+  /// Whether a rank was requested to stop; otherwise a stop is due to the time limit.
+  bool requested() const { return requested_; }
+
+  const StopSignal& signal() const { return signal_; }
+
+ private:
+  const StopSignal& local_;
+  StopSignal signal_;
+  bool requested_ = false;
+};
+
+class Ranks;
+
+/// RankCores says which cores a rank may use.
+struct RankCores {
+  double machine;  ///< a number that the machine's ranks have in common
+  double mask;     ///< a number that ranks with the same affinity mask have in common
+  double count;    ///< of the cores in that mask
+  double quota;    ///< in cores, of the control groups; infinite if there is none
+};
+
+/// Returns how many cores every rank can use, at least 1. Ranks of a machine divide a quota, and
+/// those with the same mask also divide its cores. If the launcher has bound each rank to cores of
+/// its own, these are divided already.
+int CoresOfEach(const std::vector<RankCores>& ranks);
+
+/// Does this for the ranks of a run, which must all call it.
+int CoresOfEach(Ranks& ranks);
 
 }  // namespace tandem

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "domain/goal.h"
+#include "domain/moves.h"
 #include "search/costs.h"
 #include "search/expander.h"
 #include "search/hash_set.h"

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "base/disjoint_sets.h"
-#include "domain/goal.h"
+#include "domain/moves.h"
 #include "domain/permute.h"
 #include "tandem/error.h"
 #include "tandem/permutation.h"

@@ -13,8 +13,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "domain/goal.h"
-#include "domain/make_moves.h"
+#include "domain/moves.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
 

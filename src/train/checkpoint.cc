@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "config/write.h"
-#include "data/stream_shard.h"
-#include "domain/identity.h"
+#include "data/stream_folder.h"
+#include "domain/registry.h"
 #include "tandem/error.h"
 
 namespace tandem {

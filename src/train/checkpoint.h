@@ -25,8 +25,8 @@
 
 #include "config/config.h"
 #include "config/load.h"
-#include "data/epoch_order.h"
-#include "data/stream_ledger.h"
+#include "data/shard_set.h"
+#include "data/stream_reader.h"
 #include "nn/network.h"
 #include "nn/tensor_file.h"
 #include "pipeline/pipeline.h"

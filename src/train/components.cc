@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "data/examples.h"
-#include "data/stream_manifest.h"
-#include "generate/generator.h"
+#include "data/stream_folder.h"
 #include "generate/labels.h"
+#include "generate/generator.h"
 #include "generate/shard_jobs.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"

@@ -16,7 +16,6 @@
 #include "nn/inference_net.h"
 #include "pipeline/generator_thread.h"
 #include "pipeline/pipeline.h"
-#include "ranks/agreed_stop.h"
 #include "ranks/gradient_reducer.h"
 #include "ranks/ranks.h"
 #include "train/checkpoint.h"

@@ -10,7 +10,7 @@
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/validate.h"
-#include "domain/plugin.h"
+#include "domain/registry.h"
 #include "nn/backend.h"
 #include "nn/device.h"
 #include "ranks/ranks.h"

@@ -20,7 +20,6 @@
 
 #include "base/fault_point.h"
 #include "base/file.h"
-#include "base/hashed_line.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/folder_lock.h"
+#include "base/file.h"
 #include "data/run_files.h"
 
 namespace tandem {

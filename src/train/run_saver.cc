@@ -7,7 +7,7 @@
 #include "base/fault_point.h"
 #include "base/log.h"
 #include "base/timeline.h"
-#include "data/replay_file.h"
+#include "data/replay_buffer.h"
 #include "loaders/stream_loader.h"
 #include "nn/threads.h"
 #include "tandem/error.h"

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "base/background_tasks.h"
 #include "base/stopwatch.h"
+#include "base/worker.h"
 #include "config/config.h"
 #include "nn/device.h"
 #include "nn/network.h"

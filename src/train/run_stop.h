@@ -4,13 +4,12 @@
 #include <atomic>
 #include <optional>
 
-#include "base/interrupter.h"
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "base/timeline.h"
 #include "base/watchdog.h"
 #include "config/config.h"
-#include "ranks/agreed_stop.h"
+#include "ranks/ranks.h"
 
 namespace tandem {
 

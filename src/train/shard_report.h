@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "data/epoch_order.h"
 #include "data/shard_pipeline.h"
+#include "data/shard_set.h"
 
 namespace tandem {
 

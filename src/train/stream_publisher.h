@@ -7,10 +7,10 @@
 #include <set>
 #include <string>
 
-#include "base/background_tasks.h"
-#include "base/interrupter.h"
+#include "base/stop_signal.h"
+#include "base/worker.h"
 #include "config/config.h"
-#include "data/stream_manifest.h"
+#include "data/stream_folder.h"
 #include "loaders/stream_loader.h"
 #include "nn/device.h"
 #include "nn/network.h"
@@ -18,7 +18,7 @@
 
 namespace tandem {
 
-/// StreamPublisher writes weights and the manifest to the folder of a run (stream_manifest.h). It
+/// StreamPublisher writes weights and the manifest to the folder of a run (stream_folder.h). It
 /// copies the weights on the calling thread, and writes the copy on a thread of its own. The
 /// weights appear before the manifest that names them. Those before the last ones remain, because a
 /// generator may be about to read them. It removes older ones, and no other files of the folder.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "data/stream_ledger.h"
+#include "data/stream_reader.h"
 
 namespace tandem {
 

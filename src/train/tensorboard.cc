@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -17,6 +17,227 @@
 #include "tandem/error.h"
 
 namespace tandem {
+namespace {
+
+// Numbers are stored with the lowest byte first, which is how these machines hold them.
+static_assert(std::endian::native == std::endian::little);
+
+template <class Number>
+std::string BytesOf(Number number) {
+  std::string bytes(sizeof number, '\0');
+  std::memcpy(bytes.data(), &number, sizeof number);
+  return bytes;
+}
+
+// CRC-32C (Castagnoli), one byte at a time. Events are a few kilobytes per update, so the speed
+// does not matter, and Debian 12's Abseil does not have it yet.
+constexpr std::array<std::uint32_t, 256> MakeCrcTable() {
+  constexpr std::uint32_t kReversedPolynomial = 0x82F63B78;
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? kReversedPolynomial : 0);
+    table[byte] = crc;
+  }
+  return table;
+}
+
+std::uint32_t Crc32c(std::string_view bytes) {
+  static constexpr std::array<std::uint32_t, 256> kTable = MakeCrcTable();
+  std::uint32_t crc = ~0U;
+  for (const char byte : bytes) {
+    crc = (crc >> 8) ^ kTable[(crc ^ static_cast<std::uint8_t>(byte)) & 0xFF];
+  }
+  return ~crc;
+}
+
+// TFRecord masks checksums, so that a checksum of data that contains checksums stays meaningful.
+std::uint32_t MaskedCrc32c(std::string_view bytes) {
+  constexpr std::uint32_t kMask = 0xA282EAD8;
+  return std::rotr(Crc32c(bytes), 15) + kMask;
+}
+
+// Message encodes a protobuf message, field by field.
+class Message {
+ public:
+  Message& Int(int field, std::int64_t value) {
+    Key(field, kVarint);
+    Varint(static_cast<std::uint64_t>(value));
+    return *this;
+  }
+
+  Message& Float(int field, float value) {
+    Key(field, kFixed32);
+    bytes_ += BytesOf(value);
+    return *this;
+  }
+
+  Message& Double(int field, double value) {
+    Key(field, kFixed64);
+    bytes_ += BytesOf(value);
+    return *this;
+  }
+
+  /// Adds a string, or bytes.
+  Message& Text(int field, std::string_view value) {
+    Key(field, kLengthPrefixed);
+    Varint(value.size());
+    bytes_ += value;
+    return *this;
+  }
+
+  Message& Nested(int field, const Message& message) { return Text(field, message.bytes_); }
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  // How a value is encoded.
+  enum WireType : std::uint64_t { kVarint = 0, kFixed64 = 1, kLengthPrefixed = 2, kFixed32 = 5 };
+
+  void Key(int field, WireType type) { Varint(static_cast<std::uint64_t>(field) << 3 | type); }
+
+  void Varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>((value & 0x7F) | 0x80);
+    bytes_ += static_cast<char>(value);
+  }
+
+  std::string bytes_;
+};
+
+// Fields of TensorBoard's messages: tensorboard/compat/proto/{event,summary,tensor}.proto and
+// tensorboard/plugins/hparams/plugin_data.proto.
+namespace event {
+enum Field { kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7 };
+}
+namespace session_log {
+enum Field { kStatus = 1 };
+constexpr std::int64_t kStart = 1;
+}  // namespace session_log
+namespace summary {
+enum Field { kValue = 1 };
+}
+namespace value {
+enum Field { kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9 };
+}
+namespace metadata {
+enum Field { kPluginData = 1 };
+}
+namespace plugin_data {
+enum Field { kPluginName = 1, kContent = 2 };
+}
+namespace tensor {
+enum Field { kType = 1, kShape = 2, kStringValue = 8 };
+constexpr std::int64_t kString = 7;
+}  // namespace tensor
+namespace shape {
+enum Field { kDimension = 2 };
+}
+namespace dimension {
+enum Field { kSize = 1 };
+}
+namespace hparams {
+enum Field { kSessionStart = 3 };
+}
+namespace session_start {
+enum Field { kHyperparameters = 1, kGroupName = 4, kStartSeconds = 5 };
+}
+namespace entry {  // of a map
+enum Field { kKey = 1, kValue = 2 };
+}
+namespace any {  // google.protobuf.Value
+enum Field { kNumber = 2, kString = 3, kBool = 4 };
+}
+
+double SecondsNow() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+Message EventAt(std::int64_t step) {
+  Message message;
+  message.Double(event::kWallTime, SecondsNow()).Int(event::kStep, step);
+  return message;
+}
+
+Message ForPlugin(std::string_view name, std::string_view content = {}) {
+  return Message().Nested(
+      metadata::kPluginData,
+      Message().Text(plugin_data::kPluginName, name).Text(plugin_data::kContent, content));
+}
+
+Message Encode(const EventFile::Hyperparameter& value) {
+  Message message;
+  if (const bool* flag = std::get_if<bool>(&value)) {
+    message.Int(any::kBool, *flag ? 1 : 0);
+  } else if (const double* number = std::get_if<double>(&value)) {
+    message.Double(any::kNumber, *number);
+  } else {
+    message.Text(any::kString, std::get<std::string>(value));
+  }
+  return message;
+}
+
+}  // namespace
+
+EventFile::EventFile(std::filesystem::path path, std::int64_t first_step) : path_(std::move(path)) {
+  out_.open(path_, std::ios::binary | std::ios::trunc);
+  Write(Message()
+            .Double(event::kWallTime, SecondsNow())
+            .Text(event::kFileVersion, "brain.Event:2")
+            .bytes());
+  Write(EventAt(first_step)
+            .Nested(event::kSessionLog, Message().Int(session_log::kStatus, session_log::kStart))
+            .bytes());
+}
+
+void EventFile::AddScalars(std::int64_t step,
+                           const std::vector<std::pair<std::string, double>>& values) {
+  Message all;
+  for (const auto& [tag, number] : values) {
+    all.Nested(
+        summary::kValue,
+        Message().Text(value::kTag, tag).Float(value::kSimpleValue, static_cast<float>(number)));
+  }
+  Write(EventAt(step).Nested(event::kSummary, all).bytes());
+}
+
+void EventFile::AddText(std::int64_t step, const std::string& tag, std::string_view markdown) {
+  const Message one_string =
+      Message()
+          .Int(tensor::kType, tensor::kString)
+          .Nested(tensor::kShape,
+                  Message().Nested(shape::kDimension, Message().Int(dimension::kSize, 1)))
+          .Text(tensor::kStringValue, markdown);
+  const Message text = Message()
+                           .Text(value::kTag, tag)
+                           .Nested(value::kTensor, one_string)
+                           .Nested(value::kMetadata, ForPlugin("text"));
+  Write(EventAt(step).Nested(event::kSummary, Message().Nested(summary::kValue, text)).bytes());
+}
+
+void EventFile::AddHyperparameters(
+    const std::string& group,
+    const std::vector<std::pair<std::string, Hyperparameter>>& hyperparameters) {
+  Message start;
+  for (const auto& [name, setting] : hyperparameters) {
+    start.Nested(session_start::kHyperparameters,
+                 Message().Text(entry::kKey, name).Nested(entry::kValue, Encode(setting)));
+  }
+  start.Text(session_start::kGroupName, group).Double(session_start::kStartSeconds, SecondsNow());
+  const std::string content = Message().Nested(hparams::kSessionStart, start).bytes();
+  const Message row = Message()
+                          .Text(value::kTag, "_hparams_/session_start_info")
+                          .Nested(value::kMetadata, ForPlugin("hparams", content));
+  Write(EventAt(0).Nested(event::kSummary, Message().Nested(summary::kValue, row)).bytes());
+}
+
+void EventFile::Write(std::string_view event) {
+  const std::string length = BytesOf(static_cast<std::uint64_t>(event.size()));
+  out_ << length << BytesOf(MaskedCrc32c(length)) << event << BytesOf(MaskedCrc32c(event))
+       << std::flush;
+  if (!out_) throw Error(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
+}
+
 namespace {
 
 // Tag is the tag of a key of metrics.jsonl.

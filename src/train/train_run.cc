@@ -14,7 +14,6 @@
 #include "config/write.h"
 #include "data/examples.h"
 #include "data/replay_buffer.h"
-#include "data/replay_file.h"
 #include "nn/backend.h"
 #include "nn/device.h"
 #include "nn/tensor_file.h"

@@ -1,5 +1,3 @@
-#include "apps/line_reader.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <string_view>
 #include <thread>
 
+#include "apps/game.h"
 #include "base/stop_signal.h"
 
 namespace tandem {

@@ -14,9 +14,7 @@
 #include <set>
 #include <thread>
 
-#include "base/background_tasks.h"
 #include "base/file.h"
-#include "base/folder_lock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/machine.h"

@@ -1,11 +1,10 @@
-#include "base/channel.h"
-
 #include <gtest/gtest.h>
 
 #include <future>
 #include <memory>
 
 #include "base/slot_ring.h"
+#include "base/worker.h"
 #include "tandem/error.h"
 
 namespace tandem {

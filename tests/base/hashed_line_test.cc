@@ -1,8 +1,8 @@
-#include "base/hashed_line.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace tandem {
 namespace {

@@ -1,6 +1,4 @@
 // Tests of open files, atomic files and the hash.
-#include "base/open_file.h"
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

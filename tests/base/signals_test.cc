@@ -1,12 +1,11 @@
 // Signals that end a program or ask it to stop.
-#include "base/signals.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 
+#include "base/stop_signal.h"
 #include "support/wait.h"
 
 namespace tandem {

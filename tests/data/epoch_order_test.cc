@@ -1,10 +1,10 @@
 // Tests of the order in which epochs read chunks and rows.
-#include "data/epoch_order.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
+
+#include "data/shard_set.h"
 
 namespace tandem {
 namespace {

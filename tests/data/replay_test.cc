@@ -6,10 +6,9 @@
 #include <map>
 #include <set>
 
-#include "base/background_tasks.h"
 #include "base/file.h"
+#include "base/worker.h"
 #include "data/replay_buffer.h"
-#include "data/replay_file.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 

@@ -1,6 +1,4 @@
 // Tests of the format of shards: the hash and the compression of chunks, and headers.
-#include "data/shard_format.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +14,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "data/chunk_codec.h"
+#include "data/shard_file.h"
 #include "tandem/error.h"
 
 namespace tandem {

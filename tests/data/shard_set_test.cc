@@ -10,7 +10,6 @@
 #include <functional>
 
 #include "base/file.h"
-#include "base/open_file.h"
 #include "data/shard_file.h"
 #include "support/example_sets.h"
 #include "support/temp_folder.h"

@@ -15,14 +15,9 @@
 #include <thread>
 
 #include "base/file.h"
-#include "base/folder_lock.h"
-#include "base/open_file.h"
 #include "data/examples.h"
 #include "data/stream_folder.h"
-#include "data/stream_ledger.h"
-#include "data/stream_manifest.h"
 #include "data/stream_reader.h"
-#include "data/stream_shard.h"
 #include "generate/shard_jobs.h"
 #include "support/temp_folder.h"
 #include "support/wait.h"

@@ -1,7 +1,6 @@
-#include "domain/commute.h"
-
 #include <gtest/gtest.h>
 
+#include "domain/moves.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"

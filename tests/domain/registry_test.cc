@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "domain/identity.h"
+#include "domain/registry.h"
 #include "support/path_domain.h"
 #include "tandem/error.h"
 

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "data/replay_buffer.h"
-#include "data/replay_file.h"
 #include "fuzz/as_file.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"

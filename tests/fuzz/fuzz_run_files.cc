@@ -3,12 +3,12 @@
 // What is read is drawn as a page, which must hold no markup of the file.
 #include <string>
 
-#include "compare/evaluation.h"
-#include "compare/learning_curve.h"
-#include "compare/report_page.h"
-#include "compare/run_record.h"
-#include "compare/run_timeline.h"
 #include "fuzz/as_file.h"
+#include "report/evaluation.h"
+#include "report/learning_curve.h"
+#include "report/report_page.h"
+#include "report/run_record.h"
+#include "report/run_timeline.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/hash.h"
-#include "data/shard_format.h"
+#include "data/shard_file.h"
 #include "tandem/error.h"
 
 namespace tandem {

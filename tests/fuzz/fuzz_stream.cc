@@ -4,8 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "data/stream_manifest.h"
-#include "data/stream_shard.h"
+#include "data/stream_folder.h"
 #include "fuzz/as_file.h"
 #include "tandem/error.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "data/examples.h"
-#include "data/stream_shard.h"
+#include "data/stream_folder.h"
 #include "generate/shard_jobs.h"
 #include "support/stand_in_evaluator.h"
 #include "support/temp_folder.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "data/examples.h"
-#include "data/stream_shard.h"
+#include "data/stream_folder.h"
 #include "generate/shard_jobs.h"
 #include "nn/device.h"
 #include "support/temp_folder.h"

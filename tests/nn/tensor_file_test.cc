@@ -23,7 +23,6 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/open_file.h"
 #include "base/safetensors.h"
 #include "nn/resnet_fc.h"
 #include "support/small_spec.h"

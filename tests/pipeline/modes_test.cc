@@ -11,7 +11,6 @@
 
 #include "base/stopwatch.h"
 #include "data/replay_buffer.h"
-#include "data/replay_file.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/stand_ins.h"
 #include "support/temp_folder.h"

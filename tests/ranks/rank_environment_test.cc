@@ -1,12 +1,11 @@
-#include "ranks/rank_environment.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
 #include "base/stop_signal.h"
-#include "ranks/agreed_stop.h"
+#include "ranks/membership.h"
+#include "ranks/ranks.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -1,8 +1,8 @@
-#include "ranks/shared_cores.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "ranks/ranks.h"
 
 namespace tandem {
 namespace {

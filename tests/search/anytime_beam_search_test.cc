@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "domain/goal.h"
+#include "domain/moves.h"
 #include "domain/random_walk.h"
 #include "search/beam_search.h"
 #include "search/detours.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "domain/goal.h"
+#include "domain/moves.h"
 #include "search/search.h"
 #include "support/small_puzzles.h"
 

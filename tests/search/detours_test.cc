@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "domain/goal.h"
+#include "domain/moves.h"
 #include "support/long_way.h"
 #include "support/small_puzzles.h"
 #include "tandem/puzzle.h"

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/random.h"
-#include "domain/goal.h"
+#include "domain/moves.h"
 #include "search/beam_search.h"
 #include "support/erratic_evaluator.h"
 #include "support/goal_ball.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "domain/permute.h"
-#include "domain/walk_job.h"
+#include "domain/permute_tile.h"
 #include "nn/device.h"
 #include "support/run_tiles.h"
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "domain/goal.h"
+#include "domain/moves.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "domain/goal.h"
+#include "domain/moves.h"
 #include "tandem/permutation.h"
 
 namespace tandem {

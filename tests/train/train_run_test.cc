@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/hashed_line.h"
+#include "base/json.h"
 #include "config/load.h"
 #include "config/update_plan.h"
 #include "nn/device.h"

@@ -1,0 +1,155 @@
+// Charts of points and curves, as SVG.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tandem {
+
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+
+enum class Anchor { kStart, kMiddle, kEnd };
+
+/// Colours of curves that people with colour blindness can tell apart (Okabe and Ito).
+inline constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73",
+                                        "#cc79a7", "#e69f00", "#56b4e9"};
+
+/// Svg collects shapes and writes them as an SVG file. Units are pixels; y grows downwards. A
+/// viewer that prefers dark colours shows the picture on a dark background, with the colours of
+/// this file made lighter.
+class Svg {
+ public:
+  Svg(double width, double height);
+
+  void Line(Point from, Point to, std::string_view colour, double width = 1);
+  /// `dashes` lists the lengths of dashes and gaps, such as "8 4". "" draws a solid line.
+  void Polyline(std::span<const Point> points, std::string_view colour, double width,
+                double opacity, std::string_view dashes = "");
+  void Dot(Point centre, std::string_view colour, double radius, double opacity);
+  void Bar(Point corner, double width, double height, std::string_view colour,
+           std::string_view tooltip = "");
+  void Text(Point at, std::string_view text, Anchor anchor = Anchor::kStart, double size = 12);
+
+  /// Returns the picture as a file.
+  std::string Finish() const;
+
+  /// Returns the picture as an <svg class="chart"> element for an HTML page that has ChartStyle().
+  /// It is transparent and as wide as the element around it. `label` describes it to screen
+  /// readers.
+  std::string Element(std::string_view label) const;
+
+  /// Returns the picture as an element that is stretched to the width of the element around it and
+  /// keeps its height. For pictures without text.
+  std::string Strip(std::string_view label) const;
+
+ private:
+  double width_, height_;
+  std::string body_;
+};
+
+/// Returns the rules of CSS for the elements that Svg::Element returns. A viewer that prefers dark
+/// colours gets those of Svg::Finish.
+std::string ChartStyle();
+
+/// Axis maps a range of values to a range of pixels, and chooses round values for ticks.
+class Axis {
+ public:
+  /// If `most` is not above `least`, the range is widened to a width of 1.
+  Axis(double least, double most, double first_pixel, double last_pixel);
+
+  double operator()(double value) const;
+
+  /// Returns about `count` round values in the range, 1, 2 or 5 times a power of ten apart.
+  std::vector<double> Ticks(int count) const;
+
+ private:
+  double least_, most_, first_pixel_, last_pixel_;
+};
+
+/// Range is the least and the greatest of some values.
+struct Range {
+  double least = std::numeric_limits<double>::infinity();
+  double most = -std::numeric_limits<double>::infinity();
+
+  void Add(double value) {
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+};
+
+/// Panel is a rectangle in which curves are drawn.
+struct Panel {
+  double left = 0;
+  double top = 0;
+  double width = 0;
+  double height = 0;
+
+  double bottom() const { return top + height; }
+};
+
+/// Draws the grid of a panel, with numbers below and to the left of it.
+void DrawGrid(Svg& svg, const Panel& panel, const Axis& to_x, const Axis& to_y);
+
+/// The most points of a curve that are drawn; a pixel shows no more.
+inline constexpr std::size_t kMaxPoints = 800;
+
+/// How a curve is drawn.
+enum class Stroke {
+  kEvaluation,  ///< a thick line with dots
+  kTraining,    ///< a thin line
+  kConstant,    ///< a dashed grey line, such as a reference
+  kPale,        ///< a thin pale line, such as a repetition of another curve
+};
+
+/// Series is one curve of a chart.
+struct Series {
+  std::string name;  ///< in the legend; "": the legend leaves the series out
+  const char* colour = kColours[0];
+  Stroke stroke = Stroke::kEvaluation;
+  const char* dashes = "";  ///< as in Svg::Polyline
+  std::vector<Point> points;
+  std::optional<Point> best = std::nullopt;  ///< point to mark with a pale disc
+};
+
+/// Colour of reference curves.
+inline constexpr const char* kReference = "#888888";
+
+/// Chart holds what a panel shows.
+struct Chart {
+  std::string name;    ///< of the vertical axis
+  std::string x_name;  ///< of the horizontal axis
+  Range across;        ///< of the horizontal axis
+  std::vector<Series> series;
+  std::optional<Range> up = std::nullopt;  ///< of the vertical axis; nothing: of the values
+
+  /// Whether a series has a point.
+  bool has_points() const;
+};
+
+/// Draws a chart in a panel, its name above it and the horizontal axis below it. A chart without
+/// points says "not measured".
+void DrawPanel(Svg& svg, const Panel& panel, const Chart& chart);
+
+/// Draws the line and the name of each series, kLegendHeight apart. The first text begins at
+/// `start`.
+void DrawLegend(Svg& svg, Point start, std::span<const Series> shown);
+inline constexpr double kLegendHeight = 18;
+
+/// Draws a chart in a panel (DrawPanel), with a legend of the series that have points below it.
+void DrawChart(Svg& svg, const Panel& panel, const Chart& chart);
+
+/// Returns the chart as an <svg> element for an HTML page (Svg::Element). It is narrow enough for
+/// the screen of a phone.
+std::string ChartElement(const Chart& chart);
+
+}  // namespace tandem

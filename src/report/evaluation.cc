@@ -1,0 +1,359 @@
+#include "report/evaluation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+template <class Part, class Whole>
+double Share(Part part, Whole whole) {
+  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// Sums over the states of one length, or of all lengths.
+struct Sums {
+  std::int64_t states = 0;
+  std::int64_t solved = 0;
+  std::int64_t estimated = 0;  // states that have an estimate
+  double estimates = 0;
+  double squared_errors = 0;
+
+  void Add(const SolveOutcome& outcome) {
+    ++states;
+    if (outcome.solved) ++solved;
+    if (!outcome.estimate) return;
+    ++estimated;
+    const double error = *outcome.estimate - outcome.cost;
+    estimates += *outcome.estimate;
+    squared_errors += error * error;
+  }
+
+  std::optional<EstimateFigures> Estimates() const {
+    if (estimated == 0) return std::nullopt;
+    return EstimateFigures{.mean = Share(estimates, estimated),
+                           .error = std::sqrt(Share(squared_errors, estimated))};
+  }
+};
+
+std::optional<KnownLengthFigures> SummariseKnown(std::span<const SolveOutcome> outcomes) {
+  KnownLengthFigures known;
+  Sums all;
+  std::map<std::int64_t, Sums> by_length;
+  double lengths = 0;
+  for (const SolveOutcome& outcome : outcomes) {
+    if (!outcome.optimal) continue;
+    all.Add(outcome);
+    by_length[*outcome.optimal].Add(outcome);
+    lengths += static_cast<double>(*outcome.optimal);
+    if (outcome.solved && outcome.length == *outcome.optimal) ++known.optimal;
+  }
+  if (all.states == 0) return std::nullopt;
+  known.states = all.states;
+  known.mean_length = Share(lengths, all.states);
+  known.estimates = all.Estimates();
+  for (const auto& [length, sums] : by_length) {
+    known.by_length.push_back({.length = length,
+                               .states = sums.states,
+                               .solved = sums.solved,
+                               .estimates = sums.Estimates()});
+  }
+  return known;
+}
+
+std::optional<BestKnownFigures> SummariseBestKnown(std::span<const SolveOutcome> outcomes) {
+  BestKnownFigures figures;
+  double ratios = 0;
+  for (const SolveOutcome& outcome : outcomes) {
+    if (!outcome.solved || outcome.best_known.value_or(0) == 0) continue;
+    ++figures.states;
+    ratios += Share(outcome.length, *outcome.best_known);
+  }
+  if (figures.states == 0) return std::nullopt;
+  figures.mean_ratio = Share(ratios, figures.states);
+  return figures;
+}
+
+}  // namespace
+
+double LengthFigures::solve_rate() const { return Share(solved, states); }
+double KnownLengthFigures::share_optimal() const { return Share(optimal, states); }
+double SolveFigures::solve_rate() const { return Share(solved, states); }
+double SolveFigures::nodes_per_s() const {
+  return seconds > 0 ? static_cast<double>(nodes) / seconds : 0.0;
+}
+double SolveFigures::mean_s() const { return Share(seconds, states); }
+
+SolveFigures Summarise(std::span<const SolveOutcome> outcomes, double seconds) {
+  SolveFigures figures{.states = std::ssize(outcomes), .seconds = seconds, .known = {}};
+  double lengths = 0;
+  for (const SolveOutcome& outcome : outcomes) {
+    figures.nodes += outcome.nodes;
+    figures.slowest_s = std::max(figures.slowest_s, outcome.seconds);
+    if (!outcome.solved) continue;
+    ++figures.solved;
+    lengths += static_cast<double>(outcome.length);
+  }
+  figures.mean_length = Share(lengths, figures.solved);
+  figures.known = SummariseKnown(outcomes);
+  figures.best_known = SummariseBestKnown(outcomes);
+  return figures;
+}
+
+bool SolvesBetter(const SolveFigures& figures, const SolveFigures& than) {
+  const auto key = [](const SolveFigures& f) {
+    return std::tuple(f.solved, -f.mean_length, -f.nodes);
+  };
+  return key(figures) > key(than);
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A column of a table: its heading, and the text of each row.
+template <class Row>
+struct Column {
+  std::string heading;
+  std::function<std::string(const Row&)> cell;
+};
+
+template <class Row>
+std::string Table(std::span<const Column<Row>> columns, std::span<const Row> rows) {
+  std::vector<std::vector<std::string>> cells;
+  cells.reserve(columns.size());
+  for (const Column<Row>& column : columns) {
+    cells.push_back({column.heading});
+    for (const Row& row : rows) cells.back().push_back(column.cell(row));
+  }
+  return TextTable(cells);
+}
+
+// A column of the measure that `figures` of a network yields, with "-" for networks without one.
+template <class Figures>
+Column<EvaluatedNetwork> OptionalColumn(const char* heading,
+                                        std::optional<Figures> SolveFigures::*figures,
+                                        std::function<std::string(const Figures&)> cell) {
+  return {heading, [figures, cell = std::move(cell)](const EvaluatedNetwork& n) {
+            return n.figures.*figures ? cell(*(n.figures.*figures)) : std::string("-");
+          }};
+}
+
+std::string EstimateError(const std::optional<EstimateFigures>& estimates) {
+  return estimates ? fmt::format("{:.2f}", estimates->error) : "-";
+}
+
+// Whether the network has estimates, rather than being a policy.
+bool HasEstimates(const SolveFigures& figures) { return figures.known && figures.known->estimates; }
+
+std::string Percent(double share) { return fmt::format("{:.1f}", 100 * share); }
+
+}  // namespace
+
+std::optional<std::size_t> BestBySolving(std::span<const EvaluatedNetwork> networks) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < networks.size(); ++i) {
+    if (!networks[i].complete) continue;
+    if (!best || SolvesBetter(networks[i].figures, networks[*best].figures)) best = i;
+  }
+  return best;
+}
+
+std::string EvaluationTable(std::span<const EvaluatedNetwork> networks) {
+  using Network = EvaluatedNetwork;
+  std::vector<Column<Network>> columns = {
+      {"network", [](const Network& n) { return n.name + (n.complete ? "" : " (stopped)"); }},
+      {"iterations", [](const Network& n) { return WithThousands(n.iterations); }},
+      {"solved",
+       [](const Network& n) {
+         return fmt::format("{} of {}", n.figures.solved, n.figures.states);
+       }},
+      {"%", [](const Network& n) { return Percent(n.figures.solve_rate()); }},
+      {"mean length",
+       [](const Network& n) {
+         return n.figures.solved > 0 ? fmt::format("{:.2f}", n.figures.mean_length) : "-";
+       }},
+  };
+  const auto any = [&](auto has) { return std::ranges::any_of(networks, has, &Network::figures); };
+  if (any([](const SolveFigures& f) { return f.known.has_value(); })) {
+    columns.push_back(OptionalColumn<KnownLengthFigures>(
+        "% optimal", &SolveFigures::known,
+        [](const KnownLengthFigures& k) { return Percent(k.share_optimal()); }));
+  }
+  if (any(HasEstimates)) {
+    columns.push_back(OptionalColumn<KnownLengthFigures>(
+        "value error", &SolveFigures::known,
+        [](const KnownLengthFigures& k) { return EstimateError(k.estimates); }));
+  }
+  if (any([](const SolveFigures& f) { return f.best_known.has_value(); })) {
+    columns.push_back(OptionalColumn<BestKnownFigures>(
+        "x best known", &SolveFigures::best_known,
+        [](const BestKnownFigures& b) { return fmt::format("{:.3f}", b.mean_ratio); }));
+  }
+  columns.push_back({"nodes", [](const Network& n) { return WithThousands(n.figures.nodes); }});
+  columns.push_back({"nodes/s", [](const Network& n) {
+                       return WithThousands(std::llround(n.figures.nodes_per_s()));
+                     }});
+  columns.push_back(
+      {"mean s", [](const Network& n) { return fmt::format("{:.3f}", n.figures.mean_s()); }});
+  columns.push_back(
+      {"slowest s", [](const Network& n) { return fmt::format("{:.3f}", n.figures.slowest_s); }});
+  return Table<Network>(columns, networks);
+}
+
+std::string ByLengthTable(const SolveFigures& figures) {
+  using Length = LengthFigures;
+  std::vector<Column<Length>> columns = {
+      {"optimal length", [](const Length& l) { return std::to_string(l.length); }},
+      {"states", [](const Length& l) { return std::to_string(l.states); }},
+      {"% solved", [](const Length& l) { return Percent(l.solve_rate()); }},
+  };
+  if (HasEstimates(figures)) {
+    columns.push_back({"mean estimate", [](const Length& l) {
+                         return l.estimates ? fmt::format("{:.2f}", l.estimates->mean) : "-";
+                       }});
+    columns.push_back({"value error", [](const Length& l) { return EstimateError(l.estimates); }});
+  }
+  return Table<Length>(columns, figures.known->by_length);
+}
+
+Json ToJson(const EvaluatedNetwork& network) {
+  const SolveFigures& figures = network.figures;
+  Json json = {
+      {"name", network.name},
+      {"file", network.file.empty() ? Json() : Json(network.file.string())},
+      {"iterations", network.iterations},
+      {"examples", network.examples ? Json(*network.examples) : Json()},
+      {"trained_s", network.trained_s ? Json(RoundedSeconds(*network.trained_s)) : Json()},
+      {"states", figures.states},
+      {"solved", figures.solved},
+      {"solve_rate", RoundedReal(figures.solve_rate())},
+      {"mean_length", figures.solved > 0 ? Json(RoundedReal(figures.mean_length)) : Json()},
+      {"nodes", figures.nodes},
+      {"nodes_per_s", RoundedReal(figures.nodes_per_s())},
+      {"seconds", RoundedSeconds(figures.seconds)},
+      {"mean_s", RoundedSeconds(figures.mean_s())},
+      {"slowest_s", RoundedSeconds(figures.slowest_s)}};
+  if (figures.best_known) {
+    json["with_best_known"] = figures.best_known->states;
+    json["mean_ratio_to_best_known"] = RoundedReal(figures.best_known->mean_ratio);
+  }
+  if (!figures.known) return json;
+  const KnownLengthFigures& known = *figures.known;
+  json["with_optimal"] = known.states;
+  json["optimal"] = known.optimal;
+  json["share_optimal"] = RoundedReal(known.share_optimal());
+  json["mean_optimal"] = RoundedReal(known.mean_length);
+  if (known.estimates) json["value_error"] = RoundedReal(known.estimates->error);
+  for (const LengthFigures& each : known.by_length) {
+    Json length = {{"length", each.length}, {"states", each.states}, {"solved", each.solved}};
+    if (each.estimates) {
+      length["mean_estimate"] = RoundedReal(each.estimates->mean);
+      length["value_error"] = RoundedReal(each.estimates->error);
+    }
+    json["by_length"].push_back(std::move(length));
+  }
+  return json;
+}
+
+namespace {
+
+using ReadJson = nlohmann::json;  // finds names of a hostile file faster
+
+using Count = std::int64_t;
+
+KnownLengthFigures KnownOf(const ReadJson& json) {
+  KnownLengthFigures known{.states = ReadEntry<Count>(json, "with_optimal"),
+                           .optimal = ReadEntry<Count>(json, "optimal"),
+                           .mean_length = ReadEntry<double>(json, "mean_optimal"),
+                           .estimates = {},
+                           .by_length = {}};
+  double sum = 0;  // of the estimates of all states
+  for (const ReadJson& each : ReadList(json, "by_length")) {
+    LengthFigures length{.length = ReadEntry<Count>(each, "length"),
+                         .states = ReadEntry<Count>(each, "states"),
+                         .solved = ReadEntry<Count>(each, "solved"),
+                         .estimates = {}};
+    if (const auto mean = FindEntry<double>(each, "mean_estimate")) {
+      length.estimates =
+          EstimateFigures{.mean = *mean, .error = ReadEntry<double>(each, "value_error")};
+      sum += static_cast<double>(length.states) * *mean;
+    }
+    known.by_length.push_back(length);
+  }
+  if (const auto error = FindEntry<double>(json, "value_error")) {
+    const double mean = known.states == 0 ? 0.0 : sum / static_cast<double>(known.states);
+    known.estimates = EstimateFigures{.mean = mean, .error = *error};
+  }
+  return known;
+}
+
+EvaluatedNetwork NetworkOf(const ReadJson& json) {
+  EvaluatedNetwork network;
+  network.name = ReadEntry<std::string>(json, "name");
+  network.file = FindEntry<std::string>(json, "file").value_or("");
+  network.iterations = ReadEntry<Count>(json, "iterations");
+  network.examples = FindEntry<Count>(json, "examples");
+  network.trained_s = FindEntry<double>(json, "trained_s");
+  SolveFigures& figures = network.figures;
+  figures.states = ReadEntry<Count>(json, "states");
+  figures.solved = ReadEntry<Count>(json, "solved");
+  figures.mean_length = FindEntry<double>(json, "mean_length").value_or(0);
+  figures.nodes = ReadEntry<Count>(json, "nodes");
+  figures.seconds = ReadEntry<double>(json, "seconds");
+  figures.slowest_s = ReadEntry<double>(json, "slowest_s");
+  if (json.contains("with_best_known")) {
+    figures.best_known =
+        BestKnownFigures{.states = ReadEntry<Count>(json, "with_best_known"),
+                         .mean_ratio = ReadEntry<double>(json, "mean_ratio_to_best_known")};
+  }
+  if (json.contains("with_optimal")) figures.known = KnownOf(json);
+  return network;
+}
+
+// Reads the entries of the file. Errors do not name it.
+EvaluationFile EvaluationOf(const ReadJson& json) {
+  EvaluationFile evaluation{.states = ReadEntry<std::string>(json, "states"),
+                            .search = ReadEntry<std::string>(json, "search"),
+                            .networks = {},
+                            .best = {}};
+  const std::optional<std::string> best = FindEntry<std::string>(json, "best");
+  for (const ReadJson& network : ReadList(json, "networks")) {
+    evaluation.networks.push_back(NetworkOf(network));
+    if (best == evaluation.networks.back().name) {
+      evaluation.best = evaluation.networks.size() - 1;
+    }
+  }
+  return evaluation;
+}
+
+}  // namespace
+
+EvaluationFile ReadEvaluation(const std::filesystem::path& file) {
+  const std::string text = ReadFile(file);
+  const auto with_advice = [&](const auto& read) {
+    try {
+      return read();
+    } catch (const InputError& error) {
+      throw InputError(fmt::format(
+          "{}: {}. Expected a file that `tandem evaluate --json` wrote; evaluate the run again.",
+          file.string(), error.what()));
+    }
+  };
+  const ReadJson json = with_advice([&] { return ParseJsonObject(text); });
+  RequireKnownSchema(file.string(), json, kEvaluationSchema);
+  return with_advice([&] { return EvaluationOf(json); });
+}
+
+}  // namespace tandem

@@ -1,0 +1,205 @@
+#include "report/learning_curve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+
+namespace tandem {
+namespace {
+
+constexpr double kWidth = 1000;
+constexpr double kPanelWidth = 410;
+constexpr double kPanelHeight = 200;
+constexpr double kLeft = 60;
+constexpr double kTop = 64;
+constexpr double kColumnStep = kPanelWidth + 90;
+constexpr double kRowStep = kPanelHeight + 140;
+constexpr double kHeight = kTop + 2 * kRowStep + 10;
+
+// A unit of the horizontal axis.
+struct Unit {
+  double scale = 1;
+  std::string name;
+};
+
+Unit UnitFor(CurveAxis axis, double most) {
+  if (axis == CurveAxis::kExamples) {
+    if (most >= 2e6) return {1e6, "millions of training examples"};
+    if (most >= 2e3) return {1e3, "thousands of training examples"};
+    return {1, "training examples"};
+  }
+  constexpr double kMinute = 60;
+  constexpr double kHour = 3600;
+  if (most >= 3 * kHour) return {kHour, "hours of training"};
+  if (most >= 10 * kMinute) return {kMinute, "minutes of training"};
+  return {1, "seconds of training"};
+}
+
+// Builds the series of one learning curve.
+class SeriesBuilder {
+ public:
+  explicit SeriesBuilder(const LearningCurve& curve) : curve_(curve) {
+    double most = 0;
+    for (const EvaluatedNetwork& each : curve.networks) most = std::max(most, Along(each));
+    for (const UpdatePoint& each : curve.training) most = std::max(most, Along(each));
+    unit_ = UnitFor(curve.axis, most);
+    most_ = most / unit_.scale;
+  }
+
+  Chart ChartOf(std::string name, std::vector<Series> series,
+                std::optional<Range> up = std::nullopt) const {
+    return {.name = std::move(name),
+            .x_name = unit_.name,
+            .across = {.least = 0, .most = most_},
+            .series = std::move(series),
+            .up = up};
+  }
+
+  // `y` returns nothing for a network without a value.
+  Series OfNetworks(std::string name, const char* colour,
+                    const std::function<std::optional<double>(const SolveFigures&)>& y) const {
+    Series series{.name = std::move(name),
+                  .colour = colour,
+                  .stroke = Stroke::kEvaluation,
+                  .points = {},
+                  .best = {}};
+    for (std::size_t i = 0; i < curve_.networks.size(); ++i) {
+      const std::optional<double> value = y(curve_.networks[i].figures);
+      if (!value) continue;
+      series.points.push_back({Along(curve_.networks[i]) / unit_.scale, *value});
+      if (curve_.best == i) series.best = series.points.back();
+    }
+    return series;
+  }
+
+  // `y` returns nothing for an update without a value.
+  Series OfTraining(std::string name, const char* colour,
+                    const std::function<std::optional<double>(const UpdatePoint&)>& y) const {
+    Series series{.name = std::move(name),
+                  .colour = colour,
+                  .stroke = Stroke::kTraining,
+                  .points = {},
+                  .best = {}};
+    for (const UpdatePoint& point : curve_.training) {
+      const std::optional<double> value = y(point);
+      if (value) series.points.push_back({Along(point) / unit_.scale, *value});
+    }
+    return series;
+  }
+
+  Series Constant(std::string name, double value) const {
+    return {.name = std::move(name),
+            .colour = kReference,
+            .stroke = Stroke::kConstant,
+            .points = {{0, value}, {most_, value}},
+            .best = {}};
+  }
+
+ private:
+  double Along(const EvaluatedNetwork& network) const {
+    return curve_.axis == CurveAxis::kSeconds ? network.trained_s.value()
+                                              : static_cast<double>(network.examples.value());
+  }
+  double Along(const UpdatePoint& point) const {
+    return curve_.axis == CurveAxis::kSeconds ? point.seconds : static_cast<double>(point.examples);
+  }
+
+  const LearningCurve& curve_;
+  Unit unit_;
+  double most_ = 0;
+};
+
+using Figures = SolveFigures;
+using MaybeReal = std::optional<double>;
+
+Chart SolveRates(const SeriesBuilder& builder) {
+  return builder.ChartOf(
+      "% of the states",
+      {builder.OfNetworks("solved by the search", kColours[0],
+                          [](const Figures& f) { return MaybeReal(100 * f.solve_rate()); }),
+       builder.OfNetworks("solved by a shortest solution", kColours[2],
+                          [](const Figures& f) -> MaybeReal {
+                            if (!f.known) return std::nullopt;
+                            return 100 * f.known->share_optimal();
+                          }),
+       builder.OfTraining("validation states solved during training", kColours[1],
+                          [](const UpdatePoint& p) -> MaybeReal {
+                            if (!p.solve_rate) return std::nullopt;
+                            return 100 * *p.solve_rate;
+                          })},
+      Range{.least = 0, .most = 100});
+}
+
+Chart Lengths(const SeriesBuilder& builder, const LearningCurve& curve) {
+  Chart chart =
+      builder.ChartOf("moves", {builder.OfNetworks("mean length of the solutions found",
+                                                   kColours[0], [](const Figures& f) -> MaybeReal {
+                                                     if (f.solved == 0) return std::nullopt;
+                                                     return f.mean_length;
+                                                   })});
+  if (curve.networks.empty()) return chart;
+  const std::optional<KnownLengthFigures>& known = curve.networks.front().figures.known;
+  if (known) {
+    chart.series.push_back(
+        builder.Constant("mean length of the shortest solutions", known->mean_length));
+  }
+  return chart;
+}
+
+Chart Errors(const SeriesBuilder& builder) {
+  return builder.ChartOf(
+      "error of the estimates (root mean square)",
+      {builder.OfNetworks("of the states, against optimal lengths", kColours[0],
+                          [](const Figures& f) -> MaybeReal {
+                            if (!f.known || !f.known->estimates) return std::nullopt;
+                            return f.known->estimates->error;
+                          }),
+       builder.OfTraining("validation, against optimal lengths", kColours[1],
+                          [](const UpdatePoint& p) { return p.value_error; }),
+       builder.OfTraining("validation, against walk lengths", kColours[1],
+                          [](const UpdatePoint& p) { return p.walk_length_error; })});
+}
+
+Chart Losses(const SeriesBuilder& builder) {
+  // The point before the first update has no loss.
+  return builder.ChartOf("loss of training",
+                         {builder.OfTraining("mean of each update", kColours[3],
+                                             [](const UpdatePoint& p) -> MaybeReal {
+                                               if (p.iterations == 0) return std::nullopt;
+                                               return p.loss;
+                                             })});
+}
+
+std::string BestNote(const LearningCurve& curve) {
+  if (!curve.best || curve.networks.size() < 2) return "";
+  const EvaluatedNetwork& best = curve.networks[*curve.best];
+  return fmt::format("The pale disc marks the network that solves best: {}.", best.name);
+}
+
+}  // namespace
+
+std::vector<Chart> LearningCharts(const LearningCurve& curve) {
+  const SeriesBuilder builder(curve);
+  return {SolveRates(builder), Lengths(builder, curve), Errors(builder), Losses(builder)};
+}
+
+std::string LearningCurveFigure(const LearningCurve& curve) {
+  Svg svg(kWidth, kHeight);
+  svg.Text({kWidth / 2, 26}, curve.title, Anchor::kMiddle, 16);
+  const std::vector<Chart> charts = LearningCharts(curve);
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    const std::size_t row = i / 2;
+    const Panel panel{.left = kLeft + static_cast<double>(i % 2) * kColumnStep,
+                      .top = kTop + static_cast<double>(row) * kRowStep,
+                      .width = kPanelWidth,
+                      .height = kPanelHeight};
+    DrawChart(svg, panel, charts[i]);
+  }
+  svg.Text({kLeft, kHeight - 10}, BestNote(curve));
+  return svg.Finish();
+}
+
+}  // namespace tandem
