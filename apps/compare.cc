@@ -17,11 +17,11 @@
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "config/fields.h"
+#include "config/validate.h"
 #include "report/comparison.h"
 #include "report/comparison_output.h"
 #include "report/run_record.h"
-#include "config/fields.h"
-#include "config/validate.h"
 #include "tandem/error.h"
 
 namespace tandem {

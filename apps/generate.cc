@@ -20,11 +20,11 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/load.h"
-#include "domain/registry.h"
 #include "data/run_files.h"
 #include "data/stream_folder.h"
-#include "generate/shard_jobs.h"
+#include "domain/registry.h"
 #include "generate/generator.h"
+#include "generate/shard_jobs.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 

@@ -359,9 +359,9 @@ void CheckSearch(const Config& c, const Reject& reject) {
 void Validate(const Config& config, const Contradiction& contradiction) {
   const Reject reject(contradiction);
   CheckNeeds(config, contradiction);
-  for (const auto check : {CheckSyncMain, CheckExamples, CheckHead, CheckPolicy, CheckData,
-                           CheckStream, CheckTraining, CheckBackend,
-                           CheckResNet2d, CheckSizes, CheckSearch, CheckTensorGeneration}) {
+  for (const auto check :
+       {CheckSyncMain, CheckExamples, CheckHead, CheckPolicy, CheckData, CheckStream, CheckTraining,
+        CheckBackend, CheckResNet2d, CheckSizes, CheckSearch, CheckTensorGeneration}) {
     check(config, reject);
   }
 }

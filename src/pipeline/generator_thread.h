@@ -8,9 +8,9 @@
 #include <string_view>
 #include <variant>
 
-#include "base/worker.h"
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
+#include "base/worker.h"
 #include "data/double_buffer.h"
 #include "generate/generator.h"
 #include "tandem/evaluator.h"

@@ -5,8 +5,8 @@
 
 #include "data/examples.h"
 #include "data/stream_folder.h"
-#include "generate/labels.h"
 #include "generate/generator.h"
+#include "generate/labels.h"
 #include "generate/shard_jobs.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
