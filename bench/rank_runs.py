@@ -12,7 +12,6 @@ CONFIG = """\
 domain: {{name: cube3, input: pieces}}
 network: {{width: {width}, blocks: 2, norm: {norm}}}
 generate: {{target: walk_length, max_scramble: 22, workers: 1}}
-optimizer: {{name: adamw}}
 train: {{batch_size: {batch}, iterations_per_update: 20, max_updates: 1000000,
         max_seconds: {seconds}, threads: 1}}
 inference: {{threads: 1}}

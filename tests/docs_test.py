@@ -55,7 +55,7 @@ def in_small(call):
 tandem.train, tandem.Training = in_small(tandem.train), in_small(tandem.Training)
 """
 # Keys whose choices have to be explained on a page.
-CHOICES = {"search.method": "docs/guide/solve.md",
+CHOICES = {"search.method": "docs/guide/solve.md", "backend": "docs/guide/train.md",
            **{key: "docs/guide/train.md" for key in (
                "generate.target", "generate.search", "generate.backup", "network.head", "network.norm",
                "network.activation", "optimizer.schedule", "pipeline.mode")}}

@@ -297,7 +297,7 @@ def export_network(run: pathlib.Path, form: str, out: pathlib.Path, checkpoint: 
               f"--heur_file {shlex.quote(str(out))}", file=sys.stderr)
         if is_q and not puzzle.takes_q:
             print(f"warning: DeepXube 0.3.2 has V nets only for {puzzle.domain}; a Q net needs a domain of your own in "
-                  "./domains/ that also derives from HasFlatSGActsEnumFixedIn (docs/weights.md)", file=sys.stderr)
+                  "./domains/ that also derives from HasFlatSGActsEnumFixedIn (docs/deepxube.md)", file=sys.stderr)
     elif form == "safetensors":
         positions, depth = domain.input_shape
         about = {"domain": domain.identity, "input_positions": positions, "input_depth": depth,
