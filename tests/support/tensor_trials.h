@@ -26,7 +26,7 @@ inline void RunTensorTrials(std::uint64_t first, std::uint64_t count) {
     config.inference = {.batch_size = 16,
                         .threads = 1,
                         .precision = Precision::kFp32,
-                        .forward = InferenceForward::kOperators};
+                        .backend = BackendKind::kReference};
     const NetworkSpec spec = NetworkFor(config.network, trial.domain().spec());
     InferenceNet net(spec, config.inference, *device);
     net.Load(*MakeNetwork(spec, seed));

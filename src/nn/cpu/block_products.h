@@ -1,5 +1,4 @@
-// Products of matrices that lie in the cache of one core, on the calling thread, and their
-// exceptions.
+// Products of matrices that lie in the cache of one core, on the calling thread.
 #pragma once
 
 #include <ATen/native/CPUBlas.h>
@@ -7,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <vector>
 
 #include "nn/cpu/passes.h"
@@ -159,28 +157,5 @@ void PackRows(std::int64_t first, std::int64_t rows, std::int64_t columns, const
     CopyToPanels(kPanelColumns, first, rows, columns, from, panel_rows, to);
   }
 }
-
-/// RegionFailure keeps the first exception of the work in an OpenMP region. One that left the
-/// region would end the program, and oneDNN allocates memory when it meets a new product. Threads
-/// of the region may call Catch at the same time; call Rethrow after the region.
-class RegionFailure {
- public:
-  template <class Work>
-  void Catch(const Work& work) {
-    try {
-      work();
-    } catch (...) {
-#pragma omp critical(tandem_region_failure)
-      if (first_ == nullptr) first_ = std::current_exception();
-    }
-  }
-
-  void Rethrow() const {
-    if (first_ != nullptr) std::rethrow_exception(first_);
-  }
-
- private:
-  std::exception_ptr first_;
-};
 
 }  // namespace tandem

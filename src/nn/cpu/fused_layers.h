@@ -1,10 +1,11 @@
 // The layers of a ResNetFC, as a fused training step (fused_step.cc) takes them: their weights,
 // their batch normalisation, and the gradients of their weights, from the rows that the step keeps
-// of a batch.
+// of a batch; and RegionFailure, for the exceptions of parallel work.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <vector>
 
@@ -13,6 +14,29 @@
 #include "tandem/domain.h"
 
 namespace tandem {
+
+/// RegionFailure keeps the first exception of the work in an OpenMP region. One that left the
+/// region would end the program, and oneDNN allocates memory when it meets a new product. Threads
+/// of the region may call Catch at the same time; call Rethrow after the region.
+class RegionFailure {
+ public:
+  template <class Work>
+  void Catch(const Work& work) {
+    try {
+      work();
+    } catch (...) {
+#pragma omp critical(tandem_region_failure)
+      if (first_ == nullptr) first_ = std::current_exception();
+    }
+  }
+
+  void Rethrow() const {
+    if (first_ != nullptr) std::rethrow_exception(first_);
+  }
+
+ private:
+  std::exception_ptr first_;
+};
 
 /// WeightGradient keeps a layer's inputs and the gradients of its product for all rows of a batch,
 /// in the order in which their product is fast. Calls for different rows, or for different units,
