@@ -313,7 +313,7 @@ class Docs(CliTest):
                 self.assertEqual(re.findall(r"^[A-Z_]{8,}$", page.read_text(), re.M), [])
 
     def test_every_activity_is_explained(self):
-        names = re.search(r"kNames = \{(.*?)\};", (SOURCE / "src/base/activity.cc").read_text(), re.S)[1]
+        names = re.search(r"kNames = \{(.*?)\};", (SOURCE / "src/base/timeline.cc").read_text(), re.S)[1]
         table = (SOURCE / "docs/reference/files.md").read_text().partition("## Activities")[2].partition("\n## ")[0]
         explained = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", table, re.M)))
         self.assertEqual(sorted(explained), sorted(set(re.findall(r'"(\w+)"', names)) - {"unnamed"}))

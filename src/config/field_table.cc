@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -188,8 +189,7 @@ std::vector<Field> PipelineFields(Config& c) {
        "Refresh the target network only after an update whose mean loss is at most this. null: "
        "whatever the loss.",
        NullRealField{&c.pipeline.loss_thresh, 0, 1e9},
-       {.may_change = true,
-        .needs = {{"pipeline.solve_rate_margin", IgnoresSolveRate,
+       {.needs = {{"pipeline.solve_rate_margin", IgnoresSolveRate,
                    "either the loss or the solve rate decides when the target network is "
                    "refreshed. Set pipeline.solve_rate_margin to null"}},
         .is_used = HandsOutWeights,
@@ -575,7 +575,8 @@ std::vector<Field> TrainFields(Config& c) {
       {"train.max_seconds",
        "End the run after this many seconds of wall time. 0: no limit.",
        RealField{&c.train.max_seconds, 0, 1e9},
-       {.try_first = true,
+       {.may_change = true,
+        .try_first = true,
         .is_used = [](const Config& config) { return config.train.plan.empty(); },
         .why_unused = "train.plan says which updates the run does"}},
       {"train.policy_weight",
@@ -870,6 +871,12 @@ struct Section {
   std::string_view prefix;  // of its keys
   std::vector<Field> (*fields)(Config&);
   bool may_change = false;  // KeyTraits::may_change of all its keys
+
+  std::vector<Field> FieldsOf(Config& config) const {
+    std::vector<Field> all = fields(config);
+    for (Field& field : all) field.traits.may_change |= may_change;
+    return all;
+  }
 };
 
 constexpr auto kSections = std::to_array<Section>({
@@ -896,10 +903,7 @@ constexpr auto kSections = std::to_array<Section>({
 std::vector<Field> FieldsOf(Config& c) {
   std::vector<Field> fields;
   for (const Section& section : kSections) {
-    for (Field& field : section.fields(c)) {
-      field.traits.may_change |= section.may_change;
-      fields.push_back(std::move(field));
-    }
+    std::ranges::move(section.FieldsOf(c), std::back_inserter(fields));
   }
   return fields;
 }
@@ -907,7 +911,7 @@ std::vector<Field> FieldsOf(Config& c) {
 std::optional<Field> FindField(Config& config, std::string_view key) {
   for (const Section& section : kSections) {
     if (!key.starts_with(section.prefix)) continue;
-    for (Field& field : section.fields(config)) {
+    for (Field& field : section.FieldsOf(config)) {
       if (field.key == key) return std::move(field);
     }
   }

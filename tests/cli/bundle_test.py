@@ -58,8 +58,7 @@ class Bundle(CliTest):
                   not (of_cuda.match(name) and step["outcome"].startswith("not started"))]
         self.assertEqual(failed, [], result.stderr)
         self.assertEqual(steps["quickstart"]["figures"]["summary"]["updates"], 3)
-        for name in ("solve", "solve-tensor-tensors", "solve-tensor-operators",
-                     "solve-domain-operators"):
+        for name in ("solve", "solve-tensor-gpu", "solve-tensor-reference", "solve-domain-reference"):
             self.assertEqual(len(steps[name]["figures"]["cubes"]), 1)
         self.assertGreater(steps["shards"]["figures"]["summary"]["data"]["epochs"], 0)
         of_rank, of_plain = ({key for line in steps[name]["figures"]["last_updates"]
@@ -172,11 +171,10 @@ class Suite(CliTest):
                                  "deepcubea", "deepcubea-sequential-traced",
                                  "deepcubea-async-traced", "plain", "one-rank", "plain-again",
                                  "one-rank-again", "modes", "overlap", "wide",
-                                 "deepcubea-tensors",
                                  "deepcubea-autograd", "generate", "shards", "shards-in-memory",
                                  "deepcubea-tensor", "quickstart-tensor", "four-million",
-                                 "solve-tensor-tensors", "solve-tensor-operators",
-                                 "solve-domain-operators", "cube3_gpu", "solve-published",
+                                 "solve-tensor-gpu", "solve-tensor-reference",
+                                 "solve-domain-reference", "cube3_gpu", "solve-published",
                                  "quickstart", "solve", "pytorch", "deepxube"])
         suite = load_script("gpu_suite")
         out = ["--out", str(self.folder / "suite.json")]

@@ -432,7 +432,7 @@ TEST_P(InFolder, MalformedCheckpointErrorNamesTheEntry) {
         if (remove) {
           content.at(place.parent_pointer()).erase(place.back());
         } else {
-          content.at(place) = {{"wrong", -1}};
+          content.at(place) = nlohmann::json::array({"wrong"});
         }
       });
       EXPECT_THAT([&] { ReadAll(file, MakeConfig()); },

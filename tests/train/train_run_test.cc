@@ -23,6 +23,7 @@
 #include "base/json.h"
 #include "config/load.h"
 #include "config/update_plan.h"
+#include "nn/backend.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
@@ -580,12 +581,15 @@ TEST_F(InFolder, ReopenRemovesPartialFilesOfAKilledProgram) {
   EXPECT_TRUE(fs::exists(folder_ / "checkpoint.safetensors.4711.partial"));
   RunDirectory::Reopen(folder_);
   std::set<std::string> left;
-  for (const auto& entry : fs::directory_iterator(folder_)) left.insert(entry.path().filename());
-  EXPECT_EQ(left,
-            (std::set<std::string>{".lock", "best.safetensors", "checkpoint.safetensors",
-                                   "checkpoint.safetensors.mine.partial",
-                                   "checkpoint.safetensors.partial", "config.yaml", "metrics.jsonl",
-                                   "notes.txt.4711.partial", "replay-7.txt", "summary.json"}));
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename();
+    left.insert(name.starts_with("events.out.tfevents.") ? "events" : name);
+  }
+  EXPECT_EQ(left, (std::set<std::string>{".lock", "best.safetensors", "checkpoint.safetensors",
+                                         "checkpoint.safetensors.mine.partial",
+                                         "checkpoint.safetensors.partial", "config.yaml", "events",
+                                         "metrics.jsonl", "notes.txt.4711.partial", "replay-7.txt",
+                                         "summary.json"}));
 }
 
 TEST_F(InFolder, BestStaysUntilItsSuccessorIsWritten) {
@@ -626,7 +630,7 @@ TEST_F(InFolder, ModelEvaluatesLikeTheNetworkOfTheCheckpoint) {
   ResNetFC saved(spec, /*seed=*/0);
   Checkpoint(run.checkpoint()).LoadModel(saved, puzzle.identity());
   const std::unique_ptr<Device> device = OpenDevice("cpu");
-  InferenceNet copy(spec, config.inference, *device);
+  InferenceNet copy(spec, WithBackends(config, *device).inference, *device);
   copy.Load(saved);
   EXPECT_EQ(value_of(model.net()), value_of(copy));
   copy.Load(*MakeInitialNet(config, puzzle));

@@ -29,7 +29,7 @@ class Validation : public testing::Test {
         "network: {width: 32, blocks: 1}\n"
         "generate: {max_scramble: 7}\n"
         "inference: {precision: fp32}\n"
-        "validation: {states: 50, batch_size: 8}\n",
+        "validation: {states: 50}\n",
         sets, *device_);
   }
 
