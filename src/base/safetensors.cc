@@ -163,10 +163,10 @@ json HeaderOf(std::string_view text) {
 // up to the bytes of its tensors, `data`. A file without a hash is accepted: other programs write
 // none, and damage to the name of the hash has then changed nothing else.
 void CheckHash(std::string_view start, std::string_view data) {
-  static const std::string kBeforeHash = fmt::format(R"({{"{}":{{"{}":")", kMetadata, kFileHash);
-  if (!start.substr(kLengthBytes).starts_with(kBeforeHash)) return;
+  static const std::string before_hash = fmt::format(R"({{"{}":{{"{}":")", kMetadata, kFileHash);
+  if (!start.substr(kLengthBytes).starts_with(before_hash)) return;
   std::string unhashed(start);
-  const std::size_t digits = kLengthBytes + kBeforeHash.size();
+  const std::size_t digits = kLengthBytes + before_hash.size();
   unhashed.replace(digits, kHashDigits, kNoFileHash);
   Hash hash;
   hash.Add(data);
