@@ -122,8 +122,6 @@ DataBuffer ReadStreamShard(const fs::path& folder, const ShardSetSpec& kind,
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kUsed = "used";
 constexpr const char* kRejected = "rejected";
 constexpr const char* kGenerators = "generators";
@@ -229,8 +227,6 @@ std::int64_t StreamFolder::ClaimStart(std::string_view generator) const {
 }
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kManifestSchema = 1;
 constexpr std::int64_t kMaxVersion = std::int64_t{1} << 53;

@@ -305,7 +305,6 @@ void TrainRun::RecordValidation(const ValidationReport& report) {
     saver_->SaveBest(components_->trainer.saved_net().State(), Counters());
   }
   validation_.Record(report);
-  for (TrainObserver* observer : observers_) observer->OnValidation(so_far_.updates, report);
 }
 
 // Records the result, if there is one, of a network whose update has its line of metrics already.

@@ -44,7 +44,6 @@ class TrainObserver {
   virtual ~TrainObserver() = default;
   virtual void OnIteration(const TrainingProgress& /*progress*/) {}
   virtual void OnUpdate(const UpdateRecord& /*record*/) {}
-  virtual void OnValidation(std::int64_t /*updates*/, const ValidationReport& /*report*/) {}
 };
 
 /// RunOptions holds what a TrainRun needs in addition to its config.
