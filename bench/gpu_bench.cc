@@ -24,7 +24,7 @@
 namespace tandem {
 namespace {
 
-// kQuickstart is that of configs/quickstart.yaml and reads the pieces of a cube; the others read
+// kQuickstart is the network of configs/quickstart.yaml and reads the pieces of a cube; the others read
 // its stickers. kFourMillion has as many parameters.
 enum Net : std::int64_t { kQuickstart, kDeepCubeA, kDeepXubeLarge, kFourMillion };
 

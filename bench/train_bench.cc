@@ -1,7 +1,7 @@
 // Measures a training step and an evaluation of a network of two residual blocks of 256, with
 // stickers as its input, in fp32 and bf16, and the matrix products of the step alone: compare
 // items_per_second. Then compares pairs of networks, or of ways to compute one, which take turns:
-// `speedup` is the time of the first over that of the second.
+// `speedup` is the first one's time divided by the second one's.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randint.h>

@@ -81,7 +81,7 @@ def run(*command, cwd=None, seconds=None, allowed=(0,), variables=None):
     `allowed`. If `seconds` pass, ends the command and returns what it has printed. The command gets
     `variables` in addition to this program's environment."""
     words = [str(word) for word in command]
-    # DeepXube starts processes of its own, which form a group with it. Without buffers, what it has
+    # DeepXube starts processes, which form a group with it. Without buffers, what it has
     # printed is not lost when it is ended.
     process = start(words, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                     start_new_session=True,

@@ -1,4 +1,4 @@
-// Trains a network of its own inside a program.
+// A program that trains its own network.
 //
 //     embed CONFIG FOLDER
 #include <ATen/ops/empty.h>

@@ -146,7 +146,7 @@ void WarnOfMember(const std::string& name, const std::string& meant) {
   }
 }
 
-// Warns of public members that are probably misspelled. A puzzle may have members of its own, so
+// Warns of public members that are probably misspelled. A puzzle may have other members, so
 // Tandem would ignore them without a word.
 void WarnOfMisspelledMembers(nb::handle puzzle) {
   const nb::module_ builtins = nb::module_::import_("builtins");
@@ -222,7 +222,7 @@ class PythonDomain final : public Domain {
     puzzle_.reset();
   }
 
-  // Hands the object over. Calls fail from then on. Call with the GIL.
+  // Hands the object over. Later calls fail. Call with the GIL.
   nb::object Release() { return std::move(puzzle_); }
 
   // Returns whether Ctrl-C has ended a method of the object since the last call.

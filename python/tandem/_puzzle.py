@@ -65,7 +65,7 @@ def register_domain(puzzle: Any, check: bool = True) -> _tandem.Domain:
     time runs Python code. A puzzle of the same name replaces the one before, for runs that begin
     later. Register a puzzle before runs begin, and in each program that uses its networks.
 
-    Warns if the name of a member is nearly that of one that is missing: `encod` for `encode`.
+    Warns if a member's name nearly matches a missing one: `encod` for `encode`.
     Raises ValueError if a member is missing or wrong, and RuntimeError if the puzzle breaks a
     promise. An exception in a property of the puzzle is raised as it is.
     """

@@ -112,7 +112,7 @@ def resume(folder: str | os.PathLike, settings: Settings | None = None,
            on_update: OnUpdate = None) -> _tandem.TrainingResult:
     """Continues the run in `folder` to its end, and returns its tandem.TrainingResult.
 
-    On the CPU, the weights are those of a run that was never interrupted.
+    On the CPU, the weights equal the weights of an uninterrupted run.
     """
     _check(on_update)
     return _run(Training.resume(folder, settings), on_update)

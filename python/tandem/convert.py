@@ -143,7 +143,7 @@ def refuse_what_deepxube_lacks(network: dict[str, str]) -> None:
 def to_deepxube(state: State, network: dict[str, str], puzzle: DeepXubePuzzle) -> tuple[str, State]:
     """Returns the --heur of DeepXube, such as "resnet_fc.200H_2B_bn", and the content of its heur.pt.
 
-    DeepXube's first layer has neither normalisation nor activation. If that of the network has both, batch
+    DeepXube's first layer has neither normalisation nor activation. If the network's has both, batch
     normalisation is folded into it, and an extra residual block whose layers are 0 applies the activation:
     relu(x + 0).
     """
