@@ -1,6 +1,7 @@
 #include "domain.h"
 
 #include <fmt/format.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -18,6 +19,7 @@
 #include "base/random.h"
 #include "bindings.h"
 #include "domain/random_walk.h"
+#include "domain/registry.h"
 #include "image.h"
 #include "interrupt.h"
 #include "tandem/error.h"
@@ -453,6 +455,10 @@ void EncodeChecked(const Domain& domain, ConstRows states, Rows inputs) {
 
 void BindDomain(nb::module_& module) {
   module.def("domain_names", &DomainNames, "Returns the names that tandem.Domain accepts.");
+  module.def("load_plugin", &LoadPlugin, nb::arg("file"),
+             "Loads the puzzles of a plug-in, a shared library, and returns their names.\n\n"
+             "tandem.Domain and configs then accept the names. Raises ValueError if the file is no "
+             "plug-in for this version.");
   nb::class_<Puzzle> domain(
       module, "Domain",
       "A puzzle: its states, actions and goals, on batches of states.\n\n"

@@ -36,6 +36,7 @@ NB_MODULE(_tandem, module) {
   tandem::python::BindDomain(module);
   tandem::python::BindPythonDomains(module);
   tandem::python::BindConfig(module);
+  tandem::python::BindSolve(module);
   tandem::python::BindNetwork(module);
   tandem::python::BindTraining(module);
 }

@@ -24,18 +24,12 @@
 #include "config.h"
 #include "domain.h"
 #include "interrupt.h"
+#include "solve.h"
 #include "tandem/error.h"
 #include "train/trained_network.h"
 
 namespace tandem::python {
 namespace {
-
-/// Solution is the outcome of the search for one state.
-struct Solution {
-  SearchResult search;
-  std::string moves;
-  std::string failure;  // why there is no solution; empty if there is one
-};
 
 /// NetworkUse is one thread's use of a network. It waits until other threads are done. Create it
 /// without the GIL, because the thread that uses the network may need the GIL meanwhile.
@@ -108,33 +102,17 @@ class PythonNetwork {
 
   std::vector<Solution> Solve(nb::handle states) {
     const StateBatch batch(states, static_cast<std::size_t>(spec().state_size));
-    Check(batch.rows());
-    std::vector<Solution> solutions(batch.size());
-    StopSignal stop;
-    RunInterruptibly(stop, [&] {
-      const NetworkUse use(owner_);
-      try {
-        network_->Solve(batch.rows(), stop, [&](std::size_t number, SearchResult result) {
-          solutions[number] = {.search = std::move(result), .moves = {}, .failure = {}};
-        });
-      } catch (const Stopped&) {  // the interrupt is raised after this
-      }
-      for (Solution& solution : solutions) {
-        solution.moves = FormatActions(spec(), solution.search.actions);
-        solution.failure =
-            stop.requested() ? "stopped on request" : network_->Failure(solution.search);
-      }
-    });
-    return solutions;
+    return SolveInterruptibly(
+        network_->domain(), batch.rows(),
+        [&](const StopSignal& stop, const Search::Done& done) {
+          const NetworkUse use(owner_);
+          network_->Solve(batch.rows(), stop, done);
+        },
+        [&](const SearchResult& result) { return network_->Failure(result); });
   }
 
  private:
   const DomainSpec& spec() const { return network_->domain().spec(); }
-
-  void Check(ConstRows states) const {
-    const nb::gil_scoped_release release;
-    CheckStates(network_->domain(), states);
-  }
 
   // Encodes and evaluates as many states at a time as the config says. Each has `width` values.
   template <class Evaluate>
@@ -169,40 +147,9 @@ class PythonNetwork {
   NetworkUse::Owner owner_;
 };
 
-void BindSolution(nb::module_& module) {
-  nb::class_<Solution>(module, "Solution", "The outcome of the search for one state.")
-      .def_prop_ro(
-          "solved", [](const Solution& s) { return s.search.solved; }, "Whether it was solved.")
-      .def_ro("moves", &Solution::moves, "The names of the actions, separated by spaces.")
-      .def_prop_ro(
-          "actions", [](const Solution& s) { return s.search.actions; },
-          "The indices of the actions, from the state to a goal.")
-      .def_prop_ro(
-          "length", [](const Solution& s) { return s.search.actions.size(); },
-          "The number of actions; 0 if it was not solved.")
-      .def_prop_ro(
-          "cost", [](const Solution& s) { return s.search.cost; }, "The cost of the actions.")
-      .def_prop_ro(
-          "ended", [](const Solution& s) { return std::string(NameOf(s.search.stop_reason)); },
-          R"(Why the search ended: "solved", or a limit such as "node limit".)")
-      .def_ro("failure", &Solution::failure,
-              "Why there is no solution and which settings to change; empty if it was solved.")
-      .def_prop_ro(
-          "nodes", [](const Solution& s) { return s.search.nodes; }, "States generated.")
-      .def_prop_ro(
-          "seconds", [](const Solution& s) { return s.search.seconds; },
-          "Wall time, including work on states that were solved at the same time.")
-      .def("__repr__", [](const Solution& s) {
-        return s.search.solved ? fmt::format("<tandem.Solution of {} moves: {}>",
-                                             s.search.actions.size(), s.moves)
-                               : fmt::format("<tandem.Solution: {}>", s.failure);
-      });
-}
-
 }  // namespace
 
 void BindNetwork(nb::module_& module) {
-  BindSolution(module);
   nb::class_<PythonNetwork>(module, "Network")
       .def(nb::init<const std::filesystem::path&, const std::string&, const Settings&>(),
            nb::arg("run"), nb::arg("checkpoint"), nb::arg("settings"))

@@ -13,12 +13,13 @@ program `tandem`. Warnings go to standard error.
 
 from tandem import _libraries  # noqa: F401  (loads LibTorch before the extension needs it)
 from tandem._tandem import (Config, Domain, Progress, Solution, TrainingResult, config_reference,
-                            domain_names)
+                            domain_names, load_plugin)
 from tandem._config import load_config
 from tandem._network import Network
 from tandem._puzzle import Puzzle, register_domain
+from tandem._solve import solve
 from tandem._training import Training, resume, train
 
 __all__ = ["Config", "Domain", "Network", "Progress", "Puzzle", "Solution", "Training",
-           "TrainingResult", "config_reference", "domain_names", "load_config", "register_domain",
-           "resume", "train"]
+           "TrainingResult", "config_reference", "domain_names", "load_config", "load_plugin",
+           "register_domain", "resume", "solve", "train"]

@@ -13,6 +13,13 @@ from numpy.typing import NDArray
 def domain_names() -> list[str]:
     """Returns the names that tandem.Domain accepts."""
 
+def load_plugin(file: str | os.PathLike) -> list[str]:
+    """
+    Loads the puzzles of a plug-in, a shared library, and returns their names.
+
+    tandem.Domain and configs then accept the names. Raises ValueError if the file is no plug-in for this version.
+    """
+
 class Domain:
     """
     A puzzle: its states, actions and goals, on batches of states.
@@ -241,6 +248,9 @@ class Solution:
         """Wall time, including work on states that were solved at the same time."""
 
     def __repr__(self) -> str: ...
+
+def solve(domain: Domain, states: object, evaluate: object, config: Config) -> list[Solution]:
+    """Solves states by a Python function; `tandem.solve` calls it."""
 
 class Network:
     def __init__(self, run: str | os.PathLike, checkpoint: str, settings: Mapping[str, str]) -> None: ...

@@ -1,7 +1,9 @@
 """Tests tandem.Domain: batches of states as NumPy arrays."""
 
 import os
+import pathlib
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -11,6 +13,7 @@ import numpy as np
 import torch
 
 import tandem
+from small_run import SOURCE, FolderTest
 
 
 def lights_after(states, buttons, size):
@@ -306,6 +309,23 @@ class Properties(unittest.TestCase):
 
     def test_a_shipped_domain_keeps_every_promise(self):
         self.assertEqual(tandem.Domain("npuzzle:3").check(states=30), [])
+
+
+class Plugin(FolderTest):
+    def test_a_plugin_adds_its_puzzle(self):
+        build = pathlib.Path(tandem.__file__).parents[2]
+        library = self.folder / "libpancake.so"
+        subprocess.run(["c++", "-std=c++20", "-shared", "-fPIC", "-I", SOURCE / "include", "-I", build / "include",
+                        SOURCE / "examples" / "pancake" / "pancake.cc", "-o", library, "-L", build, "-ltandem"],
+                       check=True)
+        self.assertEqual(tandem.load_plugin(library), ["pancake"])
+        stack = tandem.Domain("pancake")
+        self.assertEqual(stack.check(states=30), [])
+        self.assertEqual(tandem.load_config({"domain": {"name": "pancake"}}).domain, "pancake")
+
+    def test_a_file_that_is_no_plugin_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "is not a plug-in"):
+            tandem.load_plugin(__file__)
 
 
 if __name__ == "__main__":

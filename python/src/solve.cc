@@ -1,0 +1,146 @@
+#include "solve.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "config/config.h"
+#include "domain.h"
+#include "interrupt.h"
+#include "search/detours.h"
+#include "search/problems.h"
+#include "tandem/evaluator.h"
+
+namespace tandem::python {
+namespace {
+
+/// PythonEvaluator calls a Python function with the inputs of states, an array of uint8 of shape
+/// (n, positions). The function returns float32 of shape (n, width): an estimate, or a value for
+/// each action. What it raises ends the search.
+class PythonEvaluator final : public Evaluator {
+ public:
+  PythonEvaluator(nb::handle function, ActionValues action_values, std::int64_t num_actions)
+      : function_(function),
+        action_values_(action_values),
+        num_actions_(static_cast<std::size_t>(num_actions)) {}
+
+  bool estimates_states() const override { return action_values_ != ActionValues::kSurprisals; }
+  ActionValues action_values() const override { return action_values_; }
+
+  void Evaluate(ConstRows inputs, std::span<float> values) override {
+    if (action_values_ == ActionValues::kNone) return Call(inputs, values);
+    std::vector<float> of_actions(inputs.size() * num_actions_);
+    Call(inputs, of_actions);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = std::ranges::min(std::span(of_actions).subspan(i * num_actions_, num_actions_));
+    }
+  }
+
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override { Call(inputs, values); }
+
+ private:
+  using Floats = nb::ndarray<const float, nb::numpy, nb::c_contig, nb::device::cpu>;
+
+  void Call(ConstRows inputs, std::span<float> values) const {
+    const nb::gil_scoped_acquire gil;
+    auto array = NewArray<std::uint8_t>({inputs.size(), inputs.row_size()});
+    std::ranges::copy(inputs.bytes(), array.data());
+    const auto found = nb::cast<Floats>(function_(std::move(array)));
+    std::copy_n(found.data(), values.size(), values.begin());
+  }
+
+  nb::handle function_;  // lives as long as the call of `solve`
+  ActionValues action_values_;
+  std::size_t num_actions_;
+};
+
+ActionValues ActionValuesOf(Head head) {
+  if (IsQ(head)) return ActionValues::kQValues;
+  return head == Head::kPolicy ? ActionValues::kSurprisals : ActionValues::kNone;
+}
+
+std::vector<Solution> Solve(const Puzzle& puzzle, nb::handle states, nb::handle evaluate,
+                            const Config& config) {
+  const Domain& domain = *puzzle.domain;
+  const StateBatch batch(states, static_cast<std::size_t>(puzzle.spec().state_size));
+  PythonEvaluator evaluator(evaluate, ActionValuesOf(config.network.head),
+                            puzzle.spec().num_actions());
+  std::unique_ptr<Search> search;
+  return SolveInterruptibly(
+      domain, batch.rows(),
+      [&](const StopSignal& stop, const Search::Done& done) {
+        search = SearchWithoutDetours(domain, MakeSearch(domain, evaluator, config));
+        SolveAndReplay(domain, *search, batch.rows(), stop, done);
+      },
+      [&](const SearchResult& result) { return search->Failure(result); });
+}
+
+void BindSolution(nb::module_& module) {
+  nb::class_<Solution>(module, "Solution", "The outcome of the search for one state.")
+      .def_prop_ro(
+          "solved", [](const Solution& s) { return s.search.solved; }, "Whether it was solved.")
+      .def_ro("moves", &Solution::moves, "The names of the actions, separated by spaces.")
+      .def_prop_ro(
+          "actions", [](const Solution& s) { return s.search.actions; },
+          "The indices of the actions, from the state to a goal.")
+      .def_prop_ro(
+          "length", [](const Solution& s) { return s.search.actions.size(); },
+          "The number of actions; 0 if it was not solved.")
+      .def_prop_ro(
+          "cost", [](const Solution& s) { return s.search.cost; }, "The cost of the actions.")
+      .def_prop_ro(
+          "ended", [](const Solution& s) { return std::string(NameOf(s.search.stop_reason)); },
+          R"(Why the search ended: "solved", or a limit such as "node limit".)")
+      .def_ro("failure", &Solution::failure,
+              "Why there is no solution and which settings to change; empty if it was solved.")
+      .def_prop_ro(
+          "nodes", [](const Solution& s) { return s.search.nodes; }, "States generated.")
+      .def_prop_ro(
+          "seconds", [](const Solution& s) { return s.search.seconds; },
+          "Wall time, including work on states that were solved at the same time.")
+      .def("__repr__", [](const Solution& s) {
+        return s.search.solved ? fmt::format("<tandem.Solution of {} moves: {}>",
+                                             s.search.actions.size(), s.moves)
+                               : fmt::format("<tandem.Solution: {}>", s.failure);
+      });
+}
+
+}  // namespace
+
+std::vector<Solution> SolveInterruptibly(
+    const Domain& domain, ConstRows states,
+    const std::function<void(const StopSignal&, const Search::Done&)>& solve_all,
+    const std::function<std::string(const SearchResult&)>& failure) {
+  std::vector<Solution> solutions(states.size());
+  StopSignal stop;
+  RunInterruptibly(stop, [&] {
+    CheckStates(domain, states);
+    try {
+      solve_all(stop, [&](std::size_t number, SearchResult result) {
+        solutions[number].search = std::move(result);
+      });
+    } catch (const Stopped&) {  // the interrupt is raised after this
+      return;
+    }
+    for (Solution& solution : solutions) {
+      solution.moves = FormatActions(domain.spec(), solution.search.actions);
+      if (!solution.search.solved) solution.failure = failure(solution.search);
+    }
+  });
+  return solutions;
+}
+
+void BindSolve(nb::module_& module) {
+  BindSolution(module);
+  module.def("solve", &Solve, nb::arg("domain"), nb::arg("states"), nb::arg("evaluate"),
+             nb::arg("config"), "Solves states by a Python function; `tandem.solve` calls it.");
+}
+
+}  // namespace tandem::python

@@ -1,0 +1,91 @@
+"""Searches that are guided by a network or a function of the caller."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing
+
+from tandem import _tandem
+from tandem._config import load_config
+
+
+def solve(domain: _tandem.Domain | str, states: numpy.typing.ArrayLike, evaluate: Callable[[Any], Any], *,
+          head: str = "v", batch_size: int | None = None, **search: Any) -> list[_tandem.Solution]:
+    """Searches for a solution of each state, guided by your own network or function.
+
+        net = torch.nn.Sequential(...)
+        tandem.solve("cube2", states, net, method="astar", weight=0.6)
+
+    domain: a tandem.Domain or its name.
+    states: uint8 of shape (n, state_size), or one state.
+    evaluate: a torch.nn.Module or a function. It gets what `Domain.encode` returns, uint8 of shape
+        (m, positions): a module as a tensor on the device of its parameters, a function as an array.
+    head: what `evaluate` returns. "v": the cost-to-go of each state, of shape (m,) or (m, 1). "q": for
+        each action its cost plus the cost-to-go of its child, of shape (m, num_actions). "policy": the
+        logits of the actions, of that shape. A module is in evaluation mode while it is called.
+    batch_size: the most states in one call; None: 10,000.
+    search: keys of `search` in a config, such as method="beam", beam_width=1000, ball_radius=3.
+
+    The searches are those of `tandem solve`, and every solution is replayed to check it. Ctrl-C stops the
+    search and raises KeyboardInterrupt. Raises ValueError if an argument is wrong or `evaluate` returns
+    another shape, and RuntimeError if an estimate is NaN.
+    """
+    if isinstance(domain, str):
+        domain = _tandem.Domain(domain)
+    if head not in ("v", "q", "policy"):
+        raise ValueError(f"head: expected v, q or policy, found {head!r}")
+    if search.get("program", "domain") != "domain":
+        raise ValueError("program: `evaluate` is called from the CPU; expected domain")
+    settings = {f"search.{key}": value for key, value in search.items()}
+    if batch_size is not None:
+        settings["inference.batch_size"] = batch_size
+    target = {"generate": {"target": "policy"}} if head == "policy" else {}
+    config = load_config({"network": {"head": head}, **target}, settings)
+    width = 1 if head == "v" else domain.num_actions
+
+    def checked(inputs):
+        return _surprisals(_values(call, inputs, width)) if head == "policy" else _values(call, inputs, width)
+
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(evaluate, torch.nn.Module):
+        call = evaluate
+        return _tandem.solve(domain, states, checked, config)
+    call = _Module(evaluate)
+    was_training = evaluate.training
+    evaluate.eval()
+    try:
+        return _tandem.solve(domain, states, checked, config)
+    finally:
+        evaluate.train(was_training)
+
+
+class _Module:
+    """Calls a torch.nn.Module without gradients, on its device."""
+
+    def __init__(self, module):
+        import torch
+        self._torch = torch
+        self._module = module
+        parameter = next(module.parameters(), None)
+        self._device = "cpu" if parameter is None else parameter.device
+
+    def __call__(self, inputs):
+        with self._torch.inference_mode():
+            return self._module(self._torch.from_numpy(inputs).to(self._device)).float().cpu()
+
+
+def _values(call, inputs, width):
+    values = np.asarray(call(inputs), dtype=np.float32)
+    shapes = [(len(inputs), width)] + ([(len(inputs),)] if width == 1 else [])
+    if values.shape not in shapes:
+        raise ValueError(f"`evaluate` returned an array of shape {values.shape}, expected "
+                         f"{' or '.join(map(str, reversed(shapes)))}")
+    return np.ascontiguousarray(values)
+
+
+def _surprisals(logits):
+    """Returns minus the logarithm of the probability of each action."""
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    return np.log(np.exp(shifted).sum(axis=1, keepdims=True)) - shifted
