@@ -10,6 +10,7 @@ void BindDomain(nanobind::module_& module);
 void BindPythonDomains(nanobind::module_& module);
 void BindNetwork(nanobind::module_& module);
 void BindSolve(nanobind::module_& module);
+void BindShards(nanobind::module_& module);
 void BindTraining(nanobind::module_& module);
 
 }  // namespace tandem::python

@@ -38,5 +38,6 @@ NB_MODULE(_tandem, module) {
   tandem::python::BindConfig(module);
   tandem::python::BindSolve(module);
   tandem::python::BindNetwork(module);
+  tandem::python::BindShards(module);
   tandem::python::BindTraining(module);
 }

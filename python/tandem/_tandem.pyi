@@ -295,6 +295,19 @@ def write_network(weights: str | os.PathLike, source: str, config: Config, folde
     Makes a run's folder from the tensors in a safetensors file; `tandem.convert` calls it.
     """
 
+class ShardReader:
+    def __init__(self, folder: str | os.PathLike) -> None: ...
+
+    @property
+    def num_chunks(self) -> int:
+        """The number of chunks."""
+
+    def chunk(self, chunk: int) -> list:
+        """Reads and verifies a chunk, and returns its columns."""
+
+def write_shards(folder: str | os.PathLike, domain: Domain, inputs: numpy.ndarray, targets: numpy.ndarray, weights: numpy.ndarray | None, head: str, chunk_rows: int, chunks_per_shard: int, compress: bool) -> None:
+    """Writes arrays as a set of shards; `tandem.write_shards` calls it."""
+
 class Progress:
     """How far a training run is."""
 
