@@ -201,7 +201,9 @@ std::set<PythonDomain*>& Living() {
 }
 
 /// PythonDomain calls a Python object, in whichever thread it is called itself. Only one thread
-/// at a time runs Python code. The object gets copies, which it may keep or change.
+/// at a time runs Python code. The object gets copies, which it may keep or change, and at least
+/// one state: NumPy makes numbers of another type from an empty list, which puzzles need not
+/// foresee.
 class PythonDomain final : public Domain {
  public:
   // Call with the GIL.
@@ -235,6 +237,7 @@ class PythonDomain final : public Domain {
   }
 
   void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const override {
+    if (states.size() == 0) return;
     if (!spec().per_problem_goals) return WriteGoals(states);
     Call("draw_goals", [&](nb::handle method) {
       CopyBytes(method(Copy(seeds)), {states.size(), states.row_size()}, states.bytes());
@@ -253,6 +256,7 @@ class PythonDomain final : public Domain {
   }
 
   void Apply(Rows states, std::span<const Action> actions) const override {
+    if (states.size() == 0) return;
     Call("apply", [&](nb::handle method) {
       CopyBytes(method(Copy(ConstRows(states)), Copy(actions)), {states.size(), states.row_size()},
                 states.bytes());
@@ -260,6 +264,7 @@ class PythonDomain final : public Domain {
   }
 
   void Expand(ConstRows states, Rows children) const override {
+    if (states.size() == 0) return;
     if (!expands_) return Domain::Expand(states, children);
     Call("expand", [&](nb::handle method) {
       CopyBytes(method(Copy(states)), {states.size(), num_actions(), states.row_size()},
@@ -268,6 +273,7 @@ class PythonDomain final : public Domain {
   }
 
   void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
+    if (states.size() == 0) return;
     if (!spec().masks_actions) return Domain::Mask(states, applies);
     Call("applicable", [&](nb::handle method) {
       CopyBytes(method(Copy(states)), {states.size(), num_actions()}, applies);
@@ -292,11 +298,13 @@ class PythonDomain final : public Domain {
   }
 
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    if (states.size() == 0) return;
     Call("is_goal",
          [&](nb::handle method) { CopyBytes(method(Copy(states)), {states.size()}, is_goal); });
   }
 
   void Encode(ConstRows states, Rows inputs) const override {
+    if (states.size() == 0) return;
     if (!encodes_) return Domain::Encode(states, inputs);
     Call("encode", [&](nb::handle method) {
       CopyBytes(method(Copy(states)), {states.size(), inputs.row_size()}, inputs.bytes());

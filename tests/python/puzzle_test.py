@@ -119,6 +119,28 @@ class Batches(unittest.TestCase):
         self.assertEqual(domain.format(domain.goals()[0]), "0 0 0 0 0 0 0 0 0")
         self.assertEqual(domain.action_costs, [1.0] * 9)
 
+    def test_methods_get_at_least_one_state(self):
+        class NeverEmpty(Lights):
+            name = "python_never_empty"
+
+            def apply(self, states, actions):
+                assert len(states) > 0
+                return super().apply(states, actions)
+
+            def is_goal(self, states):
+                assert len(states) > 0
+                return super().is_goal(states)
+
+            expand = None
+
+        puzzle = tandem.register_domain(NeverEmpty())
+        none = np.zeros((0, 9), np.uint8)
+        self.assertEqual(puzzle.apply(none, 0).shape, (0, 9))
+        self.assertEqual(puzzle.expand(none).shape, (0, 9, 9))
+        self.assertEqual(puzzle.is_goal(none).shape, (0,))
+        solved = tandem.solve(puzzle, puzzle.scramble(20, 5), lambda inputs: inputs.sum(axis=1), beam_width=4)
+        self.assertTrue(any(solution.solved for solution in solved))
+
     def test_a_puzzle_without_inverses_steps_back_by_itself(self):
         domain = tandem.register_domain(Row())
         np.testing.assert_array_equal(domain.scramble(5, [0, 1, 2, 6, 7])[:, 0], [7, 6, 5, 1, 0])
