@@ -1,13 +1,10 @@
 #include "base/log.h"
 
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <cstdio>
-#include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "base/machine.h"
 #include "base/text.h"
@@ -15,18 +12,7 @@
 namespace tandem {
 namespace {
 
-spdlog::logger& Logger() {
-  static const std::shared_ptr<spdlog::logger> logger = [] {
-    const auto colours =
-        UseColour(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never;
-    auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
-    sink->set_color(spdlog::level::info, "");
-    auto made = std::make_shared<spdlog::logger>("tandem", std::move(sink));
-    made->set_pattern("%^%v%$");
-    return made;
-  }();
-  return *logger;
-}
+void Write(const std::string& message) { std::fputs((message + "\n").c_str(), stderr); }
 
 // Set once, before other threads log.
 bool& WarningsOnly() {
@@ -40,6 +26,8 @@ std::string& Prefix() {
 }
 
 constexpr const char* kEraseLine = "\r\x1b[K";
+constexpr const char* kYellow = "\x1b[33m\x1b[1m";
+constexpr const char* kPlain = "\x1b[m";
 
 // The status line in the last line of the terminal. There is none while `line_` is empty.
 class Status {
@@ -81,11 +69,13 @@ Status& TheStatus() {
 
 void LogInfo(std::string_view message) {
   if (WarningsOnly()) return;
-  TheStatus().Above([&] { Logger().info("{}", Printable(message)); });
+  TheStatus().Above([&] { Write(Printable(message)); });
 }
 
 void LogWarning(std::string_view message) {
-  TheStatus().Above([&] { Logger().warn("{}warning: {}", Prefix(), Printable(message)); });
+  static const bool has_colour = UseColour(STDERR_FILENO);
+  const std::string text = fmt::format("{}warning: {}", Prefix(), Printable(message));
+  TheStatus().Above([&] { Write(has_colour ? kYellow + text + kPlain : text); });
 }
 
 void LogWarningsOnly(std::string_view prefix) {
