@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -67,30 +69,23 @@ Watchdog::Watchdog(const Timeline& timeline, double limit_s, Actions actions)
     : timeline_(timeline),
       limit_s_(limit_s),
       actions_(std::move(actions)),
-      thread_([this] { Run(); }) {
+      thread_([this](const std::stop_token& stop) { Run(stop); }) {
   pthread_setname_np(thread_.native_handle(), "watchdog");
 }
 
-Watchdog::~Watchdog() {
-  {
-    const std::lock_guard lock(mutex_);
-    ends_ = true;
-  }
-  ended_.notify_all();
-  thread_.join();
-}
-
-void Watchdog::Run() {
+void Watchdog::Run(const std::stop_token& stop) {
   const std::chrono::duration<double> interval(limit_s_ / 8);
-  std::unique_lock lock(mutex_);
-  while (!ended_.wait_for(lock, interval, [this] { return ends_; })) {
-    lock.unlock();
+  std::mutex mutex;
+  std::condition_variable_any sleep;
+  std::unique_lock lock(mutex);
+  while (true) {
+    sleep.wait_for(lock, stop, interval, [] { return false; });
+    if (stop.stop_requested()) return;
     try {
       Look();
     } catch (...) {
       // An exception that leaves a thread ends the program.
     }
-    lock.lock();
   }
 }
 
