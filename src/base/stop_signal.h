@@ -118,22 +118,25 @@ class Interrupter {
  public:
   using Close = std::function<void(std::exception_ptr)>;
 
-  /// Registration withdraws a function when it is destroyed. Waits while the function runs.
+  /// Registration withdraws a function when it is destroyed. Waits while the function runs. Without
+  /// an owner, it does nothing.
   class Registration {
    public:
-    Registration(Interrupter& owner, Close close) : owner_(owner) {
-      const std::lock_guard lock(owner_.mutex_);
-      place_ = owner_.closes_.insert(owner_.closes_.end(), std::move(close));
+    Registration(Interrupter* owner, Close close) : owner_(owner) {
+      if (owner_ == nullptr) return;
+      const std::lock_guard lock(owner_->mutex_);
+      place_ = owner_->closes_.insert(owner_->closes_.end(), std::move(close));
     }
     ~Registration() {
-      const std::lock_guard lock(owner_.mutex_);
-      owner_.closes_.erase(place_);
+      if (owner_ == nullptr) return;
+      const std::lock_guard lock(owner_->mutex_);
+      owner_->closes_.erase(place_);
     }
     Registration(const Registration&) = delete;
     Registration& operator=(const Registration&) = delete;
 
    private:
-    Interrupter& owner_;
+    Interrupter* const owner_;
     std::list<Close>::iterator place_;
   };
 

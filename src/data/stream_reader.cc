@@ -31,11 +31,8 @@ StreamReader::StreamReader(const StreamFolder& folder, StreamOptions options,
       options_(std::move(options)),
       stop_(stop),
       ready_(static_cast<std::size_t>(options_.read_ahead)),
+      interrupts_(interrupter, [this](const std::exception_ptr& reason) { ready_.Close(reason); }),
       thread_(kStreamThread) {
-  if (interrupter != nullptr) {
-    interrupts_.emplace(*interrupter,
-                        [this](std::exception_ptr reason) { ready_.Close(std::move(reason)); });
-  }
   thread_.Post([this] {
     try {
       Run();

@@ -79,7 +79,7 @@ class StreamReader {
   Channel<StreamShard> ready_;
   std::atomic<std::int64_t> rejected_{0};
   std::atomic<std::int64_t> waiting_{0};
-  std::optional<Interrupter::Registration> interrupts_;
+  Interrupter::Registration interrupts_;
   Worker thread_;  // last, because it uses everything above
 };
 
