@@ -12,14 +12,7 @@
 namespace tandem {
 namespace {
 
-void Write(const std::string& message) { std::fputs((message + "\n").c_str(), stderr); }
-
-// Set once, before other threads log.
-bool& WarningsOnly() {
-  static bool warnings_only = false;
-  return warnings_only;
-}
-
+// Of all messages; "" if this process is the only one. Set once, before other threads log.
 std::string& Prefix() {
   static std::string prefix;
   return prefix;
@@ -45,11 +38,10 @@ class Status {
   }
 
   // Writes a message above the status line.
-  template <class Write>
-  void Above(const Write& write) {
+  void WriteAbove(const std::string& message) {
     const std::lock_guard lock(mutex_);
     if (!line_.empty()) std::fputs(kEraseLine, stderr);
-    write();
+    std::fputs((message + "\n").c_str(), stderr);
     if (!line_.empty()) Draw();
   }
 
@@ -68,20 +60,16 @@ Status& TheStatus() {
 }  // namespace
 
 void LogInfo(std::string_view message) {
-  if (WarningsOnly()) return;
-  TheStatus().Above([&] { Write(Printable(message)); });
+  if (Prefix().empty()) TheStatus().WriteAbove(Printable(message));
 }
 
 void LogWarning(std::string_view message) {
   static const bool has_colour = UseColour(STDERR_FILENO);
   const std::string text = fmt::format("{}warning: {}", Prefix(), Printable(message));
-  TheStatus().Above([&] { Write(has_colour ? kYellow + text + kPlain : text); });
+  TheStatus().WriteAbove(has_colour ? kYellow + text + kPlain : text);
 }
 
-void LogWarningsOnly(std::string_view prefix) {
-  WarningsOnly() = true;
-  Prefix() = prefix;
-}
+void LogWarningsOnly(std::string_view prefix) { Prefix() = prefix; }
 
 void ShowStatus(std::string_view line) { TheStatus().Show(line); }
 
