@@ -13,8 +13,13 @@
 namespace tandem {
 namespace {
 
-std::vector<std::string>& AddedNames() {
-  static std::vector<std::string> names;
+// The names that NetworkKindNames returns.
+std::vector<std::string>& KindNames() {
+  static std::vector<std::string> names = [] {
+    std::vector<std::string> own;
+    for (const NetworkKindRow& kind : kNetworkKinds) own.emplace_back(kind.name);
+    return own;
+  }();
   return names;
 }
 
@@ -137,16 +142,10 @@ std::string FieldText(const Field& field) {
       field.value);
 }
 
-std::vector<std::string> NetworkKindNames() {
-  std::vector<std::string> names;
-  names.reserve(kNetworkKinds.size() + AddedNames().size());
-  for (const NetworkKindRow& kind : kNetworkKinds) names.emplace_back(kind.name);
-  names.insert(names.end(), AddedNames().begin(), AddedNames().end());
-  return names;
-}
+std::vector<std::string> NetworkKindNames() { return KindNames(); }
 
 void AddNetworkKindName(std::string name) {
-  if (std::ranges::count(NetworkKindNames(), name) == 0) AddedNames().push_back(std::move(name));
+  if (std::ranges::count(KindNames(), name) == 0) KindNames().push_back(std::move(name));
 }
 
 std::optional<std::string> FindValueText(const Config& config, std::string_view key) {

@@ -372,19 +372,13 @@ class Reader {
   std::map<std::string, std::string> origins_;  // where each key was set
 };
 
-struct ParsedConfig {
+Config Parse(const std::string& yaml, const std::string& name,
+             const std::vector<Override>& overrides, PathsOf must_exist) {
   Config config;
-  bool is_empty = false;  // the text has no YAML document
-};
-
-ParsedConfig Parse(const std::string& yaml, const std::string& name,
-                   const std::vector<Override>& overrides, PathsOf must_exist) {
-  ParsedConfig parsed;
   try {
     const YAML::Node document = OnlyDocument(yaml, name);
-    parsed.is_empty = document.IsNull();
-    parsed.config.domain = ChooseDomain(document, name, overrides);
-    Reader reader(parsed.config, overrides);
+    config.domain = ChooseDomain(document, name, overrides);
+    Reader reader(config, overrides);
     reader.ReadDocument(document, name);
     reader.ReadOverrides();
     reader.ExpandNetworkName();
@@ -393,7 +387,7 @@ ParsedConfig Parse(const std::string& yaml, const std::string& name,
   } catch (const YAML::Exception& error) {
     throw InputError(fmt::format("{}:{}", name, DescribeYamlError(yaml, error)));
   }
-  return parsed;
+  return config;
 }
 
 }  // namespace
@@ -439,21 +433,21 @@ std::optional<MissingPath> FindMissingPath(Config config, PathsOf work) {
 
 Config ParseConfig(const std::string& yaml, const std::string& name,
                    const std::vector<Override>& overrides) {
-  return Parse(yaml, name, overrides, PathsOf::kNothing).config;
+  return Parse(yaml, name, overrides, PathsOf::kNothing);
 }
 
 Config LoadConfig(const std::filesystem::path& path, const std::vector<Override>& overrides,
                   PathsOf must_exist) {
   const std::string yaml = ReadInput(path, kMostConfigBytes);
-  ParsedConfig parsed = Parse(yaml, path.string(), overrides, must_exist);
-  if (parsed.is_empty) {
+  Config config = Parse(yaml, path.string(), overrides, must_exist);
+  if (YAML::Load(yaml).IsNull()) {
     LogWarning(
         fmt::format("{}: the config is empty, so every key has its default; the puzzle is {}. To "
                     "silence this warning, write {{}} into the file. `tandem config --reference` "
                     "lists the keys.",
-                    path.string(), parsed.config.domain.full_name()));
+                    path.string(), config.domain.full_name()));
   }
-  return std::move(parsed.config);
+  return config;
 }
 
 }  // namespace tandem

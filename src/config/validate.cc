@@ -336,6 +336,21 @@ void CheckSearch(const Config& c, const Reject& reject) {
          "beam, or search.inverse to false.");
 }
 
+// Returns a sentence for each key that has no effect, of those that `may_be` selects.
+std::vector<std::string> DescribeUnused(const Config& config, const auto& may_be) {
+  Config copy = config;
+  std::vector<std::string> sentences;
+  for (const Field& field : FieldsOf(copy)) {
+    const KeyTraits& traits = field.traits;
+    if (traits.is_used == nullptr || traits.is_used(config) || !may_be(field)) continue;
+    sentences.push_back(
+        fmt::format("`{}: {}` has no effect: {}", field.key, FieldText(field), traits.why_unused));
+  }
+  return sentences;
+}
+
+bool IsOfSearch(const Field& field) { return field.section() == "search"; }
+
 }  // namespace
 
 void Validate(const Config& config, const Contradiction& contradiction) {
@@ -372,25 +387,6 @@ void CheckRanks(const Config& config) {
   refuse(config.generate.curriculum, "generate.curriculum",
          "each rank would follow the searches of its own rows");
 }
-
-namespace {
-
-// Returns a sentence for each key that has no effect, of those that `may_be` selects.
-std::vector<std::string> DescribeUnused(const Config& config, const auto& may_be) {
-  Config copy = config;
-  std::vector<std::string> sentences;
-  for (const Field& field : FieldsOf(copy)) {
-    const KeyTraits& traits = field.traits;
-    if (traits.is_used == nullptr || traits.is_used(config) || !may_be(field)) continue;
-    sentences.push_back(
-        fmt::format("`{}: {}` has no effect: {}", field.key, FieldText(field), traits.why_unused));
-  }
-  return sentences;
-}
-
-bool IsOfSearch(const Field& field) { return field.section() == "search"; }
-
-}  // namespace
 
 std::vector<std::string> DescribeUnusedKeys(const Config& run) {
   const Config defaults;
