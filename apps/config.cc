@@ -38,10 +38,12 @@ Json Number(const std::string& text) {
 // because a file may have the name 007 or true.
 Json TypedValue(const Field& field) {
   const std::string text = FieldText(field);
-  const auto text_or_null = [&](const auto& f) { return f.value->empty() ? Json() : Json(text); };
-  if (const auto* const f = std::get_if<PathField>(&field.value)) return text_or_null(*f);
-  if (const auto* const f = std::get_if<NullTextField>(&field.value)) return text_or_null(*f);
-  if (std::holds_alternative<TextField>(field.value)) return text;
+  if (const auto* const f = std::get_if<PathField>(&field.value)) {
+    return f->value->empty() ? Json() : Json(text);
+  }
+  if (const auto* const f = std::get_if<TextField>(&field.value)) {
+    return f->may_be_null && f->value->empty() ? Json() : Json(text);
+  }
   if (std::holds_alternative<ChoiceField>(field.value)) {
     return text == "false" || text == "true" ? Json(text == "true") : Json(text);
   }

@@ -63,7 +63,7 @@ std::vector<std::string> OptionsOf(const CLI::App& app) {
 bool IsOption(std::string_view word) { return word.starts_with('-'); }
 
 std::string UnknownWord(std::string_view word, const CLI::App& of, const std::string& kind) {
-  const std::string removed = SuggestWord(word.substr(0, word.find('=')));
+  const std::string removed = SuggestRemoved(word.substr(0, word.find('=')));
   if (!removed.empty()) return fmt::format("unknown {} `{}`{}", kind, word, removed);
   const std::vector<std::string> known = kind == "command" ? CommandsOf(of) : OptionsOf(of);
   const std::string_view nearest = Nearest(word.substr(0, word.find('=')), known);

@@ -118,7 +118,7 @@ std::vector<NamedFile> FilesOf(const Config& config) {
   Config copy = config;
   for (const Field& field : FieldsOf(copy)) {
     const auto* const path = std::get_if<PathField>(&field.value);
-    if (path == nullptr || path->kind == PathKind::kFolder) continue;
+    if (path == nullptr || path->is_folder()) continue;
     files.push_back({.name = fmt::format("the file of `{}`", field.key), .path = *path->value});
   }
   return files;

@@ -23,10 +23,10 @@ class InterruptibleWork {
   InterruptibleWork(const InterruptibleWork&) = delete;
   InterruptibleWork& operator=(const InterruptibleWork&) = delete;
 
-  bool caught() const { return interrupt_ && interrupt_->caught(); }
+  bool caught() const { return interrupt_ && interrupt_->caught() != 0; }
 
  private:
-  std::optional<StopOnInterrupt> interrupt_;
+  std::optional<StopOnSignals> interrupt_;
   std::optional<nanobind::gil_scoped_release> released_;
 };
 

@@ -74,6 +74,68 @@ int OpenDescriptor(const fs::path& link) {
   return -1;
 }
 
+[[noreturn]] void FailToRead(const fs::path& path, std::string_view why) {
+  throw InputError(fmt::format("cannot read {}: {}", path.string(), why));
+}
+
+std::string ReadWhole(const fs::path& path, std::int64_t most_bytes) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) FailToRead(path, "it is a folder, expected a file");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) FailToRead(path, std::strerror(errno));
+  std::string content;
+  std::vector<char> block(std::size_t{1} << 16);
+  while (in.good()) {
+    in.read(block.data(), static_cast<std::streamsize>(block.size()));
+    if (in.gcount() > most_bytes - std::ssize(content)) {
+      FailToRead(path, fmt::format("it has more than {} bytes ({})", WithThousands(most_bytes),
+                                   HumanBytes(static_cast<double>(most_bytes))));
+    }
+    content.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (in.bad()) FailToRead(path, std::strerror(errno));
+  return content;
+}
+
+// Throws InputError if `content`, of the file `path`, is compressed or in UTF-16. Its lines would
+// otherwise be reported one by one.
+void RequireUtf8(std::string_view content, const fs::path& path) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kCompressed = {
+      {{"\x1f\x8b", "gunzip"},
+       {"\x28\xb5\x2f\xfd", "unzstd"},
+       {"\xfd"
+        "7zXZ",
+        "unxz"},
+       {"PK\x03\x04", "unzip"}}};
+  for (const auto& [begin, command] : kCompressed) {
+    if (!content.starts_with(begin)) continue;
+    FailToRead(path, fmt::format("it is compressed, expected text. Decompress it first, with {}.",
+                                 command));
+  }
+  if (content.starts_with("\xff\xfe") || content.starts_with("\xfe\xff")) {
+    FailToRead(path,
+               "it is text in UTF-16, expected UTF-8. Convert it with `iconv -f UTF-16 -t UTF-8`.");
+  }
+}
+
+// Throws an exception with the reason in errno.
+[[noreturn]] void FailWithReason() {
+  const int reason = errno;
+  if (reason == ENOENT || reason == EIO) throw Error(std::strerror(reason));
+  throw SystemError(std::strerror(reason));
+}
+
+// Without O_NONBLOCK, opening a pipe would block until someone opens it for writing.
+int OpenToRead(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) FailWithReason();
+  struct stat status {};
+  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) return descriptor;
+  ::close(descriptor);
+  throw Error(S_ISDIR(status.st_mode) ? "it is a folder, expected a file"
+                                      : "it is a pipe or a device, expected a regular file");
+}
+
 }  // namespace
 
 bool NamesOpenFile(const fs::path& path) { return DescriptorLink(path).has_value(); }
@@ -221,60 +283,6 @@ void RequireSpace(const fs::path& path, std::int64_t bytes) {
       path.string(), amount(static_cast<std::uintmax_t>(bytes)), amount(space.available)));
 }
 
-namespace {
-
-std::string ReadWhole(const fs::path& path, std::int64_t most_bytes) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) {
-    throw InputError(fmt::format("cannot read {}: it is a folder, expected a file", path.string()));
-  }
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    throw InputError(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
-  }
-  std::string content;
-  std::vector<char> block(std::size_t{1} << 16);
-  while (in.good()) {
-    in.read(block.data(), static_cast<std::streamsize>(block.size()));
-    if (in.gcount() > most_bytes - std::ssize(content)) {
-      throw InputError(fmt::format("cannot read {}: it has more than {} bytes ({})", path.string(),
-                                   WithThousands(most_bytes),
-                                   HumanBytes(static_cast<double>(most_bytes))));
-    }
-    content.append(block.data(), static_cast<std::size_t>(in.gcount()));
-  }
-  if (in.bad()) {
-    throw InputError(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
-  }
-  return content;
-}
-
-// Throws InputError if `content`, of the file `path`, is compressed or in UTF-16. Its lines would
-// otherwise be reported one by one.
-void RequireUtf8(std::string_view content, const fs::path& path) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kCompressed = {
-      {{"\x1f\x8b", "gunzip"},
-       {"\x28\xb5\x2f\xfd", "unzstd"},
-       {"\xfd"
-        "7zXZ",
-        "unxz"},
-       {"PK\x03\x04", "unzip"}}};
-  for (const auto& [begin, command] : kCompressed) {
-    if (!content.starts_with(begin)) continue;
-    throw InputError(
-        fmt::format("cannot read {}: it is compressed, expected text. Decompress it first, "
-                    "with {}.",
-                    path.string(), command));
-  }
-  if (!content.starts_with("\xff\xfe") && !content.starts_with("\xfe\xff")) return;
-  throw InputError(fmt::format(
-      "cannot read {}: it is text in UTF-16, expected UTF-8. Convert it with `iconv -f UTF-16 -t "
-      "UTF-8`.",
-      path.string()));
-}
-
-}  // namespace
-
 std::string ReadFile(const fs::path& path, std::int64_t most_bytes) {
   RequireNoPipe(path);
   return ReadWhole(path, most_bytes);
@@ -290,8 +298,7 @@ void RequireNoPipe(const fs::path& path) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
   if (!fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status)) return;
-  throw InputError(fmt::format("cannot read {}: it is a pipe or a device, expected a regular file",
-                               path.string()));
+  FailToRead(path, "it is a pipe or a device, expected a regular file");
 }
 
 std::string WithoutByteOrderMark(std::string text) {
@@ -318,35 +325,13 @@ void FailForTakenFolder(const fs::path& folder) {
       "{} exists and is not an empty folder; choose another folder with --out", folder.string()));
 }
 
-namespace {
-
-// Throws an exception with the reason in errno.
-[[noreturn]] void Fail() {
-  const int reason = errno;
-  if (reason == ENOENT || reason == EIO) throw Error(std::strerror(reason));
-  throw SystemError(std::strerror(reason));
-}
-
-// Without O_NONBLOCK, opening a pipe would block until someone opens it for writing.
-int OpenToRead(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) Fail();
-  struct stat status {};
-  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) return descriptor;
-  ::close(descriptor);
-  throw Error(S_ISDIR(status.st_mode) ? "it is a folder, expected a file"
-                                      : "it is a pipe or a device, expected a regular file");
-}
-
-}  // namespace
-
 OpenFile::OpenFile(const std::filesystem::path& path) : descriptor_(OpenToRead(path)) {}
 
 OpenFile::~OpenFile() { ::close(descriptor_); }
 
 std::int64_t OpenFile::size() const {
   struct stat status {};
-  if (::fstat(descriptor_, &status) != 0) Fail();
+  if (::fstat(descriptor_, &status) != 0) FailWithReason();
   return status.st_size;
 }
 
@@ -369,7 +354,7 @@ void OpenFile::Read(std::int64_t offset, std::span<std::byte> to) const {
   while (!to.empty()) {
     const ssize_t count = ::pread(descriptor_, to.data(), to.size(), offset);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) Fail();
+    if (count < 0) FailWithReason();
     if (count == 0) throw Error("the file ends too soon");
     to = to.subspan(static_cast<std::size_t>(count));
     offset += count;
@@ -382,10 +367,7 @@ FolderLock::FolderLock(const std::filesystem::path& file, std::string_view taken
   if (descriptor < 0) {
     throw InputError(fmt::format("cannot open {}: {}", file.string(), std::strerror(errno)));
   }
-  descriptor_ = std::shared_ptr<const int>(new int(descriptor), [](const int* open) {
-    ::close(*open);
-    delete open;
-  });
+  descriptor_ = {nullptr, [descriptor](const void*) { ::close(descriptor); }};
   int failed = 0;
   do {
     failed = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;

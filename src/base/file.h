@@ -178,7 +178,7 @@ class FolderLock {
   FolderLock(const std::filesystem::path& file, std::string_view taken, std::string_view caution);
 
  private:
-  std::shared_ptr<const int> descriptor_;
+  std::shared_ptr<const void> descriptor_;  // its deleter closes the file
 };
 
 }  // namespace tandem

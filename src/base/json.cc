@@ -14,6 +14,18 @@ void RequireKnown(const std::string& file, std::int64_t found, std::int64_t know
                   file, found, known));
 }
 
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+// The end of a line, around the digits of its hash.
+constexpr std::string_view kBegin = R"(,"hash":")";
+constexpr std::string_view kEnd = R"("})";
+constexpr std::size_t kEntrySize = kBegin.size() + kHashDigits + kEnd.size();
+
+// Returns the end of a line. `text` is the line before that.
+std::string HashEntry(std::string_view text) {
+  return fmt::format("{}{}{}", kBegin, HashOf(text), kEnd);
+}
+
 }  // namespace
 
 void RequireKnownSchema(const std::string& file, std::string_view text, std::string_view name,
@@ -32,22 +44,6 @@ void RequireKnownSchema(const std::string& file, const nlohmann::json& json, std
     RequireKnown(file, found->get<std::int64_t>(), known);
   }
 }
-
-namespace {
-
-constexpr std::string_view kHexDigits = "0123456789abcdef";
-
-// The end of a line, around the digits of its hash.
-constexpr std::string_view kBegin = R"(,"hash":")";
-constexpr std::string_view kEnd = R"("})";
-constexpr std::size_t kEntrySize = kBegin.size() + kHashDigits + kEnd.size();
-
-// Returns the end of a line. `text` is the line before that.
-std::string HashEntry(std::string_view text) {
-  return fmt::format("{}{}{}", kBegin, HashOf(text), kEnd);
-}
-
-}  // namespace
 
 std::string WithHash(nlohmann::ordered_json line) {
   line.erase(kLineHash);

@@ -99,18 +99,14 @@ Json ParseJsonObject(std::string_view line) {
 
 /// Returns the object or the list that `object` has as `key`. If the key is missing, or its value
 /// is of another type, throws as ThrowWrongEntry does.
-inline const nlohmann::json& ReadObject(const nlohmann::json& object, std::string_view key) {
+inline const nlohmann::json& ReadObject(const nlohmann::json& object, const std::string& key) {
   const auto found = object.find(key);
-  if (found == object.end() || !found->is_object()) {
-    ThrowWrongEntry(object, std::string(key), "an object");
-  }
+  if (found == object.end() || !found->is_object()) ThrowWrongEntry(object, key, "an object");
   return *found;
 }
-inline const nlohmann::json& ReadList(const nlohmann::json& object, std::string_view key) {
+inline const nlohmann::json& ReadList(const nlohmann::json& object, const std::string& key) {
   const auto found = object.find(key);
-  if (found == object.end() || !found->is_array()) {
-    ThrowWrongEntry(object, std::string(key), "a list");
-  }
+  if (found == object.end() || !found->is_array()) ThrowWrongEntry(object, key, "a list");
   return *found;
 }
 

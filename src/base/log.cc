@@ -1,13 +1,10 @@
 #include "base/log.h"
 
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 #include <cstdio>
-#include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "base/machine.h"
 #include "base/text.h"
@@ -15,31 +12,15 @@
 namespace tandem {
 namespace {
 
-spdlog::logger& Logger() {
-  static const std::shared_ptr<spdlog::logger> logger = [] {
-    const auto colours =
-        UseColour(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never;
-    auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
-    sink->set_color(spdlog::level::info, "");
-    auto made = std::make_shared<spdlog::logger>("tandem", std::move(sink));
-    made->set_pattern("%^%v%$");
-    return made;
-  }();
-  return *logger;
-}
-
-// Set once, before other threads log.
-bool& WarningsOnly() {
-  static bool warnings_only = false;
-  return warnings_only;
-}
-
+// Of all messages; "" if this process is the only one. Set once, before other threads log.
 std::string& Prefix() {
   static std::string prefix;
   return prefix;
 }
 
 constexpr const char* kEraseLine = "\r\x1b[K";
+constexpr const char* kYellow = "\x1b[33m\x1b[1m";
+constexpr const char* kPlain = "\x1b[m";
 
 // The status line in the last line of the terminal. There is none while `line_` is empty.
 class Status {
@@ -57,11 +38,10 @@ class Status {
   }
 
   // Writes a message above the status line.
-  template <class Write>
-  void Above(const Write& write) {
+  void WriteAbove(const std::string& message) {
     const std::lock_guard lock(mutex_);
     if (!line_.empty()) std::fputs(kEraseLine, stderr);
-    write();
+    std::fputs((message + "\n").c_str(), stderr);
     if (!line_.empty()) Draw();
   }
 
@@ -80,18 +60,16 @@ Status& TheStatus() {
 }  // namespace
 
 void LogInfo(std::string_view message) {
-  if (WarningsOnly()) return;
-  TheStatus().Above([&] { Logger().info("{}", Printable(message)); });
+  if (Prefix().empty()) TheStatus().WriteAbove(Printable(message));
 }
 
 void LogWarning(std::string_view message) {
-  TheStatus().Above([&] { Logger().warn("{}warning: {}", Prefix(), Printable(message)); });
+  static const bool has_colour = UseColour(STDERR_FILENO);
+  const std::string text = fmt::format("{}warning: {}", Prefix(), Printable(message));
+  TheStatus().WriteAbove(has_colour ? kYellow + text + kPlain : text);
 }
 
-void LogWarningsOnly(std::string_view prefix) {
-  WarningsOnly() = true;
-  Prefix() = prefix;
-}
+void LogWarningsOnly(std::string_view prefix) { Prefix() = prefix; }
 
 void ShowStatus(std::string_view line) { TheStatus().Show(line); }
 

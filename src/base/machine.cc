@@ -17,34 +17,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Reads cpu.max: "150000 100000", or "max 100000" if there is no limit.
-std::optional<double> QuotaInVersion2(const fs::path& group) {
-  std::ifstream file(group / "cpu.max");
-  double quota = 0;
-  double period = 0;
-  if (!(file >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
-  return quota / period;
-}
-
-// In version 1, a quota of -1 means no limit.
-std::optional<double> QuotaInVersion1(const fs::path& group) {
-  std::ifstream quota_file(group / "cpu.cfs_quota_us");
-  std::ifstream period_file(group / "cpu.cfs_period_us");
-  double quota = 0;
-  double period = 0;
-  if (!(quota_file >> quota) || !(period_file >> period) || quota <= 0 || period <= 0) {
-    return std::nullopt;
-  }
-  return quota / period;
-}
-
-// Lowers `least` to the least quota of `group` and its parent groups, up to `root`.
-template <class Quota>
-void Lower(std::optional<double>& least, const fs::path& root, fs::path group, const Quota& quota) {
+// Lowers `least` to the least quota of `group` and its parent groups, up to `root`. `file` has the
+// quota and, in version 2 of control groups, the period: "150000 100000". Version 1 has the period
+// in a file of its own. "max" or -1 means that there is no limit.
+void Lower(std::optional<double>& least, const fs::path& root, fs::path group,
+           const std::string& file, const std::string& period_file) {
   for (group = group.relative_path();; group = group.parent_path()) {
-    if (const std::optional<double> found = quota(root / group); found) {
-      least = std::min(least.value_or(*found), *found);
-    }
+    std::ifstream in(root / group / file);
+    std::ifstream period_in(root / group / period_file);
+    double quota = 0;
+    double period = 0;
+    in >> quota;
+    (period_file == file ? in : period_in) >> period;
+    if (quota > 0 && period > 0) least = std::min(least.value_or(quota / period), quota / period);
     if (group.empty()) return;
   }
 }
@@ -60,9 +45,9 @@ std::optional<double> CpuQuota(const fs::path& process, const fs::path& root) {
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const fs::path group = line.substr(second + 1);
-    if (controllers.empty()) Lower(least, root, group, &QuotaInVersion2);
+    if (controllers.empty()) Lower(least, root, group, "cpu.max", "cpu.max");
     if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
-      Lower(least, root / controllers, group, &QuotaInVersion1);
+      Lower(least, root / controllers, group, "cpu.cfs_quota_us", "cpu.cfs_period_us");
     }
   }
   return least;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -36,106 +36,87 @@ std::string Shown(const std::string& name) {
   return DumpJson(nlohmann::json(name.substr(0, kMost)));
 }
 
-// Reads the entry of one tensor. Errors name it. The name and the entry must outlive this object.
-class EntryReader {
- public:
-  EntryReader(const std::string& name, const json& entry) : name_(&name), entry_(&entry) {
-    if (!entry.is_object()) Fail("its entry is not an object");
-  }
+[[noreturn]] void FailFor(const std::string& name, std::string_view why) {
+  throw Error(fmt::format("tensor {}: {}", Shown(name), why));
+}
 
-  const std::string& name() const { return *name_; }
+const json& At(const std::string& name, const json& entry, const char* key) {
+  const auto found = entry.find(key);
+  if (found == entry.end()) FailFor(name, fmt::format("{} is missing", key));
+  return *found;
+}
 
-  StoredType Type() const {
-    const json& type = At("dtype");
-    const auto* const found =
-        type.is_string() ? std::ranges::find(kTypes, type.get<std::string>()) : kTypes.end();
-    if (found == kTypes.end()) Fail("its dtype is not one that Tandem reads");
-    return static_cast<StoredType>(found - kTypes.begin());
-  }
-
-  std::vector<std::int64_t> Sizes() const {
-    const std::vector<std::uint64_t> numbers = Numbers("shape");
-    if (numbers.size() > kMostDimensions) {
-      Fail(fmt::format("it has {} dimensions, expected at most {}", numbers.size(),
-                       kMostDimensions));
+std::vector<std::uint64_t> NumbersAt(const std::string& name, const json& entry, const char* key) {
+  const json& list = At(name, entry, key);
+  if (!list.is_array()) FailFor(name, fmt::format("{} is not a list", key));
+  std::vector<std::uint64_t> numbers;
+  for (const json& each : list) {
+    if (!each.is_number_unsigned()) {
+      FailFor(name, fmt::format("{} has more than whole numbers", key));
     }
-    std::vector<std::int64_t> sizes;
-    for (const std::uint64_t number : numbers) {
-      if (std::cmp_greater(number, std::numeric_limits<std::int64_t>::max())) {
-        Fail("a dimension is too large");
-      }
-      sizes.push_back(static_cast<std::int64_t>(number));
-    }
-    return sizes;
+    numbers.push_back(each.get<std::uint64_t>());
   }
+  return numbers;
+}
 
-  // The first byte of the tensor and the byte behind its last, after the header.
-  std::pair<std::uint64_t, std::uint64_t> Offsets() const {
-    const std::vector<std::uint64_t> numbers = Numbers("data_offsets");
-    if (numbers.size() != 2) Fail("data_offsets does not have 2 numbers");
-    return {numbers[0], numbers[1]};
-  }
-
-  [[noreturn]] void Fail(std::string_view why) const {
-    throw Error(fmt::format("tensor {}: {}", Shown(*name_), why));
-  }
-
- private:
-  const json& At(const char* key) const {
-    const auto found = entry_->find(key);
-    if (found == entry_->end()) Fail(fmt::format("{} is missing", key));
-    return *found;
-  }
-
-  std::vector<std::uint64_t> Numbers(const char* key) const {
-    const json& list = At(key);
-    if (!list.is_array()) Fail(fmt::format("{} is not a list", key));
-    std::vector<std::uint64_t> numbers;
-    for (const json& each : list) {
-      if (!each.is_number_unsigned()) Fail(fmt::format("{} has more than whole numbers", key));
-      numbers.push_back(each.get<std::uint64_t>());
-    }
-    return numbers;
-  }
-
-  const std::string* name_;
-  const json* entry_;
+// What the header says about a tensor, whose bytes are [begin, end) after the header.
+struct Entry {
+  TensorEntry tensor;
+  std::uint64_t begin = 0, end = 0;
 };
 
-// The number of elements. Calls `fail` if the sizes other than 0 have a product above `most`.
-template <class Fail>
-std::uint64_t CountOf(const std::vector<std::int64_t>& sizes, std::uint64_t most,
-                      const Fail& fail) {
+Entry EntryOf(const std::string& name, const json& json_entry) {
+  if (!json_entry.is_object()) FailFor(name, "its entry is not an object");
+  const json& type = At(name, json_entry, "dtype");
+  const auto* const found =
+      type.is_string() ? std::ranges::find(kTypes, type.get<std::string>()) : kTypes.end();
+  if (found == kTypes.end()) FailFor(name, "its dtype is not one that Tandem reads");
+  Entry entry{.tensor = {.name = name, .type = static_cast<StoredType>(found - kTypes.begin())}};
+  const std::vector<std::uint64_t> shape = NumbersAt(name, json_entry, "shape");
+  if (shape.size() > kMostDimensions) {
+    FailFor(name, fmt::format("it has {} dimensions, expected at most {}", shape.size(),
+                              kMostDimensions));
+  }
+  for (const std::uint64_t size : shape) {
+    if (!std::in_range<std::int64_t>(size)) FailFor(name, "a dimension is too large");
+    entry.tensor.sizes.push_back(static_cast<std::int64_t>(size));
+  }
+  const std::vector<std::uint64_t> offsets = NumbersAt(name, json_entry, "data_offsets");
+  if (offsets.size() != 2) FailFor(name, "data_offsets does not have 2 numbers");
+  entry.begin = offsets[0];
+  entry.end = offsets[1];
+  return entry;
+}
+
+// Returns the number of elements; nothing if the sizes other than 0 have a product above `most`.
+std::optional<std::uint64_t> CountOf(const std::vector<std::int64_t>& sizes, std::uint64_t most) {
   std::uint64_t count = 1;
   for (const std::int64_t size : sizes) {
     const auto steps = static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1));
-    if (steps > most / count) fail();
+    if (steps > most / count) return std::nullopt;
     count *= steps;
   }
   return std::ranges::find(sizes, 0) == sizes.end() ? count : 0;
 }
 
 // Reads one tensor, whose bytes must begin at byte `begin` of `data`.
-StoredTensor TensorOf(const EntryReader& reader, std::uint64_t begin,
-                      std::span<const std::byte> data) {
-  StoredTensor tensor{{.name = reader.name(), .type = reader.Type(), .sizes = reader.Sizes()}, {}};
-  const auto [first, end] = reader.Offsets();
-  if (first != begin) reader.Fail("its bytes overlap those of another tensor, or leave a gap");
-  if (end < first || end > data.size()) reader.Fail("its bytes are beyond the end of the file");
-  const std::uint64_t width = BytesOf(tensor.type);
+StoredTensor TensorOf(const Entry& entry, std::uint64_t begin, std::span<const std::byte> data) {
+  const auto fail = [&](std::string_view why) { FailFor(entry.tensor.name, why); };
+  if (entry.begin != begin) fail("its bytes overlap those of another tensor, or leave a gap");
+  if (entry.end < begin || entry.end > data.size()) {
+    fail("its bytes are beyond the end of the file");
+  }
+  const std::uint64_t width = BytesOf(entry.tensor.type);
   const std::uint64_t most = std::max<std::uint64_t>(data.size(), 1) / width;
-  const std::uint64_t count = CountOf(tensor.sizes, std::max<std::uint64_t>(most, 1), [&] {
-    reader.Fail("its shape has more elements than the file has room for");
-  });
-  if (end - first != count * width) {
-    reader.Fail("its shape and its number of bytes contradict each other");
+  const auto count = CountOf(entry.tensor.sizes, std::max<std::uint64_t>(most, 1));
+  if (!count) fail("its shape has more elements than the file has room for");
+  if (entry.end - begin != *count * width) {
+    fail("its shape and its number of bytes contradict each other");
   }
-  if (first % width != 0) {
-    reader.Fail(
-        "its bytes are not aligned to its elements; save the file with a newer safetensors");
+  if (begin % width != 0) {
+    fail("its bytes are not aligned to its elements; save the file with a newer safetensors");
   }
-  tensor.bytes = data.subspan(first, end - first);
-  return tensor;
+  return {entry.tensor, data.subspan(begin, entry.end - begin)};
 }
 
 std::map<std::string, std::string> MetadataOf(const json& entry) {
@@ -205,20 +186,20 @@ Safetensors ReadSafetensors(std::span<const std::byte> file) {
   const json header = HeaderOf(start.substr(kLengthBytes));
 
   Safetensors content;
-  std::vector<EntryReader> entries;
+  std::vector<Entry> entries;
   for (const auto& [name, entry] : header.items()) {
     if (name == kMetadata) {
       content.metadata = MetadataOf(entry);
     } else {
-      entries.emplace_back(name, entry);
+      entries.push_back(EntryOf(name, entry));
     }
   }
   // An empty tensor begins where its neighbour does, and comes before it.
-  std::ranges::stable_sort(entries, {}, &EntryReader::Offsets);
+  std::ranges::stable_sort(entries, {}, [](const Entry& e) { return std::pair(e.begin, e.end); });
   std::uint64_t next = 0;
-  for (const EntryReader& reader : entries) {
-    content.tensors.push_back(TensorOf(reader, next, data));
-    next = reader.Offsets().second;
+  for (const Entry& entry : entries) {
+    content.tensors.push_back(TensorOf(entry, next, data));
+    next = entry.end;
   }
   if (next != data.size()) throw Error("there are bytes that belong to no tensor");
   return content;

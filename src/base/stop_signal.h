@@ -88,7 +88,12 @@ bool IsNewRequest(bool from_terminal, double seconds_since_first);
 /// lives at a time.
 class StopOnSignals {
  public:
-  explicit StopOnSignals(ClosedPipe closed_pipe = ClosedPipe::kEndsProgram);
+  explicit StopOnSignals(ClosedPipe closed_pipe = ClosedPipe::kEndsProgram)
+      : StopOnSignals(own_, closed_pipe == ClosedPipe::kStops ? 4 : 3, /*second_ends=*/true) {}
+
+  /// For work inside another program, such as an interpreter: SIGINT requests `stop`, which must
+  /// outlive this object, and never ends the program. Other signals do what they did before.
+  explicit StopOnSignals(StopSignal& stop) : StopOnSignals(stop, 1, /*second_ends=*/false) {}
   ~StopOnSignals();
   StopOnSignals(const StopOnSignals&) = delete;
   StopOnSignals& operator=(const StopOnSignals&) = delete;
@@ -99,26 +104,12 @@ class StopOnSignals {
   int caught() const;
 
  private:
-  StopSignal stop_;
+  StopOnSignals(StopSignal& stop, std::size_t num_signals, bool second_ends);
+
+  StopSignal own_;
+  StopSignal& stop_;
+  const std::size_t num_signals_;
   std::array<struct sigaction, 4> before_{};
-};
-
-/// While a `StopOnInterrupt` lives, SIGINT requests `stop` and never ends the program, unless it
-/// was ignored, and other signals do what they did before. It is for work inside another program,
-/// such as an interpreter. At most one object of StopOnSignals and StopOnInterrupt lives at a time.
-class StopOnInterrupt {
- public:
-  /// `stop` must outlive this object.
-  explicit StopOnInterrupt(StopSignal& stop);
-  ~StopOnInterrupt();
-  StopOnInterrupt(const StopOnInterrupt&) = delete;
-  StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
-
-  /// Returns whether SIGINT arrived.
-  bool caught() const;
-
- private:
-  struct sigaction before_ {};
 };
 
 /// Interrupter lets a thread end the waits of others, which a StopSignal cannot, because nobody
@@ -127,22 +118,25 @@ class Interrupter {
  public:
   using Close = std::function<void(std::exception_ptr)>;
 
-  /// Registration withdraws a function when it is destroyed. Waits while the function runs.
+  /// Registration withdraws a function when it is destroyed. Waits while the function runs. Without
+  /// an owner, it does nothing.
   class Registration {
    public:
-    Registration(Interrupter& owner, Close close) : owner_(owner) {
-      const std::lock_guard lock(owner_.mutex_);
-      place_ = owner_.closes_.insert(owner_.closes_.end(), std::move(close));
+    Registration(Interrupter* owner, Close close) : owner_(owner) {
+      if (owner_ == nullptr) return;
+      const std::lock_guard lock(owner_->mutex_);
+      place_ = owner_->closes_.insert(owner_->closes_.end(), std::move(close));
     }
     ~Registration() {
-      const std::lock_guard lock(owner_.mutex_);
-      owner_.closes_.erase(place_);
+      if (owner_ == nullptr) return;
+      const std::lock_guard lock(owner_->mutex_);
+      owner_->closes_.erase(place_);
     }
     Registration(const Registration&) = delete;
     Registration& operator=(const Registration&) = delete;
 
    private:
-    Interrupter& owner_;
+    Interrupter* const owner_;
     std::list<Close>::iterator place_;
   };
 

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-/// Stopwatch measures the time since its construction.
+/// Stopwatch measures the time since its construction or the last lap.
 class Stopwatch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -14,21 +14,14 @@ class Stopwatch {
   double Seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   Clock::time_point start() const { return start_; }
 
- private:
-  Clock::time_point start_ = Clock::now();
-};
-
-/// LapTimer measures the time between calls.
-class LapTimer {
- public:
-  /// The seconds since the last call, or since the construction if this is the first call.
-  double Next() {
-    const auto now = Stopwatch::Clock::now();
-    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  /// Returns Seconds(), and measures from now on.
+  double Lap() {
+    const Clock::time_point now = Clock::now();
+    return std::chrono::duration<double>(now - std::exchange(start_, now)).count();
   }
 
  private:
-  Stopwatch::Clock::time_point last_ = Stopwatch::Clock::now();
+  Clock::time_point start_ = Clock::now();
 };
 
 /// ScopedTimer adds its lifetime, in seconds, to a total.

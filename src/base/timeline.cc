@@ -156,20 +156,19 @@ void Track::Append(const TraceEvent& event) {
   }
 }
 
-Clock::time_point Track::Change(Activity to) {
+void Track::Change(Activity to) {
   const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
   spent_[static_cast<std::size_t>(activity_)] += now - since_;
   since_ = now;
   activity_ = to;
-  return now;
 }
 
 void Track::SynchronizeAfterActivities(std::function<void()> synchronize) {
   synchronize_ = std::move(synchronize);
 }
 
-Clock::time_point Track::EndActivity(Activity activity, Activity to) {
+void Track::EndActivity(Activity activity, Activity to) {
   if (synchronize_ && UsesDevice(activity)) {
     const Clock::time_point start = Clock::now();
     try {
@@ -179,7 +178,7 @@ Clock::time_point Track::EndActivity(Activity activity, Activity to) {
     const std::lock_guard lock(mutex_);
     synchronizing_ += Clock::now() - start;
   }
-  return Change(to);
+  Change(to);
 }
 
 Timeline::Timeline(Clock::time_point start) : id_(NextTimeline()), start_(start) {}
@@ -231,27 +230,10 @@ Track& Timeline::Add(std::string name, bool is_worker, Clock::time_point start, 
       std::make_unique<Track>(*this, std::move(name), is_worker, start, activity));
 }
 
-std::vector<Timeline::TrackTimes> Timeline::Times() const {
+std::vector<const Track*> Timeline::Tracks() const {
   const std::lock_guard lock(mutex_);
-  std::vector<TrackTimes> all;
-  for (const auto& track : tracks_) {
-    all.push_back(
-        {.name = track->name(), .is_worker = track->is_worker(), .times = track->Times()});
-  }
-  return all;
-}
-
-std::vector<Timeline::TrackEvents> Timeline::Events() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<TrackEvents> all;
-  for (const auto& track : tracks_) all.push_back({track->name(), track->Events()});
-  return all;
-}
-
-std::vector<ThreadState> Timeline::ThreadStates() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<ThreadState> all;
-  for (const auto& track : tracks_) all.push_back(track->State());
+  std::vector<const Track*> all;
+  for (const auto& track : tracks_) all.push_back(track.get());
   return all;
 }
 
@@ -279,31 +261,28 @@ Attach::~Attach() {
   current_track = outer_;
 }
 
-Recorded::Recorded(Track* track, std::string_view name, std::int64_t number)
-    : track_(track != nullptr && track->timeline().recording() ? track : nullptr),
-      name_(name),
-      number_(number) {}
-
-void Recorded::Begin(Clock::time_point now) {
-  begin_ = now;
+Section::Section(std::string_view name, std::int64_t number) {
+  if (current_track == nullptr || !current_track->timeline().recording()) return;
+  track_ = current_track;
+  event_ = {.name = name, .number = number, .begin = Clock::now()};
   listener_ = track_->timeline().listener();
-  if (listener_ != nullptr) listener_->Begin(name_);
+  if (listener_ != nullptr) listener_->Begin(name);
 }
 
-void Recorded::End(Clock::time_point now) {
+Section::~Section() {
+  if (track_ == nullptr) return;
   if (listener_ != nullptr) listener_->End();
-  track_->Append({.name = name_, .number = number_, .begin = begin_, .end = now});
+  event_.end = Clock::now();
+  track_->Append(event_);
 }
 
-Span::Span(Activity activity)
-    : track_(current_track), recorded_(track_, ActivityName(activity), TraceEvent::kNoNumber) {
+Span::Span(Activity activity) : section_(ActivityName(activity)), track_(current_track) {
   if (track_ == nullptr) return;
   exceptions_ = std::uncaught_exceptions();
   if (exceptions_ == 0) failed_activity = Activity::kUnnamed;
   outer_ = track_->activity();
   activity_ = TakesAll(outer_) ? outer_ : activity;
-  const Clock::time_point now = track_->Change(activity_);
-  if (recorded_.on()) recorded_.Begin(now);
+  track_->Change(activity_);
 }
 
 Span::~Span() {
@@ -311,17 +290,7 @@ Span::~Span() {
   if (std::uncaught_exceptions() > exceptions_ && failed_activity == Activity::kUnnamed) {
     failed_activity = activity_;
   }
-  const Clock::time_point now = track_->EndActivity(activity_, outer_);
-  if (recorded_.on()) recorded_.End(now);
-}
-
-Section::Section(std::string_view name, std::int64_t number)
-    : recorded_(current_track, name, number) {
-  if (recorded_.on()) recorded_.Begin(Clock::now());
-}
-
-Section::~Section() {
-  if (recorded_.on()) recorded_.End(Clock::now());
+  track_->EndActivity(activity_, outer_);
 }
 
 void StartArrow(std::string_view name, std::int64_t number) {

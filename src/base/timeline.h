@@ -152,15 +152,13 @@ class Track {
   // The methods from here on are for the track's own thread only.
 
   Activity activity() const { return activity_; }
-  /// Changes the activity and returns the time of the change.
-  Clock::time_point Change(Activity to);
+  void Change(Activity to);
 
   /// From now on, calls `synchronize` at the end of each activity that gives work to the device, so
   /// that the activity's time includes that work.
   void SynchronizeAfterActivities(std::function<void()> synchronize);
-  /// Ends `activity`, synchronizing if required, and changes to `to`. Returns the time of the
-  /// change.
-  Clock::time_point EndActivity(Activity activity, Activity to);
+  /// Ends `activity`, synchronizing if required, and changes to `to`.
+  void EndActivity(Activity activity, Activity to);
   /// Records an event. Drops it if there is no memory for it, because spans end in destructors.
   void Append(const TraceEvent& event);
 
@@ -193,16 +191,6 @@ class RangeListener {
 /// Timeline holds the tracks of a run. It must outlive all threads that use them. Thread-safe.
 class Timeline {
  public:
-  struct TrackTimes {
-    std::string name;
-    bool is_worker = false;
-    ActivityTimes times;
-  };
-  struct TrackEvents {
-    std::string name;
-    std::vector<TraceEvent> events;
-  };
-
   explicit Timeline(Track::Clock::time_point start = Track::Clock::now());
   ~Timeline();
   Timeline(const Timeline&) = delete;
@@ -235,12 +223,8 @@ class Timeline {
   /// such as those of TBB.
   Track& WorkerTrack();
 
-  /// The times and the recorded events of all tracks, in the order in which they were added.
-  std::vector<TrackTimes> Times() const;
-  std::vector<TrackEvents> Events() const;
-
-  /// What the threads of all tracks do now.
-  std::vector<ThreadState> ThreadStates() const;
+  /// All tracks, in the order in which they were added. They live as long as the timeline.
+  std::vector<const Track*> Tracks() const;
 
   /// Starts or stops recording. While it is on, each scope that begins is recorded when it ends.
   /// `listener`, if any, must outlive all threads that use this timeline.
@@ -282,23 +266,19 @@ class Attach {
   Track* attached_ = nullptr;  // null if there was nothing to do
 };
 
-/// Recorded records the time of a scope if the track's timeline is recording. Section and Span use
-/// it to record their trace events.
-class Recorded {
+/// Section records a scope that consists of several activities, such as an update, if the thread's
+/// timeline is recording. It does not change the thread's activity. `name` must have static storage
+/// duration.
+class Section {
  public:
-  Recorded(Track* track, std::string_view name, std::int64_t number);
-
-  bool on() const { return track_ != nullptr; }
-
-  /// Mark the start and the end of the scope. Both require on().
-  void Begin(Track::Clock::time_point now);
-  void End(Track::Clock::time_point now);
+  explicit Section(std::string_view name, std::int64_t number = TraceEvent::kNoNumber);
+  ~Section();
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
 
  private:
-  Track* const track_;  // null if nothing is recorded
-  const std::string_view name_;
-  const std::int64_t number_;
-  Track::Clock::time_point begin_;
+  Track* track_ = nullptr;  // null if nothing is recorded
+  TraceEvent event_;
   RangeListener* listener_ = nullptr;
 };
 
@@ -313,24 +293,11 @@ class Span {
   Span& operator=(const Span&) = delete;
 
  private:
+  const Section section_;
   Track* const track_;
-  Recorded recorded_;
   Activity activity_ = Activity::kUnnamed;
   Activity outer_ = Activity::kUnnamed;
   int exceptions_ = 0;  // being thrown when the span began
-};
-
-/// Section records a scope that consists of several activities, such as an update. It does not
-/// change the thread's activity. `name` must have static storage duration.
-class Section {
- public:
-  Section(std::string_view name, std::int64_t number);
-  ~Section();
-  Section(const Section&) = delete;
-  Section& operator=(const Section&) = delete;
-
- private:
-  Recorded recorded_;
 };
 
 /// Record the start and the end of an arrow in the trace. The arrow leads from the scope in which

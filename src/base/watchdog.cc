@@ -4,45 +4,37 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
 namespace tandem {
 namespace {
 
-// What a thread in this activity waits for.
-std::string_view WaitsFor(Activity activity) {
-  switch (activity) {
-    case Activity::kWaitForWorkers:
-      return "its workers to finish their ranges of rows";
-    case Activity::kWaitForInference:
-      return "the main thread to serve its request in the inference queue";
-    case Activity::kWaitForFreeSlot:
-      return "the trainer to give back one of the two buffers";
-    case Activity::kWaitForRoom:
-      return "room in the queue behind it";
-    case Activity::kWaitForChunk:
-      return "the disk thread to read the next chunk";
-    case Activity::kGpuQueueWait:
-      return "the queue of chunks on the device";
-    case Activity::kWaitForRows:
-      return "the generator to fill a buffer";
-    case Activity::kWaitForBatch:
-      return "the prefetch thread to make a batch";
-    case Activity::kWaitForDevice:
-      return "the device";
-    case Activity::kWaitForRanks:
-      return "the other ranks";
-    default:
-      return "";
-  }
-}
+// What a thread in these activities waits for.
+constexpr auto kWaits = std::to_array<std::pair<Activity, std::string_view>>({
+    {Activity::kWaitForWorkers, "its workers to finish their ranges of rows"},
+    {Activity::kWaitForInference, "the main thread to serve its request in the inference queue"},
+    {Activity::kWaitForFreeSlot, "the trainer to give back one of the two buffers"},
+    {Activity::kWaitForRoom, "room in the queue behind it"},
+    {Activity::kWaitForChunk, "the disk thread to read the next chunk"},
+    {Activity::kGpuQueueWait, "the queue of chunks on the device"},
+    {Activity::kWaitForRows, "the generator to fill a buffer"},
+    {Activity::kWaitForBatch, "the prefetch thread to make a batch"},
+    {Activity::kWaitForDevice, "the device"},
+    {Activity::kWaitForRanks, "the other ranks"},
+});
 
 std::string Describe(const ThreadState& thread) {
-  const std::string_view what = WaitsFor(thread.activity);
-  return fmt::format("{}: {} for {:.1f} s{}{}", thread.name, ActivityName(thread.activity),
-                     thread.seconds, what.empty() ? "" : ", waits for ", what);
+  std::string text = fmt::format("{}: {} for {:.1f} s", thread.name, ActivityName(thread.activity),
+                                 thread.seconds);
+  for (const auto& [activity, what] : kWaits) {
+    if (thread.activity == activity) text += fmt::format(", waits for {}", what);
+  }
+  return text;
 }
 
 bool IsIdle(const ThreadState& thread) { return thread.activity == Activity::kIdle; }
@@ -77,35 +69,30 @@ Watchdog::Watchdog(const Timeline& timeline, double limit_s, Actions actions)
     : timeline_(timeline),
       limit_s_(limit_s),
       actions_(std::move(actions)),
-      thread_([this] { Run(); }) {
+      thread_([this](const std::stop_token& stop) { Run(stop); }) {
   pthread_setname_np(thread_.native_handle(), "watchdog");
 }
 
-Watchdog::~Watchdog() {
-  {
-    const std::lock_guard lock(mutex_);
-    ends_ = true;
-  }
-  ended_.notify_all();
-  thread_.join();
-}
-
-void Watchdog::Run() {
+void Watchdog::Run(const std::stop_token& stop) {
   const std::chrono::duration<double> interval(limit_s_ / 8);
-  std::unique_lock lock(mutex_);
-  while (!ended_.wait_for(lock, interval, [this] { return ends_; })) {
-    lock.unlock();
+  std::mutex mutex;
+  std::condition_variable_any sleep;
+  std::unique_lock lock(mutex);
+  while (true) {
+    sleep.wait_for(lock, stop, interval, [] { return false; });
+    if (stop.stop_requested()) return;
     try {
       Look();
     } catch (...) {
       // An exception that leaves a thread ends the program.
     }
-    lock.lock();
   }
 }
 
 void Watchdog::Look() {
-  const std::string stall = DescribeStall(timeline_.ThreadStates(), limit_s_);
+  std::vector<ThreadState> threads;
+  for (const Track* track : timeline_.Tracks()) threads.push_back(track->State());
+  const std::string stall = DescribeStall(threads, limit_s_);
   if (stall.empty()) {
     reported_ = false;
     gave_up_ = false;

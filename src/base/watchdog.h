@@ -1,9 +1,8 @@
 // Notices that a run has stopped making progress.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -34,27 +33,23 @@ class Watchdog {
 
   /// `timeline` must outlive this object. `limit_s` is above 0.
   Watchdog(const Timeline& timeline, double limit_s, Actions actions);
-  ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
  private:
-  void Run();
+  void Run(const std::stop_token& stop);
   void Look();
 
   const Timeline& timeline_;
   const double limit_s_;
   const Actions actions_;
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool ends_ = false;  // guarded by mutex_
 
   // Used by the thread only.
   bool reported_ = false;  // on_stall was called for the current stall
   Stopwatch since_report_;
   bool gave_up_ = false;  // on_no_recovery was called for the current stall
 
-  std::thread thread_;  // last, because it uses everything above
+  std::jthread thread_;  // last, because it uses everything above
 };
 
 }  // namespace tandem

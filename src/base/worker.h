@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -34,11 +35,16 @@ class Channel {
   void Push(T item) {
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return closed_ || items_.size() < capacity_; });
-      if (closed_) std::rethrow_exception(closed_);
+      WaitForRoom(lock);
       items_.push_back(std::move(item));
     }
     changed_.notify_all();
+  }
+
+  /// Waits as Push does. If only this thread pushes, its next Push then does not wait.
+  void AwaitRoom() {
+    std::unique_lock lock(mutex_);
+    WaitForRoom(lock);
   }
 
   /// Waits while the channel is empty. Throws the reason if the channel is closed.
@@ -48,10 +54,20 @@ class Channel {
     return *Take(lock);
   }
 
-  /// Returns nothing, without waiting, if the channel is empty. Throws the reason if it is closed.
-  std::optional<T> TryPop() {
+  /// Returns nothing if the channel stays empty for this time. Throws the reason if the channel is
+  /// closed.
+  std::optional<T> PopWithin(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, time, [this] { return closed_ || !items_.empty(); });
     return Take(lock);
+  }
+  std::optional<T> TryPop() { return PopWithin(std::chrono::milliseconds(0)); }
+
+  /// Waits for this time. Throws the reason as soon as the channel is closed.
+  void Sleep(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, time, [this] { return closed_ != nullptr; });
+    if (closed_) std::rethrow_exception(closed_);
   }
 
   /// Closes the channel. Only the first call counts.
@@ -65,6 +81,11 @@ class Channel {
   }
 
  private:
+  void WaitForRoom(std::unique_lock<std::mutex>& lock) {
+    changed_.wait(lock, [this] { return closed_ || items_.size() < capacity_; });
+    if (closed_) std::rethrow_exception(closed_);
+  }
+
   std::optional<T> Take(std::unique_lock<std::mutex>& lock) {
     if (closed_) std::rethrow_exception(closed_);
     if (items_.empty()) return std::nullopt;
@@ -137,7 +158,9 @@ class BackgroundTasks {
   void Post(std::function<void()> task);
 
   /// Waits until all tasks have ended.
-  void Wait() const;
+  void Wait() const {
+    if (last_.valid()) last_.wait();
+  }
 
   /// Whether a task has failed and ThrowFailure has not thrown its exception. Costs the load of a
   /// flag.
@@ -150,11 +173,8 @@ class BackgroundTasks {
   void Run(const std::function<void()>& task);
 
   Interrupter* const interrupter_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  std::int64_t posted_ = 0;     // only the posting thread uses it
-  std::int64_t ended_ = 0;      // guarded by mutex_
-  std::exception_ptr failure_;  // guarded by mutex_
+  std::future<void> last_, before_last_;  // ready when the last two tasks have ended
+  std::exception_ptr failure_;  // of the posting thread while failed_ is set, else of the worker's
   std::atomic<bool> failed_{false};
   Worker worker_;  // last, because its thread uses everything above
 };

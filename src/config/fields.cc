@@ -13,8 +13,13 @@
 namespace tandem {
 namespace {
 
-std::vector<std::string>& AddedNames() {
-  static std::vector<std::string> names;
+// The names that NetworkKindNames returns.
+std::vector<std::string>& KindNames() {
+  static std::vector<std::string> names = [] {
+    std::vector<std::string> own;
+    for (const NetworkKindRow& kind : kNetworkKinds) own.emplace_back(kind.name);
+    return own;
+  }();
   return names;
 }
 
@@ -25,21 +30,47 @@ struct Overloaded : Cases... {
 template <class... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
 
-std::string IntRange(std::int64_t least, std::int64_t most) {
-  if (most == kMany) return fmt::format("a whole number of at least {}", least);
-  return fmt::format("a whole number from {} to {}", least, WithThousands(most));
-}
-
-// Writes a limit exactly, and a whole number as IntRange does.
+// Writes a limit exactly, and a whole number with separators.
 std::string Limit(double limit) {
   constexpr double kMostExact = 1e15;  // below, each whole number is a double
   const bool is_whole = std::abs(limit) < kMostExact && limit == std::trunc(limit);
   return is_whole ? WithThousands(static_cast<long long>(limit)) : fmt::format("{}", limit);
 }
 
-std::string RealRange(double least, double most) {
+std::string Range(double least, double most) {
   return fmt::format("a number from {} to {}", Limit(least), Limit(most));
 }
+
+std::string Range(std::int64_t least, std::int64_t most) {
+  if (most == kMany) return fmt::format("a whole number of at least {}", least);
+  return fmt::format("a whole number from {} to {}", least, WithThousands(most));
+}
+
+// Parses `text` into the value of `field`. Returns false, and changes nothing, if it does not fit.
+
+template <class Value>
+bool Set(const NumberField<Value>& field, std::string_view text) {
+  using Number = typename NumberField<Value>::Number;
+  const auto number = ParseNumber<Number>(text);
+  if (!number || !(*number >= field.least && *number <= field.most)) return false;
+  *field.value = *number;
+  return true;
+}
+
+template <class Value>
+bool SetOptional(const NumberField<std::optional<Value>>& field, std::string_view text) {
+  const bool is_null = text.empty() && !std::is_integral_v<Value>;  // YAML's null
+  if (text != field.kNothing && !is_null) return Set(field, text);
+  field.value->reset();
+  return true;
+}
+
+bool SetTextOrNull(std::string& value, std::string_view text) {
+  value = text == "null" ? "" : text;
+  return true;
+}
+
+std::string TextOrNull(const std::string& value) { return value.empty() ? "null" : value; }
 
 }  // namespace
 
@@ -53,12 +84,11 @@ std::string Field::name() const { return key.substr(key.find('.') + 1); }
 std::string Expected(const Field& field) {
   return std::visit(
       Overloaded{
-          [](const IntField& f) { return IntRange(f.least, f.most); },
-          [](const AutoIntField& f) { return IntRange(f.least, f.most) + ", or auto"; },
-          [](const RealField& f) { return RealRange(f.least, f.most); },
-          [](const NullRealField& f) { return RealRange(f.least, f.most) + ", or null"; },
+          []<class Value>(const NumberField<Value>& f) { return Range(f.least, f.most); },
+          []<class Value>(const NumberField<std::optional<Value>>& f) {
+            return fmt::format("{}, or {}", Range(f.least, f.most), f.kNothing);
+          },
           [](const TextField& f) { return f.expected; },
-          [](const NullTextField& f) { return f.expected; },
           [](const PathField&) { return std::string("a path, or null"); },
           [](const ArgumentField& f) { return f.parameter.expected; },
           [](const ChoiceField& f) { return fmt::format("one of {}", fmt::join(f.names, ", ")); },
@@ -67,43 +97,19 @@ std::string Expected(const Field& field) {
 }
 
 bool SetField(const Field& field, std::string_view text) {
-  const auto set_text_or_null = [&](auto& f) {
-    *f.value = text == "null" ? "" : text;
-    return true;
-  };
-  const auto set_int = [&](auto& f) {
-    const auto number = ParseNumber<std::int64_t>(text);
-    if (!number || *number < f.least || *number > f.most) return false;
-    *f.value = *number;
-    return true;
-  };
-  const auto set_real = [&](auto& f) {
-    const auto number = ParseNumber<double>(text);
-    if (!number || !(*number >= f.least && *number <= f.most)) return false;
-    *f.value = *number;
-    return true;
-  };
   return std::visit(Overloaded{
-                        [&](const IntField& f) { return set_int(f); },
-                        [&](const AutoIntField& f) {
-                          if (text != "auto") return set_int(f);
-                          f.value->reset();
-                          return true;
-                        },
-                        [&](const RealField& f) { return set_real(f); },
-                        [&](const NullRealField& f) {
-                          if (text != "null" && !text.empty()) return set_real(f);
-                          f.value->reset();
-                          return true;
+                        [&]<class Value>(const NumberField<Value>& f) { return Set(f, text); },
+                        [&]<class Value>(const NumberField<std::optional<Value>>& f) {
+                          return SetOptional(f, text);
                         },
                         [&](const TextField& f) {
-                          if (text.empty()) return false;
-                          if (f.accepts != nullptr && !f.accepts(text)) return false;
+                          if (f.may_be_null) return SetTextOrNull(*f.value, text);
+                          if (text.empty() || (f.accepts != nullptr && !f.accepts(text)))
+                            return false;
                           *f.value = text;
                           return true;
                         },
-                        [&](const NullTextField& f) { return set_text_or_null(f); },
-                        [&](const PathField& f) { return set_text_or_null(f); },
+                        [&](const PathField& f) { return SetTextOrNull(*f.value, text); },
                         [&](const ArgumentField& f) {
                           if (!AcceptsArgument(f.domain, std::string(text))) return false;
                           *f.value = text;
@@ -120,20 +126,14 @@ bool SetField(const Field& field, std::string_view text) {
 }
 
 std::string FieldText(const Field& field) {
-  const auto text_or_null = [](const auto& f) { return f.value->empty() ? "null" : *f.value; };
   return std::visit(
       Overloaded{
-          [](const IntField& f) { return fmt::format("{}", *f.value); },
-          [](const AutoIntField& f) {
-            return f.value->has_value() ? fmt::format("{}", **f.value) : std::string("auto");
+          []<class Value>(const NumberField<Value>& f) { return fmt::format("{}", *f.value); },
+          []<class Value>(const NumberField<std::optional<Value>>& f) {
+            return *f.value ? fmt::format("{}", **f.value) : std::string(f.kNothing);
           },
-          [](const RealField& f) { return fmt::format("{}", *f.value); },
-          [](const NullRealField& f) {
-            return f.value->has_value() ? fmt::format("{}", **f.value) : std::string("null");
-          },
-          [](const TextField& f) { return *f.value; },
-          [&](const NullTextField& f) { return text_or_null(f); },
-          [&](const PathField& f) { return text_or_null(f); },
+          [](const TextField& f) { return f.may_be_null ? TextOrNull(*f.value) : *f.value; },
+          [](const PathField& f) { return TextOrNull(*f.value); },
           [](const ArgumentField& f) {
             return f.value->empty() ? f.parameter.default_value : *f.value;
           },
@@ -142,16 +142,10 @@ std::string FieldText(const Field& field) {
       field.value);
 }
 
-std::vector<std::string> NetworkKindNames() {
-  std::vector<std::string> names;
-  names.reserve(kNetworkKinds.size() + AddedNames().size());
-  for (const NetworkKindRow& kind : kNetworkKinds) names.emplace_back(kind.name);
-  names.insert(names.end(), AddedNames().begin(), AddedNames().end());
-  return names;
-}
+std::vector<std::string> NetworkKindNames() { return KindNames(); }
 
 void AddNetworkKindName(std::string name) {
-  if (std::ranges::count(NetworkKindNames(), name) == 0) AddedNames().push_back(std::move(name));
+  if (std::ranges::count(KindNames(), name) == 0) KindNames().push_back(std::move(name));
 }
 
 std::optional<std::string> FindValueText(const Config& config, std::string_view key) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -18,50 +19,42 @@ namespace tandem {
 inline constexpr std::int64_t kMany = 1'000'000'000'000;
 
 // The kinds of fields. `value` points into the Config.
-struct IntField {
-  std::int64_t* value;
-  std::int64_t least, most;
+
+/// A number, or nothing if `Value` is optional and the config says kNothing.
+template <class Value>
+struct NumberField {
+  using Number = Value;
+  Value* value;
+  Number least, most;
 };
 
-struct AutoIntField {
-  AutoInt* value;
-  std::int64_t least, most;
-};
-
-struct RealField {
-  double* value;
-  double least, most;
-};
-
-/// Holds no value if the config says `null`.
-struct NullRealField {
-  std::optional<double>* value;
-  double least, most;
+template <class Value>
+struct NumberField<std::optional<Value>> {
+  using Number = Value;
+  static constexpr std::string_view kNothing = std::is_integral_v<Value> ? "auto" : "null";
+  std::optional<Value>* value;
+  Number least, most;
 };
 
 struct TextField {
   std::string* value;
   std::string expected;
   bool (*accepts)(std::string_view) = nullptr;  ///< null: any text that is not empty
+  bool may_be_null = false;                     ///< the text is empty if the config says `null`
 };
 
-/// Empty if the config says `null`.
-struct NullTextField {
-  std::string* value;
-  std::string expected;
-};
-
-/// What a path leads to.
-enum class PathKind { kFile, kFolder, kFileOrFolder };
+/// Work before which files and folders of a config must exist: a new run of `tandem train`, a
+/// resumed one, or `tandem generate`.
+enum class PathsOf { kNothing, kNewRun, kResumedRun, kShards };
 
 /// The path of a file or folder; empty if the config says `null`. A saved config has it in absolute
 /// form, and no command replaces its file by an output.
 struct PathField {
   std::string* value;
-  PathKind kind;
-  bool (*must_exist)(const Config&) = nullptr;  ///< whether a run needs it; null: every run does
-  bool is_in_checkpoint = false;  ///< a resumed run has its contents in the checkpoint
-  bool is_for_shards = false;     ///< `tandem generate` reads it
+  std::string_view kind;  ///< "file", "folder" or "file or folder"
+  bool (*must_exist)(const Config&, PathsOf);
+
+  bool is_folder() const { return kind == "folder"; }
 };
 
 /// The argument for the parameter of the puzzle `domain`.
@@ -114,8 +107,8 @@ struct KeyTraits {
 struct Field {
   std::string key;      ///< with its section: "train.batch_size"
   std::string meaning;  ///< what `tandem config --reference` prints: one or two sentences
-  std::variant<IntField, AutoIntField, RealField, NullRealField, TextField, NullTextField,
-               PathField, ArgumentField, ChoiceField>
+  std::variant<NumberField<std::int64_t>, NumberField<AutoInt>, NumberField<double>,
+               NumberField<std::optional<double>>, TextField, PathField, ArgumentField, ChoiceField>
       value;
   KeyTraits traits = {};
 

@@ -106,11 +106,14 @@ std::string DescribeYamlError(const std::string& yaml, const YAML::Exception& er
                          : "; the line is indented with a tab. Indent YAML with spaces, not tabs.");
 }
 
-// Returns the number of a part such as 5000H, whose letter is `letter`.
-std::optional<std::int64_t> NumberOf(std::string_view part, char letter) {
-  if (!part.ends_with(letter)) return std::nullopt;
-  part.remove_suffix(1);
-  return ParseNumber<std::int64_t>(part);
+// Returns the key and the value that a part of a network's name stands for, or nothing.
+std::optional<std::pair<std::string, std::string>> KeyOfPart(std::string_view part) {
+  if (part == "bn") return {{"network.norm", "batch"}};
+  if (part == "ln") return {{"network.norm", "layer"}};
+  const auto number = ParseNumber<std::int64_t>(part.substr(0, part.size() - 1));
+  if (number && part.ends_with('H')) return {{"network.width", std::to_string(*number)}};
+  if (number && part.ends_with('B')) return {{"network.blocks", std::to_string(*number)}};
+  return std::nullopt;
 }
 
 // Returns the keys of the section `network` that `name`, which was set at `origin`, stands for. It
@@ -125,8 +128,8 @@ std::optional<std::int64_t> NumberOf(std::string_view part, char letter) {
 // Without bn and ln there is no normalisation. In DeepXube the first layer, which leads from the
 // input to the blocks, has neither normalisation nor activation; in Tandem it has both, unless
 // `network.input_layer` is linear.
-std::vector<std::pair<std::string, std::string>> KeysOfNetworkName(std::string_view name,
-                                                                   std::string_view origin) {
+std::map<std::string, std::string> KeysOfNetworkName(std::string_view name,
+                                                     std::string_view origin) {
   const auto fail = [&](const std::string& why) {
     throw InputError(
         fmt::format("{}: `network.name` is '{}', {}; expected a name such as 1000H_4B_bn or "
@@ -138,35 +141,23 @@ std::vector<std::pair<std::string, std::string>> KeysOfNetworkName(std::string_v
   std::string_view rest = name;
   if (rest.starts_with(kArchitecture)) rest.remove_prefix(kArchitecture.size());
   if (rest.empty()) fail("which has no parts");
-  std::optional<std::int64_t> width;
-  std::optional<std::int64_t> blocks;
-  std::optional<std::string> norm;
+  std::map<std::string, std::string> keys;
   while (!rest.empty()) {
     const std::string_view part = rest.substr(0, rest.find('_'));
     rest.remove_prefix(std::min(rest.size(), part.size() + 1));
-    const auto once = [&](auto& into, const auto& value) {
-      if (into) fail(fmt::format("in which '{}' repeats an earlier part", part));
-      into = value;
-    };
-    if (const auto number = NumberOf(part, 'H')) {
-      once(width, *number);
-    } else if (const auto number = NumberOf(part, 'B')) {
-      once(blocks, *number);
-    } else if (part == "bn") {
-      once(norm, "batch");
-    } else if (part == "ln") {
-      once(norm, "layer");
-    } else if (part == "wn") {
+    if (part == "wn") {
       fail("in which wn asks for weight normalisation, which Tandem does not have");
-    } else {
-      fail(fmt::format("in which '{}' is not known", part));
     }
+    const auto key = KeyOfPart(part);
+    if (!key) fail(fmt::format("in which '{}' is not known", part));
+    if (!keys.insert(*key).second) fail(fmt::format("in which '{}' repeats an earlier part", part));
   }
-  return {{"network.kind", std::string(kResNetFc)},
-          {"network.stem_width", "0"},
-          {"network.width", std::to_string(width.value_or(1000))},
-          {"network.blocks", std::to_string(blocks.value_or(4))},
-          {"network.norm", norm.value_or("none")}};
+  keys.insert({{"network.kind", std::string(kResNetFc)},
+               {"network.stem_width", "0"},
+               {"network.width", "1000"},
+               {"network.blocks", "4"},
+               {"network.norm", "none"}});
+  return keys;
 }
 
 std::string Line(const std::string& file, const YAML::Node& node) {
@@ -223,41 +214,14 @@ DomainConfig ChooseDomain(const YAML::Node& document, const std::string& file,
   return domain;
 }
 
-bool Needs(PathsOf work, const PathField& path) {
-  switch (work) {
-    case PathsOf::kNothing:
-      return false;
-    case PathsOf::kNewRun:
-      return true;
-    case PathsOf::kResumedRun:
-      return !path.is_in_checkpoint;
-    case PathsOf::kShards:
-      return path.is_for_shards;
-  }
-  return false;
-}
-
-std::string_view NameOfKind(PathKind kind) {
-  switch (kind) {
-    case PathKind::kFile:
-      return "file";
-    case PathKind::kFolder:
-      return "folder";
-    case PathKind::kFileOrFolder:
-      return "file or folder";
-  }
-  return "";
-}
-
 // Returns why the path of `key` cannot be used; "" if it can.
 std::string WhyMissing(const std::string& key, const PathField& path) {
   std::error_code error;  // a path that cannot be looked up is reported when it is opened
   const std::filesystem::file_status status = std::filesystem::status(*path.value, error);
   if (status.type() == std::filesystem::file_type::not_found) {
-    return fmt::format("`{}`: {}: no such {}", key, *path.value, NameOfKind(path.kind));
+    return fmt::format("`{}`: {}: no such {}", key, *path.value, path.kind);
   }
-  const bool is_right =
-      path.kind != PathKind::kFolder || error || std::filesystem::is_directory(status);
+  const bool is_right = !path.is_folder() || error || std::filesystem::is_directory(status);
   return is_right ? "" : fmt::format("`{}`: {}: not a folder", key, *path.value);
 }
 
@@ -391,7 +355,8 @@ class Reader {
     }
     throw InputError(fmt::format("{}: `{}` is {}, expected {}{}", at, field.key,
                                  value.empty() ? "empty" : fmt::format("'{}'", value),
-                                 Expected(field), SuggestChoice(field.key, value)));
+                                 Expected(field),
+                                 SuggestRemoved(fmt::format("{}:{}", field.key, value))));
   }
 
   std::string WithOrigin(const std::string& key) const {
@@ -407,19 +372,13 @@ class Reader {
   std::map<std::string, std::string> origins_;  // where each key was set
 };
 
-struct ParsedConfig {
+Config Parse(const std::string& yaml, const std::string& name,
+             const std::vector<Override>& overrides, PathsOf must_exist) {
   Config config;
-  bool is_empty = false;  // the text has no YAML document
-};
-
-ParsedConfig Parse(const std::string& yaml, const std::string& name,
-                   const std::vector<Override>& overrides, PathsOf must_exist) {
-  ParsedConfig parsed;
   try {
     const YAML::Node document = OnlyDocument(yaml, name);
-    parsed.is_empty = document.IsNull();
-    parsed.config.domain = ChooseDomain(document, name, overrides);
-    Reader reader(parsed.config, overrides);
+    config.domain = ChooseDomain(document, name, overrides);
+    Reader reader(config, overrides);
     reader.ReadDocument(document, name);
     reader.ReadOverrides();
     reader.ExpandNetworkName();
@@ -428,7 +387,7 @@ ParsedConfig Parse(const std::string& yaml, const std::string& name,
   } catch (const YAML::Exception& error) {
     throw InputError(fmt::format("{}:{}", name, DescribeYamlError(yaml, error)));
   }
-  return parsed;
+  return config;
 }
 
 }  // namespace
@@ -462,10 +421,10 @@ std::vector<Override> ForThisMachine(std::string_view origin,
 }
 
 std::optional<MissingPath> FindMissingPath(Config config, PathsOf work) {
+  if (work == PathsOf::kNothing) return std::nullopt;
   for (const Field& field : FieldsOf(config)) {
     const auto* const path = std::get_if<PathField>(&field.value);
-    if (path == nullptr || path->value->empty() || !Needs(work, *path)) continue;
-    if (path->must_exist != nullptr && !path->must_exist(config)) continue;
+    if (path == nullptr || path->value->empty() || !path->must_exist(config, work)) continue;
     const std::string message = WhyMissing(field.key, *path);
     if (!message.empty()) return MissingPath{field.key, message};
   }
@@ -474,21 +433,21 @@ std::optional<MissingPath> FindMissingPath(Config config, PathsOf work) {
 
 Config ParseConfig(const std::string& yaml, const std::string& name,
                    const std::vector<Override>& overrides) {
-  return Parse(yaml, name, overrides, PathsOf::kNothing).config;
+  return Parse(yaml, name, overrides, PathsOf::kNothing);
 }
 
 Config LoadConfig(const std::filesystem::path& path, const std::vector<Override>& overrides,
                   PathsOf must_exist) {
   const std::string yaml = ReadInput(path, kMostConfigBytes);
-  ParsedConfig parsed = Parse(yaml, path.string(), overrides, must_exist);
-  if (parsed.is_empty) {
+  Config config = Parse(yaml, path.string(), overrides, must_exist);
+  if (YAML::Load(yaml).IsNull()) {
     LogWarning(
         fmt::format("{}: the config is empty, so every key has its default; the puzzle is {}. To "
                     "silence this warning, write {{}} into the file. `tandem config --reference` "
                     "lists the keys.",
-                    path.string(), parsed.config.domain.full_name()));
+                    path.string(), config.domain.full_name()));
   }
-  return std::move(parsed.config);
+  return config;
 }
 
 }  // namespace tandem

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/config.h"
+#include "config/fields.h"
 
 namespace tandem {
 
@@ -36,10 +36,6 @@ Override ParseOverride(std::string_view text);
 std::vector<Override> ForThisMachine(std::string_view origin,
                                      const std::vector<Override>& overrides,
                                      const std::vector<std::string>& also = {});
-
-/// Work before which files and folders of a config must exist: a new run of `tandem train`, a
-/// resumed one, or `tandem generate`. PathField says which of them each needs.
-enum class PathsOf { kNothing, kNewRun, kResumedRun, kShards };
 
 /// MissingPath is a path that a config names and that does not exist.
 struct MissingPath {

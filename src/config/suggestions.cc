@@ -13,71 +13,54 @@
 namespace tandem {
 namespace {
 
-constexpr std::string_view kOwnSolutions =
-    "generate.target own_solutions learns from solutions that a search finds";
-constexpr std::string_view kEvents = "a run always writes events for TensorBoard";
-constexpr std::string_view kNoLimit = "`ulimit -v` limits the memory of a process";
-constexpr std::string_view kSecondRun = "start a second run with network.init_from";
-constexpr std::string_view kLoss = "costs have the squared error as their loss";
-constexpr std::string_view kAdam =
-    "the optimizer is AdamW, which is Adam while optimizer.weight_decay is 0";
-constexpr std::string_view kConstants = "beta1 is 0.9, beta2 0.999 and epsilon 1e-8, as in PyTorch";
-constexpr std::string_view kBackend =
-    "set backend to reference for autograd and operators, to cpu for fused, and to gpu for tensors "
-    "and captured";
-constexpr std::string_view kFirstLayer = "each backend computes the first layer in its faster way";
-constexpr std::string_view kSchedule =
-    "optimizer.schedule is constant, linear, cosine or exponential, and network.init_from starts a "
-    "run with another learning rate";
-constexpr std::string_view kOneGroup =
-    "optimizer.learning_rate and optimizer.weight_decay hold for all layers";
+// Names that mean the same, separated by spaces. A choice is a name of the form KEY:VALUE.
+struct Names {
+  std::string_view names;
+  std::string_view meaning;
 
-// Keys, choices ("key: choice"), commands and options that were removed before version 0.1.0, and
-// what to use instead.
-constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"generate.paths", kOwnSolutions},
+  bool Have(std::string_view name) const {
+    return fmt::format(" {} ", names).find(fmt::format(" {} ", name)) != std::string::npos;
+  }
+};
+
+// Keys, choices, commands and options that were removed before version 0.1.0, and what to use
+// instead.
+constexpr auto kRemoved = std::to_array<Names>({
+    {"generate.paths generate.target:supervised",
+     "generate.target own_solutions learns from solutions that a search finds"},
     {"generate.problem_states", "problems have at most 500,000 states"},
-    {"generate.target: supervised", kOwnSolutions},
-    {"generate.target: exact_distance", "set generate.anchor_share to 1"},
-    {"network.activation: silu", "use relu or leaky_relu"},
-    {"memory.allocated_limit_gib", kNoLimit},
-    {"memory.mapped_limit_gib", kNoLimit},
-    {"memory.pinned_limit_gib", kNoLimit},
-    {"phases", kSecondRun},
-    {"train.batch_doubles_every", kSecondRun},
+    {"generate.target:exact_distance", "set generate.anchor_share to 1"},
+    {"network.activation:silu", "use relu or leaky_relu"},
+    {"memory.allocated_limit_gib memory.mapped_limit_gib memory.pinned_limit_gib",
+     "`ulimit -v` limits the memory of a process"},
+    {"phases train.batch_doubles_every", "start a second run with network.init_from"},
     {"train.on_stall", "train.watchdog_seconds saves the state and ends a run that is stuck"},
     {"train.on_invalid",
      "a loss or weight that is not finite ends the run; optimizer.max_grad_norm limits gradients"},
-    {"train.step", kBackend},
-    {"train.first_layer", kFirstLayer},
-    {"inference.forward", kBackend},
-    {"inference.first_layer", kFirstLayer},
-    {"train.loss", kLoss},
-    {"train.huber_delta", kLoss},
-    {"optimizer.name", kAdam},
-    {"optimizer.beta1", kConstants},
-    {"optimizer.beta2", kConstants},
-    {"optimizer.epsilon", kConstants},
-    {"optimizer.momentum", kAdam},
-    {"optimizer.nesterov", kAdam},
-    {"optimizer.muon_learning_rate", kAdam},
-    {"optimizer.schedule: step", kSchedule},
-    {"optimizer.schedule: wsd", kSchedule},
-    {"optimizer.step_every", kSchedule},
-    {"optimizer.step_factor", kSchedule},
-    {"optimizer.decay_share", kSchedule},
-    {"optimizer.first_layer_lr_factor", kOneGroup},
-    {"optimizer.output_layer_lr_factor", kOneGroup},
-    {"optimizer.first_layer_weight_decay_factor", kOneGroup},
-    {"optimizer.output_layer_weight_decay_factor", kOneGroup},
-    {"optimizer.bias_weight_decay_factor", kOneGroup},
-    {"pipeline.mode: one_fill",
+    {"train.step inference.forward",
+     "set backend to reference for autograd and operators, to cpu for fused, and to gpu for "
+     "tensors and captured"},
+    {"train.first_layer inference.first_layer",
+     "each backend computes the first layer in its faster way"},
+    {"train.loss train.huber_delta", "costs have the squared error as their loss"},
+    {"optimizer.name optimizer.momentum optimizer.nesterov optimizer.muon_learning_rate",
+     "the optimizer is AdamW, which is Adam while optimizer.weight_decay is 0"},
+    {"optimizer.beta1 optimizer.beta2 optimizer.epsilon",
+     "beta1 is 0.9, beta2 0.999 and epsilon 1e-8, as in PyTorch"},
+    {"optimizer.schedule:step optimizer.schedule:wsd optimizer.step_every optimizer.step_factor "
+     "optimizer.decay_share",
+     "optimizer.schedule is constant, linear, cosine or exponential, and network.init_from starts "
+     "a run with another learning rate"},
+    {"optimizer.first_layer_lr_factor optimizer.output_layer_lr_factor "
+     "optimizer.first_layer_weight_decay_factor optimizer.output_layer_weight_decay_factor "
+     "optimizer.bias_weight_decay_factor",
+     "optimizer.learning_rate and optimizer.weight_decay hold for all layers"},
+    {"pipeline.mode:one_fill",
      "to train on the same rows again, write them with `tandem generate` and set data.source to "
      "shards"},
     {"pipeline.refresh",
      "pipeline.loss_thresh and pipeline.solve_rate_margin say when the target network is "
-     "refreshed; "
-     "if both are null, pipeline.refresh_every alone does"},
+     "refreshed; if both are null, pipeline.refresh_every alone does"},
     {"pipeline.refresh_margin", "set pipeline.solve_rate_margin"},
     {"pipeline.overlap",
      "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
@@ -88,8 +71,7 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"profile.trace_epochs", "set profile.trace_updates to as many updates as the epochs take"},
     {"profile.product_rate", "bench/gpu_bench measures the rate of matrix products"},
     {"replay.map_to", "rows of earlier updates are kept in memory; lower replay.updates"},
-    {"report", kEvents},
-    {"report.tensorboard", kEvents},
+    {"report report.tensorboard", "a run always writes events for TensorBoard"},
     {"search.improve_seconds", "for shorter solutions, raise search.beam_width"},
     {"validation.batch_size", "states are evaluated 1000 at a time"},
     {"validation.log", "metrics.jsonl and `tandem report` have the results of each validation"},
@@ -104,85 +86,72 @@ constexpr auto kRemoved = std::to_array<std::pair<std::string_view, std::string_
     {"--improve", "for shorter solutions, raise --beam-width"},
 });
 
-// Returns "" if `name` was not removed.
-std::string DescribeRemoved(std::string_view name) {
-  for (const auto& [removed, instead] : kRemoved) {
-    if (name == removed) return fmt::format("; it was removed: {}", instead);
-  }
-  return "";
-}
-
 // What PyTorch, Hugging Face, Sample Factory, DeepXube, DeepCubeA and CayleyPy call a key. Words
 // without a section stand for the key in every section.
-struct OtherWords {
-  std::string_view key, words;  // words are separated by spaces
-};
-constexpr auto kOtherWords = std::to_array<OtherWords>({
-    {"domain.name", "env environment env_name puzzle problem game"},
-    {"generate.target", "label labels label_type"},
-    {"generate.max_scramble",
-     "step_max back_max k_max scramble_length scramble_depth scramble_moves max_walk_length "
-     "walk_length rw_length random_walk_length n_scrambles"},
-    {"generate.search_iterations", "search_itrs"},
-    {"generate.temperature", "temp"},
-    {"generate.curriculum", "bal balance_steps"},
-    {"generate.hindsight", "her"},
-    {"generate.workers", "procs num_procs n_procs num_workers n_workers num_envs n_jobs"},
-    {"replay.updates", "rb replay_buffer replay_buffer_size buffer_size replay.size"},
-    {"pipeline.mode", "sync_main async_rl"},
-    {"pipeline.loss_thresh", "up_lt loss_threshold"},
-    {"pipeline.refresh_every", "target_update target_update_interval target_update_freq"},
-    {"network.name", "heur"},
-    {"network.kind", "arch architecture model_type model_name"},
-    {"network.head", "heur_type"},
-    {"network.width",
-     "hidden hidden_size hidden_dim hidden_dims hidden_features hidden_units layer_size h_dim"},
-    {"network.blocks",
-     "layers num_layers n_layers num_blocks n_blocks res_blocks num_resnet_blocks network.depth"},
-    {"network.norm", "normalization normalisation norm_type batch_norm use_batchnorm"},
-    {"network.activation", "act act_fn activation_fn nonlinearity"},
-    {"network.init_from", "pretrained init_checkpoint load_checkpoint load_from resume_from"},
-    {"optimizer.learning_rate", "lr base_lr initial_lr alpha"},
-    {"optimizer.weight_decay", "wd l2 l2_reg"},
-    {"optimizer.decay", "lr_d lr_decay gamma"},
-    {"optimizer.schedule", "scheduler lr_schedule lr_scheduler lr_scheduler_type"},
-    {"optimizer.final_learning_rate", "min_lr eta_min final_lr lr_min"},
-    {"optimizer.warmup_iterations", "warmup warmup_steps num_warmup_steps"},
-    {"optimizer.max_grad_norm", "grad_clip clip_grad clip_grad_norm gradient_clipping max_norm"},
-    {"train.max_updates",
-     "epoch epochs num_epochs n_epochs max_epochs num_train_epochs max_steps train.steps max_itrs "
-     "max_iterations num_iterations"},
-    {"train.iterations_per_update", "up_itrs steps_per_epoch epoch_length"},
-    {"train.max_seconds", "train_for_seconds train.time_limit train.max_time"},
-    {"train.accumulation_steps", "accum gradient_accumulation_steps grad_accum"},
-    {"train.precision", "amp dtype fp16 bf16 mixed_precision"},
-    {"train.ema_decay", "ema polyak tau"},
-    {"inference.batch_size", "nnet_batch_size up_nnet_batch_size"},
-    {"search.method", "pathfind pathfinding algorithm search_method search.name search.type"},
-    {"search.beam_width", "beam_size num_beams"},
-    {"search.max_seconds", "time_limit search.max_time search.timeout"},
-    {"validation.every_updates",
-     "eval_every eval_interval eval_steps eval_freq val_every val_check_interval t_up_freq"},
-    {"validation.states", "num_test n_test test_size t_num"},
-    {"validation.file", "t_file val_file test_file eval_file"},
-    {"checkpoint.every_updates", "save_every save_interval save_steps save_freq chkpt"},
-    {"checkpoint.every_seconds", "save_every_sec"},
-    {"checkpoint.keep", "keep_checkpoints save_total_limit"},
-    {"profile.trace_updates", "profiler"},
-    {"device", "gpu gpus cuda use_cuda no_cuda accelerator"},
-    {"seed", "random_seed manual_seed random_state"},
+constexpr auto kOtherWords = std::to_array<Names>({
+    {"env environment env_name puzzle problem game", "domain.name"},
+    {"label labels label_type", "generate.target"},
+    {"step_max back_max k_max scramble_length scramble_depth scramble_moves max_walk_length "
+     "walk_length rw_length random_walk_length n_scrambles",
+     "generate.max_scramble"},
+    {"search_itrs", "generate.search_iterations"},
+    {"temp", "generate.temperature"},
+    {"bal balance_steps", "generate.curriculum"},
+    {"her", "generate.hindsight"},
+    {"procs num_procs n_procs num_workers n_workers num_envs n_jobs", "generate.workers"},
+    {"rb replay_buffer replay_buffer_size buffer_size replay.size", "replay.updates"},
+    {"sync_main async_rl", "pipeline.mode"},
+    {"up_lt loss_threshold", "pipeline.loss_thresh"},
+    {"target_update target_update_interval target_update_freq", "pipeline.refresh_every"},
+    {"heur", "network.name"},
+    {"arch architecture model_type model_name", "network.kind"},
+    {"heur_type", "network.head"},
+    {"hidden hidden_size hidden_dim hidden_dims hidden_features hidden_units layer_size h_dim",
+     "network.width"},
+    {"layers num_layers n_layers num_blocks n_blocks res_blocks num_resnet_blocks network.depth",
+     "network.blocks"},
+    {"normalization normalisation norm_type batch_norm use_batchnorm", "network.norm"},
+    {"act act_fn activation_fn nonlinearity", "network.activation"},
+    {"pretrained init_checkpoint load_checkpoint load_from resume_from", "network.init_from"},
+    {"lr base_lr initial_lr alpha", "optimizer.learning_rate"},
+    {"wd l2 l2_reg", "optimizer.weight_decay"},
+    {"lr_d lr_decay gamma", "optimizer.decay"},
+    {"scheduler lr_schedule lr_scheduler lr_scheduler_type", "optimizer.schedule"},
+    {"min_lr eta_min final_lr lr_min", "optimizer.final_learning_rate"},
+    {"warmup warmup_steps num_warmup_steps", "optimizer.warmup_iterations"},
+    {"grad_clip clip_grad clip_grad_norm gradient_clipping max_norm", "optimizer.max_grad_norm"},
+    {"epoch epochs num_epochs n_epochs max_epochs num_train_epochs max_steps train.steps max_itrs "
+     "max_iterations num_iterations",
+     "train.max_updates"},
+    {"up_itrs steps_per_epoch epoch_length", "train.iterations_per_update"},
+    {"train_for_seconds train.time_limit train.max_time", "train.max_seconds"},
+    {"accum gradient_accumulation_steps grad_accum", "train.accumulation_steps"},
+    {"amp dtype fp16 bf16 mixed_precision", "train.precision"},
+    {"ema polyak tau", "train.ema_decay"},
+    {"nnet_batch_size up_nnet_batch_size", "inference.batch_size"},
+    {"pathfind pathfinding algorithm search_method search.name search.type", "search.method"},
+    {"beam_size num_beams", "search.beam_width"},
+    {"time_limit search.max_time search.timeout", "search.max_seconds"},
+    {"eval_every eval_interval eval_steps eval_freq val_every val_check_interval t_up_freq",
+     "validation.every_updates"},
+    {"num_test n_test test_size t_num", "validation.states"},
+    {"t_file val_file test_file eval_file", "validation.file"},
+    {"save_every save_interval save_steps save_freq chkpt", "checkpoint.every_updates"},
+    {"save_every_sec", "checkpoint.every_seconds"},
+    {"keep_checkpoints save_total_limit", "checkpoint.keep"},
+    {"profiler", "profile.trace_updates"},
+    {"gpu gpus cuda use_cuda no_cuda accelerator", "device"},
+    {"random_seed manual_seed random_state", "seed"},
 });
 
 // Returns the key that other programs call `key`, or "" if none of `keys` is.
 std::string_view KeyCalled(std::string_view key, const std::vector<std::string>& keys) {
-  const std::string name = fmt::format(" {} ", key.substr(key.find('.') + 1));
-  const std::string whole = fmt::format(" {} ", key);
-  const auto* const found = std::ranges::find_if(kOtherWords, [&](const OtherWords& row) {
-    const std::string words = fmt::format(" {} ", row.words);
-    return words.find(name) != std::string::npos || words.find(whole) != std::string::npos;
-  });
-  if (found == kOtherWords.end()) return "";
-  return std::ranges::count(keys, found->key) > 0 ? found->key : "";
+  const std::string_view name = key.substr(key.find('.') + 1);
+  for (const Names& row : kOtherWords) {
+    if (!row.Have(name) && !row.Have(key)) continue;
+    return std::ranges::count(keys, row.meaning) > 0 ? row.meaning : "";
+  }
+  return "";
 }
 
 // Returns the puzzles that have the parameter `key`.
@@ -248,7 +217,7 @@ std::string SuggestDomain(const std::string& name) {
 
 std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
                        std::string_view domain) {
-  if (std::string removed = DescribeRemoved(key); !removed.empty()) return removed;
+  if (std::string removed = SuggestRemoved(key); !removed.empty()) return removed;
   if (const std::vector<std::string> owners = DomainsWith(key); !owners.empty()) {
     return fmt::format("; {} has no such key, but {} {}", domain, fmt::join(owners, ", "),
                        owners.size() == 1 ? "does" : "do");
@@ -268,10 +237,11 @@ std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
   return fmt::format("; the sections are {}", fmt::join(sections, ", "));
 }
 
-std::string SuggestWord(std::string_view word) { return DescribeRemoved(word); }
-
-std::string SuggestChoice(std::string_view key, std::string_view value) {
-  return DescribeRemoved(fmt::format("{}: {}", key, value));
+std::string SuggestRemoved(std::string_view name) {
+  for (const Names& row : kRemoved) {
+    if (row.Have(name)) return fmt::format("; it was removed: {}", row.meaning);
+  }
+  return "";
 }
 
 }  // namespace tandem

@@ -18,12 +18,8 @@ std::string SuggestDomain(const std::string& name);
 std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
                        std::string_view domain);
 
-/// Returns the end of the error for an unknown command or option: what to use instead of one that
-/// was removed; "" if there never was one.
-std::string SuggestWord(std::string_view word);
-
-/// Returns the end of the error for a value that `key` does not accept: what to use instead of a
-/// choice that was removed; "" if the value never was a choice.
-std::string SuggestChoice(std::string_view key, std::string_view value);
+/// Returns the end of the error for an unknown key, command or option, or an unknown choice, which
+/// has the form KEY:VALUE: what to use instead of one that was removed; "" if there never was one.
+std::string SuggestRemoved(std::string_view name);
 
 }  // namespace tandem

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "config/fields.h"
 #include "config/update_plan.h"
 #include "tandem/error.h"
@@ -67,10 +68,6 @@ void CheckNeeds(const Config& config, const Contradiction& contradiction) {
 void CheckSyncMain(const Config& c, const Reject& reject) {
   if (!LabelsWhenTraining(c.pipeline.mode)) return;
   const std::string fitting = TargetsWith(&TargetTraits::in_sync_main);
-  reject(!NeedsNetwork(c.generate.target), "pipeline.mode", "generate.target",
-         "sync_main labels rows with the target network, which this target does not use. Set "
-         "generate.target to {}.",
-         fitting);
   reject(
       c.generate.target == Target::kOwnSolutions, "pipeline.mode", "generate.target",
       "sync_main labels rows one by one just before it trains on them, and a solution labels all "
@@ -81,7 +78,7 @@ void CheckSyncMain(const Config& c, const Reject& reject) {
       "that a search has evaluated anyway. Set generate.target to {}.",
       fitting);
   reject(!TraitsOf(c.generate.target).in_sync_main, "pipeline.mode", "generate.target",
-         "sync_main labels rows by backups of their own, just before it trains on them. Set "
+         "sync_main labels rows with the target network, which this target does not use. Set "
          "generate.target to {}.",
          fitting);
   reject(c.generate.search == GenerateSearch::kNone, "pipeline.mode", "generate.search",
@@ -125,20 +122,13 @@ void CheckExamples(const Config& c, const Reject& reject) {
          "of these.");
   const std::int64_t rows = c.live_rows();
   const bool generates = rows > 0;
-  const std::int64_t states_per_step = c.generate.states_per_step();
   const bool takes_walks = LabelsWalks(c.generate.target);
-  const bool is_too_long =
-      searches && !takes_walks && generates && c.generate.rows_per_search() > rows;
-  reject(is_too_long && states_per_step == 1, "generate.search_iterations",
-         "train.iterations_per_update",
-         "a search must end within a buffer, which has {} rows. Lower generate.search_iterations, "
-         "or raise train.iterations_per_update.",
-         rows);
-  reject(is_too_long, "generate.search_iterations", "train.iterations_per_update",
-         "a search with {} states per step must end within a buffer, which has {} rows. Lower "
-         "generate.search_iterations or generate.search_beam_width, or raise "
-         "train.iterations_per_update.",
-         states_per_step, rows);
+  reject(searches && !takes_walks && generates && c.generate.rows_per_search() > rows,
+         "generate.search_iterations", "train.iterations_per_update",
+         "a search with {} per step must end within a buffer, which has {} rows. Lower "
+         "generate.search_iterations{}, or raise train.iterations_per_update.",
+         Counted(c.generate.states_per_step(), "state"), rows,
+         c.generate.search == GenerateSearch::kBeam ? " or generate.search_beam_width" : "");
   reject(UsesRowsPerWalk(c.generate.target) && c.generate.rows_of_walk() > c.generate.max_scramble,
          "generate.rows_per_walk", "generate.max_scramble",
          "each row is another state of a walk. Lower generate.rows_per_walk, or raise "
@@ -171,14 +161,6 @@ void CheckHead(const Config& c, const Reject& reject) {
   reject(IsQLearning(target) && !IsQ(head), "generate.target", "network.head",
          "Q-learning labels actions with costs. Set network.head to q, or generate.target to "
          "value_iteration.");
-}
-
-// A policy ranks the actions of a state and estimates no cost-to-go.
-void CheckPolicy(const Config& c, const Reject& reject) {
-  if (EstimatesCosts(c.network.head)) return;
-  reject(!WorksWithPolicy(c.search.method), "search.method", "network.head",
-         "this search adds the cost so far to an estimate of the remaining cost, and a policy "
-         "gives only probabilities of actions. Set search.method to beam or greedy.");
 }
 
 // Checks where rows come from: shards, generation, or both.
@@ -273,8 +255,9 @@ void CheckTraining(const Config& c, const Reject& reject) {
          "train.accumulation_steps");
 }
 
-// Checks the backends and the precisions of 8 bits, which not every network has.
-void CheckBackend(const Config& c, const Reject& reject) {
+// Checks the normalisations, the backends and the precisions of 8 bits, which not every network
+// has.
+void CheckNetwork(const Config& c, const Reject& reject) {
   const bool is_auto = c.backend == BackendKind::kAuto;
   reject(!is_auto && c.backend != BackendKind::kReference && !IsFullyConnected(c.network.kind),
          "backend", "network.kind",
@@ -291,19 +274,14 @@ void CheckBackend(const Config& c, const Reject& reject) {
   reject(is_narrow && !IsFullyConnected(c.network.kind), "inference.precision", "network.kind",
          "only resnet_fc and mlp are evaluated in int8 and fp8. Set inference.precision to auto.");
   const bool by_row = c.network.norm == Norm::kLayer || c.network.norm == Norm::kRms;
+  reject(c.network.kind == kResNet2d && by_row, "network.norm", "network.kind",
+         "convolutions are normalised by batch normalisation or not at all. Set network.norm to "
+         "batch or none.");
   reject(c.inference.precision == Precision::kFp8 && by_row &&
              (c.network.width % 16 != 0 || c.network.stem_width % 16 != 0),
          "inference.precision", c.network.width % 16 != 0 ? "network.width" : "network.stem_width",
          "products in fp8 need multiples of 16 with this network.norm. Change the width, or set "
          "inference.precision to bf16.");
-}
-
-void CheckResNet2d(const Config& c, const Reject& reject) {
-  if (c.network.kind != kResNet2d) return;
-  reject(c.network.norm == Norm::kLayer || c.network.norm == Norm::kRms, "network.norm",
-         "network.kind",
-         "convolutions are normalised by batch normalisation or not at all. Set network.norm to "
-         "batch or none.");
 }
 
 void CheckSizes(const Config& c, const Reject& reject) {
@@ -340,6 +318,10 @@ void CheckTensorGeneration(const Config& c, const Reject& reject) {
 }
 
 void CheckSearch(const Config& c, const Reject& reject) {
+  reject(!EstimatesCosts(c.network.head) && !WorksWithPolicy(c.search.method), "search.method",
+         "network.head",
+         "this search adds the cost so far to an estimate of the remaining cost, and a policy "
+         "gives only probabilities of actions. Set search.method to beam or greedy.");
   reject(c.search.method == SearchMethod::kAnytimeBeam && c.search.max_seconds == 0,
          "search.method", "search.max_seconds",
          "anytime_beam widens its beam until the time is used up, so the limit must be more than 0 "
@@ -354,14 +336,29 @@ void CheckSearch(const Config& c, const Reject& reject) {
          "beam, or search.inverse to false.");
 }
 
+// Returns a sentence for each key that has no effect, of those that `may_be` selects.
+std::vector<std::string> DescribeUnused(const Config& config, const auto& may_be) {
+  Config copy = config;
+  std::vector<std::string> sentences;
+  for (const Field& field : FieldsOf(copy)) {
+    const KeyTraits& traits = field.traits;
+    if (traits.is_used == nullptr || traits.is_used(config) || !may_be(field)) continue;
+    sentences.push_back(
+        fmt::format("`{}: {}` has no effect: {}", field.key, FieldText(field), traits.why_unused));
+  }
+  return sentences;
+}
+
+bool IsOfSearch(const Field& field) { return field.section() == "search"; }
+
 }  // namespace
 
 void Validate(const Config& config, const Contradiction& contradiction) {
   const Reject reject(contradiction);
   CheckNeeds(config, contradiction);
   for (const auto check :
-       {CheckSyncMain, CheckExamples, CheckHead, CheckPolicy, CheckData, CheckStream, CheckTraining,
-        CheckBackend, CheckResNet2d, CheckSizes, CheckSearch, CheckTensorGeneration}) {
+       {CheckSyncMain, CheckExamples, CheckHead, CheckData, CheckStream, CheckTraining,
+        CheckNetwork, CheckSizes, CheckSearch, CheckTensorGeneration}) {
     check(config, reject);
   }
 }
@@ -391,41 +388,18 @@ void CheckRanks(const Config& config) {
          "each rank would follow the searches of its own rows");
 }
 
-namespace {
-
-bool IsOfSearch(const Field& field) { return field.section() == "search"; }
-
-std::string WhyUnused(const Field& field) {
-  return fmt::format("`{}: {}` has no effect: {}", field.key, FieldText(field),
-                     field.traits.why_unused);
-}
-
-}  // namespace
-
 std::vector<std::string> DescribeUnusedKeys(const Config& run) {
-  Config config = run;
-  Config defaults;
-  const std::vector<Field> usual = FieldsOf(defaults);
-  std::vector<std::string> sentences;
-  for (const Field& field : FieldsOf(config)) {
-    const bool may_be_unused = field.traits.is_used != nullptr && !IsOfSearch(field);
-    if (!may_be_unused || field.traits.is_used(run)) continue;
-    const auto same = std::ranges::find(usual, field.key, &Field::key);
-    if (FieldText(field) != FieldText(*same)) sentences.push_back(WhyUnused(field));
-  }
-  return sentences;
+  const Config defaults;
+  return DescribeUnused(run, [&](const Field& field) {
+    return !IsOfSearch(field) && FieldText(field) != ValueText(defaults, field.key);
+  });
 }
 
 std::vector<std::string> DescribeUnusedSearchKeys(const Config& config,
                                                   const std::vector<Override>& overrides) {
-  Config copy = config;
-  std::vector<std::string> sentences;
-  for (const Field& field : FieldsOf(copy)) {
-    const bool is_set = IsOfSearch(field) && IsOverridden(overrides, field.key);
-    if (!is_set || field.traits.is_used == nullptr || field.traits.is_used(config)) continue;
-    sentences.push_back(WhyUnused(field));
-  }
-  return sentences;
+  return DescribeUnused(config, [&](const Field& field) {
+    return IsOfSearch(field) && IsOverridden(overrides, field.key);
+  });
 }
 
 }  // namespace tandem

@@ -38,24 +38,6 @@ std::string Scalar(const std::string& text) {
   return yaml + "'";
 }
 
-}  // namespace
-
-std::string ToYaml(const Config& config) {
-  Config copy = config;
-  std::string yaml;
-  std::string open;  // the section being written
-  for (const Field& field : FieldsOf(copy)) {
-    const std::string section = field.section();
-    if (section != open && !section.empty()) yaml += fmt::format("{}:\n", section);
-    open = section;
-    yaml += fmt::format("{}{}: {}\n", section.empty() ? "" : "  ", field.name(),
-                        Scalar(FieldText(field)));
-  }
-  return yaml;
-}
-
-namespace {
-
 constexpr std::size_t kColumns = 80;
 
 constexpr std::string_view kPreamble =
@@ -153,6 +135,20 @@ std::string SectionText(std::string_view section, const std::vector<Entry>& entr
 }
 
 }  // namespace
+
+std::string ToYaml(const Config& config) {
+  Config copy = config;
+  std::string yaml;
+  std::string open;  // the section being written
+  for (const Field& field : FieldsOf(copy)) {
+    const std::string section = field.section();
+    if (section != open && !section.empty()) yaml += fmt::format("{}:\n", section);
+    open = section;
+    yaml += fmt::format("{}{}: {}\n", section.empty() ? "" : "  ", field.name(),
+                        Scalar(FieldText(field)));
+  }
+  return yaml;
+}
 
 std::string ConfigReference() {
   Config defaults;

@@ -19,29 +19,19 @@ DoubleBuffer::ReadSlot DoubleBuffer::AcquireRead() {
 
 void DoubleBuffer::Close(std::exception_ptr reason) { ring_.Close(std::move(reason)); }
 
-DoubleBuffer::WriteSlot::WriteSlot(WriteSlot&& other) noexcept
-    : owner_(other.owner_), rows_(std::exchange(other.rows_, nullptr)) {}
-
-DoubleBuffer::WriteSlot::~WriteSlot() {
-  if (rows_ == nullptr) return;
+void DoubleBuffer::WriteSlot::GiveUp::operator()(DataBuffer* /*rows*/) const {
   try {
-    owner_->Close(std::make_exception_ptr(
+    owner->Close(std::make_exception_ptr(
         Error("the writer gave up its buffer before it was filled, so no more rows will come")));
   } catch (...) {
-    owner_->Close(std::current_exception());  // there is no memory for the message
+    owner->Close(std::current_exception());  // there is no memory for the message
   }
 }
 
 void DoubleBuffer::WriteSlot::Commit() {
-  rows_ = nullptr;
-  owner_->ring_.End(kWrite);
-}
-
-DoubleBuffer::ReadSlot::ReadSlot(ReadSlot&& other) noexcept
-    : owner_(other.owner_), rows_(std::exchange(other.rows_, nullptr)) {}
-
-DoubleBuffer::ReadSlot::~ReadSlot() {
-  if (rows_ != nullptr) owner_->ring_.End(kRead);
+  DoubleBuffer* const owner = rows_.get_deleter().owner;
+  (void)rows_.release();
+  owner->ring_.End(kWrite);
 }
 
 }  // namespace tandem

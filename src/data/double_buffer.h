@@ -3,6 +3,7 @@
 
 #include <array>
 #include <exception>
+#include <memory>
 
 #include "base/slot_ring.h"
 #include "data/data_buffer.h"
@@ -52,10 +53,6 @@ class DoubleBuffer {
 /// WriteSlot is the right to write one buffer. Move-only.
 class DoubleBuffer::WriteSlot {
  public:
-  WriteSlot(WriteSlot&& other) noexcept;
-  WriteSlot& operator=(WriteSlot&&) = delete;
-  ~WriteSlot();
-
   DataBuffer& rows() const { return *rows_; }
 
   /// Hands the buffer to the reader; rows() may not be used afterwards.
@@ -63,27 +60,29 @@ class DoubleBuffer::WriteSlot {
 
  private:
   friend class DoubleBuffer;
-  WriteSlot(DoubleBuffer& owner, DataBuffer& rows) : owner_(&owner), rows_(&rows) {}
+  struct GiveUp {
+    DoubleBuffer* owner;
+    void operator()(DataBuffer* rows) const;
+  };
+  WriteSlot(DoubleBuffer& owner, DataBuffer& rows) : rows_(&rows, {&owner}) {}
 
-  DoubleBuffer* owner_;
-  DataBuffer* rows_;  // null once committed or moved from
+  std::unique_ptr<DataBuffer, GiveUp> rows_;  // null once committed or moved from
 };
 
 /// ReadSlot is the right to read one buffer. Move-only; its destructor gives the buffer back.
 class DoubleBuffer::ReadSlot {
  public:
-  ReadSlot(ReadSlot&& other) noexcept;
-  ReadSlot& operator=(ReadSlot&&) = delete;
-  ~ReadSlot();
-
   const DataBuffer& rows() const { return *rows_; }
 
  private:
   friend class DoubleBuffer;
-  ReadSlot(DoubleBuffer& owner, DataBuffer& rows) : owner_(&owner), rows_(&rows) {}
+  struct GiveBack {
+    DoubleBuffer* owner;
+    void operator()(const DataBuffer* /*rows*/) const { owner->ring_.End(kRead); }
+  };
+  ReadSlot(DoubleBuffer& owner, DataBuffer& rows) : rows_(&rows, {&owner}) {}
 
-  DoubleBuffer* owner_;
-  DataBuffer* rows_;  // null once moved from
+  std::unique_ptr<const DataBuffer, GiveBack> rows_;  // null once moved from
 };
 
 }  // namespace tandem

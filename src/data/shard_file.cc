@@ -18,81 +18,6 @@
 
 namespace tandem {
 
-std::optional<Compression> ParseCompression(std::string_view name) {
-  for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
-    if (name == NameOf(compression)) return compression;
-  }
-  return std::nullopt;
-}
-
-std::string_view NameOf(Compression compression) {
-  return compression == Compression::kZstd ? "zstd" : "none";
-}
-
-std::string Compress(std::span<const std::byte> bytes) {
-  constexpr int kLevel = 3;  // Zstandard's default
-  std::string frame(MaxCompressedBytes(bytes.size()), '\0');
-  const std::size_t size =
-      ZSTD_compress(frame.data(), frame.size(), bytes.data(), bytes.size(), kLevel);
-  if (ZSTD_isError(size) != 0) {
-    throw Error(fmt::format("cannot compress a chunk: {}", ZSTD_getErrorName(size)));
-  }
-  frame.resize(size);
-  return frame;
-}
-
-std::size_t MaxCompressedBytes(std::size_t bytes) { return ZSTD_compressBound(bytes); }
-
-void Decompress(std::string_view frame, std::span<std::byte> to) {
-  const std::size_t size = ZSTD_decompress(to.data(), to.size(), frame.data(), frame.size());
-  if (ZSTD_isError(size) != 0) {
-    throw Error(fmt::format("it cannot be decompressed: {}", ZSTD_getErrorName(size)));
-  }
-  if (size != to.size()) {
-    throw Error(fmt::format("it decompresses to {} bytes, expected {}", size, to.size()));
-  }
-}
-
-namespace {
-
-// Makes a task of about a tenth of a millisecond.
-constexpr std::size_t kPartsPerTask = 2;
-
-std::size_t PartsOf(std::size_t bytes) { return (bytes + kHashedBytes - 1) / kHashedBytes; }
-
-template <class Byte>
-std::span<Byte> PartOf(std::span<Byte> bytes, std::size_t part) {
-  const std::size_t begin = part * kHashedBytes;
-  return bytes.subspan(begin, std::min(kHashedBytes, bytes.size() - begin));
-}
-
-std::string HashOfAll(const std::vector<std::string>& parts) {
-  Hash hash;
-  for (const std::string& part : parts) hash.Add(part);
-  return hash.Hex();
-}
-
-}  // namespace
-
-std::string ChunkHash(std::span<const std::byte> bytes) {
-  std::vector<std::string> parts(PartsOf(bytes.size()));
-  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = HashOf(TextOf(PartOf(bytes, i)));
-  return HashOfAll(parts);
-}
-
-std::string ChunkHash(std::span<std::byte> bytes,
-                      const std::function<void(std::size_t, std::span<std::byte>)>& read) {
-  std::vector<std::string> parts(PartsOf(bytes.size()));
-  ForRanges(parts.size(), kPartsPerTask, [&](std::size_t first, std::size_t count) {
-    for (std::size_t i = first; i < first + count; ++i) {
-      const std::span<std::byte> part = PartOf(bytes, i);
-      read(i * kHashedBytes, part);
-      parts[i] = HashOf(TextOf(part));
-    }
-  });
-  return HashOfAll(parts);
-}
-
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -255,7 +180,93 @@ void CheckChunks(const ShardHeader& header, std::int64_t header_bytes) {
   }
 }
 
+// Makes a task of about a tenth of a millisecond.
+constexpr std::size_t kPartsPerTask = 2;
+
+std::size_t PartsOf(std::size_t bytes) { return (bytes + kHashedBytes - 1) / kHashedBytes; }
+
+template <class Byte>
+std::span<Byte> PartOf(std::span<Byte> bytes, std::size_t part) {
+  const std::size_t begin = part * kHashedBytes;
+  return bytes.subspan(begin, std::min(kHashedBytes, bytes.size() - begin));
+}
+
+std::string HashOfAll(const std::vector<std::string>& parts) {
+  Hash hash;
+  for (const std::string& part : parts) hash.Add(part);
+  return hash.Hex();
+}
+
+// Reads the shard at `path`. Exceptions of `read` that mean that the shard is damaged get the name
+// of the damaged part.
+template <class Read>
+auto WithShardErrors(const std::filesystem::path& path, const std::string& part, const Read& read) {
+  try {
+    return read();
+  } catch (const SystemError& error) {  // says nothing about the shard
+    throw SystemError(fmt::format("cannot read {}: {}", path.string(), error.what()));
+  } catch (const InputError&) {  // the shard is not damaged
+    throw;
+  } catch (const Error& error) {
+    throw DamagedShard(fmt::format("{}: {}", part, error.what()));
+  }
+}
+
 }  // namespace
+
+std::optional<Compression> ParseCompression(std::string_view name) {
+  for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
+    if (name == NameOf(compression)) return compression;
+  }
+  return std::nullopt;
+}
+
+std::string_view NameOf(Compression compression) {
+  return compression == Compression::kZstd ? "zstd" : "none";
+}
+
+std::string Compress(std::span<const std::byte> bytes) {
+  constexpr int kLevel = 3;  // Zstandard's default
+  std::string frame(MaxCompressedBytes(bytes.size()), '\0');
+  const std::size_t size =
+      ZSTD_compress(frame.data(), frame.size(), bytes.data(), bytes.size(), kLevel);
+  if (ZSTD_isError(size) != 0) {
+    throw Error(fmt::format("cannot compress a chunk: {}", ZSTD_getErrorName(size)));
+  }
+  frame.resize(size);
+  return frame;
+}
+
+std::size_t MaxCompressedBytes(std::size_t bytes) { return ZSTD_compressBound(bytes); }
+
+void Decompress(std::string_view frame, std::span<std::byte> to) {
+  const std::size_t size = ZSTD_decompress(to.data(), to.size(), frame.data(), frame.size());
+  if (ZSTD_isError(size) != 0) {
+    throw Error(fmt::format("it cannot be decompressed: {}", ZSTD_getErrorName(size)));
+  }
+  if (size != to.size()) {
+    throw Error(fmt::format("it decompresses to {} bytes, expected {}", size, to.size()));
+  }
+}
+
+std::string ChunkHash(std::span<const std::byte> bytes) {
+  std::vector<std::string> parts(PartsOf(bytes.size()));
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = HashOf(TextOf(PartOf(bytes, i)));
+  return HashOfAll(parts);
+}
+
+std::string ChunkHash(std::span<std::byte> bytes,
+                      const std::function<void(std::size_t, std::span<std::byte>)>& read) {
+  std::vector<std::string> parts(PartsOf(bytes.size()));
+  ForRanges(parts.size(), kPartsPerTask, [&](std::size_t first, std::size_t count) {
+    for (std::size_t i = first; i < first + count; ++i) {
+      const std::span<std::byte> part = PartOf(bytes, i);
+      read(i * kHashedBytes, part);
+      parts[i] = HashOf(TextOf(part));
+    }
+  });
+  return HashOfAll(parts);
+}
 
 std::int64_t ShardSetSpec::RowsOfChunk(std::int64_t chunk) const {
   return std::min(chunk_rows, examples - chunk * chunk_rows);
@@ -297,35 +308,31 @@ std::optional<ExceededLimit> FindExceededLimit(const ShardSetSpec& set) {
 std::string ShardSetSpec::Identity() const { return HashOf(DumpJson(ToJson(*this))); }
 
 std::string DescribeDifference(const ShardSetSpec& there, const ShardSetSpec& here) {
-  const auto differ = [](std::string_view key, const auto& a, const auto& b) {
-    return fmt::format("{} is {} there and {} here", key, a, b);
-  };
   if (there.domain != here.domain) return DescribeOtherDomain(there.domain, here.domain);
-  if (there.target != here.target) return differ("the target", there.target, here.target);
-  if (there.schema != here.schema) {
-    return differ("the schema", DescribeSchema(there.schema), DescribeSchema(here.schema));
-  }
+  struct Fact {
+    std::string name, there, here;
+  };
+  std::vector<Fact> facts = {
+      {"the target", there.target, here.target},
+      {"the schema", DescribeSchema(there.schema), DescribeSchema(here.schema)}};
   std::map<std::string, std::string> all = there.provenance;
   all.insert(here.provenance.begin(), here.provenance.end());
   const auto value = [](const ShardSetSpec& set, const std::string& key) {
     const auto found = set.provenance.find(key);
-    return found == set.provenance.end() ? std::string("not set") : found->second;
+    return found == set.provenance.end() ? "not set" : found->second;
   };
-  for (const auto& [key, unused] : all) {
-    if (value(there, key) != value(here, key)) {
-      return differ(key, value(there, key), value(here, key));
-    }
-  }
-  if (there.examples != here.examples) {
-    return differ("the number of examples", there.examples, here.examples);
-  }
-  if (there.chunk_rows != here.chunk_rows) {
-    return differ("the number of rows per chunk", there.chunk_rows, here.chunk_rows);
-  }
-  if (there.chunks_per_shard != here.chunks_per_shard) {
-    return differ("the number of chunks per shard", there.chunks_per_shard, here.chunks_per_shard);
-  }
-  return differ("the compression", NameOf(there.compression), NameOf(here.compression));
+  for (const auto& [key, unused] : all) facts.push_back({key, value(there, key), value(here, key)});
+  const auto add_number = [&](const char* name, std::int64_t ShardSetSpec::*number) {
+    facts.push_back({name, std::to_string(there.*number), std::to_string(here.*number)});
+  };
+  add_number("the number of examples", &ShardSetSpec::examples);
+  add_number("the number of rows per chunk", &ShardSetSpec::chunk_rows);
+  add_number("the number of chunks per shard", &ShardSetSpec::chunks_per_shard);
+  facts.push_back({"the compression", std::string(NameOf(there.compression)),
+                   std::string(NameOf(here.compression))});
+  const auto differs = [](const Fact& fact) { return fact.there != fact.here; };
+  const Fact& first = *std::ranges::find_if(facts, differs);
+  return fmt::format("{} is {} there and {} here", first.name, first.there, first.here);
 }
 
 std::filesystem::path ShardPath(const std::filesystem::path& folder, std::int64_t shard) {
@@ -356,7 +363,7 @@ ShardHeader ParseHeader(std::string_view text) {
 }
 
 ShardHeader ReadHeader(const std::filesystem::path& path) {
-  try {
+  return WithShardErrors(path, path.string(), [&] {
     const OpenFile file(path);
     std::string text(kPage, '\0');
     const auto read = [&](std::int64_t from, std::int64_t to) {
@@ -369,13 +376,7 @@ ShardHeader ReadHeader(const std::filesystem::path& path) {
     RequireKnownSchema(path.string(), text, kKindOfFile, kShardSchema);
     read(kPage, std::max(kPage, StatedHeaderBytes(text)));
     return ParseHeader(text);
-  } catch (const SystemError& error) {  // says nothing about the shard
-    throw SystemError(fmt::format("cannot read {}: {}", path.string(), error.what()));
-  } catch (const InputError&) {  // the shard is not damaged
-    throw;
-  } catch (const Error& error) {
-    throw DamagedShard(fmt::format("{}: {}", path.string(), error.what()));
-  }
+  });
 }
 
 ShardWriter::ShardWriter(const std::filesystem::path& path, const ShardSetSpec& set,
@@ -414,7 +415,7 @@ void ReadChunk(const std::filesystem::path& path, const ShardHeader& header, std
   const StoredChunk& stored = header.chunks.at(static_cast<std::size_t>(chunk));
   to = to.first(set.BytesOfChunk(set.FirstChunk(header.shard) + chunk));
   const bool compressed = set.compression == Compression::kZstd;
-  try {
+  WithShardErrors(path, ChunkName(path, chunk), [&] {
     std::string frame(compressed ? static_cast<std::size_t>(stored.bytes) : 0, '\0');
     const std::span<std::byte> raw = compressed ? std::as_writable_bytes(std::span(frame)) : to;
     const OpenFile file(path);
@@ -424,11 +425,7 @@ void ReadChunk(const std::filesystem::path& path, const ShardHeader& header, std
     });
     if (hash != stored.hash) throw Error("its hash does not match its contents; it is damaged");
     if (compressed) Decompress(frame, to);
-  } catch (const SystemError& error) {  // says nothing about the shard
-    throw SystemError(fmt::format("cannot read {}: {}", path.string(), error.what()));
-  } catch (const Error& error) {
-    throw DamagedShard(fmt::format("{}: {}", ChunkName(path, chunk), error.what()));
-  }
+  });
 }
 
 }  // namespace tandem

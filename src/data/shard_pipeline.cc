@@ -1,6 +1,7 @@
 #include "data/shard_pipeline.h"
 
 #include <exception>
+#include <utility>
 
 #include "base/stop_signal.h"
 #include "base/timeline.h"
@@ -22,29 +23,24 @@ ShardPipeline::ShardPipeline(ChunkStages& stages, const DataConfig& config, std:
             {static_cast<std::size_t>(config.cpu_prefetch),
              static_cast<std::size_t>(config.gpu_prefetch)}),
       steps_(NumChunkSlots(config)),
+      registration_(interrupter, [this](const std::exception_ptr& reason) { ring_.Close(reason); }),
       disk_(kDiskThread),
       transfer_(kTransferThread) {
-  if (interrupter != nullptr) {
-    registration_.emplace(*interrupter,
-                          [this](const std::exception_ptr& reason) { ring_.Close(reason); });
-  }
-  disk_.Post([this, first, epoch_steps] {
-    try {
-      LoadEpochs(first, epoch_steps);
-    } catch (...) {
-      ring_.Fail(kLoad, std::current_exception());
-    }
-  });
-  transfer_.Post([this] {
-    try {
-      TransferAll();
-    } catch (...) {
-      ring_.Fail(kTransfer, std::current_exception());
-    }
-  });
+  Start(disk_, kLoad, [this, first, epoch_steps] { LoadEpochs(first, epoch_steps); });
+  Start(transfer_, kTransfer, [this] { TransferAll(); });
 }
 
 ShardPipeline::~ShardPipeline() { ring_.Close(std::make_exception_ptr(Stopped())); }
+
+void ShardPipeline::Start(Worker& worker, std::size_t stage, std::function<void()> work) {
+  worker.Post([this, stage, work = std::move(work)] {
+    try {
+      work();
+    } catch (...) {
+      ring_.Fail(stage, std::current_exception());
+    }
+  });
+}
 
 void ShardPipeline::LoadEpochs(std::int64_t first, std::int64_t epoch_steps) {
   std::size_t slot = Begin(kLoad);

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <functional>
 #include <vector>
 
 #include "base/slot_ring.h"
@@ -77,6 +77,7 @@ class ShardPipeline {
   void Release();
 
  private:
+  void Start(Worker& worker, std::size_t stage, std::function<void()> work);
   void LoadEpochs(std::int64_t first, std::int64_t epoch_steps);
   void TransferAll();
   std::size_t Begin(std::size_t stage);
@@ -84,7 +85,7 @@ class ShardPipeline {
   ChunkStages& stages_;
   SlotRing ring_;
   std::vector<std::int64_t> steps_;  // by slot; the ring orders the accesses
-  std::optional<Interrupter::Registration> registration_;
+  Interrupter::Registration registration_;
 
   Worker disk_, transfer_;  // last, because they use everything above
 };

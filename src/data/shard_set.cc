@@ -55,6 +55,12 @@ ShardSet::Shard ReadShard(const fs::path& path) {
                                      found.front().problem));
 }
 
+template <class Number>
+void Shuffle(std::span<Number> numbers, Random random) {
+  std::iota(numbers.begin(), numbers.end(), Number{0});
+  PartialShuffle(numbers, 0, numbers.size(), random);
+}
+
 }  // namespace
 
 ShardSetSpec ReadShardSetSpec(const fs::path& folder) {
@@ -180,16 +186,6 @@ void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to) const {
   if (!shard.header) throw DamagedShard(shard.problem);
   ReadChunk(shard.path, *shard.header, chunk % spec_.chunks_per_shard, to);
 }
-
-namespace {
-
-template <class Number>
-void Shuffle(std::span<Number> numbers, Random random) {
-  std::iota(numbers.begin(), numbers.end(), Number{0});
-  PartialShuffle(numbers, 0, numbers.size(), random);
-}
-
-}  // namespace
 
 EpochOrder::EpochOrder(const ShardSetSpec& set, std::uint64_t seed)
     : set_(set),

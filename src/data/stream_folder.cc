@@ -64,6 +64,26 @@ Storage MakeStorageFor(const fs::path& path, std::size_t bytes) {
   }
 }
 
+constexpr int kManifestSchema = 1;
+constexpr std::int64_t kMaxVersion = std::int64_t{1} << 53;
+constexpr std::int64_t kMaxManifestBytes = 4 << 20;
+
+// Opens and closes a folder, if it exists. A client of NFS keeps the names in a folder, and thus
+// may not see a new file for up to a minute. It asks the server again when the folder is opened.
+void RefreshNames(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0) ::close(descriptor);
+}
+
+constexpr const char* kUsed = "used";
+constexpr const char* kRejected = "rejected";
+constexpr const char* kGenerators = "generators";
+constexpr auto kAbandonedAfter = std::chrono::minutes(10);
+
+[[noreturn]] void Fail(const char* what, const fs::path& path, const std::error_code& error) {
+  throw Error(fmt::format("cannot {} {}: {}", what, path.string(), error.message()));
+}
+
 }  // namespace
 
 bool IsGeneratorName(std::string_view name) {
@@ -119,19 +139,6 @@ DataBuffer ReadStreamShard(const fs::path& folder, const ShardSetSpec& kind,
   CheckExamples(rows, input_depth, path.string());
   return rows;
 }
-
-namespace {
-
-constexpr const char* kUsed = "used";
-constexpr const char* kRejected = "rejected";
-constexpr const char* kGenerators = "generators";
-constexpr auto kAbandonedAfter = std::chrono::minutes(10);
-
-[[noreturn]] void Fail(const char* what, const fs::path& path, const std::error_code& error) {
-  throw Error(fmt::format("cannot {} {}: {}", what, path.string(), error.message()));
-}
-
-}  // namespace
 
 void StreamFolder::Create() const {
   for (const char* inside : {kUsed, kRejected, kGenerators}) {
@@ -226,39 +233,6 @@ std::int64_t StreamFolder::ClaimStart(std::string_view generator) const {
                   folder.string(), WithThousands(kMaxStarts)));
 }
 
-namespace {
-
-constexpr int kManifestSchema = 1;
-constexpr std::int64_t kMaxVersion = std::int64_t{1} << 53;
-constexpr std::int64_t kMaxManifestBytes = 4 << 20;
-
-StreamManifest ManifestIn(const nlohmann::json& json) {
-  if (json.at("schema") != kManifestSchema) {
-    throw InputError(fmt::format("expected a manifest of schema {}, found {}", kManifestSchema,
-                                 DumpJson(json.at("schema"))));
-  }
-  StreamManifest manifest{.ended = json.at("ended").get<bool>(),
-                          .domain = json.at("domain").get<std::string>(),
-                          .weights_sha256 = json.at("weights_sha256").get<std::string>(),
-                          .config = json.at("config").get<std::string>()};
-  const nlohmann::json& version = json.at("version");
-  if (!version.is_number_unsigned() || version.get<std::uint64_t>() > kMaxVersion) {
-    throw InputError(
-        fmt::format("`version` is {}, expected a number of updates", DumpJson(version)));
-  }
-  manifest.version = version.get<std::int64_t>();
-  return manifest;
-}
-
-// Opens and closes a folder, if it exists. A client of NFS keeps the names in a folder, and thus
-// may not see a new file for up to a minute. It asks the server again when the folder is opened.
-void RefreshNames(const fs::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor >= 0) ::close(descriptor);
-}
-
-}  // namespace
-
 std::string FormatManifest(const StreamManifest& manifest) {
   return DumpJson(nlohmann::ordered_json{{"schema", kManifestSchema},
                                          {"ended", manifest.ended},
@@ -272,11 +246,18 @@ std::string FormatManifest(const StreamManifest& manifest) {
 
 StreamManifest ParseManifest(std::string_view text) {
   try {
-    return ManifestIn(ParseJson(text));
+    const nlohmann::json json = ParseJson(text);
+    const auto schema = ReadEntry<std::int64_t>(json, "schema");
+    if (schema != kManifestSchema) {
+      throw Error(fmt::format("expected schema {}, found {}", kManifestSchema, schema));
+    }
+    return {.ended = json.at("ended").get<bool>(),
+            .domain = ReadEntry<std::string>(json, "domain"),
+            .version = ReadCount(json, "version", kMaxVersion),
+            .weights_sha256 = ReadEntry<std::string>(json, "weights_sha256"),
+            .config = ReadEntry<std::string>(json, "config")};
   } catch (const nlohmann::json::exception& error) {
     throw InputError(fmt::format("not the manifest of a run: {}", error.what()));
-  } catch (const InputError&) {
-    throw;
   } catch (const Error& error) {
     throw InputError(fmt::format("not the manifest of a run: {}", error.what()));
   }

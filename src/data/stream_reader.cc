@@ -27,57 +27,28 @@ constexpr auto kTryAgainAfter = std::chrono::seconds(1);
 
 StreamReader::StreamReader(const StreamFolder& folder, StreamOptions options,
                            const StopSignal& stop, Interrupter* interrupter)
-    : folder_(folder), options_(std::move(options)), stop_(stop), thread_(kStreamThread) {
-  if (interrupter != nullptr) {
-    interrupts_.emplace(*interrupter,
-                        [this](std::exception_ptr reason) { Close(std::move(reason)); });
-  }
+    : folder_(folder),
+      options_(std::move(options)),
+      stop_(stop),
+      ready_(static_cast<std::size_t>(options_.read_ahead)),
+      interrupts_(interrupter, [this](const std::exception_ptr& reason) { ready_.Close(reason); }),
+      thread_(kStreamThread) {
   thread_.Post([this] {
     try {
       Run();
     } catch (...) {
-      Close(std::current_exception());
+      ready_.Close(std::current_exception());
     }
   });
 }
 
-StreamReader::~StreamReader() {
-  const std::lock_guard lock(mutex_);
-  ends_ = true;
-  changed_.notify_all();
-}
-
-void StreamReader::Close(std::exception_ptr reason) {
-  const std::lock_guard lock(mutex_);
-  if (reason_ == nullptr) reason_ = std::move(reason);
-  changed_.notify_all();
-}
-
 std::optional<StreamShard> StreamReader::Take(bool wait) {
   const Span span(Activity::kGpuQueueWait);
-  std::unique_lock lock(mutex_);
-  while (ready_.empty() && reason_ == nullptr && wait && !stop_.Reached()) {
-    changed_.wait_for(lock, kCheckEvery);
+  while (true) {
+    std::optional<StreamShard> shard = wait ? ready_.PopWithin(kCheckEvery) : ready_.TryPop();
+    if (shard || !wait) return shard;
+    if (stop_.Reached()) throw Stopped();
   }
-  if (reason_ != nullptr) std::rethrow_exception(reason_);
-  if (ready_.empty()) {
-    if (wait) throw Stopped();
-    return std::nullopt;
-  }
-  std::optional<StreamShard> shard(std::move(ready_.front()));
-  ready_.pop_front();
-  changed_.notify_all();
-  return shard;
-}
-
-std::int64_t StreamReader::rejected() const {
-  const std::lock_guard lock(mutex_);
-  return rejected_;
-}
-
-std::int64_t StreamReader::waiting() const {
-  const std::lock_guard lock(mutex_);
-  return waiting_;
 }
 
 void StreamReader::Run() {
@@ -85,17 +56,19 @@ void StreamReader::Run() {
   while (true) {
     Look();
     const Span span(Activity::kIdle);  // so that the watchdog does not take looking for progress
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kLookEvery, [this] { return ends_; });
-    if (ends_ || reason_ != nullptr) return;
+    ready_.Sleep(kLookEvery);
   }
 }
 
 // Reads the shards that were not read yet. Lists the folder after each wait for room, which may
 // take a whole update, so that a shard that appears meanwhile is read in its order.
 void StreamReader::Look() {
-  while (WaitForRoom()) {
+  while (true) {
     StreamFolder::Listing listing;
+    {
+      const Span span(Activity::kWaitForRoom);
+      ready_.AwaitRoom();
+    }
     {
       const Span span(Activity::kDiskLoad);
       listing = folder_.List();
@@ -107,10 +80,7 @@ void StreamReader::Look() {
     for (const StreamShardName& name : listing.waiting) there.insert(FormatStreamShardName(name));
     std::erase_if(read_, [&](const std::string& file) { return !there.contains(file); });
     std::erase_if(refused_, [&](const auto& entry) { return !there.contains(entry.first); });
-    {
-      const std::lock_guard lock(mutex_);
-      waiting_ = std::ssize(listing.waiting);
-    }
+    waiting_ = std::ssize(listing.waiting);
     const std::optional<StreamShardName> next = NextOf(listing.waiting);
     if (!next) return;
     ReadOne(*next);
@@ -136,19 +106,6 @@ std::optional<StreamShardName> StreamReader::NextOf(
   return next;
 }
 
-// Waits until another shard may be read. Returns false if the thread ends instead.
-bool StreamReader::WaitForRoom() {
-  std::unique_lock lock(mutex_);
-  const auto can_go_on = [this] {
-    return ends_ || reason_ != nullptr || std::ssize(ready_) < options_.read_ahead;
-  };
-  if (!can_go_on()) {
-    const Span span(Activity::kWaitForRoom);
-    changed_.wait(lock, can_go_on);
-  }
-  return !ends_ && reason_ == nullptr;
-}
-
 void StreamReader::ReadOne(const StreamShardName& name) {
   const Span span(Activity::kDiskLoad);
   FaultPoint(Fault::kReadShard);
@@ -165,9 +122,7 @@ void StreamReader::ReadOne(const StreamShardName& name) {
     return Reject(file, error.what());
   }
   read_.insert(file);
-  const std::lock_guard lock(mutex_);
-  ready_.push_back({.name = name, .rows = std::move(*rows)});
-  changed_.notify_all();
+  ready_.Push({.name = name, .rows = std::move(*rows)});
 }
 
 // A file that someone has removed meanwhile needs no warning. A link whose target is missing has to
@@ -182,7 +137,6 @@ void StreamReader::Reject(const std::string& file, const std::string& why) {
                              ? why
                              : fmt::format("{}: {}", (folder_.path() / file).string(), why)));
   folder_.Reject(file);
-  const std::lock_guard lock(mutex_);
   ++rejected_;
 }
 

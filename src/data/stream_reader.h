@@ -1,10 +1,8 @@
 // Reads the shards of a stream as they appear, and records which rows a run has used.
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <cstdint>
-#include <deque>
-#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -46,7 +44,7 @@ class StreamReader {
   /// ends the waits of Take. Starts the thread, in the calling thread's timeline.
   StreamReader(const StreamFolder& folder, StreamOptions options, const StopSignal& stop,
                Interrupter* interrupter);
-  ~StreamReader();
+  ~StreamReader() { ready_.Close(std::make_exception_ptr(Stopped())); }
   StreamReader(const StreamReader&) = delete;
   StreamReader& operator=(const StreamReader&) = delete;
 
@@ -56,20 +54,18 @@ class StreamReader {
   std::optional<StreamShard> Take(bool wait);
 
   /// The number of shards that were rejected since this object was made. Any thread may call it.
-  std::int64_t rejected() const;
+  std::int64_t rejected() const { return rejected_; }
 
   /// The number of shards that waited when the folder was last listed, including those in memory.
   /// Any thread may call it.
-  std::int64_t waiting() const;
+  std::int64_t waiting() const { return waiting_; }
 
  private:
-  void Run();
+  [[noreturn]] void Run();
   void Look();
   std::optional<StreamShardName> NextOf(const std::vector<StreamShardName>& waiting) const;
   void ReadOne(const StreamShardName& name);
   void Reject(const std::string& file, const std::string& why);
-  bool WaitForRoom();
-  void Close(std::exception_ptr reason);
 
   const StreamFolder& folder_;
   const StreamOptions options_;
@@ -80,15 +76,10 @@ class StreamReader {
   std::set<std::string> read_;
   std::map<std::string, StopSignal::Clock::time_point> refused_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<StreamShard> ready_;  // this and the following members are guarded by mutex_
-  std::int64_t rejected_ = 0;
-  std::int64_t waiting_ = 0;
-  bool ends_ = false;
-  std::exception_ptr reason_;  // why no more shards can be taken
-
-  std::optional<Interrupter::Registration> interrupts_;
+  Channel<StreamShard> ready_;
+  std::atomic<std::int64_t> rejected_{0};
+  std::atomic<std::int64_t> waiting_{0};
+  Interrupter::Registration interrupts_;
   Worker thread_;  // last, because it uses everything above
 };
 

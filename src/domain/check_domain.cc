@@ -9,27 +9,244 @@
 #include <cmath>
 #include <cstddef>
 #include <exception>
+#include <future>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/random.h"
 #include "base/text.h"
 #include "domain/random_walk.h"
-#include "domain/sampled_states.h"
 #include "tandem/domain.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
-using StateBytes = SampledStates::Bytes;
-using State = SampledStates::State;
+using State = std::span<const std::uint8_t>;
+using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::size_t kWalks = 60;  // also about the number of steps of the longest walk
+
+// SampledStates holds states of a domain, each the end of a random walk, and calls the domain's
+// methods with single states. All methods throw what the domain throws.
+class SampledStates {
+ public:
+  // Takes `count` walks, of 0 to count - 1 steps. `domain` must outlive this object.
+  SampledStates(const Domain& domain, std::size_t count)
+      : domain_(domain), size_(count), bytes_(count * row_size()) {
+    constexpr std::uint64_t kSeed = 7;
+    const Rows rows(bytes_.data(), size_, row_size());
+    for (std::size_t i = 0; i < size_; ++i) {
+      const auto steps = static_cast<std::int64_t>(i);
+      WalkFromGoal(domain_, Random(kSeed, Purpose::kScramble, 0, i), steps, rows[i]);
+    }
+  }
+
+  const Domain& domain() const { return domain_; }
+  const DomainSpec& spec() const { return domain_.spec(); }
+  std::size_t num_actions() const { return static_cast<std::size_t>(spec().num_actions()); }
+  std::size_t size() const { return size_; }
+  ConstRows states() const { return {bytes_.data(), size_, row_size()}; }
+  std::size_t row_size() const { return static_cast<std::size_t>(spec().state_size); }
+
+  Bytes After(State state, Action action) const {
+    Bytes child(state.begin(), state.end());
+    domain_.Apply(Rows(std::span(child)), {&action, 1});
+    return child;
+  }
+
+  // Throws Error if the domain's flag is neither 0 nor 1.
+  bool IsGoal(State state) const {
+    std::uint8_t is_goal = 2;
+    domain_.IsGoal(ConstRows(state), {&is_goal, 1});
+    if (is_goal <= 1) return is_goal != 0;
+    throw Error(fmt::format("{}: IsGoal sets the flag to {}, expected 1 for a goal, else 0",
+                            NameOf(state), is_goal));
+  }
+
+  // Returns one flag per action.
+  Bytes MaskOf(State state) const {
+    Bytes applies(num_actions(), 2);
+    domain_.Mask(ConstRows(state), applies);
+    return applies;
+  }
+
+  // Returns the network's input.
+  Bytes InputOf(State state) const {
+    Bytes input(static_cast<std::size_t>(spec().input.positions), 0xEE);
+    domain_.Encode(ConstRows(state), Rows(std::span(input)));
+    return input;
+  }
+
+  // Returns "state X", or the state's bytes if FormatState throws.
+  std::string NameOf(State state) const {
+    try {
+      const std::string text = domain_.FormatState(state);
+      return "state " + (spec().multiline_states ? "\n" + text + "\n" : text);
+    } catch (...) {
+      return fmt::format("the state of bytes {}", fmt::join(state, " "));
+    }
+  }
+
+  std::string NameOf(State state, Action action) const {
+    return fmt::format("action {} in {}", spec().action_names[action], NameOf(state));
+  }
+
+  // Calls find(state) for each state, and returns its first result that is not empty, or "".
+  std::string FirstOfStates(const auto& find) const {
+    for (std::size_t i = 0; i < size_; ++i) {
+      std::string found = find(states()[i]);
+      if (!found.empty()) return found;
+    }
+    return "";
+  }
+
+  // Calls find(state, action) for each pair, and returns its first result that is not empty, or "".
+  std::string FirstOfActions(const auto& find) const {
+    return FirstOfStates([&](State state) -> std::string {
+      for (std::size_t a = 0; a < num_actions(); ++a) {
+        std::string found = find(state, static_cast<Action>(a));
+        if (!found.empty()) return found;
+      }
+      return "";
+    });
+  }
+
+ private:
+  const Domain& domain_;
+  const std::size_t size_;
+  Bytes bytes_;
+};
+
+// What a method wrote for some of the samples.
+struct Result {
+  std::string_view method;
+  Bytes bytes;
+  bool writes_outside = false;  // the rows that it was given
+};
+
+// Calls every batch method with `count` samples from `first` on.
+std::vector<Result> RunAll(const SampledStates& samples, std::size_t first, std::size_t count) {
+  const Domain& domain = samples.domain();
+  const ConstRows states = samples.states().Slice(first, count);
+  const std::size_t num_actions = samples.num_actions();
+  std::vector<Result> results;
+  const auto run = [&](std::string_view method, std::size_t rows, std::size_t row_size,
+                       const auto& call) {
+    constexpr std::size_t kMargin = 64;  // on both sides, where writes are noticed
+    constexpr std::uint8_t kMark = 0xA5;
+    Bytes bytes(rows * row_size + 2 * kMargin, kMark);
+    const std::span inside = std::span(bytes).subspan(kMargin, rows * row_size);
+    call(Rows(inside.data(), rows, row_size));
+    const auto untouched = [](State margin) {
+      return std::ranges::all_of(margin, [](std::uint8_t byte) { return byte == kMark; });
+    };
+    const std::span<const std::uint8_t> all = bytes;
+    results.push_back(
+        {.method = method,
+         .bytes = Bytes(inside.begin(), inside.end()),
+         .writes_outside = !untouched(all.first(kMargin)) || !untouched(all.last(kMargin))});
+  };
+  run("Apply", count, samples.row_size(), [&](Rows rows) {
+    std::ranges::copy(states.bytes(), rows.data());
+    std::vector<Action> actions;
+    for (std::size_t i = 0; i < count; ++i) {
+      actions.push_back(static_cast<Action>((first + i) % num_actions));
+    }
+    domain.Apply(rows, actions);
+  });
+  run("Expand", count * num_actions, samples.row_size(),
+      [&](Rows rows) { domain.Expand(states, rows); });
+  run("Encode", count, static_cast<std::size_t>(samples.spec().input.positions),
+      [&](Rows rows) { domain.Encode(states, rows); });
+  run("Mask", count, num_actions, [&](Rows rows) { domain.Mask(states, rows.bytes()); });
+  run("IsGoal", count, 1, [&](Rows rows) { domain.IsGoal(states, rows.bytes()); });
+  return results;
+}
+
+std::vector<Result> RunAll(const SampledStates& samples) {
+  return RunAll(samples, 0, samples.size());
+}
+
+// Says in which state the results of a method for all samples differ; "" if they are equal.
+std::string AnyDifference(const SampledStates& samples, const std::vector<Result>& a,
+                          const std::vector<Result>& b, std::string_view complaint) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto at = std::ranges::mismatch(a[i].bytes, b[i].bytes).in1;
+    if (at == a[i].bytes.end()) continue;
+    const auto byte = static_cast<std::size_t>(at - a[i].bytes.begin());
+    const std::size_t row = byte / (a[i].bytes.size() / samples.size());
+    const State state = samples.states()[row];
+    const bool of_actions = a[i].method == "Apply";
+    const auto action = static_cast<Action>(row % samples.num_actions());
+    return fmt::format("{} of {} {}", a[i].method,
+                       of_actions ? samples.NameOf(state, action) : samples.NameOf(state),
+                       complaint);
+  }
+  return "";
+}
+
+std::string CheckDeterminism(const SampledStates& samples) {
+  return AnyDifference(samples, RunAll(samples), RunAll(samples), "differs from call to call");
+}
+
+std::string CheckBatches(const SampledStates& samples) {
+  std::vector<Result> single = RunAll(samples, 0, 1);
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    const std::vector<Result> next = RunAll(samples, i, 1);
+    for (std::size_t m = 0; m < next.size(); ++m) {
+      single[m].bytes.insert(single[m].bytes.end(), next[m].bytes.begin(), next[m].bytes.end());
+    }
+  }
+  return AnyDifference(samples, RunAll(samples), single,
+                       "differs between a batch and a single row");
+}
+
+std::string CheckExpand(const SampledStates& samples) {
+  Bytes bytes(samples.num_actions() * samples.row_size());
+  const Rows children(bytes.data(), samples.num_actions(), samples.row_size());
+  return samples.FirstOfActions([&](State state, Action action) -> std::string {
+    if (action == 0) samples.domain().Expand(ConstRows(state), children);
+    const Bytes applied = samples.After(state, action);
+    if (std::ranges::equal(applied, children[action])) return "";
+    return fmt::format("{}: Expand gives {}, Apply gives {}", samples.NameOf(state, action),
+                       samples.NameOf(children[action]), samples.NameOf(applied));
+  });
+}
+
+std::string CheckMargins(const SampledStates& samples) {
+  for (const Result& result : RunAll(samples)) {
+    if (!result.writes_outside) continue;
+    return fmt::format("{} writes before the first row or after the last row of a batch",
+                       result.method);
+  }
+  return "";
+}
+
+std::string CheckThreads(const SampledStates& samples, int workers) {
+  constexpr int kRepeats = 5;
+  const std::vector<Result> alone = RunAll(samples);
+  const auto compare = [&]() -> std::string {
+    std::string found;
+    for (int i = 0; i < kRepeats && found.empty(); ++i) {
+      found =
+          AnyDifference(samples, alone, RunAll(samples), "differs if several threads call at once");
+    }
+    return found;
+  };
+  std::vector<std::future<std::string>> results;
+  for (int i = 0; i < workers; ++i) results.push_back(std::async(std::launch::async, compare));
+  for (std::future<std::string>& result : results) {
+    std::string found = result.get();
+    if (!found.empty()) return found;
+  }
+  return "";
+}
 
 std::string CheckNames(const SampledStates& samples) {
   std::set<std::string> names;
@@ -46,8 +263,8 @@ std::string CheckGoals(const SampledStates& samples) {
   const Domain& domain = samples.domain();
   constexpr std::size_t kGoals = 20;
   const std::size_t row_size = samples.row_size();
-  StateBytes same(kGoals * row_size);
-  StateBytes drawn(kGoals * row_size);
+  Bytes same(kGoals * row_size);
+  Bytes drawn(kGoals * row_size);
   const Rows same_rows(same.data(), kGoals, row_size);
   const Rows drawn_rows(drawn.data(), kGoals, row_size);
   std::vector<std::uint64_t> seeds(kGoals);
@@ -102,12 +319,12 @@ std::string CheckInverses(const SampledStates& samples) {
     if (samples.MaskOf(state)[action] == 0) return "";
     const Action inverse = samples.spec().inverse_actions[action];
     const std::string& name = samples.spec().action_names[inverse];
-    const StateBytes child = samples.After(state, action);
+    const Bytes child = samples.After(state, action);
     if (samples.MaskOf(child)[inverse] == 0) {
       return fmt::format("{}: its inverse {} does not apply after it",
                          samples.NameOf(state, action), name);
     }
-    const StateBytes back = samples.After(child, inverse);
+    const Bytes back = samples.After(child, inverse);
     if (std::ranges::equal(back, state)) return "";
     return fmt::format("{}: {} does not undo it, but leads to {}", samples.NameOf(state, action),
                        name, samples.NameOf(back));
@@ -119,8 +336,8 @@ std::string CheckStepsBack(const SampledStates& samples) {
   std::uint64_t random = 0;
   return samples.FirstOfStates([&](State state) -> std::string {
     random = Random(random, Purpose::kRollout).Next();
-    StateBytes before(state.begin(), state.end());
-    StateBytes again = before;
+    Bytes before(state.begin(), state.end());
+    Bytes again = before;
     const std::optional<Action> action = samples.domain().StepBack(before, random);
     const std::string name = "StepBack from " + samples.NameOf(state);
     if (samples.domain().StepBack(again, random) != action || again != before) {
@@ -137,7 +354,7 @@ std::string CheckStepsBack(const SampledStates& samples) {
 }
 
 std::string CheckPredecessors(const SampledStates& samples) {
-  StateBytes before;
+  Bytes before;
   const auto find = [&](State state) {
     before.clear();
     return samples.domain().Predecessors(state, before);
@@ -149,7 +366,7 @@ std::string CheckPredecessors(const SampledStates& samples) {
     return false;
   };
   return samples.FirstOfActions([&](State state, Action action) -> std::string {
-    const StateBytes child = samples.After(state, action);
+    const Bytes child = samples.After(state, action);
     if (std::ranges::equal(child, state) || !find(child)) return "";
     if (!has(state)) return samples.NameOf(state, action) + ": Predecessors does not lead back";
     for (std::size_t at = 0; at < before.size(); at += state.size()) {
@@ -169,8 +386,8 @@ std::string CheckPredecessors(const SampledStates& samples) {
 
 // Adds the goals of the problem of `goal` to `found`. Returns an error if AllGoals appends a state
 // that is not a goal, or "".
-std::string FindAllGoals(const SampledStates& samples, State goal, std::vector<StateBytes>& found) {
-  StateBytes goals;
+std::string FindAllGoals(const SampledStates& samples, State goal, std::vector<Bytes>& found) {
+  Bytes goals;
   samples.domain().AllGoals(goal, goals);
   for (std::size_t at = 0; at < goals.size(); at += goal.size()) {
     const State other = std::span(goals).subspan(at, goal.size());
@@ -185,13 +402,13 @@ std::string FindAllGoals(const SampledStates& samples, State goal, std::vector<S
 // Looks for goals on random walks from the goals of problems.
 std::string CheckAllGoals(const SampledStates& samples) {
   const Domain& domain = samples.domain();
-  StateBytes state(samples.row_size());
-  StateBytes unused;
+  Bytes state(samples.row_size());
+  Bytes unused;
   domain.WriteGoals(Rows(std::span(state)));
   if (!samples.spec().per_problem_goals || !domain.Predecessors(state, unused)) return "";
   for (std::uint64_t seed = 0; seed < kWalks; ++seed) {
     domain.DrawGoals(Rows(std::span(state)), {&seed, 1});
-    std::vector<StateBytes> goals;
+    std::vector<Bytes> goals;
     if (std::string wrong = FindAllGoals(samples, state, goals); !wrong.empty()) return wrong;
     Random random(5, Purpose::kScramble, 0, seed);
     for (std::size_t step = 0; step < kWalks; ++step) {
@@ -206,7 +423,7 @@ std::string CheckAllGoals(const SampledStates& samples) {
 
 // Takes random walks, and walks back by the actions that they report.
 std::string CheckScrambles(const SampledStates& samples) {
-  StateBytes state(samples.row_size());
+  Bytes state(samples.row_size());
   for (std::size_t steps = 0; steps < kWalks; ++steps) {
     RandomWalk walk(samples.domain(), Random(3, Purpose::kScramble, 0, steps), state);
     if (!samples.IsGoal(state)) {
@@ -214,7 +431,7 @@ std::string CheckScrambles(const SampledStates& samples) {
     }
     std::vector<Action> back;
     for (std::size_t i = 0; i < steps; ++i) {
-      const StateBytes before(state.begin(), state.end());  // Step writes into `state`
+      const Bytes before(state.begin(), state.end());  // Step writes into `state`
       walk.Step();
       if (state != before && walk.back()) back.push_back(*walk.back());
     }
@@ -233,11 +450,11 @@ std::string CheckScrambles(const SampledStates& samples) {
 // Finds puzzles in which walks meet goals only, because IsGoal is always true or because no action
 // leaves the goal. Nothing can be learned from either.
 std::string CheckLeaving(const SampledStates& samples) {
-  StateBytes state(samples.row_size());
+  Bytes state(samples.row_size());
   bool moved = false;
   for (std::size_t number = 0; number < kWalks; ++number) {
     RandomWalk walk(samples.domain(), Random(4, Purpose::kScramble, 0, number), state);
-    const StateBytes start = state;
+    const Bytes start = state;
     for (std::size_t steps = 0; steps < kWalks; ++steps) {
       walk.Step();
       if (!samples.IsGoal(state)) return "";
@@ -254,7 +471,7 @@ std::string CheckLeaving(const SampledStates& samples) {
 
 std::string CheckInputs(const SampledStates& samples) {
   return samples.FirstOfStates([&](State state) -> std::string {
-    const StateBytes input = samples.InputOf(state);
+    const Bytes input = samples.InputOf(state);
     const int depth = samples.spec().input.depth;
     const auto beyond =
         std::ranges::find_if(input, [&](std::uint8_t value) { return value >= depth; });
@@ -267,7 +484,7 @@ std::string CheckInputs(const SampledStates& samples) {
 std::string CheckInjectivity(const SampledStates& samples) {
   std::map<std::string, State> seen;
   return samples.FirstOfStates([&](State state) -> std::string {
-    const StateBytes input = samples.InputOf(state);
+    const Bytes input = samples.InputOf(state);
     const auto [at, is_new] = seen.emplace(std::string(input.begin(), input.end()), state);
     if (is_new || std::ranges::equal(at->second, state)) return "";
     return fmt::format("{} and {} have the same input", samples.NameOf(at->second),
@@ -288,7 +505,7 @@ std::string CheckNotation(const SampledStates& samples) {
     if (!samples.spec().multiline_states && text.find('\n') != std::string::npos) {
       return samples.NameOf(state) + ": its text has several lines, yet multiline_states is false";
     }
-    StateBytes again(samples.row_size(), 0xEE);
+    Bytes again(samples.row_size(), 0xEE);
     try {
       domain.ParseState(text, again);
     } catch (const InputError& error) {
@@ -303,7 +520,7 @@ std::string CheckNotation(const SampledStates& samples) {
 
 std::string CheckRefusals(const SampledStates& samples) {
   constexpr std::array<const char*, 4> kNoStates = {"", "\xff", "\n", "no such state"};
-  StateBytes state(samples.row_size());
+  Bytes state(samples.row_size());
   for (const char* text : kNoStates) {
     try {
       samples.domain().ParseState(text, state);
@@ -343,9 +560,9 @@ std::string CheckPicture(const SampledStates& samples) {
 std::string CheckMovedGoals(const SampledStates& samples) {
   if (!samples.spec().moves_goals) return "";
   return samples.FirstOfActions([&](State state, Action action) -> std::string {
-    const StateBytes reached = samples.After(state, action);
-    StateBytes before(state.begin(), state.end());
-    StateBytes after = reached;
+    const Bytes reached = samples.After(state, action);
+    Bytes before(state.begin(), state.end());
+    Bytes after = reached;
     samples.domain().MoveGoals(Rows(std::span(before)), reached);
     samples.domain().MoveGoals(Rows(std::span(after)), reached);
     const std::string name = samples.NameOf(state, action);
@@ -431,8 +648,8 @@ DomainRates MeasureDomain(const Domain& domain, double seconds) {
   constexpr std::size_t kStates = 256;
   const SampledStates samples(domain, kStates);
   const std::size_t num_actions = samples.num_actions();
-  StateBytes states(samples.states().bytes().begin(), samples.states().bytes().end());
-  StateBytes children(states.size() * num_actions);
+  Bytes states(samples.states().bytes().begin(), samples.states().bytes().end());
+  Bytes children(states.size() * num_actions);
   std::vector<Action> actions(kStates);
   for (std::size_t i = 0; i < kStates; ++i) actions[i] = static_cast<Action>(i % num_actions);
   const Rows rows(states.data(), kStates, samples.row_size());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/random.h"
 #include "domain/moves.h"
@@ -13,10 +14,11 @@
 namespace tandem {
 namespace {
 
-// States are sampled in groups until every table is complete. A group of one long walk has each of
-// 256 origins at each position several times, if moves mix them well.
+// States are sampled in groups until every table is complete. They are kept only to learn from
+// pairs of positions. A group of one long walk has each of 256 origins at each position several
+// times, if moves mix them well.
 constexpr std::size_t kGroup = 4096;
-constexpr int kMostGroups = 32;
+constexpr std::size_t kMostGroups = 32;
 
 constexpr int kUnknown = -1;
 
@@ -102,53 +104,42 @@ class InputLearner {
   std::vector<Candidate> candidates_;
 };
 
-// Learns which two positions of the state together give one position of the network's input.
-class PairLearner {
- public:
-  // `samples` and `orbits` must outlive this.
-  PairLearner(const std::vector<Sample>& samples, const std::vector<std::size_t>& orbits)
-      : samples_(samples), orbits_(orbits) {}
+// Returns the table of two positions of the state that together may give an input; nothing if a
+// sample contradicts it or samples are too few. Most positions that do not decide the input are
+// contradicted by one of the first samples.
+std::optional<OriginEncoding::InputTable> TableOfPair(std::size_t input, std::size_t first,
+                                                      std::size_t second,
+                                                      const std::vector<Sample>& samples,
+                                                      const std::vector<std::size_t>& orbits) {
+  const std::size_t size = orbits.size();
+  const auto origins_at = [&](std::size_t position) {  // how many moves can bring there
+    return static_cast<std::size_t>(std::ranges::count(orbits, orbits[position]));
+  };
+  if (kSamplesPerPair * origins_at(first) * origins_at(second) > samples.size()) return {};
+  OriginEncoding::InputTable table{.position = first, .second = second, .values = {}};
+  table.values.resize(size * size);
+  std::vector<bool> is_known(size * size);
+  for (const Sample& sample : samples) {
+    const std::size_t at = sample.origins[first] * size + sample.origins[second];
+    if (is_known[at] && table.values[at] != sample.encoded[input]) return {};
+    table.values[at] = sample.encoded[input];
+    is_known[at] = true;
+  }
+  return table;
+}
 
-  // The table of the first two positions that decide the input; empty if there are none.
-  std::vector<OriginEncoding::InputTable> TablesOf(std::size_t input) const {
-    const std::size_t size = orbits_.size();
-    for (std::size_t first = 0; first < size; ++first) {
-      for (std::size_t second = first + 1; second < size; ++second) {
-        if (std::optional<OriginEncoding::InputTable> table = TableOf(input, first, second)) {
-          return {*std::move(table)};
-        }
-      }
+// Returns the table of the first two positions that decide the input; nothing if there are none.
+std::vector<OriginEncoding::InputTable> TablesOfPairs(std::size_t input,
+                                                      const std::vector<Sample>& samples,
+                                                      const std::vector<std::size_t>& orbits) {
+  for (std::size_t first = 0; first < orbits.size(); ++first) {
+    for (std::size_t second = first + 1; second < orbits.size(); ++second) {
+      auto table = TableOfPair(input, first, second, samples, orbits);
+      if (table) return {*std::move(table)};
     }
-    return {};
   }
-
- private:
-  // The table of two positions; nothing if a sample contradicts it or samples are too few. Most
-  // positions that do not decide the input are contradicted by one of the first samples.
-  std::optional<OriginEncoding::InputTable> TableOf(std::size_t input, std::size_t first,
-                                                    std::size_t second) const {
-    const std::size_t size = orbits_.size();
-    if (kSamplesPerPair * OriginsAt(first) * OriginsAt(second) > samples_.size()) return {};
-    OriginEncoding::InputTable table{.position = first, .second = second, .values = {}};
-    table.values.resize(size * size);
-    std::vector<bool> is_known(size * size);
-    for (const Sample& sample : samples_) {
-      const std::size_t at = sample.origins[first] * size + sample.origins[second];
-      if (is_known[at] && table.values[at] != sample.encoded[input]) return {};
-      table.values[at] = sample.encoded[input];
-      is_known[at] = true;
-    }
-    return table;
-  }
-
-  // How many origins moves can bring to a position.
-  std::size_t OriginsAt(std::size_t position) const {
-    return static_cast<std::size_t>(std::ranges::count(orbits_, orbits_[position]));
-  }
-
-  const std::vector<Sample>& samples_;
-  const std::vector<std::size_t>& orbits_;
-};
+  return {};
+}
 
 }  // namespace
 
@@ -183,31 +174,38 @@ void OriginEncoding::LearnTables() {
   for (std::size_t input = 0; input < num_inputs; ++input) {
     learners.emplace_back(input, bytes_, orbits_);
   }
-  std::vector<Sample> samples;
-  Sample sample{.origins = std::vector<std::uint8_t>(size),
-                .encoded = std::vector<std::uint8_t>(num_inputs)};
-  std::iota(sample.origins.begin(), sample.origins.end(), std::uint8_t{0});
-  std::vector<std::uint8_t> state(size);
-  Random random(0, Purpose::kScramble);
-  bool all_learned = false;
-  for (int group = 0; group < kMostGroups && !all_learned; ++group) {
-    for (std::size_t i = 0; i < kGroup; ++i) {
+  const auto all_learned = [&] { return std::ranges::all_of(learners, &InputLearner::is_learned); };
+  // Visits the states of a long walk, the same in every call, until a group of them is enough.
+  const auto walk = [&](const auto& visit, const auto& is_enough) {
+    Sample sample{.origins = std::vector<std::uint8_t>(size),
+                  .encoded = std::vector<std::uint8_t>(num_inputs)};
+    std::iota(sample.origins.begin(), sample.origins.end(), std::uint8_t{0});
+    std::vector<std::uint8_t> state(size);
+    Random random(0, Purpose::kScramble);
+    for (std::size_t i = 0; i < kMostGroups * kGroup; ++i) {
       const auto action = static_cast<Action>(random.Below(num_actions));
       domain_.Apply(Rows(std::span(sample.origins)), {&action, 1});
       for (std::size_t at = 0; at < size; ++at) state[at] = bytes_[sample.origins[at]];
       domain_.Encode(ConstRows(std::span<const std::uint8_t>(state)),
                      Rows(std::span(sample.encoded)));
-      for (std::size_t p = 0; p < num_inputs; ++p) {
-        learners[p].Observe(sample.origins, sample.encoded[p]);
-      }
-      samples.push_back(sample);
+      visit(sample);
+      if ((i + 1) % kGroup == 0 && is_enough()) return;
     }
-    all_learned = std::ranges::all_of(learners, &InputLearner::is_learned);
+  };
+  walk(
+      [&](const Sample& sample) {
+        for (std::size_t input = 0; input < num_inputs; ++input) {
+          learners[input].Observe(sample.origins, sample.encoded[input]);
+        }
+      },
+      all_learned);
+  std::vector<Sample> samples;  // only if two positions decide an input together
+  if (!all_learned()) {
+    walk([&](const Sample& sample) { samples.push_back(sample); }, [] { return false; });
   }
-  const PairLearner pairs(samples, orbits_);
   for (std::size_t input = 0; input < num_inputs; ++input) {
     tables_.push_back(learners[input].is_learned() ? learners[input].Tables()
-                                                   : pairs.TablesOf(input));
+                                                   : TablesOfPairs(input, samples, orbits_));
     if (!tables_.back().empty()) continue;
     throw InputError(fmt::format(
         "{}: position {} of the network's input depends on more than two positions of the state, "

@@ -139,6 +139,52 @@ void WithBlocks(std::size_t positions, const Work& work) {
 
 #endif
 
+void CheckPermutation(const Permutation& permutation, std::size_t positions,
+                      std::string_view action) {
+  if (permutation.size() != positions) {
+    throw Error(fmt::format("action {}: {} positions, expected {}, as in the goal", action,
+                            permutation.size(), positions));
+  }
+  std::vector<bool> seen(positions, false);
+  for (std::size_t i = 0; i < positions; ++i) {
+    const std::size_t from = permutation[i];
+    if (from >= positions || seen[from]) {
+      throw Error(
+          fmt::format("action {}: not a permutation: position {} takes from {}, which is {}",
+                      action, i, from, from >= positions ? "out of range" : "already taken"));
+    }
+    seen[from] = true;
+  }
+}
+
+// Sets the fields of the spec that follow from the goal and the permutations.
+DomainSpec CompleteSpec(DomainSpec spec, const std::vector<std::uint8_t>& goal,
+                        const std::vector<Permutation>& permutations) {
+  if (goal.empty() || goal.size() > kMaxPositions) {
+    throw Error(fmt::format("domain '{}': {} positions, expected 1 to {}", spec.name, goal.size(),
+                            kMaxPositions));
+  }
+  if (permutations.size() != spec.action_names.size()) {
+    throw Error(fmt::format("domain '{}': {} permutations for {} actions", spec.name,
+                            permutations.size(), spec.action_names.size()));
+  }
+  for (std::size_t a = 0; a < permutations.size(); ++a) {
+    CheckPermutation(permutations[a], goal.size(), spec.action_names[a]);
+  }
+  spec.state_size = static_cast<int>(goal.size());
+  if (spec.input.positions == 0) {
+    spec.input = {.positions = spec.state_size, .depth = 1 + *std::ranges::max_element(goal)};
+  }
+  for (std::size_t a = 0; a < permutations.size(); ++a) {
+    const auto inverse = std::ranges::find(permutations, Inverse(permutations[a]));
+    if (inverse == permutations.end()) {
+      throw Error(fmt::format("action {} has no inverse among the actions", spec.action_names[a]));
+    }
+    spec.inverse_actions.push_back(static_cast<Action>(inverse - permutations.begin()));
+  }
+  return spec;
+}
+
 }  // namespace
 
 std::vector<PermuteWith> PermutationTable::Available([[maybe_unused]] std::size_t positions) {
@@ -268,56 +314,6 @@ void PermutationTable::Expand(ConstRows states, Rows children) const {
     }
   }
 }
-
-namespace {
-
-void CheckPermutation(const Permutation& permutation, std::size_t positions,
-                      std::string_view action) {
-  if (permutation.size() != positions) {
-    throw Error(fmt::format("action {}: {} positions, expected {}, as in the goal", action,
-                            permutation.size(), positions));
-  }
-  std::vector<bool> seen(positions, false);
-  for (std::size_t i = 0; i < positions; ++i) {
-    const std::size_t from = permutation[i];
-    if (from >= positions || seen[from]) {
-      throw Error(
-          fmt::format("action {}: not a permutation: position {} takes from {}, which is {}",
-                      action, i, from, from >= positions ? "out of range" : "already taken"));
-    }
-    seen[from] = true;
-  }
-}
-
-// Sets the fields of the spec that follow from the goal and the permutations.
-DomainSpec CompleteSpec(DomainSpec spec, const std::vector<std::uint8_t>& goal,
-                        const std::vector<Permutation>& permutations) {
-  if (goal.empty() || goal.size() > kMaxPositions) {
-    throw Error(fmt::format("domain '{}': {} positions, expected 1 to {}", spec.name, goal.size(),
-                            kMaxPositions));
-  }
-  if (permutations.size() != spec.action_names.size()) {
-    throw Error(fmt::format("domain '{}': {} permutations for {} actions", spec.name,
-                            permutations.size(), spec.action_names.size()));
-  }
-  for (std::size_t a = 0; a < permutations.size(); ++a) {
-    CheckPermutation(permutations[a], goal.size(), spec.action_names[a]);
-  }
-  spec.state_size = static_cast<int>(goal.size());
-  if (spec.input.positions == 0) {
-    spec.input = {.positions = spec.state_size, .depth = 1 + *std::ranges::max_element(goal)};
-  }
-  for (std::size_t a = 0; a < permutations.size(); ++a) {
-    const auto inverse = std::ranges::find(permutations, Inverse(permutations[a]));
-    if (inverse == permutations.end()) {
-      throw Error(fmt::format("action {} has no inverse among the actions", spec.action_names[a]));
-    }
-    spec.inverse_actions.push_back(static_cast<Action>(inverse - permutations.begin()));
-  }
-  return spec;
-}
-
-}  // namespace
 
 Permutation Compose(const Permutation& first, const Permutation& second) {
   Permutation both(first.size());

@@ -110,15 +110,134 @@ std::unique_ptr<const Domain> Make(std::string_view name, const Entry& entry,
   return domain;
 }
 
-}  // namespace
-
-std::vector<std::string> RefusedRegistrations(const std::function<void()>& load) {
-  std::vector<std::string> refused;
-  refusals = &refused;
-  load();
-  refusals = nullptr;
-  return refused;
+// A file's name may contain '@', which the version of a puzzle from a file does not.
+std::string_view NameIn(std::string_view identity) {
+  const bool is_from_file = ReadsFile(identity.substr(0, identity.find(':')));
+  return identity.substr(0, is_from_file ? identity.rfind('@') : identity.find('@'));
 }
+
+// The parts of an identity: for example "permutation", "my.yaml" and the version. The last two may
+// be empty.
+struct Identity {
+  std::string_view kind, argument, version;
+};
+
+Identity PartsOf(std::string_view identity) {
+  const std::string_view name = NameIn(identity);
+  const std::size_t colon = std::min(name.find(':'), name.size());
+  return {.kind = name.substr(0, colon),
+          .argument = name.substr(std::min(colon + 1, name.size())),
+          .version = identity.substr(name.size())};
+}
+
+bool IsFromFile(const Identity& identity) {
+  return !identity.version.empty() && ReadsFile(identity.kind);
+}
+
+std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+const std::string* failed_what = nullptr;  // of the library that is being opened
+int failed_code = EXIT_FAILURE;
+
+std::string MessageOfCurrentException() {
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {  // has no message
+  }
+  return "unknown exception";
+}
+
+[[noreturn]] void ExitWithMessage() {
+  std::fprintf(stderr, "tandem: %s%s\n", failed_what->c_str(), MessageOfCurrentException().c_str());
+  std::_Exit(failed_code);
+}
+
+// dlopen is declared not to throw, so a compiler may let what it throws pass through a function
+// that is noexcept. A volatile pointer hides the declaration: exceptions end here, in the terminate
+// handler.
+void* Open(const char* file, int flags) noexcept {
+  void* (*const volatile open)(const char*, int) = ::dlopen;
+  return open(file, flags);
+}
+
+// The properties that a plug-in and the program must share. kInterfaceMark contains them.
+struct Interface {
+  std::string_view version;           // version of the public headers; "" if the file has no mark
+  std::string_view standard_library;  // the standard library and its settings
+};
+
+Interface InterfaceIn(std::string_view content) {
+  const std::string_view mark(kInterfaceMark.data());
+  const std::string_view begin = mark.substr(0, mark.find(TANDEM_INTERFACE_VERSION));
+  const std::size_t at = content.find(begin);
+  if (at == std::string_view::npos) return {};
+  std::string_view rest = content.substr(at + begin.size());
+  rest = rest.substr(0, rest.find(';'));
+  const std::size_t comma = std::min(rest.find(", "), rest.size());
+  return {.version = rest.substr(0, comma),
+          .standard_library = rest.substr(std::min(comma + 2, rest.size()))};
+}
+
+void CheckInterface(const std::filesystem::path& file) {
+  const std::string content = ReadFile(file);
+  const Interface found = InterfaceIn(content);
+  const Interface own = InterfaceIn(kInterfaceMark.data());
+  const auto fail = [&](const std::string& why) {
+    throw InputError(fmt::format("{} {}", file.string(), why));
+  };
+  if (!content.starts_with("\x7f"
+                           "ELF")) {
+    fail("is not a plug-in: expected a shared library (.so)");
+  }
+  if (found.version.empty()) {
+    fail("is not a plug-in, or is damaged: it registers no puzzle with tandem/registry.h");
+  }
+  if (found.version != own.version) {
+    fail(
+        fmt::format("was built for version {} of the plug-in interface, but this program has "
+                    "version {}. Build the plug-in again with this version of Tandem",
+                    found.version, own.version));
+  }
+  if (found.standard_library != own.standard_library) {
+    fail(
+        fmt::format("was built for another standard library than this program: found {}; expected "
+                    "{}. Build the plug-in again with the compiler options of this Tandem",
+                    found.standard_library, own.standard_library));
+  }
+}
+
+// The file that each domain of a plug-in came from, by the domain's name.
+std::map<std::string, std::filesystem::path, std::less<>>& PluginFiles() {
+  static std::map<std::string, std::filesystem::path, std::less<>> files;
+  return files;
+}
+
+// Loads the library and returns why that failed, or "". The absolute path keeps dlopen from
+// searching the system's folders. The library is never closed, because the registry refers to its
+// code.
+std::string TryToOpen(const std::filesystem::path& file) {
+  constexpr int kExitCode = 2;  // as after an InputError
+  const std::string what = fmt::format("the plug-in {} cannot be loaded: ", file.string());
+  void* const library =
+      OpenLibrary(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL, what, kExitCode);
+  return library != nullptr ? "" : ::dlerror();
+}
+
+// Returns the names of the domains that came from the file.
+std::vector<std::string> DomainsOf(const std::filesystem::path& file) {
+  std::vector<std::string> names;
+  for (const auto& [name, from] : PluginFiles()) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(from, file, ignored)) names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace
 
 std::optional<int> ParseWholeNumber(std::string_view text, int least, int most) {
   const std::optional<int> number = ParseNumber<int>(text);
@@ -179,36 +298,6 @@ std::unique_ptr<const Domain> MakeDomain(std::string_view name) {
   throw InputError(fmt::format("'{}': {} has no parameter; use '{}'", name, bare_name, bare_name));
 }
 
-namespace {
-
-// A file's name may contain '@', which the version of a puzzle from a file does not.
-std::string_view NameIn(std::string_view identity) {
-  const bool is_from_file = ReadsFile(identity.substr(0, identity.find(':')));
-  return identity.substr(0, is_from_file ? identity.rfind('@') : identity.find('@'));
-}
-
-// The parts of an identity: for example "permutation", "my.yaml" and the version. The last two may
-// be empty.
-struct Identity {
-  std::string_view kind, argument, version;
-};
-
-Identity PartsOf(std::string_view identity) {
-  const std::string_view name = NameIn(identity);
-  const std::size_t colon = std::min(name.find(':'), name.size());
-  return {.kind = name.substr(0, colon),
-          .argument = name.substr(std::min(colon + 1, name.size())),
-          .version = identity.substr(name.size())};
-}
-
-bool IsFromFile(const Identity& identity) {
-  return !identity.version.empty() && ReadsFile(identity.kind);
-}
-
-std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
-}  // namespace
-
 bool IsSameDomain(std::string_view a, std::string_view b) {
   const Identity one = PartsOf(a);
   const Identity other = PartsOf(b);
@@ -225,38 +314,6 @@ std::string DescribeOtherDomain(std::string_view there, std::string_view expecte
   return fmt::format("made for {}, expected {}", NameIn(there), NameIn(expected));
 }
 
-namespace {
-
-const std::string* failed_what = nullptr;  // of the library that is being opened
-int failed_code = EXIT_FAILURE;
-
-std::string MessageOfCurrentException() {
-  try {
-    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
-  } catch (const std::bad_alloc&) {
-    return "out of memory";
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {  // has no message
-  }
-  return "unknown exception";
-}
-
-[[noreturn]] void ExitWithMessage() {
-  std::fprintf(stderr, "tandem: %s%s\n", failed_what->c_str(), MessageOfCurrentException().c_str());
-  std::_Exit(failed_code);
-}
-
-// dlopen is declared not to throw, so a compiler may let what it throws pass through a function
-// that is noexcept. A volatile pointer hides the declaration: exceptions end here, in the terminate
-// handler.
-void* Open(const char* file, int flags) noexcept {
-  void* (*const volatile open)(const char*, int) = ::dlopen;
-  return open(file, flags);
-}
-
-}  // namespace
-
 void* OpenLibrary(const char* file, int flags, const std::string& what, int exit_code) {
   failed_what = &what;
   failed_code = exit_code;
@@ -266,89 +323,14 @@ void* OpenLibrary(const char* file, int flags, const std::string& what, int exit
   return library;
 }
 
-namespace {
-
-// The properties that a plug-in and the program must share. kInterfaceMark contains them.
-struct Interface {
-  std::string_view version;           // version of the public headers; "" if the file has no mark
-  std::string_view standard_library;  // the standard library and its settings
-};
-
-Interface InterfaceIn(std::string_view content) {
-  const std::string_view mark(kInterfaceMark.data());
-  const std::string_view begin = mark.substr(0, mark.find(TANDEM_INTERFACE_VERSION));
-  const std::size_t at = content.find(begin);
-  if (at == std::string_view::npos) return {};
-  std::string_view rest = content.substr(at + begin.size());
-  rest = rest.substr(0, rest.find(';'));
-  const std::size_t comma = std::min(rest.find(", "), rest.size());
-  return {.version = rest.substr(0, comma),
-          .standard_library = rest.substr(std::min(comma + 2, rest.size()))};
-}
-
-void CheckInterface(const std::filesystem::path& file) {
-  const std::string content = ReadFile(file);
-  const Interface found = InterfaceIn(content);
-  const Interface own = InterfaceIn(kInterfaceMark.data());
-  if (!content.starts_with("\x7f"
-                           "ELF")) {
-    throw InputError(
-        fmt::format("{} is not a plug-in: expected a shared library (.so)", file.string()));
-  }
-  if (found.version.empty()) {
-    throw InputError(fmt::format(
-        "{} is not a plug-in, or is damaged: it registers no puzzle with tandem/registry.h",
-        file.string()));
-  }
-  if (found.version != own.version) {
-    throw InputError(fmt::format(
-        "{} was built for version {} of the plug-in interface, but this program has version {}. "
-        "Build the plug-in again with this version of Tandem",
-        file.string(), found.version, own.version));
-  }
-  if (found.standard_library != own.standard_library) {
-    throw InputError(fmt::format(
-        "{} was built for another standard library than this program: found {}; expected {}. Build "
-        "the plug-in again with the compiler options of this Tandem",
-        file.string(), found.standard_library, own.standard_library));
-  }
-}
-
-// The file that each domain of a plug-in came from, by the domain's name.
-std::map<std::string, std::filesystem::path, std::less<>>& PluginFiles() {
-  static std::map<std::string, std::filesystem::path, std::less<>> files;
-  return files;
-}
-
-// Loads the library and returns why that failed, or "". The absolute path keeps dlopen from
-// searching the system's folders. The library is never closed, because the registry refers to its
-// code.
-std::string TryToOpen(const std::filesystem::path& file) {
-  constexpr int kExitCode = 2;  // as after an InputError
-  const std::string what = fmt::format("the plug-in {} cannot be loaded: ", file.string());
-  void* const library =
-      OpenLibrary(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL, what, kExitCode);
-  return library != nullptr ? "" : ::dlerror();
-}
-
-// Returns the names of the domains that came from the file.
-std::vector<std::string> DomainsOf(const std::filesystem::path& file) {
-  std::vector<std::string> names;
-  for (const auto& [name, from] : PluginFiles()) {
-    std::error_code ignored;
-    if (std::filesystem::equivalent(from, file, ignored)) names.push_back(name);
-  }
-  return names;
-}
-
-}  // namespace
-
 std::vector<std::string> LoadPlugin(const std::filesystem::path& file) {
   CheckInterface(file);
   if (std::vector<std::string> loaded = DomainsOf(file); !loaded.empty()) return loaded;
   const std::vector<std::string> before = DomainNames();
-  std::string error;
-  const std::vector<std::string> refused = RefusedRegistrations([&] { error = TryToOpen(file); });
+  std::vector<std::string> refused;
+  refusals = &refused;
+  const std::string error = TryToOpen(file);
+  refusals = nullptr;
   if (!error.empty()) throw InputError(fmt::format("the plug-in cannot be loaded: {}", error));
   if (!refused.empty()) throw InputError(fmt::format("{}: {}", file.string(), refused.front()));
   std::vector<std::string> added;

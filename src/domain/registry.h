@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +24,6 @@ std::vector<std::filesystem::path> LoadedPlugins();
 /// Runs a short CheckDomain if the domain comes from a plug-in, so that no run learns from the
 /// examples of a faulty puzzle. Throws Error that names the first broken promise.
 void CheckPluginDomain(const Domain& domain);
-
-/// Runs `load`, which must not throw, and returns the error messages of the registrations that
-/// RegisterDomain refused meanwhile.
-std::vector<std::string> RefusedRegistrations(const std::function<void()>& load);
 
 /// Whether two values of DomainSpec::identity() denote the same puzzle, so that networks and
 /// examples of one suit the other. If a puzzle's rules come from a file, the rules decide and the

@@ -79,13 +79,12 @@ GeneratorThread::GeneratorThread(Generator& generator, std::int64_t rows, Infere
       queue_(queue),
       stop_(&stop),
       buffers_(MakeBuffer(generator, rows), MakeBuffer(generator, rows)),
-      thread_(kGeneratorThread) {
-  if (interrupter == nullptr) return;
-  registration_.emplace(*interrupter, [this](const std::exception_ptr& reason) {
-    buffers_.Close(reason);
-    if (queue_ != nullptr) queue_->Close(reason);
-  });
-}
+      registration_(interrupter,
+                    [this](const std::exception_ptr& reason) {
+                      buffers_.Close(reason);
+                      if (queue_ != nullptr) queue_->Close(reason);
+                    }),
+      thread_(kGeneratorThread) {}
 
 GeneratorThread::~GeneratorThread() {
   stop_.Request();

@@ -137,7 +137,7 @@ class GeneratorThread {
   FillStats last_fill_;
   Stopwatch idle_;  // used by the generator thread only
 
-  std::optional<Interrupter::Registration> registration_;
+  Interrupter::Registration registration_;
 
   Worker thread_;  // declared last, so that it ends before the members that it uses
 };

@@ -237,7 +237,7 @@ class LockStepSearch : public BestFirstSearch {
   /// divided evenly among its trees.
   void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) final {
     std::vector<RunningTree<Tree>> running;
-    LapTimer timer;
+    Stopwatch timer;
     for (std::size_t next = 0; next < problems.size() || !running.empty();) {
       const std::size_t old = running.size();
       for (; std::cmp_less(running.size(), config().instances) && next < problems.size(); ++next) {
@@ -246,7 +246,7 @@ class LockStepSearch : public BestFirstSearch {
       EvaluateStarts(problems, std::span(running).subspan(old), stop);
       if (stop.Reached()) throw Stopped();
       Step(std::span(running), stop);
-      const double share = timer.Next() / static_cast<double>(running.size());
+      const double share = timer.Lap() / static_cast<double>(running.size());
       for (const auto& each : running) each.tree->AddSeconds(share);
       for (const auto& each : running) {
         if (each.tree->ended()) done(each.number, each.tree->Result());

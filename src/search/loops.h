@@ -53,11 +53,11 @@ void SolveInGroups(const ProblemBatch& problems, const StopSignal& stop, const S
                    const ResultOf& result_of) {
   constexpr std::size_t kProblemsAtOnce = 4096;
   for (std::size_t first = 0; first < problems.size(); first += kProblemsAtOnce) {
-    LapTimer timer;
+    Stopwatch timer;
     auto puzzles = begin(problems.Slice(first, std::min(kProblemsAtOnce, problems.size() - first)));
     while (!puzzles.empty()) {
       if (stop.Reached()) throw Stopped();
-      const double share = timer.Next() / static_cast<double>(puzzles.size());
+      const double share = timer.Lap() / static_cast<double>(puzzles.size());
       for (auto& puzzle : puzzles) {
         puzzle.result.seconds += share;
         if (!puzzle.stop_reason) prepare(puzzle);

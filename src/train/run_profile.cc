@@ -206,12 +206,12 @@ RunProfile::Mark RunProfile::Now() const {
 
 ThreadTimes RunProfile::Times() const {
   ThreadTimes all;
-  for (const Timeline::TrackTimes& track : timeline_.Times()) {
-    if (track.is_worker) {
-      all.workers += track.times;
+  for (const Track* track : timeline_.Tracks()) {
+    if (track->is_worker()) {
+      all.workers += track->Times();
       ++all.worker_count;
     } else {
-      TimesOf(track.name, all) += track.times;
+      TimesOf(track->name(), all) += track->Times();
     }
   }
   return all;

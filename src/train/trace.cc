@@ -74,10 +74,10 @@ std::int64_t BytesOf(const nlohmann::json& event) {
 using Arrow = std::pair<std::string_view, std::int64_t>;  // name and number
 
 // Counts the recorded ends of each arrow. An arrow with only one recorded end is not drawn.
-std::map<Arrow, int> EndsOfArrows(const std::vector<Timeline::TrackEvents>& tracks) {
+std::map<Arrow, int> EndsOfArrows(const Timeline& timeline) {
   std::map<Arrow, int> ends;
-  for (const auto& track : tracks) {
-    for (const TraceEvent& event : track.events) {
+  for (const Track* track : timeline.Tracks()) {
+    for (const TraceEvent& event : track->Events()) {
       if (event.kind != TraceEvent::Kind::kSpan) ++ends[{event.name, event.number}];
     }
   }
@@ -89,14 +89,13 @@ std::map<Arrow, int> EndsOfArrows(const std::vector<Timeline::TrackEvents>& trac
 Json ChromeTrace(const Timeline& timeline) {
   Json events = Json::array();
   events.push_back(NameOf("process_name", kThreads, 0, "tandem"));
-  const std::vector<Timeline::TrackEvents> tracks = timeline.Events();
-  const std::map<Arrow, int> ends = EndsOfArrows(tracks);
-  for (std::size_t i = 0; i < tracks.size(); ++i) {
-    const auto thread = static_cast<std::int64_t>(i) + 1;
-    events.push_back(NameOf("thread_name", kThreads, thread, tracks[i].name));
-    for (const TraceEvent& event : tracks[i].events) {
+  std::map<Arrow, int> ends = EndsOfArrows(timeline);
+  std::int64_t thread = 0;
+  for (const Track* track : timeline.Tracks()) {
+    events.push_back(NameOf("thread_name", kThreads, ++thread, track->name()));
+    for (const TraceEvent& event : track->Events()) {
       const bool half_arrow =
-          event.kind != TraceEvent::Kind::kSpan && ends.at({event.name, event.number}) != 2;
+          event.kind != TraceEvent::Kind::kSpan && ends[{event.name, event.number}] != 2;
       if (!half_arrow) events.push_back(ToJson(event, thread, timeline.start()));
     }
   }

@@ -200,7 +200,7 @@ TEST(BackgroundTasks, FailureEndsWaitsOfThePostingThread) {
   Interrupter interrupter;
   std::promise<void> closed;
   const Interrupter::Registration wait(
-      interrupter, [&](const std::exception_ptr& reason) { closed.set_exception(reason); });
+      &interrupter, [&](const std::exception_ptr& reason) { closed.set_exception(reason); });
   BackgroundTasks tasks("test", &interrupter);
   tasks.Post([] { throw Error("the disk is full"); });
   EXPECT_THROW(closed.get_future().get(), Error);

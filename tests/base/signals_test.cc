@@ -59,35 +59,35 @@ TEST(StopOnSignalsDeathTest, AClosedPipeStopsARunAndNeverEndsIt) {
       testing::KilledBySignal(SIGPIPE), "");
 }
 
-TEST(StopOnInterrupt, EverySigintIsARequestAndNoneEndsTheProgram) {
+TEST(StopOnSignals, OfAnotherProgramTakeEverySigintAsARequest) {
   StopSignal stop;
-  const StopOnInterrupt interrupt(stop);
-  EXPECT_FALSE(interrupt.caught());
+  const StopOnSignals interrupt(stop);
+  EXPECT_EQ(interrupt.caught(), 0);
   raise(SIGINT);
   WaitBetweenRequests();
   raise(SIGINT);
   EXPECT_TRUE(stop.requested());
-  EXPECT_TRUE(interrupt.caught());
+  EXPECT_EQ(interrupt.caught(), SIGINT);
 }
 
-TEST(StopOnInterrupt, SigintThatIsIgnoredRequestsNothing) {
+TEST(StopOnSignals, SigintThatIsIgnoredRequestsNothing) {
   const auto before = std::signal(SIGINT, SIG_IGN);
   StopSignal stop;
   {
-    const StopOnInterrupt interrupt(stop);
+    const StopOnSignals interrupt(stop);
     raise(SIGINT);
-    EXPECT_FALSE(interrupt.caught());
+    EXPECT_EQ(interrupt.caught(), 0);
   }
   EXPECT_FALSE(stop.requested());
   EXPECT_EQ(std::signal(SIGINT, before), SIG_IGN);
 }
 
-TEST(StopOnInterruptDeathTest, GivesSigintBackWhenItEnds) {
+TEST(StopOnSignalsDeathTest, OfAnotherProgramGivesSigintBackWhenItEnds) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
         StopSignal stop;
-        { const StopOnInterrupt interrupt(stop); }
+        { const StopOnSignals interrupt(stop); }
         raise(SIGINT);
         _exit(0);
       },

@@ -28,8 +28,8 @@ double Take(Activity activity) {
 }
 
 ActivityTimes TimesOf(const Timeline& timeline, const std::string& name) {
-  for (const Timeline::TrackTimes& track : timeline.Times()) {
-    if (track.name == name) return track.times;
+  for (const Track* track : timeline.Tracks()) {
+    if (track->name() == name) return track->Times();
   }
   ADD_FAILURE() << "no track " << name;
   return {};
@@ -213,8 +213,8 @@ TEST(Worker, HasATrackInTheTimelineOfItsCreator) {
 }
 
 std::vector<TraceEvent> EventsOf(const Timeline& timeline, const std::string& name) {
-  for (const Timeline::TrackEvents& track : timeline.Events()) {
-    if (track.name == name) return track.events;
+  for (const Track* track : timeline.Tracks()) {
+    if (track->name() == name) return track->Events();
   }
   return {};
 }
@@ -301,10 +301,11 @@ TEST(ForRanges, RangesCountAsTheCallersActivity) {
       ++ranges;
     });
   }
-  for (const auto& one : timeline.Times()) {
-    EXPECT_EQ(one.is_worker, one.name != "main");
-    EXPECT_GE(one.times.Sum(), 0.9 * one.times.wall_s) << one.name;
-    all += one.times;
+  for (const Track* one : timeline.Tracks()) {
+    const ActivityTimes times = one->Times();
+    EXPECT_EQ(one->is_worker(), one->name() != "main");
+    EXPECT_GE(times.Sum(), 0.9 * times.wall_s) << one->name();
+    all += times;
   }
   EXPECT_GT(ranges, 0);
   EXPECT_GE(all[Activity::kWrite], 1e-3 * ranges);
@@ -320,7 +321,7 @@ TEST(ForRanges, LaterTimelineGetsItsOwnTracks) {
       EXPECT_EQ(Timeline::Current(), &timeline);
       EXPECT_EQ(Timeline::CurrentActivity(), Activity::kExpand);
     });
-    EXPECT_LE(timeline.Times().size(), 1 + std::thread::hardware_concurrency());
+    EXPECT_LE(timeline.Tracks().size(), 1 + std::thread::hardware_concurrency());
   }
 }
 
@@ -331,7 +332,7 @@ TEST(Timeline, NamedTrackIsReused) {
   EXPECT_NE(&timeline.NamedTrack("prefetch"), &first);
   Track& worker = timeline.WorkerTrack();
   EXPECT_NE(&timeline.NamedTrack(worker.name()), &worker);
-  EXPECT_EQ(timeline.Times().size(), 4U);
+  EXPECT_EQ(timeline.Tracks().size(), 4U);
   Timeline another;
   EXPECT_EQ(&another.WorkerTrack().timeline(), &another);
 }

@@ -57,12 +57,13 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   config.domain = {.name = "npuzzle", .argument = "5"};
   for (const Field& field : FieldsOf(config)) {
     // Set a valid value that differs from the default, for each kind of field.
-    if (const auto* f = std::get_if<IntField>(&field.value)) *f->value = f->least + 1;
-    if (const auto* f = std::get_if<AutoIntField>(&field.value)) *f->value = f->least;
-    if (const auto* f = std::get_if<RealField>(&field.value)) *f->value = f->most / 3;
+    if (const auto* f = std::get_if<NumberField<std::int64_t>>(&field.value))
+      *f->value = f->least + 1;
+    if (const auto* f = std::get_if<NumberField<AutoInt>>(&field.value)) *f->value = f->least;
+    if (const auto* f = std::get_if<NumberField<double>>(&field.value)) *f->value = f->most / 3;
     if (field.key == "domain.name") continue;   // set above, since other keys depend on it
     if (field.key == "network.kind") continue;  // resnet_2d contradicts the last of other choices
-    if (const auto* f = std::get_if<TextField>(&field.value))
+    if (const auto* f = std::get_if<TextField>(&field.value); f && !f->may_be_null)
       *f->value = f->accepts != nullptr ? "cpu" : "other";
     if (const auto* f = std::get_if<ChoiceField>(&field.value)) f->set(f->names.size() - 1);
   }
@@ -304,10 +305,11 @@ TEST(Config, SearchNeedsATargetThatLabelsAnyState) {
       "default): a search leaves the random walk, so the walk does not label its "
       "states. Set generate.target to value_iteration, capped_value_iteration or own_solutions.");
   EXPECT_EQ(ErrorFor("generate: {search: astar, target: value_iteration}\n"), "");
-  EXPECT_NE(ErrorFor("generate: {search: astar, target: value_iteration, search_iterations: 600}\n"
-                     "train: {batch_size: 50, iterations_per_update: 10}\n")
-                .find("a search must end within a buffer, which has 500 rows"),
-            std::string::npos);
+  EXPECT_NE(
+      ErrorFor("generate: {search: astar, target: value_iteration, search_iterations: 600}\n"
+               "train: {batch_size: 50, iterations_per_update: 10}\n")
+          .find("a search with 1 state per step must end within a buffer, which has 500 rows"),
+      std::string::npos);
 }
 
 TEST(Config, SyncMainRejectsKeysThatItCannotWorkWith) {
