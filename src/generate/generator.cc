@@ -4,7 +4,6 @@
 
 #include "generate/labels.h"
 #include "generate/own_solutions.h"
-#include "generate/q_learning.h"
 #include "generate/retrograde.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_generator.h"
@@ -23,12 +22,11 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
       return std::make_unique<WalkLengthGenerator>(domain, config, std::move(exact));
     case Target::kValueIteration:
     case Target::kCappedValueIteration:
+    case Target::kQLearning:
+    case Target::kCappedQLearning:
       return std::make_unique<ValueIterationGenerator>(domain, *network, config, std::move(exact));
     case Target::kPolicy:
       return std::make_unique<PolicyGenerator>(domain, config, std::move(exact));
-    case Target::kQLearning:
-    case Target::kCappedQLearning:
-      return std::make_unique<QLearningGenerator>(domain, *network, config, std::move(exact));
     case Target::kOwnSolutions:
       return std::make_unique<OwnSolutionsGenerator>(domain, *network, config);
     case Target::kRetrograde:

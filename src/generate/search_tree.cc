@@ -64,7 +64,8 @@ StateBackup SearchTree::backup(std::uint32_t node) const {
   StateBackup backup{.known = nodes_[node].known,
                      .bound = nodes_[node].bound,
                      .actions = {backups_.begin() + first, backups_.begin() + end},
-                     .has_effect = {}};
+                     .has_effect = {},
+                     .only = {}};
   const std::uint64_t hash = HashState(state(node));
   backup.has_effect.reserve(num_actions());
   for (auto child = hashes_.begin() + first; child != hashes_.begin() + end; ++child) {

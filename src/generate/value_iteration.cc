@@ -83,7 +83,13 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
       exact_(std::move(exact)),
       targets_(domain, config, exact_),
       arena_(static_cast<int>(*config.generate.workers)),
-      groups_{Group(domain, network, BallOf(exact_)), Group(domain, network, BallOf(exact_))} {}
+      groups_{MakeGroup(network), MakeGroup(network)} {}
+
+ValueIterationGenerator::Group ValueIterationGenerator::MakeGroup(Evaluator& network) const {
+  const auto children =
+      IsQLearning(config_.target) ? StateBatch::Children::kOne : StateBatch::Children::kAll;
+  return {.batch = StateBatch(domain_, network, BallOf(exact_), children)};
+}
 
 void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                    const StopSignal& stop) {
@@ -127,11 +133,9 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
       for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
     }
     group.batch.Expand(first * width_, count * width_);
-    if (config_.searches() && group.batch.child_estimates.skips_known()) {
-      for (std::size_t i = first; i < first + count; ++i) {
-        Instance& instance = group.instances[i];
-        instance.estimates.AddAndReuse(group.batch, i * width_, instance.searched);
-      }
+    for (std::size_t i = first; config_.searches() && i < first + count; ++i) {
+      Instance& instance = group.instances[i];
+      group.batch.ReuseEstimates(i * width_, instance.searched, instance.estimates);
     }
     const Span span(Activity::kWrite);
     for (std::size_t i = first * width_; i < (first + count) * width_; ++i) {
@@ -165,7 +169,7 @@ void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
     if (group.step == 0) current.first = {.length = length};
     current.first.runs = group.step == 0;
     if (current.search != nullptr) current.search->Begin(batch, first);
-    current.estimates.Clear();
+    current.estimates.clear();
     current.searched = 1;
   }
   for (std::size_t i = current.searched; i < width_; ++i) WriteScramble(fill, group, first + i);
@@ -204,10 +208,18 @@ std::int64_t ValueIterationGenerator::WriteScramble(const CurrentFill& fill, Gro
   Random random(seed_, Purpose::kScramble, fill.request.update, fill.GlobalRow(group, i));
   const std::int64_t length = DrawScrambleLength(random, fill.longest_scramble);
   const float cost = WalkFromGoal(domain_, random, length, group.batch.rows()[i]);
-  const bool capped = config_.target == Target::kCappedValueIteration;
+  const bool capped =
+      config_.target == Target::kCappedValueIteration || config_.target == Target::kCappedQLearning;
   group.batch.bounds[i] = capped ? cost : std::numeric_limits<float>::infinity();
+  if (group.batch.has_one_child()) group.batch.actions[i] = ActionOf(fill, group, i);
   group.batch.estimates[i] = std::numeric_limits<float>::quiet_NaN();
   return length;
+}
+
+// The action of a row that labels only one.
+Action ValueIterationGenerator::ActionOf(const CurrentFill& fill, const Group& group,
+                                         std::size_t i) const {
+  return DrawAction(domain_.spec(), seed_, fill.request.update, fill.GlobalRow(group, i));
 }
 
 // Counts the first searches of a group's instances once their last step has been expanded. The
@@ -238,10 +250,7 @@ void ValueIterationGenerator::WriteState(const CurrentFill& fill, Group& group, 
   const std::span<const std::uint8_t> state =
       anchor ? exact_->ball()->state(*anchor) : batch.rows()[i];
   if (labelled_) {
-    const Action action =
-        TakesAction(head_)
-            ? DrawAction(domain_.spec(), seed_, fill.request.update, fill.GlobalRow(group, i))
-            : Action{0};
+    const Action action = TakesAction(head_) ? ActionOf(fill, group, i) : Action{0};
     EncodeInputs(domain_, ConstRows(state), {&action, 1},
                  fill.out.column(kInputColumn).Slice(row, 1));
     return;
@@ -273,11 +282,13 @@ void ValueIterationGenerator::WriteTargetsOf(const CurrentFill& fill, Group& gro
         row ? Anchor(fill, group, i) : std::optional<std::size_t>();
     if (anchor && labelled_) exact_->Write(exact_->ball()->state(*anchor), fill.out, *row);
     if (anchor) row.reset();
-    if (keeps_trees_ && i < instance * width_ + current.searched) {
-      targets_.BackUp(group.batch, i, backup);
+    const bool in_tree = keeps_trees_ && i < instance * width_ + current.searched;
+    if (!in_tree && !(row && labelled_)) continue;
+    targets_.BackUp(group.batch, i, backup);
+    if (in_tree) {
       current.tree.Add(group.batch, i, backup, row);
-    } else if (row && labelled_) {
-      targets_.Write(group.batch, i, fill.out, *row);
+    } else {
+      targets_.Write(group.batch.rows()[i], backup, fill.out, *row);
     }
   }
   if (group.step + 1 == fill.steps) EndSearch(fill, current.tree);
@@ -291,7 +302,7 @@ void ValueIterationGenerator::EndSearch(const CurrentFill& fill, SearchTree& tre
     if (config_.backup == Backup::kLhbl) tree.BackUpTree();
     if (config_.backup == Backup::kUbSoln) tree.BackUpSolution();
     for (const SearchTree::Row& each : tree.rows()) {
-      targets_.WriteBackup(tree.state(each.node), tree.backup(each.node), fill.out, each.row);
+      targets_.Write(tree.state(each.node), tree.backup(each.node), fill.out, each.row);
     }
   }
   if (hindsight_ && !tree.solved()) hindsight_->MoveGoals(tree, fill.out);

@@ -220,7 +220,7 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
     }
     const std::uint32_t child = *at;
     if (expander_.is_left_out()[child] != 0 || IsExcluded(child)) continue;
-    const std::uint64_t key = KeyOf(child);
+    const std::uint64_t key = SaltedHash(child);
     if (kept_.Contains(key) || !seen_.Insert(key)) continue;
     fresh.push_back(child);
   }
@@ -281,7 +281,7 @@ bool BeamSearch::TakeNew(std::span<const BeamRanking::Ranked> best,
       kept_.Prefetch(expander_.hashes()[at[kPrefetchDistance].second]);
     }
     const std::uint32_t child = at->second;
-    if (IsExcluded(child) || !kept_.Insert(KeyOf(child))) continue;
+    if (IsExcluded(child) || !kept_.Insert(SaltedHash(child))) continue;
     chosen.push_back(child);
     if (ranking_.has_estimates()) NoteEstimate(child, ranking_.EstimateOf(child));
   }
@@ -308,7 +308,7 @@ void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
     if (!frontier_.of_inverse.empty()) {
       next_.of_inverse.push_back(frontier_.of_inverse[step.parent]);
     }
-    kept_.Insert(KeyOf(child));
+    kept_.Insert(SaltedHash(child));
   }
   next_.least_cost = children.empty() ? 0 : *std::ranges::min_element(next_.costs);
   ranking_.Advance(children);
@@ -320,7 +320,7 @@ void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
 }
 
 // The key of a child in kept_. Beams that meet must not drop each other's states.
-std::uint64_t BeamSearch::KeyOf(std::size_t child) const {
+std::uint64_t BeamSearch::SaltedHash(std::size_t child) const {
   const std::uint64_t hash = expander_.hashes()[child];
   return meeting_ && OfInverse(StepTo(child).parent) ? hash ^ kInverseSalt : hash;
 }

@@ -142,7 +142,7 @@ class BeamSearch final : public Search {
   }
   double CostTo(std::size_t child) const;
   bool IsExcluded(std::size_t child);
-  std::uint64_t KeyOf(std::size_t child) const;
+  std::uint64_t SaltedHash(std::size_t child) const;
   bool OfInverse(std::size_t parent) const {
     return !frontier_.of_inverse.empty() && frontier_.of_inverse[parent] != 0;
   }

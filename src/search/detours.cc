@@ -1,7 +1,6 @@
 #include "search/detours.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <absl/strings/string_view.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -11,15 +10,12 @@
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "search/hash_set.h"
 
 namespace tandem {
 namespace {
 
 constexpr std::size_t kFarthest = 256;  // actions between one that is left out and its effect
-
-absl::string_view Key(std::span<const std::uint8_t> state) {
-  return {reinterpret_cast<const char*>(state.data()), state.size()};
-}
 
 // RemainingPath holds the actions of a path that remain to be followed, and the states that they
 // lead to.
@@ -38,7 +34,7 @@ class RemainingPath {
     steps.reserve(actions.size());
     for (const Action action : actions) {
       ApplyAll(domain, {&action, 1}, state);
-      steps.push_back({.action = action, .state = std::string(Key(state))});
+      steps.push_back({.action = action, .state = std::string(KeyOf(state))});
     }
     for (; !steps.empty(); steps.pop_back()) {
       after_.try_emplace(steps.back().state, steps_.size());
@@ -48,7 +44,7 @@ class RemainingPath {
 
   // How many actions follow where the path meets `state` last. Nothing if it does not.
   std::optional<std::size_t> NumAfter(std::span<const std::uint8_t> state) const {
-    const auto found = after_.find(Key(state));
+    const auto found = after_.find(KeyOf(state));
     return found == after_.end() ? std::nullopt : std::optional(found->second);
   }
 

@@ -90,6 +90,7 @@ class IdaStar final : public Search {
   Expander expander_;
   BatchEvaluator evaluator_;
   std::vector<std::uint8_t> states_;  // of the current step, one for each puzzle
+  std::vector<std::uint8_t> chosen_states_;
 };
 
 }  // namespace tandem

@@ -9,12 +9,11 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "search/anytime_beam_search.h"
-#include "search/astar.h"
 #include "search/beam_search.h"
+#include "search/best_first_search.h"
 #include "search/goal_ball.h"
 #include "search/greedy_search.h"
 #include "search/ida_star.h"
-#include "search/q_star.h"
 
 namespace tandem {
 
@@ -100,15 +99,22 @@ std::string Search::AllowedCost() {
   return "what is allowed (search.at_most, or `at_most` or `solution` of the state)";
 }
 
+namespace {
+
+std::unique_ptr<Search> WithMemoryLogged(std::unique_ptr<BestFirstSearch> search) {
+  LogInfo(search->DescribeMemory());
+  return search;
+}
+
+}  // namespace
+
 std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config) {
   const auto ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
   switch (config.search.method) {
     case SearchMethod::kAStar:
-      LogInfo(BestFirstMemory("A*", config.search, AStarBytesFor, domain.spec()));
-      return std::make_unique<AStar>(domain, network, config, ball);
+      return WithMemoryLogged(std::make_unique<AStar>(domain, network, config, ball));
     case SearchMethod::kQStar:
-      LogInfo(BestFirstMemory("Q*", config.search, QStarBytesFor, domain.spec()));
-      return std::make_unique<QStar>(domain, network, config, ball);
+      return WithMemoryLogged(std::make_unique<QStar>(domain, network, config, ball));
     case SearchMethod::kIdaStar:
       return std::make_unique<IdaStar>(domain, network, config, ball);
     case SearchMethod::kBeam:

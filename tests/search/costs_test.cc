@@ -12,11 +12,10 @@
 
 #include "base/random.h"
 #include "domain/random_walk.h"
-#include "search/astar.h"
 #include "search/beam_search.h"
+#include "search/best_first_search.h"
 #include "search/greedy_search.h"
 #include "search/ida_star.h"
-#include "search/q_star.h"
 #include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/small_puzzles.h"
