@@ -16,17 +16,13 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
   if (exact == nullptr) exact = MakeExactLabels(domain, config);
   switch (config.generate.target) {
     case Target::kWalkLength:
-      if (HasPolicy(config.network.head)) {
-        return std::make_unique<PolicyGenerator>(domain, config, std::move(exact));
-      }
-      return std::make_unique<WalkLengthGenerator>(domain, config, std::move(exact));
+    case Target::kPolicy:
+      return std::make_unique<WalkGenerator>(domain, config, std::move(exact));
     case Target::kValueIteration:
     case Target::kCappedValueIteration:
     case Target::kQLearning:
     case Target::kCappedQLearning:
       return std::make_unique<ValueIterationGenerator>(domain, *network, config, std::move(exact));
-    case Target::kPolicy:
-      return std::make_unique<PolicyGenerator>(domain, config, std::move(exact));
     case Target::kOwnSolutions:
       return std::make_unique<OwnSolutionsGenerator>(domain, *network, config);
     case Target::kRetrograde:

@@ -22,18 +22,6 @@ void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSigna
   });
 }
 
-void FillBlocks(RowRange range, std::int64_t state_size,
-                const std::function<void(std::size_t first, Rows states)>& fill) {
-  constexpr std::int64_t kBlockRows = 512;
-  const RowRanges blocks(range.rows, kBlockRows);
-  std::vector<std::uint8_t> memory(static_cast<std::size_t>(kBlockRows * state_size));
-  for (std::int64_t i = 0; i < blocks.size(); ++i) {
-    const auto [first, rows] = blocks[i];
-    fill(static_cast<std::size_t>(range.first + first),
-         Rows(memory.data(), static_cast<std::size_t>(rows), static_cast<std::size_t>(state_size)));
-  }
-}
-
 Action DrawAction(const DomainSpec& spec, std::uint64_t seed, std::int64_t update,
                   std::int64_t row) {
   Random random(seed, Purpose::kAction, update, row);

@@ -12,7 +12,6 @@
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "tandem/domain.h"
-#include "tandem/rows.h"
 
 namespace tandem {
 
@@ -55,12 +54,6 @@ inline constexpr std::size_t kStatesPerTask = 64;
 /// Stopped once `stop` is reached, and whatever `fill` throws.
 void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSignal& stop,
                 const std::function<void(RowRange)>& fill);
-
-/// Calls `fill` for blocks of the rows of a range, in order, with the index of a block's first row
-/// in the fill and memory for its states, `state_size` bytes each. A block is so small that its
-/// states stay in cache until they are encoded.
-void FillBlocks(RowRange range, std::int64_t state_size,
-                const std::function<void(std::size_t first, Rows states)>& fill);
 
 /// Draws the action of a row uniformly, for heads and targets that label one action per row.
 /// Depends only on the seed and the numbers of the update and of the row.
