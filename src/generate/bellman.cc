@@ -236,10 +236,12 @@ void StoredStateLabeller::Expand(std::int64_t update, const DataBuffer& states, 
     std::ranges::copy(states.floats(kBoundColumn).subspan(row, count),
                       batch.bounds.begin() + static_cast<std::ptrdiff_t>(first));
     batch.Expand(first, count);
-    EncodeInputs(
-        domain_, batch.rows().Slice(first, count),
-        DrawActions(domain_.spec(), head_, seed_, update, static_cast<std::int64_t>(row), count),
-        examples.column(kInputColumn).Slice(row, count));
+    std::vector<Action> actions;
+    for (std::size_t i = row; TakesAction(head_) && i < row + count; ++i) {
+      actions.push_back(DrawAction(domain_.spec(), seed_, update, static_cast<std::int64_t>(i)));
+    }
+    EncodeInputs(domain_, batch.rows().Slice(first, count), actions,
+                 examples.column(kInputColumn).Slice(row, count));
   });
 }
 

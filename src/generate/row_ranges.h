@@ -7,10 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 #include "base/stop_signal.h"
-#include "config/config.h"
 #include "tandem/domain.h"
 
 namespace tandem {
@@ -59,9 +57,5 @@ void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSigna
 /// Depends only on the seed and the numbers of the update and of the row.
 Action DrawAction(const DomainSpec& spec, std::uint64_t seed, std::int64_t update,
                   std::int64_t row);
-
-/// Returns the actions of `rows` consecutive rows (DrawAction); none if the head takes no action.
-std::vector<Action> DrawActions(const DomainSpec& spec, Head head, std::uint64_t seed,
-                                std::int64_t update, std::int64_t first_row, std::size_t rows);
 
 }  // namespace tandem

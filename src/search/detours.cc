@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/stopwatch.h"
 #include "search/hash_set.h"
+#include "search/search.h"
 
 namespace tandem {
 namespace {
@@ -131,36 +131,6 @@ class FollowedPath {
   std::vector<Action> repeated_;  // scratch: the next action, once for each other path
 };
 
-class DetourFreeSearch final : public Search {
- public:
-  DetourFreeSearch(const Domain& domain, std::unique_ptr<Search> search)
-      : domain_(domain), search_(std::move(search)) {}
-
-  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override {
-    search_->SolveAll(problems, stop, [&](std::size_t number, SearchResult result) {
-      if (result.solved) Straighten(problems.states[number], result);
-      done(number, std::move(result));
-    });
-  }
-
-  std::string Describe() const override { return search_->Describe(); }
-  std::string_view MainKey() const override { return search_->MainKey(); }
-  std::string Failure(const SearchResult& result) const override {
-    return search_->Failure(result);
-  }
-
- private:
-  void Straighten(std::span<const std::uint8_t> start, SearchResult& result) const {
-    const Stopwatch watch;
-    result.actions = WithoutDetours(domain_, start, result.actions);
-    result.cost = CostOf(domain_.spec(), result.actions);
-    result.seconds += watch.Seconds();
-  }
-
-  const Domain& domain_;
-  const std::unique_ptr<Search> search_;
-};
-
 }  // namespace
 
 std::vector<Action> WithoutDetours(const Domain& domain, std::span<const std::uint8_t> start,
@@ -179,10 +149,6 @@ std::vector<Action> WithoutDetours(const Domain& domain, std::span<const std::ui
       remaining.KeepLast(remaining.size() - 1);
     }
   }
-}
-
-std::unique_ptr<Search> SearchWithoutDetours(const Domain& domain, std::unique_ptr<Search> search) {
-  return std::make_unique<DetourFreeSearch>(domain, std::move(search));
 }
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "domain/moves.h"
 #include "search/costs.h"
 #include "search/goal_ball.h"
 #include "search/hash_set.h"
@@ -199,6 +200,28 @@ std::vector<Action> Expander::PathToGoal(std::size_t child) const {
   const auto chosen = static_cast<std::uint32_t>(child);
   std::vector<std::uint8_t> state;
   return ball_->PathToGoal(Build({&chosen, 1}, state)[0]);
+}
+
+std::optional<std::size_t> NumberOfStates(const Domain& domain, std::size_t most) {
+  if (domain.spec().inverse_actions.empty() || domain.spec().per_problem_goals) return std::nullopt;
+  constexpr std::size_t kStatesAtOnce = 1024;
+  const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
+  Expander expander(domain);
+  std::vector<std::uint8_t> states = GoalOf(domain);  // in the order in which they were found
+  HashSet found;
+  found.Insert(HashState(states));
+  for (std::size_t next = 0; next < found.size();) {
+    const std::size_t count = std::min(found.size() - next, kStatesAtOnce);
+    expander.Expand({states.data() + next * state_size, count, state_size});
+    next += count;
+    for (std::size_t child = 0; child < expander.size(); ++child) {
+      if (!found.Insert(expander.hashes()[child])) continue;
+      if (found.size() > most) return std::nullopt;
+      const std::span<const std::uint8_t> state = expander.children()[child];
+      states.insert(states.end(), state.begin(), state.end());
+    }
+  }
+  return found.size();
 }
 
 }  // namespace tandem

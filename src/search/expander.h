@@ -181,4 +181,8 @@ class Expander {
   std::vector<std::uint64_t> hashes_;
 };
 
+/// Returns the number of states of a puzzle whose actions have inverses and whose problems all have
+/// the same goal. Nothing for other puzzles, or as soon as it exceeds `most`.
+std::optional<std::size_t> NumberOfStates(const Domain& domain, std::size_t most);
+
 }  // namespace tandem

@@ -12,8 +12,10 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "domain/moves.h"
+#include "search/detours.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
 
@@ -338,7 +340,13 @@ void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, S
 void SolveAndReplay(const Domain& domain, Search& search, const ProblemBatch& problems,
                     const StopSignal& stop, const Search::Done& done) {
   search.SolveAll(problems, stop, [&](std::size_t i, SearchResult result) {
-    if (result.solved) CheckByReplay(domain, problems.states[i], result.actions);
+    if (result.solved) {
+      const Stopwatch watch;
+      result.actions = WithoutDetours(domain, problems.states[i], result.actions);
+      result.cost = CostOf(domain.spec(), result.actions);
+      result.seconds += watch.Seconds();
+      CheckByReplay(domain, problems.states[i], result.actions);
+    }
     done(i, std::move(result));
   });
 }

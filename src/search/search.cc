@@ -17,26 +17,6 @@
 
 namespace tandem {
 
-const char* NameOf(StopReason reason) {
-  switch (reason) {
-    case StopReason::kSolved:
-      return "solved";
-    case StopReason::kExhausted:
-      return "exhausted";
-    case StopReason::kLengthLimit:
-      return "length limit";
-    case StopReason::kNodeLimit:
-      return "node limit";
-    case StopReason::kMemoryLimit:
-      return "memory limit";
-    case StopReason::kTimeLimit:
-      return "time limit";
-    case StopReason::kCostLimit:
-      return "cost limit";
-  }
-  return "";  // not reached: the compiler warns of a missing case
-}
-
 WorkLimits WorkLimitsOf(const SearchConfig& config) {
   return {.max_nodes = config.max_nodes.value_or(0), .max_bytes = config.max_bytes()};
 }

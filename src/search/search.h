@@ -1,6 +1,7 @@
 // The interface of all searches and their results.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,26 +13,34 @@
 #include <vector>
 
 #include "base/stop_signal.h"
+#include "config/choices.h"
 #include "config/config.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
 
-/// StopReason says why a search ended.
+/// StopReason says why a search ended. Messages and files use the names of the table.
 enum class StopReason {
-  kSolved,       ///< a solution was found that the search cannot improve
-  kExhausted,    ///< no states are left to expand
-  kLengthLimit,  ///< the maximum depth was reached
-  kNodeLimit,    ///< search.max_nodes was reached
-  kMemoryLimit,  ///< search.max_gib was reached
-  kTimeLimit,    ///< the time limit was reached
-  kCostLimit,    ///< every solution through the remaining states costs more than is allowed
+  kSolved,
+  kExhausted,
+  kLengthLimit,
+  kNodeLimit,
+  kMemoryLimit,
+  kTimeLimit,
+  kCostLimit,
 };
-
-/// The name used in messages and files: "solved", "exhausted", "length limit", "node limit",
-/// "memory limit", "time limit" or "cost limit".
-const char* NameOf(StopReason reason);
+inline constexpr auto kStopReasons = std::to_array<Choice<StopReason>>({
+    {StopReason::kSolved, "solved", "a solution was found that the search cannot improve"},
+    {StopReason::kExhausted, "exhausted", "no states are left to expand"},
+    {StopReason::kLengthLimit, "length limit", "the maximum depth was reached"},
+    {StopReason::kNodeLimit, "node limit", "search.max_nodes was reached"},
+    {StopReason::kMemoryLimit, "memory limit", "search.max_gib was reached"},
+    {StopReason::kTimeLimit, "time limit", "the time limit was reached"},
+    {StopReason::kCostLimit, "cost limit",
+     "every solution through the remaining states costs more than is allowed"},
+});
+inline std::string_view NameOf(StopReason reason) { return NameOf(kStopReasons, reason); }
 
 /// WorkLimits limit the states that the search for one puzzle generates, and its memory. 0: no
 /// limit.
