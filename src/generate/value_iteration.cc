@@ -14,24 +14,6 @@
 #include "generate/row_ranges.h"
 
 namespace tandem {
-namespace {
-
-// A step of the instances of a range.
-struct RangeStep {
-  std::int64_t range;
-  std::int64_t step;
-};
-
-// The work of a turn. Ranges are processed in pairs, and the two ranges of a pair take turns, so
-// that one can be expanded while the other is evaluated. Each range takes all its `steps` before
-// the next pair begins.
-RangeStep WorkOfTurn(std::int64_t turn, std::int64_t steps) {
-  const std::int64_t pair = turn / (2 * steps);
-  return {.range = 2 * pair + turn % 2, .step = turn / 2 % steps};
-}
-
-}  // namespace
-
 // One call of Fill: its request, its output, and the mapping from instances and steps to rows.
 struct ValueIterationGenerator::CurrentFill {
   const FillRequest& request;
@@ -102,13 +84,15 @@ void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
   solved_ = {};
   const std::int64_t most = std::max<std::int64_t>(config_.rows_of_chunk() / fill.width, 1);
   const RowRanges ranges = RowRanges::ForOverlap(fill.instances(), most);
-  // If the last range has no partner in its pair, every second turn is empty.
+  // Ranges are processed in pairs, and the two ranges of a pair take turns, so that one can be
+  // expanded while the other is evaluated. Each range takes all its steps before the next pair
+  // begins. If the last range has no partner, every second turn is empty.
   const std::int64_t pairs = (ranges.size() + 1) / 2;
   const auto expand = [&](std::int64_t turn) {
     Group& group = groups_[turn % 2];
-    const RangeStep work = WorkOfTurn(turn, fill.steps);
-    group.range = work.range < ranges.size() ? ranges[work.range] : RowRange{};
-    group.step = work.step;
+    const std::int64_t range = turn / (2 * fill.steps) * 2 + turn % 2;
+    group.range = range < ranges.size() ? ranges[range] : RowRange{};
+    group.step = turn / 2 % fill.steps;
     Expand(fill, group);
   };
   const auto evaluate = [&](std::int64_t turn) { groups_[turn % 2].batch.Evaluate(); };

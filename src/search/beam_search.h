@@ -82,10 +82,8 @@ class BeamSearch final : public Search {
     WorkLimits work = {};
   };
 
-  /// Follows config.search; passes at most RowsPerCall states per call to the network,
-  /// which any Evaluator can be. `domain` and `network` must outlive this. `ball` may be null.
-  /// Throws InputError if search.inverse is true and the puzzle has no inverse
-  /// positions.
+  /// Any Evaluator can be the network. Throws InputError if search.inverse is true and the puzzle
+  /// has no inverse positions.
   BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
              std::shared_ptr<const GoalBall> ball = nullptr);
 

@@ -219,11 +219,9 @@ class BestFirstSearch : public Search {
   std::string DescribeMemory() const;
 
  protected:
-  /// Follows config.search; passes at most RowsPerCall states per call to the network. `domain` and
-  /// `network` must outlive this. `ball` may be null. Throws Error if the network gives no values
-  /// for the entries, if search.weight is negative, infinite or NaN, or if search.batch or
-  /// search.instances is below 1, and InputError if a step makes more children than 32 bits can
-  /// number.
+  /// Throws Error if the network gives no values for the entries, if search.weight is negative,
+  /// infinite or NaN, or if search.batch or search.instances is below 1, and InputError if a step
+  /// makes more children than 32 bits can number.
   BestFirstSearch(OpenEntry entry, const Domain& domain, Evaluator& network, const Config& config,
                   std::shared_ptr<const GoalBall> ball);
 

@@ -111,6 +111,9 @@ struct ProblemBatch {
 /// Search is the interface of the search algorithms. Not thread-safe. Memory is reused by the next
 /// call.
 ///
+/// A search follows config.search. `domain` and `network`, with which it is made, must outlive it.
+/// It passes at most RowsPerCall states per call to the network. The ball may be null.
+///
 /// A search uses the TBB threads of the caller's arena. It calls the evaluator on the calling
 /// thread, never inside a TBB task.
 class Search {
@@ -160,7 +163,7 @@ class Search {
 
 /// Creates the search that search.method selects, with the ball of search.ball_radius. What it
 /// ranks by follows from what `network` gives (RankingOf). For A* and Q*, logs how much memory the
-/// node limit takes. `domain` and `network` must outlive the result. Throws Error if the search
+/// node limit takes. Throws Error if the search
 /// needs values that the network does not give, and InputError if the puzzle has no such ball, or
 /// no inverse positions for search.inverse.
 std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config);
