@@ -58,20 +58,17 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
 
 void BeamSearch::SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    const Limits limits{.width = config_.beam_width,
-                        .max_length = config_.max_length,
-                        .max_seconds = config_.max_seconds,
-                        .at_most = problems.AtMost(i, config_.at_most),
-                        .work = WorkLimitsOf(config_)};
+    SearchConfig limits = config_;
+    limits.at_most = problems.AtMost(i, config_.at_most);
     done(i, SolveWithin(limits, problems.states[i], stop));
   }
 }
 
-SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::uint8_t> start,
-                                     const StopSignal& stop) {
+SearchResult BeamSearch::SolveWithin(const SearchConfig& limits,
+                                     std::span<const std::uint8_t> start, const StopSignal& stop) {
   const Stopwatch watch;
   limits_ = limits;
-  limits_.width = std::min(limits.width, MostStates(domain_.spec()));
+  limits_.beam_width = std::min(limits.beam_width, MostStates(domain_.spec()));
   bound_ = CostBound(limits.at_most);
   Begin(start);
   ranking_.Begin(states().size());
@@ -93,7 +90,7 @@ std::optional<StopReason> BeamSearch::GoDeeper(const StopSignal& within, SearchR
   if (const std::optional<StopReason> limit = LimitReached(result.nodes)) return limit;
   expander_.ExpandHashes(states(), UndoingActions());
   ranking_.FollowPolicy(states(), expander_, within);
-  if (limits_.work.ExceededBy(result.nodes + expander_.num_generated(), 0)) {
+  if (WorkLimitsOf(limits_).ExceededBy(result.nodes + expander_.num_generated(), 0)) {
     return StopReason::kNodeLimit;
   }
   result.nodes += expander_.num_generated();
@@ -131,7 +128,7 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
 std::optional<StopReason> BeamSearch::LimitReached(std::int64_t nodes) const {
   if (frontier_.states.empty()) return excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
   if (std::cmp_greater_equal(paths_.depth(), limits_.max_length)) return StopReason::kLengthLimit;
-  return limits_.work.ExceededBy(nodes, BytesOfNextDepth());
+  return WorkLimitsOf(limits_).ExceededBy(nodes, BytesOfNextDepth());
 }
 
 // The memory of the states kept so far, once `more` others are kept.
@@ -148,7 +145,7 @@ std::int64_t BeamSearch::BytesOfNextDepth() const {
   const DomainSpec& spec = domain_.spec();
   const auto parents = static_cast<std::int64_t>(frontier_.costs.size());
   const std::int64_t children = parents * spec.num_actions();
-  const std::int64_t kept = std::min(children, limits_.width);
+  const std::int64_t kept = std::min(children, limits_.beam_width);
   // For each child: its estimate, its surprisal, its rank, its place in the order and among the new
   // ones, and its hash among those seen at this depth.
   constexpr std::int64_t kBytesPerChild =
@@ -232,7 +229,7 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
 // children fit into the beam, none is evaluated.
 std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop,
                                                       std::vector<std::uint8_t>& into) {
-  const auto width = static_cast<std::size_t>(limits_.width);
+  const auto width = static_cast<std::size_t>(limits_.beam_width);
   std::vector<std::uint32_t> children = NewChildren();
   if (children.size() <= width) {
     expander_.Build(children, into);
@@ -256,7 +253,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop,
 // repeats.
 std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop,
                                                        std::vector<std::uint8_t>& into) {
-  const auto width = static_cast<std::size_t>(limits_.width);
+  const auto width = static_cast<std::size_t>(limits_.beam_width);
   ranking_.RankActions(frontier_, states(), expander_, stop);
   std::vector<std::uint32_t> chosen;
   bool took_all = true;
@@ -274,7 +271,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop,
 // false if it was full before the last child.
 bool BeamSearch::TakeNew(std::span<const BeamRanking::Ranked> best,
                          std::vector<std::uint32_t>& chosen) {
-  const auto width = static_cast<std::size_t>(limits_.width);
+  const auto width = static_cast<std::size_t>(limits_.beam_width);
   auto at = best.begin();
   for (; at != best.end() && chosen.size() < width; ++at) {
     if (best.end() - at > kPrefetchDistance) {

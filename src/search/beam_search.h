@@ -73,15 +73,6 @@ void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view
 /// Puzzles are solved one after another.
 class BeamSearch final : public Search {
  public:
-  /// The limits of the search for one solution.
-  struct Limits {
-    std::int64_t width = 0;
-    std::int64_t max_length = 0;
-    double max_seconds = 0;  ///< 0: no limit
-    float at_most = 0;       ///< largest allowed cost of a solution; 0: no limit
-    WorkLimits work = {};
-  };
-
   /// Any Evaluator can be the network. Throws InputError if search.inverse is true and the puzzle
   /// has no inverse positions.
   BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
@@ -89,8 +80,9 @@ class BeamSearch final : public Search {
 
   void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override;
 
-  /// Searches for a solution of `start` within other limits than those of the config.
-  SearchResult SolveWithin(const Limits& limits, std::span<const std::uint8_t> start,
+  /// Searches for a solution of `start` with the limits in `limits` on width, length, cost, time,
+  /// nodes and memory in place of those of the config.
+  SearchResult SolveWithin(const SearchConfig& limits, std::span<const std::uint8_t> start,
                            const StopSignal& stop);
 
   /// Whether the last search kept every new state, so that a wider beam would find nothing else.
@@ -152,7 +144,7 @@ class BeamSearch final : public Search {
   const bool costs_differ_;
 
   // Of the current search.
-  Limits limits_{};
+  SearchConfig limits_;
   CostBound bound_;
   bool excluded_ = false;  // a child was dropped because of bound_
   bool kept_all_ = true;   // no child was dropped because of the width
