@@ -94,14 +94,9 @@ class BeamStates final : public StateSearch {
 
   std::size_t Next(StateBatch& batch, std::size_t first, Random random) override {
     RankChildren(batch, first, random);
-    chosen_.clear();
-    for (const auto& [key, child] : ranked_) {
-      if (chosen_.size() == width_) break;
-      kept_.insert(batch.children.hashes()[child]);
-      chosen_.push_back(child);
-    }
-    if (!chosen_.empty()) Keep(batch, first);
-    return chosen_.size();
+    ranked_.resize(std::min(ranked_.size(), width_));
+    if (!ranked_.empty()) KeepRanked(batch, first);
+    return ranked_.size();
   }
 
  private:
@@ -140,18 +135,20 @@ class BeamStates final : public StateSearch {
     std::ranges::sort(ranked_);
   }
 
-  void Keep(StateBatch& batch, std::size_t first) {
+  void KeepRanked(StateBatch& batch, std::size_t first) {
     std::vector<float> excess;
     std::vector<float> bounds;
-    for (const std::size_t child : chosen_) {
+    for (const auto& [key, child] : ranked_) {
+      kept_.insert(batch.children.hashes()[child]);
       excess.push_back(ExcessOf(child, first));
       bounds.push_back(batch.bounds[child / spec_.num_actions()] +
                        UndoCost(spec_, ActionTo(child)));
     }
-    for (std::size_t i = 0; i < chosen_.size(); ++i) {
-      std::ranges::copy(batch.children.children()[chosen_[i]], batch.rows()[first + i].begin());
+    for (std::size_t i = 0; i < ranked_.size(); ++i) {
+      const std::size_t child = ranked_[i].second;
+      std::ranges::copy(batch.children.children()[child], batch.rows()[first + i].begin());
       batch.bounds[first + i] = bounds[i];
-      batch.estimates[first + i] = batch.child_estimates[chosen_[i]];
+      batch.estimates[first + i] = batch.child_estimates[child];
     }
     excess_ = std::move(excess);
   }
@@ -164,7 +161,6 @@ class BeamStates final : public StateSearch {
   std::vector<float> excess_;                               // by current state: see ExcessOf
   std::vector<std::pair<double, std::size_t>> ranked_;      // keys and children
   std::unordered_map<std::uint64_t, std::size_t> rank_of_;  // by hash: index in ranked_, unsorted
-  std::vector<std::size_t> chosen_;                         // children that are expanded next
 };
 
 // A* on one puzzle, one state per step. It never sees a goal, because the caller starts a new

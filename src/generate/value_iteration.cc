@@ -136,9 +136,10 @@ void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
   Instance& current = group.instances[instance];
   const std::size_t first = instance * width_;
   const bool has_begun = current.search != nullptr && group.step > 0;
-  const bool reached_goal = has_begun && ReachedGoal(group, instance);
-  const bool continues = has_begun && !reached_goal;
-  if (has_begun && current.first.runs && KnowsAWay(group, instance)) current.first.solved = true;
+  const bool continues = has_begun && !Reached(group, instance, /*or_ball=*/false);
+  if (has_begun && current.first.runs && Reached(group, instance, /*or_ball=*/true)) {
+    current.first.solved = true;
+  }
   current.searched = 0;
   if (continues) {
     current.searched = current.search->Next(
@@ -159,29 +160,19 @@ void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
   for (std::size_t i = current.searched; i < width_; ++i) WriteScramble(fill, group, first + i);
 }
 
-// Whether the search of an instance has expanded a goal or a neighbour of one in this step.
-bool ValueIterationGenerator::ReachedGoal(const Group& group, std::size_t instance) const {
+// Whether the search of an instance has expanded a goal, or a state whose child is one, in this
+// step. With `or_ball`, a child in the ball around the goal counts like a goal.
+bool ValueIterationGenerator::Reached(const Group& group, std::size_t instance,
+                                      bool or_ball) const {
   const StateBatch& batch = group.batch;
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
-  const std::size_t first = instance * width_;
-  const std::size_t searched = group.instances[instance].searched;
-  const auto is_goal = [](std::uint8_t goal) { return goal != 0; };
-  return std::ranges::any_of(std::span(batch.is_goal).subspan(first, searched), is_goal) ||
-         std::ranges::any_of(
-             batch.children.is_goal().subspan(first * num_actions, searched * num_actions),
-             is_goal);
-}
-
-// Whether the search of an instance has expanded a goal, or a state whose child is one or lies in
-// the ball, in this step.
-bool ValueIterationGenerator::KnowsAWay(const Group& group, std::size_t instance) const {
-  if (ReachedGoal(group, instance)) return true;
-  if (exact_ == nullptr) return false;
-  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
-  const std::size_t begin = instance * width_ * num_actions;
-  const std::size_t end = begin + group.instances[instance].searched * num_actions;
-  for (std::size_t child = begin; child < end; ++child) {
-    if (!std::isinf(group.batch.children.KnownCost(child))) return true;
+  const std::size_t end = instance * width_ + group.instances[instance].searched;
+  for (std::size_t i = instance * width_; i < end; ++i) {
+    if (batch.is_goal[i] != 0) return true;
+    for (std::size_t child = i * num_actions; child < (i + 1) * num_actions; ++child) {
+      if (batch.children.is_goal()[child] != 0) return true;
+      if (or_ball && !std::isinf(batch.children.KnownCost(child))) return true;
+    }
   }
   return false;
 }
@@ -214,7 +205,8 @@ void ValueIterationGenerator::CountSearches(const CurrentFill& fill, const Group
     const std::int64_t number = fill.GlobalInstance(group, instance * width_);
     if (number * fill.rows_per_instance() < fill.request.first_row) continue;
     const FirstSearch& search = group.instances[instance].first;
-    solved_.Add(search.length, search.solved || (search.runs && KnowsAWay(group, instance)));
+    solved_.Add(search.length,
+                search.solved || (search.runs && Reached(group, instance, /*or_ball=*/true)));
   }
 }
 

@@ -105,8 +105,7 @@ class ValueIterationGenerator final : public Generator {
 
   void Expand(const CurrentFill& fill, Group& group) const;
   void Advance(const CurrentFill& fill, Group& group, std::size_t instance) const;
-  bool ReachedGoal(const Group& group, std::size_t instance) const;
-  bool KnowsAWay(const Group& group, std::size_t instance) const;
+  bool Reached(const Group& group, std::size_t instance, bool or_ball) const;
   Action ActionOf(const CurrentFill& fill, const Group& group, std::size_t i) const;
   std::int64_t WriteScramble(const CurrentFill& fill, Group& group, std::size_t i) const;
   void CountSearches(const CurrentFill& fill, const Group& group);
