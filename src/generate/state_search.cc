@@ -62,7 +62,7 @@ class GreedyRollout final : public StateSearch {
   }
 
   Action Choose(std::span<const float> estimates, Random& random) {
-    if (temperature_ == 0) return *GreedyAction(spec_, choices_, estimates);
+    if (temperature_ == 0) return *BestBy(Ranking::kByStates, spec_, choices_, estimates);
     keys_.resize(estimates.size());
     for (const Action action : choices_) {
       keys_[action] = KeyOf(spec_.action_costs[action] + estimates[action], temperature_, random);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -10,7 +11,6 @@
 
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "search/beam_ranking.h"
 #include "search/expander.h"
 #include "search/loops.h"
 
@@ -29,10 +29,129 @@ std::int64_t MostStates(const DomainSpec& spec) {
   return std::numeric_limits<std::uint32_t>::max() / spec.num_actions();
 }
 
+// Whether a policy is evaluated before children are chosen: to leave some out, or as a part of
+// their rank beside their estimates.
+bool FollowsPolicy(const Evaluator& network, const SearchConfig& config) {
+  return network.action_values() == ActionValues::kSurprisals &&
+         (config.policy_weight > 0 || config.policy_actions > 0);
+}
+
+// The rank of a child by its cost and estimate and by the weighted surprisal of its path. An
+// impossible path ranks last even if its estimate is minus infinity: their sum would be NaN, which
+// cannot be sorted.
+float WithSurprisal(float rank, float surprisal) {
+  return std::isinf(surprisal) ? surprisal : rank + surprisal;
+}
+
 // Distinguishes the states of the inverse position's beam among the kept ones.
 constexpr std::uint64_t kInverseSalt = 0x9E3779B97F4A7C15U;
 
 }  // namespace
+
+BeamRanking::BeamRanking(const Domain& domain, Evaluator& network, const Config& config)
+    : spec_(domain.spec()),
+      ranking_(RankingOf(network)),
+      follows_policy_(FollowsPolicy(network, config.search)),
+      policy_weight_(follows_policy_ ? static_cast<float>(config.search.policy_weight) : 0),
+      policy_actions_(follows_policy_ ? static_cast<std::size_t>(config.search.policy_actions) : 0),
+      least_action_cost_(LeastCost(domain.spec())),
+      evaluator_(domain, network, RowsPerCall(config)) {}
+
+void BeamRanking::Begin(std::size_t num_states) { path_surprisals_.assign(num_states, 0); }
+
+void BeamRanking::FollowPolicy(ConstRows states, Expander& expander, const StopSignal& stop) {
+  if (!follows_policy_) return;
+  EvaluatePolicy(states, stop);
+  if (policy_actions_ > 0) expander.KeepBest(step_surprisals_, policy_actions_);
+}
+
+void BeamRanking::EvaluatePolicy(ConstRows states, const StopSignal& stop) {
+  const std::span<const float> values = evaluator_.EvaluateActions(states, stop);
+  step_surprisals_.assign(values.begin(), values.end());
+}
+
+std::span<const BeamRanking::Ranked> BeamRanking::RankStates(
+    const BeamFrontier& frontier, std::span<const std::uint32_t> children, ConstRows built,
+    std::size_t count, const StopSignal& stop) {
+  values_ = evaluator_.Estimate(built, stop);
+  ranked_.resize(children.size());
+  for (std::uint32_t i = 0; i < ranked_.size(); ++i) {
+    const BeamPaths::Step step = StepTo(children[i]);
+    const float more = spec_.action_costs[step.action] - least_action_cost_;
+    float rank = values_[i] + frontier.ExcessCost(step.parent) + more;
+    if (policy_weight_ > 0) {
+      rank = WithSurprisal(rank, policy_weight_ * PathSurprisal(children[i]));
+    }
+    ranked_[i] = {rank, i};
+  }
+  std::ranges::nth_element(ranked_, ranked_.begin() + static_cast<std::ptrdiff_t>(count));
+  ranked_.resize(count);
+  std::ranges::sort(ranked_, {}, &Ranked::second);
+  return ranked_;
+}
+
+void BeamRanking::RankActions(const BeamFrontier& frontier, ConstRows states,
+                              const Expander& expander, const StopSignal& stop) {
+  if (ranking_ == Ranking::kByPolicy) {
+    if (!follows_policy_) EvaluatePolicy(states, stop);
+    RankEach(step_surprisals_, expander,
+             [&](std::size_t parent) { return path_surprisals_[parent]; });
+  } else {
+    values_ = evaluator_.EvaluateActions(states, stop);
+    RankEach(values_, expander, [&](std::size_t parent) { return frontier.ExcessCost(parent); });
+  }
+}
+
+// Ranks each child that is not left out by its value plus the rank of its parent.
+template <class RankOfParent>
+void BeamRanking::RankEach(std::span<const float> values, const Expander& expander,
+                           const RankOfParent& rank_of_parent) {
+  num_returned_ = 0;
+  ranked_.clear();
+  ranked_.reserve(values.size());
+  const std::span<const std::uint8_t> is_left_out = expander.is_left_out();
+  const auto num_actions = static_cast<std::size_t>(spec_.num_actions());
+  for (std::uint32_t i = 0, parent = 0; i < values.size(); ++parent) {
+    const float of_parent = rank_of_parent(parent);
+    for (std::size_t a = 0; a < num_actions; ++a, ++i) {
+      if (is_left_out[i] == 0) ranked_.emplace_back(values[i] + of_parent, i);
+    }
+  }
+}
+
+// Sorts as many children as it returns. The caller drops duplicates and asks again, so each call
+// sorts at least a fixed share of the rest. Calls are then few even if nearly all children are
+// duplicates.
+std::span<const BeamRanking::Ranked> BeamRanking::NextBest(std::size_t wanted) {
+  constexpr std::size_t kShareOfCall = 8;
+  const std::size_t count =
+      std::min(std::max(wanted, num_remaining() / kShareOfCall), num_remaining());
+  const auto begin = ranked_.begin() + static_cast<std::ptrdiff_t>(num_returned_);
+  const auto end = begin + static_cast<std::ptrdiff_t>(count);
+  std::nth_element(begin, end, ranked_.end());
+  std::sort(begin, end);  // decides which of several equal children is kept
+  num_returned_ += count;
+  return {begin, end};
+}
+
+float BeamRanking::EstimateOf(std::uint32_t i) const {
+  return ranks_states() ? values_[i] : values_[i] - spec_.action_costs[StepTo(i).action];
+}
+
+// Sets the surprisals of the paths to `children`. Differences suffice for ranking, and stay exact
+// in a float however long the path is.
+void BeamRanking::Advance(std::span<const std::uint32_t> children) {
+  if (has_estimates() && !follows_policy_) return;
+  std::vector<float> next;
+  next.reserve(children.size());
+  for (const std::uint32_t child : children) next.push_back(PathSurprisal(child));
+  const float least = children.empty() ? 0 : *std::ranges::min_element(next);
+  for (float& surprisal : next) {
+    // Paths that are all impossible are equally improbable. Infinity minus infinity would be NaN.
+    surprisal = std::isinf(least) ? 0 : surprisal - least;
+  }
+  path_surprisals_ = std::move(next);
+}
 
 void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view key,
                     std::int64_t most_children) {
@@ -90,7 +209,7 @@ std::optional<StopReason> BeamSearch::GoDeeper(const StopSignal& within, SearchR
   if (const std::optional<StopReason> limit = LimitReached(result.nodes)) return limit;
   expander_.ExpandHashes(states(), UndoingActions());
   ranking_.FollowPolicy(states(), expander_, within);
-  if (WorkLimitsOf(limits_).ExceededBy(result.nodes + expander_.num_generated(), 0)) {
+  if (WorkLimitExceeded(limits_, result.nodes + expander_.num_generated(), 0)) {
     return StopReason::kNodeLimit;
   }
   result.nodes += expander_.num_generated();
@@ -128,7 +247,7 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
 std::optional<StopReason> BeamSearch::LimitReached(std::int64_t nodes) const {
   if (frontier_.states.empty()) return excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
   if (std::cmp_greater_equal(paths_.depth(), limits_.max_length)) return StopReason::kLengthLimit;
-  return WorkLimitsOf(limits_).ExceededBy(nodes, BytesOfNextDepth());
+  return WorkLimitExceeded(limits_, nodes, BytesOfNextDepth());
 }
 
 // The memory of the states kept so far, once `more` others are kept.

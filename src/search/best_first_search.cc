@@ -104,7 +104,7 @@ void BestFirstTree::CheckLimits(std::size_t entries) {
       std::max(OpenList::BytesFor(open_.size() + entries * num_actions_), open_.bytes());
   const std::int64_t bytes = static_cast<std::int64_t>(stored) +
                              Expander::BytesFor(spec_, static_cast<std::int64_t>(entries));
-  stop_reason_ = WorkLimits{.max_bytes = config_.max_bytes()}.ExceededBy(0, bytes);
+  stop_reason_ = WorkLimitExceeded(config_, /*nodes=*/0, bytes);
 }
 
 void BestFirstTree::CopyPopped(Rows states, std::span<Action> actions) const {

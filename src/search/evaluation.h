@@ -93,13 +93,17 @@ class Ensemble final : public Evaluator {
 
   bool estimates_states() const override { return networks_.front()->estimates_states(); }
   ActionValues action_values() const override { return networks_.front()->action_values(); }
-  void Evaluate(ConstRows inputs, std::span<float> values) override;
-  void EvaluateActions(ConstRows inputs, std::span<float> values) override;
+  void Evaluate(ConstRows inputs, std::span<float> values) override {
+    Average(&Evaluator::Evaluate, inputs, values);
+  }
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    Average(&Evaluator::EvaluateActions, inputs, values);
+  }
 
  private:
-  // Calls evaluate(network, values) with each network, and sets `values` to the means.
-  template <class EvaluateOne>
-  void Average(std::span<float> values, const EvaluateOne& evaluate);
+  // Sets `values` to the means of what `evaluate` gives for each network.
+  void Average(void (Evaluator::*evaluate)(ConstRows, std::span<float>), ConstRows inputs,
+               std::span<float> values);
 
   const std::vector<Evaluator*> networks_;
   std::vector<float> of_one_;  // values of one network

@@ -76,8 +76,8 @@ void GreedySearch::CheckLimits(Path& path) const {
   } else if (config_.max_seconds > 0 && path.result.seconds >= config_.max_seconds) {
     path.stop_reason = StopReason::kTimeLimit;
   } else {
-    path.stop_reason = WorkLimitsOf(config_).ExceededBy(
-        path.result.nodes + spec.num_actions(), BytesOf(path) + Expander::BytesFor(spec, 1));
+    path.stop_reason = WorkLimitExceeded(config_, path.result.nodes + spec.num_actions(),
+                                         BytesOf(path) + Expander::BytesFor(spec, 1));
   }
 }
 
@@ -248,7 +248,7 @@ Hint HintFor(const Domain& domain, Evaluator& network, std::span<const std::uint
     values[a] = expander.is_goal()[a] != 0 ? 0 : CostToGo(values[a]);
   }
   Hint hint{.estimate = std::numeric_limits<float>::infinity(),
-            .action = GreedyAction(spec, actions, values)};
+            .action = BestBy(Ranking::kByStates, spec, actions, values)};
   if (hint.action) {
     hint.rest = values[*hint.action];
     hint.estimate = spec.action_costs[*hint.action] + hint.rest;

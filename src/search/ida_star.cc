@@ -162,8 +162,8 @@ void IdaStar::CheckLimits(Puzzle& puzzle) const {
     return;
   }
   const DomainSpec& spec = domain_.spec();
-  puzzle.stop_reason = WorkLimitsOf(config_).ExceededBy(
-      puzzle.result.nodes + spec.num_actions(), BytesOf(puzzle) + Expander::BytesFor(spec, 1));
+  puzzle.stop_reason = WorkLimitExceeded(config_, puzzle.result.nodes + spec.num_actions(),
+                                         BytesOf(puzzle) + Expander::BytesFor(spec, 1));
 }
 
 // The memory of the states on the path, and of the actions that remain to be taken from them.

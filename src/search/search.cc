@@ -17,13 +17,11 @@
 
 namespace tandem {
 
-WorkLimits WorkLimitsOf(const SearchConfig& config) {
-  return {.max_nodes = config.max_nodes.value_or(0), .max_bytes = config.max_bytes()};
-}
-
-std::optional<StopReason> WorkLimits::ExceededBy(std::int64_t nodes, std::int64_t bytes) const {
+std::optional<StopReason> WorkLimitExceeded(const SearchConfig& config, std::int64_t nodes,
+                                            std::int64_t bytes) {
+  const std::int64_t max_nodes = config.max_nodes.value_or(0);  // 0: no limit
   if (max_nodes > 0 && nodes > max_nodes) return StopReason::kNodeLimit;
-  if (max_bytes > 0 && bytes > max_bytes) return StopReason::kMemoryLimit;
+  if (config.max_bytes() > 0 && bytes > config.max_bytes()) return StopReason::kMemoryLimit;
   return std::nullopt;
 }
 

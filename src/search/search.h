@@ -42,18 +42,10 @@ inline constexpr auto kStopReasons = std::to_array<Choice<StopReason>>({
 });
 inline std::string_view NameOf(StopReason reason) { return NameOf(kStopReasons, reason); }
 
-/// WorkLimits limit the states that the search for one puzzle generates, and its memory. 0: no
-/// limit.
-struct WorkLimits {
-  std::int64_t max_nodes = 0;
-  std::int64_t max_bytes = 0;
-
-  /// The limit that `nodes` generated states or `bytes` bytes exceed, or nothing.
-  std::optional<StopReason> ExceededBy(std::int64_t nodes, std::int64_t bytes) const;
-};
-
-/// The limits search.max_nodes and search.max_gib.
-WorkLimits WorkLimitsOf(const SearchConfig& config);
+/// The limit that a search for one puzzle exceeds with `nodes` generated states or `bytes` bytes of
+/// memory: search.max_nodes, search.max_gib or nothing.
+std::optional<StopReason> WorkLimitExceeded(const SearchConfig& config, std::int64_t nodes,
+                                            std::int64_t bytes);
 
 /// Partial is the best path of a search that found no solution. It leads to the state with the
 /// least estimate.
