@@ -31,13 +31,6 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
   return nullptr;  // not reached: the compiler warns of a missing case
 }
 
-namespace {
-
-// The scrambles become longer if the searches solve at least this share of them.
-constexpr double kEnoughSolved = 0.5;
-
-}  // namespace
-
 void SolvedByLength::Add(std::int64_t length, bool solved) {
   const auto at = static_cast<std::size_t>(length);
   if (at >= counts_.size()) counts_.resize(at + 1);
@@ -58,6 +51,7 @@ std::optional<double> SolvedByLength::MeanShare() const {
 }
 
 void Curriculum::FillEnds(std::optional<double> searches_solved) {
+  constexpr double kEnoughSolved = 0.5;  // of the scrambles
   if (!is_on_ || !searches_solved || *searches_solved < kEnoughSolved) return;
   reached_ = std::min(2 * reached_, max_);
 }

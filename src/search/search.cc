@@ -47,21 +47,17 @@ std::string Search::NotInTime(const SearchConfig& config) {
 
 std::string Search::AtLimit(const SearchConfig& config, StopReason reason, std::string_view advice,
                             std::optional<std::int64_t> max_nodes) {
-  switch (reason) {
-    case StopReason::kTimeLimit:
-      return fmt::format("{}; {}raise search.max_seconds", NotInTime(config), advice);
-    case StopReason::kNodeLimit:
-      return fmt::format(
-          "no solution found with {} nodes (search.max_nodes); {}raise search.max_nodes",
-          WithThousands(max_nodes.value_or(config.max_nodes.value_or(0))), advice);
-    case StopReason::kMemoryLimit:
-      return fmt::format("no solution found within {} (search.max_gib); {}raise search.max_gib",
-                         HumanBytes(static_cast<double>(config.max_bytes())), advice);
-    case StopReason::kSolved:
-    case StopReason::kExhausted:
-    case StopReason::kLengthLimit:
-    case StopReason::kCostLimit:
-      break;
+  if (reason == StopReason::kTimeLimit) {
+    return fmt::format("{}; {}raise search.max_seconds", NotInTime(config), advice);
+  }
+  if (reason == StopReason::kNodeLimit) {
+    return fmt::format(
+        "no solution found with {} nodes (search.max_nodes); {}raise search.max_nodes",
+        WithThousands(max_nodes.value_or(config.max_nodes.value_or(0))), advice);
+  }
+  if (reason == StopReason::kMemoryLimit) {
+    return fmt::format("no solution found within {} (search.max_gib); {}raise search.max_gib",
+                       HumanBytes(static_cast<double>(config.max_bytes())), advice);
   }
   return "";
 }
