@@ -119,7 +119,7 @@ void FillWalkLength(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
   Config config;
   config.generate.workers = state.range(0);
-  WalkLengthGenerator generator(*cube, config);
+  WalkGenerator generator(*cube, config);
   DataBuffer rows(generator.schema(), 100'000);
   std::int64_t update = 0;
   for (auto _ : state) {

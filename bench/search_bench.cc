@@ -15,8 +15,8 @@
 
 #include "base/random.h"
 #include "domain/random_walk.h"
-#include "search/astar.h"
 #include "search/beam_search.h"
+#include "search/best_first_search.h"
 #include "support/built_first_domain.h"
 #include "support/head_evaluator.h"
 #include "tandem/registry.h"

@@ -37,9 +37,10 @@ class NetworkHints final : public HintProvider {
   SearchResult Solve(std::span<const std::uint8_t> state, const StopSignal& stop) override {
     return WithPlainErrors([&] {
       if (search_ == nullptr) search_ = model_.MakeSearch();
-      SearchResult result = search_->Solve(state, stop);
-      if (result.solved) CheckByReplay(domain(), state, result.actions);
-      return result;
+      SearchResult only;
+      SolveAndReplay(domain(), *search_, ConstRows(state), stop,
+                     [&](std::size_t, SearchResult result) { only = std::move(result); });
+      return only;
     });
   }
 

@@ -25,8 +25,7 @@
 #include "base/text.h"
 #include "domain/moves.h"
 #include "nn/torch_message.h"
-#include "search/goal_ball.h"
-#include "search/node_table.h"
+#include "search/expander.h"
 #include "search/problems.h"
 #include "tandem/error.h"
 #include "train/loaded_model.h"
@@ -217,10 +216,9 @@ void WarnOfBadLines(const std::vector<Problem>& lines, const SolveArgs& args,
 }
 
 // Says so if the searches expanded at least half of the puzzle's states, because a network then
-// decided next to nothing. Counting the states takes less time than a few searches.
+// decided next to nothing.
 void SayIfNetworkWasNotNeeded(const std::vector<SolveResult>& results, const Domain& domain) {
-  constexpr std::int64_t kMostExpanded = 500'000;
-  constexpr float kAnyCost = 1e9F;
+  constexpr std::int64_t kMostExpanded = 100'000;  // counting twice as many takes a blink
   std::int64_t searched = 0;
   std::int64_t expanded = 0;
   for (const SolveResult& result : results) {
@@ -229,19 +227,14 @@ void SayIfNetworkWasNotNeeded(const std::vector<SolveResult>& results, const Dom
     expanded += result.search.expanded;
   }
   const std::int64_t mean = searched > 0 ? expanded / searched : 0;
-  if (mean == 0 || mean > kMostExpanded || domain.spec().per_problem_goals) return;
-  const auto most = static_cast<std::size_t>(2 * mean);
-  const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
-  try {
-    const GoalBall all(domain, kAnyCost, NodeTable::BytesFor(most, state_size));
-    if (all.limited() || all.size() > most) return;
-    LogInfo(
-        fmt::format("{} has {}, and a search expanded {} of them on average: the network was not "
-                    "needed. Greedy search, or a small beam, shows what the network has learned.",
-                    domain.spec().name, Counted(static_cast<long long>(all.size()), "state"),
-                    WithThousands(mean)));
-  } catch (const InputError&) {  // some actions have no inverse
-  }
+  if (mean == 0 || mean > kMostExpanded) return;
+  const std::optional<std::size_t> states =
+      NumberOfStates(domain, static_cast<std::size_t>(2 * mean));
+  if (!states) return;
+  LogInfo(fmt::format(
+      "{} has {}, and a search expanded {} of them on average: the network was not "
+      "needed. Greedy search, or a small beam, shows what the network has learned.",
+      domain.spec().name, Counted(static_cast<long long>(*states), "state"), WithThousands(mean)));
 }
 
 std::vector<Problem> ReadProblems(const SolveArgs& args, const Domain& domain) {

@@ -14,7 +14,6 @@
 #include "config/config.h"
 #include "domain.h"
 #include "interrupt.h"
-#include "search/detours.h"
 #include "search/problems.h"
 #include "tandem/evaluator.h"
 
@@ -76,7 +75,7 @@ std::vector<Solution> Solve(const Puzzle& puzzle, nb::handle states, nb::handle 
   return SolveInterruptibly(
       domain, batch.rows(),
       [&](const StopSignal& stop, const Search::Done& done) {
-        search = SearchWithoutDetours(domain, MakeSearch(domain, evaluator, config));
+        search = MakeSearch(domain, evaluator, config);
         SolveAndReplay(domain, *search, batch.rows(), stop, done);
       },
       [&](const SearchResult& result) { return search->Failure(result); });

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -14,50 +13,49 @@
 #include "data/examples.h"
 #include "domain/random_walk.h"
 #include "generate/row_ranges.h"
+#include "search/evaluation.h"
 #include "search/hash_set.h"
 
 namespace tandem {
 namespace {
 
-// Whether an action of state i of `batch` leads to another state.
-bool ChangesState(const StateBatch& batch, std::size_t i, std::size_t action) {
-  const auto num_actions = static_cast<std::size_t>(batch.domain.spec().num_actions());
-  return batch.children.is_left_out()[i * num_actions + action] == 0;
-}
-
 // Gives the action with the least backup the probability 1. An action without effect may have it if
-// the estimate of the state is too low, and a search that takes it gets nowhere. `policy` must hold
-// zeros.
-template <class BackupOf, class HasEffect>
-void WriteGreedyAction(const BackupOf& backup_of, const HasEffect& has_effect,
-                       std::span<float> policy) {
+// the estimate of the state is too low, and a search that takes it gets nowhere.
+void WriteGreedyAction(const StateBackup& backup, std::span<float> policy) {
   std::optional<std::size_t> greedy;
   for (std::size_t action = 0; action < policy.size(); ++action) {
-    if (!has_effect(action)) continue;
-    if (!greedy || backup_of(action) < backup_of(*greedy)) greedy = action;
+    if (backup.has_effect[action] == 0) continue;
+    if (!greedy || backup.actions[action] < backup.actions[*greedy]) greedy = action;
   }
   if (greedy) policy[*greedy] = 1;
 }
 
 }  // namespace
 
+StateBatch::StateBatch(const Domain& domain, Evaluator& network,
+                       std::shared_ptr<const GoalBall> ball, Children which)
+    : domain(domain),
+      children(domain, std::move(ball)),
+      network_(network),
+      which_(which),
+      skips_known_(network.rows_are_independent()) {
+  CheckEstimatesStates("a target that backs up estimates", network);
+}
+
 void StateBatch::Resize(std::size_t size) {
-  ResizeStates(size);
-  children.Resize(size);
-  child_estimates.Resize(children.size());
-}
-
-void StateBatch::ResizeForSteps(std::size_t size) {
-  ResizeStates(size);
-  children.ResizeForSteps(size);
-  child_estimates.Resize(size);
-}
-
-void StateBatch::ResizeStates(std::size_t size) {
   states.resize(size * domain.spec().state_size);
   is_goal.resize(size);
   bounds.resize(size);
   estimates.resize(size);
+  if (has_one_child()) {
+    actions.resize(size);
+    children.ResizeForSteps(size);
+  } else {
+    children.Resize(size);
+  }
+  child_estimates.resize(children.size());
+  inputs_.resize(children.size() * domain.spec().input.positions);
+  if (skips_known_) is_needed_.resize(children.size());
 }
 
 void StateBatch::Expand(std::size_t first, std::size_t count) {
@@ -66,54 +64,83 @@ void StateBatch::Expand(std::size_t first, std::size_t count) {
   {
     const Span span(Activity::kExpand);
     domain.IsGoal(range, std::span(is_goal).subspan(first, count));
-    children.ExpandRange(range, first);
-  }
-  const Span span(Activity::kWrite);
-  const auto num_actions = static_cast<std::size_t>(domain.spec().num_actions());
-  child_estimates.Encode(children, first * num_actions, count * num_actions);
-}
-
-void StateBatch::Step(std::size_t first, std::span<const Action> actions) {
-  FaultPoint(Fault::kSimulator);
-  {
-    const Span span(Activity::kExpand);
-    children.StepRange(rows().Slice(first, actions.size()), actions, first);
-  }
-  const Span span(Activity::kWrite);
-  child_estimates.Encode(children, first, actions.size());
-}
-
-void KnownEstimates::Clear() {
-  by_hash_.clear();
-  states_.clear();
-  estimates_.clear();
-}
-
-// Of two states with the same hash, the second is not added, and is evaluated where it is needed.
-void KnownEstimates::Add(std::span<const std::uint8_t> state, float estimate) {
-  const auto next = static_cast<std::uint32_t>(estimates_.size());
-  if (!by_hash_.try_emplace(HashState(state), next).second) return;
-  states_.insert(states_.end(), state.begin(), state.end());
-  estimates_.push_back(estimate);
-}
-
-void KnownEstimates::AddAndReuse(StateBatch& batch, std::size_t first, std::size_t count) {
-  for (std::size_t i = first; i < first + count; ++i) {
-    if (!std::isnan(batch.estimates[i])) Add(batch.rows()[i], batch.estimates[i]);
-  }
-  if (estimates_.empty()) return;
-  const Expander& children = batch.children;
-  const auto num_actions = static_cast<std::size_t>(batch.domain.spec().num_actions());
-  for (std::size_t child = first * num_actions; child < (first + count) * num_actions; ++child) {
-    if (children.is_goal()[child] != 0) continue;
-    const auto found = by_hash_.find(children.hashes()[child]);
-    if (found == by_hash_.end()) continue;
-    const std::span<const std::uint8_t> state = children.children()[child];
-    const auto known = std::span(states_).subspan(found->second * state.size(), state.size());
-    if (std::ranges::equal(state, known)) {
-      batch.child_estimates.Set(child, estimates_[found->second]);
+    if (has_one_child()) {
+      children.StepRange(range, std::span(actions).subspan(first, count), first);
+    } else {
+      children.ExpandRange(range, first);
     }
   }
+  const Span span(Activity::kWrite);
+  const std::size_t of_state = has_one_child() ? 1 : domain.spec().num_actions();
+  const std::size_t first_child = first * of_state;
+  const std::size_t num_children = count * of_state;
+  domain.Encode(children.children().Slice(first_child, num_children),
+                InputsOf(first_child, num_children));
+  if (!skips_known_) return;
+  for (std::size_t child = first_child; child < first_child + num_children; ++child) {
+    is_needed_[child] = children.is_goal()[child] != 0 ? 0 : 1;
+    child_estimates[child] = 0;
+  }
+}
+
+void StateBatch::ReuseEstimates(std::size_t first, std::size_t count, KnownEstimates& known) {
+  if (!skips_known_) return;
+  for (std::size_t i = first; i < first + count; ++i) {
+    if (!std::isnan(estimates[i])) known.try_emplace(KeyOf(rows()[i]), estimates[i]);
+  }
+  if (known.empty()) return;
+  const auto num_actions = static_cast<std::size_t>(domain.spec().num_actions());
+  for (std::size_t child = first * num_actions; child < (first + count) * num_actions; ++child) {
+    const auto found = known.find(KeyOf(children.children()[child]));
+    if (found == known.end() || children.is_goal()[child] != 0) continue;
+    is_needed_[child] = 0;
+    child_estimates[child] = found->second;
+  }
+}
+
+void StateBatch::Evaluate() {
+  if (child_estimates.empty()) return;
+  const Span span(Activity::kEvaluate);
+  if (!skips_known_) {
+    network_.Evaluate(InputsOf(0, children.size()), child_estimates);
+  } else {
+    FindNeeded();
+    const auto input_size = static_cast<std::size_t>(domain.spec().input.positions);
+    evaluated_inputs_.resize(evaluated_.size() * input_size);
+    evaluated_values_.resize(evaluated_.size());
+    const Rows inputs(evaluated_inputs_.data(), evaluated_.size(), input_size);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      std::ranges::copy(InputsOf(evaluated_[i], 1)[0], inputs[i].begin());
+    }
+    if (!evaluated_.empty()) network_.Evaluate(inputs, evaluated_values_);
+    for (std::size_t child = 0; child < children.size(); ++child) {
+      if (is_needed_[child] != 0) child_estimates[child] = evaluated_values_[place_[child]];
+    }
+  }
+  RejectNan(domain, child_estimates, children.children());
+}
+
+// Finds the needed children that differ from each other.
+void StateBatch::FindNeeded() {
+  evaluated_.clear();
+  place_of_.clear();
+  place_.resize(children.size());
+  for (std::size_t child = 0; child < children.size(); ++child) {
+    if (is_needed_[child] == 0) continue;
+    const auto next = static_cast<std::uint32_t>(evaluated_.size());
+    place_[child] = place_of_.try_emplace(children.hashes()[child], next).first->second;
+    const bool repeats =
+        place_[child] != next && std::ranges::equal(children.children()[evaluated_[place_[child]]],
+                                                    children.children()[child]);
+    if (repeats) continue;
+    place_[child] = next;
+    evaluated_.push_back(static_cast<std::uint32_t>(child));
+  }
+}
+
+Rows StateBatch::InputsOf(std::size_t first, std::size_t count) {
+  const auto input_size = static_cast<std::size_t>(domain.spec().input.positions);
+  return {inputs_.data() + first * input_size, count, input_size};
 }
 
 BellmanTargets::BellmanTargets(const Domain& domain, const Config& config,
@@ -123,70 +150,55 @@ BellmanTargets::BellmanTargets(const Domain& domain, const Config& config,
 // The child of an action that does not apply is a copy of its parent, and is backed up like any
 // other child. Since the action costs something, it is never the best under the true cost-to-go.
 // The true cost-to-go therefore remains the fixed point, and no action masks are needed.
-float BellmanTargets::BackUpAction(const StateBatch& batch, std::size_t i,
-                                   std::size_t action) const {
+void BellmanTargets::BackUp(const StateBatch& batch, std::size_t i, StateBackup& backup) const {
   const DomainSpec& spec = domain_.spec();
-  const std::size_t child = i * spec.num_actions() + action;
-  return spec.action_costs[action] + batch.CostToGo(child);
+  const std::span<const std::uint8_t> state = batch.rows()[i];
+  const auto num_actions = static_cast<std::size_t>(spec.num_actions());
+  backup.known = batch.children.KnownCostOf(state, HashState(state), batch.is_goal[i] != 0);
+  backup.bound = batch.bounds[i];
+  backup.actions.resize(num_actions);
+  backup.has_effect.resize(num_actions);
+  backup.only = batch.has_one_child() ? std::optional(batch.actions[i]) : std::nullopt;
+  for (std::size_t action = 0; action < num_actions; ++action) {
+    if (backup.only && *backup.only != action) continue;
+    const std::size_t child = backup.only ? i : i * num_actions + action;
+    backup.actions[action] = spec.action_costs[action] + batch.CostToGo(child);
+    backup.has_effect[action] = batch.children.is_left_out()[child] != 0 ? 0 : 1;
+  }
 }
 
-template <class BackupOf, class HasEffect>
-void BellmanTargets::WriteTarget(std::span<const std::uint8_t> state, bool is_goal, float bound,
-                                 const BackupOf& backup_of, const HasEffect& has_effect,
-                                 DataBuffer& examples, std::size_t row) const {
+void BellmanTargets::Write(std::span<const std::uint8_t> state, const StateBackup& backup,
+                           DataBuffer& examples, std::size_t row) const {
   const DomainSpec& spec = domain_.spec();
-  const std::size_t num_actions = spec.num_actions();
   if (exact_ != nullptr && exact_->Write(state, examples, row)) return;
   const std::span<float> target = examples.floats(kTargetColumn, row);
-  LabelAllOutputs(examples, row);
-  const auto capped = [&](std::size_t action) {
-    const float undo_cost = UndoCost(spec, static_cast<Action>(action));
-    return std::min(backup_of(action), bound + spec.action_costs[action] + undo_cost);
+  const auto capped = [&](Action action) {
+    return std::min(backup.actions[action],
+                    backup.bound + spec.action_costs[action] + UndoCost(spec, action));
   };
+  if (backup.only && !TakesAction(head_)) {
+    const std::span<float> weight = examples.floats(kWeightColumn, row);
+    std::ranges::fill(target, 0.0F);
+    std::ranges::fill(weight, 0.0F);
+    target[*backup.only] = capped(*backup.only);
+    weight[*backup.only] = 1;
+    return;
+  }
+  LabelAllOutputs(examples, row);
   if (TakesAction(head_)) {
     target[0] = capped(ActionIn(spec, examples, row));
     return;
   }
   if (IsQ(head_)) {
-    for (std::size_t action = 0; action < num_actions; ++action) target[action] = capped(action);
+    for (std::size_t a = 0; a < target.size(); ++a) target[a] = capped(static_cast<Action>(a));
     return;
   }
-  float least = std::numeric_limits<float>::infinity();
-  for (std::size_t action = 0; action < num_actions; ++action) {
-    least = std::min(least, backup_of(action));
-  }
-  target[0] = is_goal ? 0.0F : std::min(bound, least);
+  const bool is_goal = backup.known == 0;
+  target[0] = is_goal ? 0.0F : std::min(backup.bound, std::ranges::min(backup.actions));
   if (!HasPolicy(head_)) return;
   const std::span<float> policy = target.subspan(1);
   std::ranges::fill(policy, 0.0F);
-  if (!is_goal) WriteGreedyAction(backup_of, has_effect, policy);
-}
-
-void BellmanTargets::Write(const StateBatch& batch, std::size_t i, DataBuffer& examples,
-                           std::size_t row) const {
-  WriteTarget(
-      batch.rows()[i], batch.is_goal[i] != 0, batch.bounds[i],
-      [&](std::size_t action) { return BackUpAction(batch, i, action); },
-      [&](std::size_t action) { return ChangesState(batch, i, action); }, examples, row);
-}
-
-void BellmanTargets::BackUp(const StateBatch& batch, std::size_t i, StateBackup& backup) const {
-  backup.known = batch.children.known_costs().CostOf(batch.rows()[i], batch.is_goal[i] != 0);
-  backup.bound = batch.bounds[i];
-  backup.actions.resize(static_cast<std::size_t>(domain_.spec().num_actions()));
-  backup.has_effect.resize(backup.actions.size());
-  for (std::size_t action = 0; action < backup.actions.size(); ++action) {
-    backup.actions[action] = BackUpAction(batch, i, action);
-    backup.has_effect[action] = ChangesState(batch, i, action) ? 1 : 0;
-  }
-}
-
-void BellmanTargets::WriteBackup(std::span<const std::uint8_t> state, const StateBackup& backup,
-                                 DataBuffer& examples, std::size_t row) const {
-  WriteTarget(
-      state, backup.known == 0, backup.bound,
-      [&](std::size_t action) { return backup.actions[action]; },
-      [&](std::size_t action) { return backup.has_effect[action] != 0; }, examples, row);
+  if (!is_goal) WriteGreedyAction(backup, policy);
 }
 
 StoredStateLabeller::StoredStateLabeller(const Domain& domain, Evaluator& target_network,
@@ -224,10 +236,12 @@ void StoredStateLabeller::Expand(std::int64_t update, const DataBuffer& states, 
     std::ranges::copy(states.floats(kBoundColumn).subspan(row, count),
                       batch.bounds.begin() + static_cast<std::ptrdiff_t>(first));
     batch.Expand(first, count);
-    EncodeInputs(
-        domain_, batch.rows().Slice(first, count),
-        DrawActions(domain_.spec(), head_, seed_, update, static_cast<std::int64_t>(row), count),
-        examples.column(kInputColumn).Slice(row, count));
+    std::vector<Action> actions;
+    for (std::size_t i = row; TakesAction(head_) && i < row + count; ++i) {
+      actions.push_back(DrawAction(domain_.spec(), seed_, update, static_cast<std::int64_t>(i)));
+    }
+    EncodeInputs(domain_, batch.rows().Slice(first, count), actions,
+                 examples.column(kInputColumn).Slice(row, count));
   });
 }
 
@@ -235,8 +249,10 @@ void StoredStateLabeller::WriteTargets(const StateBatch& batch, RowRange range,
                                        DataBuffer& examples) const {
   const auto first_row = static_cast<std::size_t>(range.first);
   ForRanges(batch.size(), kStatesPerTask, [&](std::size_t first, std::size_t count) {
+    StateBackup backup;
     for (std::size_t i = first; i < first + count; ++i) {
-      targets_.Write(batch, i, examples, first_row + i);
+      targets_.BackUp(batch, i, backup);
+      targets_.Write(batch.rows()[i], backup, examples, first_row + i);
     }
   });
 }

@@ -1,15 +1,16 @@
 // Bellman backups: states, their children, and the targets that the estimates of the children give.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
-#include <unordered_map>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "base/stop_signal.h"
@@ -19,53 +20,68 @@
 #include "generate/labels.h"
 #include "generate/pipelined_loop.h"
 #include "generate/row_ranges.h"
-#include "search/evaluation.h"
 #include "search/expander.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
 
+/// The estimates of states that one search has expanded, by KeyOf(state).
+using KnownEstimates = absl::flat_hash_map<std::string, float>;
+
 /// StateBatch holds a batch of states together with their children and the network's estimates of
-/// the children. Backups and the searches of generators both work on it. Its memory is reused for
-/// the next batch.
+/// the children. Backups and the searches of generators both work on it. For each batch, call
+/// Resize; then, on any threads, set the states and call Expand for each range of them; then
+/// Evaluate. So two batches can take turns: one is expanded and encoded while the network evaluates
+/// the other. Memory is reused for the next batch.
+///
+/// If the network's estimates do not depend on what else it evaluates, goals, repeats of other
+/// children of the batch and children whose estimates are known are not evaluated. The estimates of
+/// the other children keep their bits. The estimate of a goal is then 0.
 struct StateBatch {
-  /// `domain` and `network` must outlive this. `ball` may be null.
+  /// Whether a batch has the children of all actions, or one child per state, by `actions`.
+  enum class Children { kAll, kOne };
+
+  /// `domain` and `network` must outlive this. `ball` may be null. Throws Error if the network does
+  /// not estimate states.
   StateBatch(const Domain& domain, Evaluator& network,
-             std::shared_ptr<const GoalBall> ball = nullptr)
-      : domain(domain), children(domain, std::move(ball)), child_estimates(domain, network) {}
+             std::shared_ptr<const GoalBall> ball = nullptr, Children which = Children::kAll);
 
   std::size_t size() const { return is_goal.size(); }
   Rows rows() {
     return {states.data(), size(), static_cast<std::size_t>(domain.spec().state_size)};
   }
-
   ConstRows rows() const {
     return {states.data(), size(), static_cast<std::size_t>(domain.spec().state_size)};
   }
+  bool has_one_child() const { return which_ == Children::kOne; }
 
+  /// Makes room for `size` states and their children.
   void Resize(std::size_t size);
 
   /// Fills in is_goal and children for `count` states from index `first` on, whose bytes must be
   /// set, and encodes the children. Several threads may call this at once for different states.
   void Expand(std::size_t first, std::size_t count);
 
-  /// Like Resize and Expand, but child i is the result of one action on state i, and is_goal is not
-  /// filled in. actions[i] is that of state first + i.
-  void ResizeForSteps(std::size_t size);
-  void Step(std::size_t first, std::span<const Action> actions);
+  /// Adds states first to first + count - 1 whose estimates are known to `known`, and then takes
+  /// the estimates of those of their children that are in `known`, if that saves an evaluation. The
+  /// states must have been expanded. Several threads may call this at once for different states
+  /// with different `known`.
+  void ReuseEstimates(std::size_t first, std::size_t count, KnownEstimates& known);
 
-  /// Evaluates the children (ChildEstimates::Evaluate).
-  void Evaluate() { child_estimates.Evaluate(children); }
+  /// Evaluates the children in one call of the network, on the calling thread, and fills in
+  /// child_estimates. The network may block, so do not call this inside a TBB task. Throws Error
+  /// that names the state if an estimate is NaN, and whatever the network throws.
+  void Evaluate();
 
   /// The cost-to-go of a child: the exact one if it is known, else what its estimate stands for.
   float CostToGo(std::size_t child) const {
-    return children.known_costs().CostToGo(children.KnownCost(child),
-                                           child_estimates.values()[child]);
+    return children.CostToGo(child, child_estimates[child]);
   }
 
   const Domain& domain;
   std::vector<std::uint8_t> states;  ///< the bytes of all states
+  std::vector<Action> actions;       ///< of the only children; set before Expand
   std::vector<std::uint8_t> is_goal;
   /// Upper bound on the cost-to-go of each state, for BellmanTargets: the cost of undoing the path
   /// from a goal to the state. Infinite if that path has an action that cannot be undone, or if the
@@ -75,31 +91,24 @@ struct StateBatch {
   /// NaN. A StateSearch sets those of its states.
   std::vector<float> estimates;
   Expander children;
-  ChildEstimates child_estimates;
+  std::vector<float> child_estimates;
 
  private:
-  void ResizeStates(std::size_t size);
-};
+  void FindNeeded();
+  Rows InputsOf(std::size_t first, std::size_t count);
 
-/// KnownEstimates remembers the estimates of the states that one search has expanded, so that they
-/// are not evaluated again as children of their own children. Requires that
-/// ChildEstimates::skips_known(). States are compared by all their bytes.
-class KnownEstimates {
- public:
-  void Clear();
+  Evaluator& network_;
+  const Children which_;
+  const bool skips_known_;
+  std::vector<std::uint8_t> inputs_;  // the encoded children
 
-  /// Adds states first to first + count - 1 of `batch` whose estimates are known, and then sets the
-  /// estimates of those of their children that are among the added states. The states must have
-  /// been expanded. Different objects may be used by different threads for different states of a
-  /// batch.
-  void AddAndReuse(StateBatch& batch, std::size_t first, std::size_t count);
-
- private:
-  void Add(std::span<const std::uint8_t> state, float estimate);
-
-  std::unordered_map<std::uint64_t, std::uint32_t> by_hash_;
-  std::vector<std::uint8_t> states_;
-  std::vector<float> estimates_;
+  // If known children are skipped. A needed child is evaluated, unless it is a repeat.
+  std::vector<std::uint8_t> is_needed_;
+  std::vector<std::uint32_t> evaluated_;  // children, without repeats
+  std::vector<std::uint32_t> place_;      // where in evaluated_ the estimate of a needed child is
+  absl::flat_hash_map<std::uint64_t, std::uint32_t> place_of_;  // by hash
+  std::vector<std::uint8_t> evaluated_inputs_;
+  std::vector<float> evaluated_values_;
 };
 
 /// StateBackup holds the numbers from which the label of a state follows. Infinity stands for a
@@ -109,6 +118,7 @@ struct StateBackup {
   float bound = 0;                       ///< upper bound on the cost-to-go (StateBatch::bounds)
   std::vector<float> actions;            ///< the backup of each action
   std::vector<std::uint8_t> has_effect;  ///< by action: 0 if it leaves the state unchanged, else 1
+  std::optional<Action> only;            ///< the only action that was backed up; nothing: all were
 };
 
 /// BellmanTargets computes the targets of states by Bellman backups (Agostinelli et al., "Solving
@@ -118,11 +128,11 @@ struct StateBackup {
 /// goal is 0, and negative estimates count as 0.
 ///
 /// For a Q net the target has one backup per action instead of their minimum: Q-learning for all
-/// actions of a state at once. For head vp it is the minimum and, as the policy, the action with
-/// the least backup among those that change the state: the greedy policy of the estimates. If
-/// several have the least, it is the first of them; if no action changes the state, all
-/// probabilities are 0. For head q_in it is the backup of the action in the row's input, which must
-/// be written before the target.
+/// actions of a state at once. If the batch has one child per state, the others have weight 0. For
+/// head vp it is the minimum and, as the policy, the action with the least backup among those that
+/// change the state: the greedy policy of the estimates. If several have the least, it is the first
+/// of them; if no action changes the state, all probabilities are 0. For head q_in it is the backup
+/// of the action in the row's input, which must be written before the target.
 ///
 /// A target is at most the state's bound (StateBatch::bounds), which is finite with
 /// capped_value_iteration and in rows that hindsight changed. The bound needs no network. It makes
@@ -139,27 +149,16 @@ class BellmanTargets {
   BellmanTargets(const Domain& domain, const Config& config,
                  std::shared_ptr<const ExactLabels> exact);
 
-  /// Writes the target of state i of `batch`, whose children must have estimates, to row `row` of
-  /// `examples` (ExampleSchema). If rows have weights, they are 1. Thread-safe.
-  void Write(const StateBatch& batch, std::size_t i, DataBuffer& examples, std::size_t row) const;
-
-  /// Computes the numbers behind the label that Write gives state i of `batch`. Thread-safe.
+  /// Computes the numbers behind the target of state i of `batch`, whose children must have
+  /// estimates. Thread-safe.
   void BackUp(const StateBatch& batch, std::size_t i, StateBackup& backup) const;
 
-  /// Writes the target that follows from `backup` to row `row` of `examples`. Thread-safe.
-  void WriteBackup(std::span<const std::uint8_t> state, const StateBackup& backup,
-                   DataBuffer& examples, std::size_t row) const;
+  /// Writes the target that follows from `backup` to row `row` of `examples` (ExampleSchema). If
+  /// rows have weights, they are 1, or 0 for actions that were not backed up. Thread-safe.
+  void Write(std::span<const std::uint8_t> state, const StateBackup& backup, DataBuffer& examples,
+             std::size_t row) const;
 
  private:
-  float BackUpAction(const StateBatch& batch, std::size_t i, std::size_t action) const;
-
-  // backup_of(action) is the backup of an action, and has_effect(action) whether it changes the
-  // state.
-  template <class BackupOf, class HasEffect>
-  void WriteTarget(std::span<const std::uint8_t> state, bool is_goal, float bound,
-                   const BackupOf& backup_of, const HasEffect& has_effect, DataBuffer& examples,
-                   std::size_t row) const;
-
   const Domain& domain_;
   const Head head_;
   const std::shared_ptr<const ExactLabels> exact_;

@@ -4,7 +4,6 @@
 
 #include "generate/labels.h"
 #include "generate/own_solutions.h"
-#include "generate/q_learning.h"
 #include "generate/retrograde.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_generator.h"
@@ -17,18 +16,13 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
   if (exact == nullptr) exact = MakeExactLabels(domain, config);
   switch (config.generate.target) {
     case Target::kWalkLength:
-      if (HasPolicy(config.network.head)) {
-        return std::make_unique<PolicyGenerator>(domain, config, std::move(exact));
-      }
-      return std::make_unique<WalkLengthGenerator>(domain, config, std::move(exact));
+    case Target::kPolicy:
+      return std::make_unique<WalkGenerator>(domain, config, std::move(exact));
     case Target::kValueIteration:
     case Target::kCappedValueIteration:
-      return std::make_unique<ValueIterationGenerator>(domain, *network, config, std::move(exact));
-    case Target::kPolicy:
-      return std::make_unique<PolicyGenerator>(domain, config, std::move(exact));
     case Target::kQLearning:
     case Target::kCappedQLearning:
-      return std::make_unique<QLearningGenerator>(domain, *network, config, std::move(exact));
+      return std::make_unique<ValueIterationGenerator>(domain, *network, config, std::move(exact));
     case Target::kOwnSolutions:
       return std::make_unique<OwnSolutionsGenerator>(domain, *network, config);
     case Target::kRetrograde:
@@ -36,13 +30,6 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }
-
-namespace {
-
-// The scrambles become longer if the searches solve at least this share of them.
-constexpr double kEnoughSolved = 0.5;
-
-}  // namespace
 
 void SolvedByLength::Add(std::int64_t length, bool solved) {
   const auto at = static_cast<std::size_t>(length);
@@ -64,6 +51,7 @@ std::optional<double> SolvedByLength::MeanShare() const {
 }
 
 void Curriculum::FillEnds(std::optional<double> searches_solved) {
+  constexpr double kEnoughSolved = 0.5;  // of the scrambles
   if (!is_on_ || !searches_solved || *searches_solved < kEnoughSolved) return;
   reached_ = std::min(2 * reached_, max_);
 }

@@ -10,7 +10,6 @@
 #include "generate/row_ranges.h"
 #include "generate/walk_generator.h"
 #include "search/beam_search.h"
-#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -21,25 +20,12 @@ std::int64_t InstancesAtOnce(const GenerateConfig& config) {
   return std::max<std::int64_t>(config.rows_of_chunk() / config.max_scramble, 1);
 }
 
-SearchMethod MethodOf(GenerateSearch search) {
-  switch (search) {
-    case GenerateSearch::kGreedy:
-      return SearchMethod::kGreedy;
-    case GenerateSearch::kBeam:
-      return SearchMethod::kBeam;
-    case GenerateSearch::kNone:
-    case GenerateSearch::kAStar:
-      break;
-  }
-  throw Error("generate.search cannot find own solutions; this is a bug in Tandem");
-}
-
 Config ConfigOfSearch(const DomainSpec& spec, const Config& config) {
-  if (config.generate.search == GenerateSearch::kBeam) {
+  const bool is_beam = config.generate.search == GenerateSearch::kBeam;
+  if (is_beam)
     CheckBeamWidth(spec, config.generate.search_beam_width, "generate.search_beam_width");
-  }
   Config result = config;
-  result.search = {.method = MethodOf(config.generate.search),
+  result.search = {.method = is_beam ? SearchMethod::kBeam : SearchMethod::kGreedy,
                    .beam_width = config.generate.search_beam_width,
                    .max_length = config.generate.search_iterations};
   return result;

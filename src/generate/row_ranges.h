@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <vector>
 
+#include "base/fault_point.h"
+#include "base/parallel.h"
+#include "base/random.h"
 #include "base/stop_signal.h"
-#include "config/config.h"
 #include "tandem/domain.h"
-#include "tandem/rows.h"
 
 namespace tandem {
 
@@ -53,22 +52,27 @@ inline constexpr std::size_t kStatesPerTask = 64;
 
 /// Calls `fill` for each of `ranges`, on the threads of `arena`, and waits for all of them. Throws
 /// Stopped once `stop` is reached, and whatever `fill` throws.
+template <class Fill>
 void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSignal& stop,
-                const std::function<void(RowRange)>& fill);
-
-/// Calls `fill` for blocks of the rows of a range, in order, with the index of a block's first row
-/// in the fill and memory for its states, `state_size` bytes each. A block is so small that its
-/// states stay in cache until they are encoded.
-void FillBlocks(RowRange range, std::int64_t state_size,
-                const std::function<void(std::size_t first, Rows states)>& fill);
+                const Fill& fill) {
+  arena.execute([&] {
+    ForRanges(static_cast<std::size_t>(ranges.size()), 1,
+              [&](std::size_t first, std::size_t count) {
+                for (std::size_t i = first; i < first + count; ++i) {
+                  if (stop.Reached()) throw Stopped();
+                  FaultPoint(Fault::kSimulator);
+                  fill(ranges[static_cast<std::int64_t>(i)]);
+                }
+              });
+  });
+}
 
 /// Draws the action of a row uniformly, for heads and targets that label one action per row.
 /// Depends only on the seed and the numbers of the update and of the row.
-Action DrawAction(const DomainSpec& spec, std::uint64_t seed, std::int64_t update,
-                  std::int64_t row);
-
-/// Returns the actions of `rows` consecutive rows (DrawAction); none if the head takes no action.
-std::vector<Action> DrawActions(const DomainSpec& spec, Head head, std::uint64_t seed,
-                                std::int64_t update, std::int64_t first_row, std::size_t rows);
+inline Action DrawAction(const DomainSpec& spec, std::uint64_t seed, std::int64_t update,
+                         std::int64_t row) {
+  Random random(seed, Purpose::kAction, update, row);
+  return static_cast<Action>(random.Below(static_cast<std::uint64_t>(spec.num_actions())));
+}
 
 }  // namespace tandem

@@ -26,7 +26,6 @@ void SearchTree::Clear() {
   states_.clear();
   by_hash_.clear();
   rows_.clear();
-  backups_.clear();
   exits_.clear();
   hashes_.clear();
   child_nodes_.clear();
@@ -44,13 +43,12 @@ void SearchTree::Add(const StateBatch& batch, std::size_t i, const StateBackup& 
     nodes_[last_].bound = std::min(nodes_[last_].bound, backup.bound);
     return;
   }
-  nodes_.push_back({.known = backup.known, .bound = backup.bound});
+  nodes_.push_back(backup);
   states_.insert(states_.end(), bytes.begin(), bytes.end());
-  backups_.insert(backups_.end(), backup.actions.begin(), backup.actions.end());
   solved_ = solved_ || !std::isinf(backup.known);
   for (std::size_t action = 0; action < num_actions(); ++action) {
     const std::size_t child = i * num_actions() + action;
-    const bool unchanged = batch.children.is_left_out()[child] != 0;
+    const bool unchanged = backup.has_effect[action] == 0;
     const float known = unchanged ? kInfinity : batch.children.KnownCost(child);
     exits_.push_back(domain_.spec().action_costs[action] + known);
     hashes_.push_back(unchanged ? hash : batch.children.hashes()[child]);
@@ -58,35 +56,21 @@ void SearchTree::Add(const StateBatch& batch, std::size_t i, const StateBackup& 
   }
 }
 
-StateBackup SearchTree::backup(std::uint32_t node) const {
-  const auto first = static_cast<std::ptrdiff_t>(node * num_actions());
-  const auto end = first + static_cast<std::ptrdiff_t>(num_actions());
-  StateBackup backup{.known = nodes_[node].known,
-                     .bound = nodes_[node].bound,
-                     .actions = {backups_.begin() + first, backups_.begin() + end},
-                     .has_effect = {}};
-  const std::uint64_t hash = HashState(state(node));
-  backup.has_effect.reserve(num_actions());
-  for (auto child = hashes_.begin() + first; child != hashes_.begin() + end; ++child) {
-    backup.has_effect.push_back(*child == hash ? 0 : 1);
-  }
-  return backup;
-}
-
 void SearchTree::BackUpTree() {
   Link();
-  std::vector<float> values(nodes_.size());
-  for (std::size_t node = 0; node < values.size(); ++node) {
-    const auto [known, bound] = nodes_[node];
-    values[node] = std::isinf(known) ? bound : known;
+  std::vector<float> values;
+  std::vector<float> leaves;
+  for (const StateBackup& node : nodes_) {
+    values.push_back(std::isinf(node.known) ? node.bound : node.known);
+    leaves.insert(leaves.end(), node.actions.begin(), node.actions.end());
   }
-  LowerValues(values, backups_, HasKnownCost());
+  LowerValues(values, leaves, HasKnownCost());
   for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
     for (std::size_t action = 0; action < num_actions(); ++action) {
-      const float cost = CostBy(values, backups_, node, action);
+      const float cost = CostBy(values, leaves, node, action);
       // A label must be finite.
       if (std::isinf(cost) && (IsQ(head_) || std::isinf(values[node]))) continue;
-      backups_[node * num_actions() + action] = cost;
+      nodes_[node].actions[action] = cost;
     }
   }
 }
@@ -98,7 +82,7 @@ void SearchTree::BackUpSolution() {
   for (std::size_t node = 0; node < values.size(); ++node) values[node] = nodes_[node].known;
   LowerValues(values, exits_, HasKnownCost());
   for (const Step& step : CheapestPath(values, exits_)) {
-    float& backup = backups_[step.node * num_actions() + step.action];
+    float& backup = nodes_[step.node].actions[step.action];
     backup = std::min(backup, CostBy(values, exits_, step.node, step.action));
   }
 }
@@ -187,7 +171,7 @@ std::vector<SearchTree::Step> SearchTree::CheapestPath(std::span<const float> va
 std::vector<std::uint8_t> SearchTree::HasKnownCost() const {
   std::vector<std::uint8_t> known;
   known.reserve(nodes_.size());
-  for (const Node& node : nodes_) known.push_back(std::isinf(node.known) ? 0 : 1);
+  for (const StateBackup& node : nodes_) known.push_back(std::isinf(node.known) ? 0 : 1);
   return known;
 }
 

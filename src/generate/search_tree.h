@@ -61,7 +61,7 @@ class SearchTree {
   }
 
   /// The backups of a node, as they are now.
-  StateBackup backup(std::uint32_t node) const;
+  const StateBackup& backup(std::uint32_t node) const { return nodes_[node]; }
 
   /// Whether the search has reached a state whose cost-to-go is known, such as a goal.
   bool solved() const { return solved_; }
@@ -89,11 +89,6 @@ class SearchTree {
  private:
   static constexpr std::uint32_t kNotExpanded = UINT32_MAX;
 
-  struct Node {
-    float known;
-    float bound;
-  };
-
   std::size_t num_actions() const { return static_cast<std::size_t>(domain_.spec().num_actions()); }
   std::size_t state_size() const { return static_cast<std::size_t>(domain_.spec().state_size); }
 
@@ -111,14 +106,13 @@ class SearchTree {
   const Head head_;
   bool solved_ = false;
   std::uint32_t last_ = 0;
-  std::vector<Node> nodes_;
+  std::vector<StateBackup> nodes_;
   std::vector<std::uint8_t> states_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_hash_;
   std::vector<Row> rows_;
   std::vector<std::uint8_t> child_;  // of LeadsTo
 
   // One element per node and action.
-  std::vector<float> backups_;
   std::vector<float> exits_;           // action's cost plus the child's known cost, or infinity
   std::vector<std::uint64_t> hashes_;  // of the children; the state's own if it is unchanged
   std::vector<std::uint32_t> child_nodes_;  // kNotExpanded: the child is not in the tree

@@ -317,38 +317,28 @@ class OwnRows {
   std::int64_t end_ = 0;
 };
 
-// Loads the published weights into the network.
-class PublishedNetwork {
- public:
-  explicit PublishedNetwork(const FollowOptions& options) : options_(options) {}
-
-  // Loads the weights that `manifest` names, unless they are loaded. If the run has published newer
-  // ones meanwhile and removed these, `manifest` becomes the newer one. Returns false if the run
-  // has ended or has another config.
-  bool Load(StreamManifest& manifest) {
-    while (loaded_ != manifest.weights_sha256) {
-      try {
-        loaded_ = options_.load(PublishedWeights(options_.run, manifest.version));
-        if (loaded_ == manifest.weights_sha256) break;
-        throw InputError(fmt::format("{}: not the weights that {} names",
-                                     PublishedWeights(options_.run, manifest.version).string(),
-                                     ManifestOf(options_.run).string()));
-      } catch (const InputError&) {
-        loaded_.clear();
-        auto newer = ReadManifest(options_.run);
-        if (!newer || *newer == manifest) throw;
-        const bool same_config = newer->config == manifest.config;
-        manifest = std::move(*newer);
-        if (manifest.ended || !same_config) return false;
-      }
+// Loads the weights that `manifest` names into the network, unless `loaded` is their hash. If the
+// run has published newer ones meanwhile and removed these, `manifest` becomes the newer one.
+// Returns false if the run has ended or has another config.
+bool LoadPublished(const FollowOptions& options, StreamManifest& manifest, std::string& loaded) {
+  while (loaded != manifest.weights_sha256) {
+    const fs::path weights = PublishedWeights(options.run, manifest.version);
+    try {
+      loaded = options.load(weights);
+      if (loaded == manifest.weights_sha256) break;
+      throw InputError(fmt::format("{}: not the weights that {} names", weights.string(),
+                                   ManifestOf(options.run).string()));
+    } catch (const InputError&) {
+      loaded.clear();
+      auto newer = ReadManifest(options.run);
+      if (!newer || *newer == manifest) throw;
+      const bool same_config = newer->config == manifest.config;
+      manifest = std::move(*newer);
+      if (manifest.ended || !same_config) return false;
     }
-    return true;
   }
-
- private:
-  const FollowOptions& options_;
-  std::string loaded_;
-};
+  return true;
+}
 
 void WriteShard(const FollowOptions& options, const StreamShardName& name, DataBuffer& rows,
                 const StopSignal& stop, FollowProgress& progress) {
@@ -377,7 +367,7 @@ FollowEnd FollowRun(const FollowOptions& options, StreamManifest manifest, const
                     FollowProgress& progress) {
   const std::string config = manifest.config;
   OwnRows own(options.folder, options.name, options.config);
-  PublishedNetwork network(options);
+  std::string loaded;
   DataBuffer rows = WithMemoryAdvice("lower data.stream_rows", [&] {
     return DataBuffer(options.generator.schema(), static_cast<std::size_t>(own.rows_of_shard()));
   });
@@ -391,7 +381,7 @@ FollowEnd FollowRun(const FollowOptions& options, StreamManifest manifest, const
       Pause(stop);
       continue;
     }
-    if (!network.Load(manifest)) continue;
+    if (!LoadPublished(options, manifest, loaded)) continue;
     const StreamShardName name = own.Next(manifest.version);
     WriteShard(options, name, rows, stop, progress);
     options.wrote(FormatStreamShardName(name), progress);

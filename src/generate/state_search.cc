@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "domain/random_walk.h"
-#include "search/astar.h"
+#include "search/best_first_search.h"
 #include "search/costs.h"
 #include "search/hash_set.h"
 
@@ -39,7 +39,8 @@ class GreedyRollout final : public StateSearch {
     const std::size_t first_child = first * spec_.num_actions();
     FindChoices(batch.children.is_left_out().subspan(first_child, spec_.num_actions()));
     if (choices_.empty()) return 0;
-    const auto estimates = batch.child_estimates.values().subspan(first_child, spec_.num_actions());
+    const auto estimates =
+        std::span(batch.child_estimates).subspan(first_child, spec_.num_actions());
     const Action action = random.Share() < epsilon_ ? choices_[random.Below(choices_.size())]
                                                     : Choose(estimates, random);
     std::ranges::copy(batch.children.children()[first_child + action], batch.rows()[first].begin());
@@ -61,7 +62,7 @@ class GreedyRollout final : public StateSearch {
   }
 
   Action Choose(std::span<const float> estimates, Random& random) {
-    if (temperature_ == 0) return *GreedyAction(spec_, choices_, estimates);
+    if (temperature_ == 0) return *BestBy(Ranking::kByStates, spec_, choices_, estimates);
     keys_.resize(estimates.size());
     for (const Action action : choices_) {
       keys_[action] = KeyOf(spec_.action_costs[action] + estimates[action], temperature_, random);
@@ -93,14 +94,9 @@ class BeamStates final : public StateSearch {
 
   std::size_t Next(StateBatch& batch, std::size_t first, Random random) override {
     RankChildren(batch, first, random);
-    chosen_.clear();
-    for (const auto& [key, child] : ranked_) {
-      if (chosen_.size() == width_) break;
-      kept_.insert(batch.children.hashes()[child]);
-      chosen_.push_back(child);
-    }
-    if (!chosen_.empty()) Keep(batch, first);
-    return chosen_.size();
+    ranked_.resize(std::min(ranked_.size(), width_));
+    if (!ranked_.empty()) KeepRanked(batch, first);
+    return ranked_.size();
   }
 
  private:
@@ -127,7 +123,7 @@ class BeamStates final : public StateSearch {
       if (batch.children.is_left_out()[child] != 0) continue;
       const std::uint64_t hash = batch.children.hashes()[child];
       if (kept_.contains(hash)) continue;
-      const float cost = batch.child_estimates.values()[child] + ExcessOf(child, first);
+      const float cost = batch.child_estimates[child] + ExcessOf(child, first);
       const auto [known, is_new] = rank_of_.try_emplace(hash, ranked_.size());
       if (is_new) {
         ranked_.emplace_back(cost, child);
@@ -139,18 +135,20 @@ class BeamStates final : public StateSearch {
     std::ranges::sort(ranked_);
   }
 
-  void Keep(StateBatch& batch, std::size_t first) {
+  void KeepRanked(StateBatch& batch, std::size_t first) {
     std::vector<float> excess;
     std::vector<float> bounds;
-    for (const std::size_t child : chosen_) {
+    for (const auto& [key, child] : ranked_) {
+      kept_.insert(batch.children.hashes()[child]);
       excess.push_back(ExcessOf(child, first));
       bounds.push_back(batch.bounds[child / spec_.num_actions()] +
                        UndoCost(spec_, ActionTo(child)));
     }
-    for (std::size_t i = 0; i < chosen_.size(); ++i) {
-      std::ranges::copy(batch.children.children()[chosen_[i]], batch.rows()[first + i].begin());
+    for (std::size_t i = 0; i < ranked_.size(); ++i) {
+      const std::size_t child = ranked_[i].second;
+      std::ranges::copy(batch.children.children()[child], batch.rows()[first + i].begin());
       batch.bounds[first + i] = bounds[i];
-      batch.estimates[first + i] = batch.child_estimates.values()[chosen_[i]];
+      batch.estimates[first + i] = batch.child_estimates[child];
     }
     excess_ = std::move(excess);
   }
@@ -163,7 +161,6 @@ class BeamStates final : public StateSearch {
   std::vector<float> excess_;                               // by current state: see ExcessOf
   std::vector<std::pair<double, std::size_t>> ranked_;      // keys and children
   std::unordered_map<std::uint64_t, std::size_t> rank_of_;  // by hash: index in ranked_, unsorted
-  std::vector<std::size_t> chosen_;                         // children that are expanded next
 };
 
 // A* on one puzzle, one state per step. It never sees a goal, because the caller starts a new
@@ -176,7 +173,7 @@ class AStarSearch final : public StateSearch {
 
   void Begin(StateBatch& batch, std::size_t first) override {
     start_bound_ = batch.bounds[first];
-    tree_ = std::make_unique<AStarTree>(spec_, config_, batch.rows()[first]);
+    tree_ = std::make_unique<BestFirstTree>(OpenEntry::kState, spec_, config_, batch.rows()[first]);
     constexpr float kAny = 0;  // no other state is open
     tree_->SetStartValues({&kAny, 1});
     tree_->Pop();
@@ -186,12 +183,12 @@ class AStarSearch final : public StateSearch {
     tree_->Receive(batch.children, first * spec_.num_actions());
     estimates_.clear();
     for (const std::uint32_t child : tree_->fresh()) {
-      estimates_.push_back(batch.child_estimates.values()[child]);
+      estimates_.push_back(batch.child_estimates[child]);
     }
     tree_->SetValues(estimates_);
     tree_->Pop();
     if (tree_->num_popped() == 0) return 0;
-    tree_->CopyPopped(batch.rows().Slice(first, 1));
+    tree_->CopyPopped(batch.rows().Slice(first, 1), {});
     batch.estimates[first] = tree_->EstimateOfPopped(0);
     batch.bounds[first] = start_bound_;
     for (const Action action : tree_->PathToPopped(0)) {
@@ -204,7 +201,7 @@ class AStarSearch final : public StateSearch {
   const DomainSpec& spec_;
   const SearchConfig config_;
   float start_bound_ = 0;
-  std::unique_ptr<AStarTree> tree_;
+  std::unique_ptr<BestFirstTree> tree_;
   std::vector<float> estimates_;
 };
 

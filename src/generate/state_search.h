@@ -38,9 +38,9 @@ class StateSearch {
 /// with probabilities proportional to exp(-c / temperature), where c is the cost of the path plus
 /// the estimate (Boltzmann exploration; DeepXube's temp).
 ///
-/// A greedy rollout takes the action of GreedyAction or, with probability generate.search_epsilon,
-/// a random one, because a poor network leads it in circles. Like a random walk, it undoes its last
-/// action only in a dead end.
+/// A greedy rollout takes the action with the least sum of its cost and its child's estimate or,
+/// with probability generate.search_epsilon, a random one, because a poor network leads it in
+/// circles. Like a random walk, it undoes its last action only in a dead end.
 ///
 /// A beam expands up to generate.search_beam_width states per step: the children of its current
 /// states with the least sum of path cost and estimate. States that it has expanded before are left

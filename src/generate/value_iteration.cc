@@ -14,24 +14,6 @@
 #include "generate/row_ranges.h"
 
 namespace tandem {
-namespace {
-
-// A step of the instances of a range.
-struct RangeStep {
-  std::int64_t range;
-  std::int64_t step;
-};
-
-// The work of a turn. Ranges are processed in pairs, and the two ranges of a pair take turns, so
-// that one can be expanded while the other is evaluated. Each range takes all its `steps` before
-// the next pair begins.
-RangeStep WorkOfTurn(std::int64_t turn, std::int64_t steps) {
-  const std::int64_t pair = turn / (2 * steps);
-  return {.range = 2 * pair + turn % 2, .step = turn / 2 % steps};
-}
-
-}  // namespace
-
 // One call of Fill: its request, its output, and the mapping from instances and steps to rows.
 struct ValueIterationGenerator::CurrentFill {
   const FillRequest& request;
@@ -83,7 +65,13 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
       exact_(std::move(exact)),
       targets_(domain, config, exact_),
       arena_(static_cast<int>(*config.generate.workers)),
-      groups_{Group(domain, network, BallOf(exact_)), Group(domain, network, BallOf(exact_))} {}
+      groups_{MakeGroup(network), MakeGroup(network)} {}
+
+ValueIterationGenerator::Group ValueIterationGenerator::MakeGroup(Evaluator& network) const {
+  const auto children =
+      IsQLearning(config_.target) ? StateBatch::Children::kOne : StateBatch::Children::kAll;
+  return {.batch = StateBatch(domain_, network, BallOf(exact_), children)};
+}
 
 void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                    const StopSignal& stop) {
@@ -96,13 +84,15 @@ void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
   solved_ = {};
   const std::int64_t most = std::max<std::int64_t>(config_.rows_of_chunk() / fill.width, 1);
   const RowRanges ranges = RowRanges::ForOverlap(fill.instances(), most);
-  // If the last range has no partner in its pair, every second turn is empty.
+  // Ranges are processed in pairs, and the two ranges of a pair take turns, so that one can be
+  // expanded while the other is evaluated. Each range takes all its steps before the next pair
+  // begins. If the last range has no partner, every second turn is empty.
   const std::int64_t pairs = (ranges.size() + 1) / 2;
   const auto expand = [&](std::int64_t turn) {
     Group& group = groups_[turn % 2];
-    const RangeStep work = WorkOfTurn(turn, fill.steps);
-    group.range = work.range < ranges.size() ? ranges[work.range] : RowRange{};
-    group.step = work.step;
+    const std::int64_t range = turn / (2 * fill.steps) * 2 + turn % 2;
+    group.range = range < ranges.size() ? ranges[range] : RowRange{};
+    group.step = turn / 2 % fill.steps;
     Expand(fill, group);
   };
   const auto evaluate = [&](std::int64_t turn) { groups_[turn % 2].batch.Evaluate(); };
@@ -127,11 +117,9 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
       for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
     }
     group.batch.Expand(first * width_, count * width_);
-    if (config_.searches() && group.batch.child_estimates.skips_known()) {
-      for (std::size_t i = first; i < first + count; ++i) {
-        Instance& instance = group.instances[i];
-        instance.estimates.AddAndReuse(group.batch, i * width_, instance.searched);
-      }
+    for (std::size_t i = first; config_.searches() && i < first + count; ++i) {
+      Instance& instance = group.instances[i];
+      group.batch.ReuseEstimates(i * width_, instance.searched, instance.estimates);
     }
     const Span span(Activity::kWrite);
     for (std::size_t i = first * width_; i < (first + count) * width_; ++i) {
@@ -148,9 +136,10 @@ void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
   Instance& current = group.instances[instance];
   const std::size_t first = instance * width_;
   const bool has_begun = current.search != nullptr && group.step > 0;
-  const bool reached_goal = has_begun && ReachedGoal(group, instance);
-  const bool continues = has_begun && !reached_goal;
-  if (has_begun && current.first.runs && KnowsAWay(group, instance)) current.first.solved = true;
+  const bool continues = has_begun && !Reached(group, instance, /*or_ball=*/false);
+  if (has_begun && current.first.runs && Reached(group, instance, /*or_ball=*/true)) {
+    current.first.solved = true;
+  }
   current.searched = 0;
   if (continues) {
     current.searched = current.search->Next(
@@ -165,35 +154,25 @@ void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
     if (group.step == 0) current.first = {.length = length};
     current.first.runs = group.step == 0;
     if (current.search != nullptr) current.search->Begin(batch, first);
-    current.estimates.Clear();
+    current.estimates.clear();
     current.searched = 1;
   }
   for (std::size_t i = current.searched; i < width_; ++i) WriteScramble(fill, group, first + i);
 }
 
-// Whether the search of an instance has expanded a goal or a neighbour of one in this step.
-bool ValueIterationGenerator::ReachedGoal(const Group& group, std::size_t instance) const {
+// Whether the search of an instance has expanded a goal, or a state whose child is one, in this
+// step. With `or_ball`, a child in the ball around the goal counts like a goal.
+bool ValueIterationGenerator::Reached(const Group& group, std::size_t instance,
+                                      bool or_ball) const {
   const StateBatch& batch = group.batch;
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
-  const std::size_t first = instance * width_;
-  const std::size_t searched = group.instances[instance].searched;
-  const auto is_goal = [](std::uint8_t goal) { return goal != 0; };
-  return std::ranges::any_of(std::span(batch.is_goal).subspan(first, searched), is_goal) ||
-         std::ranges::any_of(
-             batch.children.is_goal().subspan(first * num_actions, searched * num_actions),
-             is_goal);
-}
-
-// Whether the search of an instance has expanded a goal, or a state whose child is one or lies in
-// the ball, in this step.
-bool ValueIterationGenerator::KnowsAWay(const Group& group, std::size_t instance) const {
-  if (ReachedGoal(group, instance)) return true;
-  if (exact_ == nullptr) return false;
-  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
-  const std::size_t begin = instance * width_ * num_actions;
-  const std::size_t end = begin + group.instances[instance].searched * num_actions;
-  for (std::size_t child = begin; child < end; ++child) {
-    if (!std::isinf(group.batch.children.KnownCost(child))) return true;
+  const std::size_t end = instance * width_ + group.instances[instance].searched;
+  for (std::size_t i = instance * width_; i < end; ++i) {
+    if (batch.is_goal[i] != 0) return true;
+    for (std::size_t child = i * num_actions; child < (i + 1) * num_actions; ++child) {
+      if (batch.children.is_goal()[child] != 0) return true;
+      if (or_ball && !std::isinf(batch.children.KnownCost(child))) return true;
+    }
   }
   return false;
 }
@@ -204,10 +183,18 @@ std::int64_t ValueIterationGenerator::WriteScramble(const CurrentFill& fill, Gro
   Random random(seed_, Purpose::kScramble, fill.request.update, fill.GlobalRow(group, i));
   const std::int64_t length = DrawScrambleLength(random, fill.longest_scramble);
   const float cost = WalkFromGoal(domain_, random, length, group.batch.rows()[i]);
-  const bool capped = config_.target == Target::kCappedValueIteration;
+  const bool capped =
+      config_.target == Target::kCappedValueIteration || config_.target == Target::kCappedQLearning;
   group.batch.bounds[i] = capped ? cost : std::numeric_limits<float>::infinity();
+  if (group.batch.has_one_child()) group.batch.actions[i] = ActionOf(fill, group, i);
   group.batch.estimates[i] = std::numeric_limits<float>::quiet_NaN();
   return length;
+}
+
+// The action of a row that labels only one.
+Action ValueIterationGenerator::ActionOf(const CurrentFill& fill, const Group& group,
+                                         std::size_t i) const {
+  return DrawAction(domain_.spec(), seed_, fill.request.update, fill.GlobalRow(group, i));
 }
 
 // Counts the first searches of a group's instances once their last step has been expanded. The
@@ -218,7 +205,8 @@ void ValueIterationGenerator::CountSearches(const CurrentFill& fill, const Group
     const std::int64_t number = fill.GlobalInstance(group, instance * width_);
     if (number * fill.rows_per_instance() < fill.request.first_row) continue;
     const FirstSearch& search = group.instances[instance].first;
-    solved_.Add(search.length, search.solved || (search.runs && KnowsAWay(group, instance)));
+    solved_.Add(search.length,
+                search.solved || (search.runs && Reached(group, instance, /*or_ball=*/true)));
   }
 }
 
@@ -238,10 +226,7 @@ void ValueIterationGenerator::WriteState(const CurrentFill& fill, Group& group, 
   const std::span<const std::uint8_t> state =
       anchor ? exact_->ball()->state(*anchor) : batch.rows()[i];
   if (labelled_) {
-    const Action action =
-        TakesAction(head_)
-            ? DrawAction(domain_.spec(), seed_, fill.request.update, fill.GlobalRow(group, i))
-            : Action{0};
+    const Action action = TakesAction(head_) ? ActionOf(fill, group, i) : Action{0};
     EncodeInputs(domain_, ConstRows(state), {&action, 1},
                  fill.out.column(kInputColumn).Slice(row, 1));
     return;
@@ -273,11 +258,13 @@ void ValueIterationGenerator::WriteTargetsOf(const CurrentFill& fill, Group& gro
         row ? Anchor(fill, group, i) : std::optional<std::size_t>();
     if (anchor && labelled_) exact_->Write(exact_->ball()->state(*anchor), fill.out, *row);
     if (anchor) row.reset();
-    if (keeps_trees_ && i < instance * width_ + current.searched) {
-      targets_.BackUp(group.batch, i, backup);
+    const bool in_tree = keeps_trees_ && i < instance * width_ + current.searched;
+    if (!in_tree && !(row && labelled_)) continue;
+    targets_.BackUp(group.batch, i, backup);
+    if (in_tree) {
       current.tree.Add(group.batch, i, backup, row);
-    } else if (row && labelled_) {
-      targets_.Write(group.batch, i, fill.out, *row);
+    } else {
+      targets_.Write(group.batch.rows()[i], backup, fill.out, *row);
     }
   }
   if (group.step + 1 == fill.steps) EndSearch(fill, current.tree);
@@ -291,7 +278,7 @@ void ValueIterationGenerator::EndSearch(const CurrentFill& fill, SearchTree& tre
     if (config_.backup == Backup::kLhbl) tree.BackUpTree();
     if (config_.backup == Backup::kUbSoln) tree.BackUpSolution();
     for (const SearchTree::Row& each : tree.rows()) {
-      targets_.WriteBackup(tree.state(each.node), tree.backup(each.node), fill.out, each.row);
+      targets_.Write(tree.state(each.node), tree.backup(each.node), fill.out, each.row);
     }
   }
   if (hindsight_ && !tree.solved()) hindsight_->MoveGoals(tree, fill.out);

@@ -25,6 +25,15 @@ namespace tandem {
 /// search visits from there. One evaluation of a state's children both labels the state and guides
 /// the search.
 ///
+/// With target q_learning, it labels one action of each state, as Q-learning does (Watkins, 1989;
+/// with a target network as in DQN, Mnih et al., 2015). A row thus takes one evaluation. Value
+/// iteration labels all actions of a state and takes one for each, so with Q-learning an evaluation
+/// more often meets a new state, and with value iteration a training step uses more labels. The
+/// action is uniform among all actions (DrawAction), also those that lead back and those that do
+/// not apply: the least value of a state is taken over all of them, so none may stay unlabelled.
+/// The child of an action that does not apply is its parent, and its cost makes it worse than the
+/// best action.
+///
 /// A step of an instance has GenerateConfig::states_per_step rows, W for short. Global row r is
 /// state (r mod W) of step (r / W mod search_iterations) of instance r / W / search_iterations. If
 /// an instance has expanded a goal or a neighbour of a goal, or has no state left to expand, the
@@ -46,9 +55,8 @@ namespace tandem {
 /// the action of the path alone, so all rows have weights. For head q_in, whose rows label one
 /// action each, it is the action of the path.
 ///
-/// If the network's estimates do not depend on what else is evaluated (ChildEstimates), no goal, no
-/// repeat of another child of the range, and no child that the search has expanded before is
-/// evaluated. The labels are the same.
+/// If the network's estimates do not depend on what else is evaluated (StateBatch), no child that
+/// the search has expanded before is evaluated again. The labels are the same.
 ///
 /// An anchor (ExactLabels) takes the place of its row when the row is written, so the searches do
 /// not see it.
@@ -82,28 +90,26 @@ class ValueIterationGenerator final : public Generator {
     std::size_t searched = 0;  // states of the current step that belong to the search: the first
     FirstSearch first;
     SearchTree tree;           // empty unless SearchTree::IsNeeded
-    KnownEstimates estimates;  // of the current search; empty unless ChildEstimates::skips_known()
+    KnownEstimates estimates;  // of the current search
   };
 
   // The instances of one range, which advance in lock step.
   struct Group {
-    Group(const Domain& domain, Evaluator& network, std::shared_ptr<const GoalBall> ball)
-        : batch(domain, network, std::move(ball)) {}
-
-    RowRange range;  // of the instances, counted from 0 in each fill
+    StateBatch batch;     // the states of instance i are width_ * i to width_ * i + width_ - 1
+    RowRange range = {};  // of the instances, counted from 0 in each fill
     std::int64_t step = 0;
-    StateBatch batch;  // the states of instance i are width_ * i to width_ * i + width_ - 1
-    std::vector<Instance> instances;
+    std::vector<Instance> instances = {};
   };
 
   struct CurrentFill;
 
   void Expand(const CurrentFill& fill, Group& group) const;
   void Advance(const CurrentFill& fill, Group& group, std::size_t instance) const;
-  bool ReachedGoal(const Group& group, std::size_t instance) const;
-  bool KnowsAWay(const Group& group, std::size_t instance) const;
+  bool Reached(const Group& group, std::size_t instance, bool or_ball) const;
+  Action ActionOf(const CurrentFill& fill, const Group& group, std::size_t i) const;
   std::int64_t WriteScramble(const CurrentFill& fill, Group& group, std::size_t i) const;
   void CountSearches(const CurrentFill& fill, const Group& group);
+  Group MakeGroup(Evaluator& network) const;
   std::optional<std::size_t> Anchor(const CurrentFill& fill, const Group& group,
                                     std::size_t i) const;
   void WriteState(const CurrentFill& fill, Group& group, std::size_t i, std::size_t row) const;

@@ -63,137 +63,6 @@ class WalkGenerator::Prefixes {
   std::optional<RandomWalk> steps_;
 };
 
-WalkGenerator::WalkGenerator(const Domain& domain, const Config& config, WalkKind kind,
-                             std::shared_ptr<const ExactLabels> exact)
-    : domain_(domain),
-      rows_(config),
-      kind_(kind),
-      range_rows_(config.generate.rows_of_chunk()),
-      seed_(config.random_seed()),
-      schema_(ExampleSchema(domain.spec(), config)),
-      exact_(std::move(exact)),
-      arena_(static_cast<int>(*config.generate.workers)) {}
-
-void WalkGenerator::Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) {
-  FillRanges(arena_, RowRanges(request.rows, range_rows_), stop,
-             [&](RowRange range) { FillRange(request, range, out); });
-}
-
-// Works in blocks, so that walking and encoding are timed separately.
-void WalkGenerator::FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const {
-  std::vector<Action> actions;
-  Prefixes prefixes(*this, request.update, request.first_row + range.first);
-  FillBlocks(range, domain_.spec().state_size, [&](std::size_t first, Rows states) {
-    actions.resize(states.size());
-    Walk(prefixes, request, states, actions, first, out);
-    if (exact_ != nullptr) PlaceAnchors(request, states, first);
-    const Span span(Activity::kWrite);
-    EncodeInputs(domain_, states, actions, out.column(kInputColumn).Slice(first, states.size()));
-    if (exact_ != nullptr) WriteExact(states, first, out);
-  });
-}
-
-// Corrects the labels of states in the ball. A goal outside would have the wrong label of its walk.
-void WalkGenerator::WriteExact(ConstRows states, std::size_t first, DataBuffer& out) const {
-  std::vector<std::uint8_t> is_goal(states.size());
-  domain_.IsGoal(states, is_goal);
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    if (exact_->Write(states[i], out, first + i) || is_goal[i] == 0) continue;
-    RefuseSecondGoal(domain_, states[i]);
-  }
-}
-
-void WalkGenerator::Walk(Prefixes& prefixes, const FillRequest& request, Rows states,
-                         std::span<Action> actions, std::size_t first, DataBuffer& out) const {
-  const Span span(Activity::kScramble);
-  const bool weighted = HasWeights(schema_);
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    prefixes.Next();
-    std::ranges::copy(prefixes.state(), states[i].begin());
-    const std::size_t row = first + i;
-    const Random random(seed_, Purpose::kRollout, request.update, request.first_row + row);
-    const std::span<float> label = out.floats(kTargetColumn, row);
-    const auto weight = weighted ? out.floats(kWeightColumn, row) : std::span<float>();
-    std::ranges::fill(label, 0.0F);
-    std::ranges::fill(weight, 0.0F);
-    actions[i] = WriteLabel(prefixes.walk(), random, label, weight).value_or(0);
-  }
-}
-
-// Replaces the states of the rows that are anchors.
-void WalkGenerator::PlaceAnchors(const FillRequest& request, Rows states, std::size_t first) const {
-  const Span span(Activity::kScramble);
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const std::int64_t row = request.first_row + static_cast<std::int64_t>(first + i);
-    if (const std::optional<std::size_t> anchor = exact_->Anchor(request.update, row)) {
-      std::ranges::copy(exact_->ball()->state(*anchor), states[i].begin());
-    }
-  }
-}
-
-WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, const Config& config,
-                                         std::shared_ptr<const ExactLabels> exact)
-    : WalkGenerator(domain, config, WalkKind::kNoStepBack, std::move(exact)),
-      head_(config.network.head) {
-  if (IsQ(head_) && domain.spec().inverse_actions.empty()) {
-    throw InputError(fmt::format(
-        "generate.target: walk_length with network.head {} needs actions that can be undone, and "
-        "{} has some that cannot; set generate.target to {}, or network.head to v",
-        NameOf(kHeads, head_), domain.spec().name,
-        TakesAction(head_) ? "q_learning" : "value_iteration"));
-  }
-}
-
-// The cost of the walk's next step and of the way back from there.
-float WalkLengthGenerator::CostOfNext(const RandomWalk& walk, Action next) const {
-  const DomainSpec& spec = domain().spec();
-  return spec.action_costs[next] + UndoCost(spec, next) + walk.cost_back();
-}
-
-std::optional<Action> WalkLengthGenerator::WriteLabel(RandomWalk& walk, Random random,
-                                                      std::span<float> label,
-                                                      std::span<float> weight) const {
-  if (ValuesStates(head_)) {
-    label[0] = walk.cost_back();
-    return std::nullopt;
-  }
-  if (TakesAction(head_)) return LabelOneAction(walk, random, label[0]);
-  const auto set = [&](Action action, float value) {
-    label[action] = value;
-    weight[action] = 1;
-  };
-  if (const std::optional<Action> next = walk.NextAction()) set(*next, CostOfNext(walk, *next));
-  for (const Action idle : IdleActions(domain(), walk.state())) {
-    set(idle, domain().spec().action_costs[idle] + walk.cost_back());
-  }
-  // In a dead end the next step is the step back, and the shorter way counts.
-  if (walk.back()) set(*walk.back(), walk.cost_back());
-  return std::nullopt;
-}
-
-// Labels the walk's last step undone, its next step or, if there is one, an idle action.
-Action WalkLengthGenerator::LabelOneAction(RandomWalk& walk, Random random, float& label) const {
-  const std::optional<Action> next = walk.NextAction();
-  const bool has_next = next && next != walk.back();
-  const std::vector<Action> idle = IdleActions(domain(), walk.state());
-  if (!idle.empty() && random.Below(3) == 0) {
-    const Action action = idle[random.Below(idle.size())];
-    label = domain().spec().action_costs[action] + walk.cost_back();
-    return action;
-  }
-  if (walk.back() && (!has_next || random.Below(2) == 0)) {
-    label = walk.cost_back();
-    return *walk.back();
-  }
-  if (has_next) {
-    label = CostOfNext(walk, *next);
-    return *next;
-  }
-  // The walk cannot leave the goal, so no action applies, and each leads to the goal again.
-  label = domain().spec().action_costs[0];
-  return 0;
-}
-
 WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config) {
   if (!CommuteAndUndoThemselves(domain)) return WalkKind::kNoStepBack;
   const int num_actions = domain.spec().num_actions();
@@ -205,39 +74,159 @@ WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config) {
       config.max_scramble, domain.spec().name, num_actions));
 }
 
-PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config,
-                                 std::shared_ptr<const ExactLabels> exact)
-    : PolicyGenerator(domain, config, WalkKindOfActions(domain, config.generate),
-                      std::move(exact)) {}
-
-PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind,
-                                 std::shared_ptr<const ExactLabels> exact)
-    : WalkGenerator(domain, config, kind, std::move(exact)),
-      kind_(kind),
-      has_value_(EstimatesCosts(config.network.head)) {}
-
-std::optional<Action> PolicyGenerator::WriteLabel(RandomWalk& walk, Random /*random*/,
-                                                  std::span<float> label,
-                                                  std::span<float> /*weight*/) const {
-  if (has_value_) {
-    label[0] = walk.cost_back();
-    label = label.subspan(1);
+WalkGenerator::WalkGenerator(const Domain& domain, const Config& config,
+                             std::shared_ptr<const ExactLabels> exact)
+    : domain_(domain),
+      head_(config.network.head),
+      rows_(config),
+      kind_(HasPolicy(head_) ? WalkKindOfActions(domain, config.generate) : WalkKind::kNoStepBack),
+      range_rows_(config.generate.rows_of_chunk()),
+      seed_(config.random_seed()),
+      schema_(ExampleSchema(domain.spec(), config)),
+      exact_(std::move(exact)),
+      arena_(static_cast<int>(*config.generate.workers)) {
+  if (IsQ(head_) && domain.spec().inverse_actions.empty()) {
+    throw InputError(fmt::format(
+        "generate.target: walk_length with network.head {} needs actions that can be undone, and "
+        "{} has some that cannot; set generate.target to {}, or network.head to v",
+        NameOf(kHeads, head_), domain.spec().name,
+        TakesAction(head_) ? "q_learning" : "value_iteration"));
   }
+}
+
+// Works in blocks that are so small that their states stay in cache until they are encoded.
+void WalkGenerator::Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) {
+  constexpr std::int64_t kBlockRows = 512;
+  FillRanges(arena_, RowRanges(request.rows, range_rows_), stop, [&](RowRange range) {
+    Prefixes prefixes(*this, request.update, request.first_row + range.first);
+    const RowRanges blocks(range.rows, kBlockRows);
+    for (std::int64_t i = 0; i < blocks.size(); ++i) {
+      const auto [first, rows] = blocks[i];
+      FillBlock(request, {.first = range.first + first, .rows = rows}, prefixes, out);
+    }
+  });
+}
+
+// Walking and encoding are timed separately. Labels of states in the ball are corrected. A goal
+// outside would have the wrong label of its walk.
+void WalkGenerator::FillBlock(const FillRequest& request, RowRange block, Prefixes& prefixes,
+                              DataBuffer& out) const {
+  const auto first = static_cast<std::size_t>(block.first);
+  const auto rows = static_cast<std::size_t>(block.rows);
+  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+  std::vector<std::uint8_t> memory(rows * state_size);
+  const Rows states(memory.data(), rows, state_size);
+  std::vector<Action> actions(rows);
+  {
+    const Span span(Activity::kScramble);
+    for (std::size_t i = 0; i < rows; ++i) {
+      prefixes.Next();
+      const std::int64_t row = request.first_row + static_cast<std::int64_t>(first + i);
+      const std::optional<std::size_t> anchor =
+          exact_ != nullptr ? exact_->Anchor(request.update, row) : std::nullopt;
+      std::ranges::copy(anchor ? exact_->ball()->state(*anchor) : prefixes.state(),
+                        states[i].begin());
+      actions[i] = WriteLabel(
+          prefixes.walk(), Random(seed_, Purpose::kRollout, request.update, row), out, first + i);
+    }
+  }
+  const Span span(Activity::kWrite);
+  EncodeInputs(domain_, states, actions, out.column(kInputColumn).Slice(first, rows));
+  if (exact_ == nullptr) return;
+  std::vector<std::uint8_t> is_goal(rows);
+  domain_.IsGoal(states, is_goal);
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (exact_->Write(states[i], out, first + i) || is_goal[i] == 0) continue;
+    RefuseSecondGoal(domain_, states[i]);
+  }
+}
+
+// Labels the state that `walk` has reached. Returns the action that the row is about if the head
+// takes an action as input. `random` belongs to the row.
+Action WalkGenerator::WriteLabel(RandomWalk& walk, Random random, DataBuffer& out,
+                                 std::size_t row) const {
+  const std::span<float> label = out.floats(kTargetColumn, row);
+  std::ranges::fill(label, 0.0F);
+  switch (head_) {
+    case Head::kV:
+      label[0] = walk.cost_back();
+      break;
+    case Head::kQ:
+      LabelKnownActions(walk, label, out.floats(kWeightColumn, row));
+      break;
+    case Head::kQIn:
+      return LabelOneAction(walk, random, label[0]);
+    case Head::kPolicy:
+      WritePolicy(walk, label);
+      break;
+    case Head::kVp:
+      label[0] = walk.cost_back();
+      WritePolicy(walk, label.subspan(1));
+      break;
+  }
+  return 0;
+}
+
+void WalkGenerator::LabelKnownActions(RandomWalk& walk, std::span<float> label,
+                                      std::span<float> weight) const {
+  std::ranges::fill(weight, 0.0F);
+  const auto set = [&](Action action, float value) {
+    label[action] = value;
+    weight[action] = 1;
+  };
+  if (const std::optional<Action> next = walk.NextAction()) set(*next, CostOfNext(walk, *next));
+  for (const Action idle : IdleActions(domain_, walk.state())) {
+    set(idle, domain_.spec().action_costs[idle] + walk.cost_back());
+  }
+  // In a dead end the next step is the step back, and the shorter way counts.
+  if (walk.back()) set(*walk.back(), walk.cost_back());
+}
+
+// Labels the walk's last step undone, its next step or, if there is one, an idle action.
+Action WalkGenerator::LabelOneAction(RandomWalk& walk, Random random, float& label) const {
+  const std::optional<Action> next = walk.NextAction();
+  const bool has_next = next && next != walk.back();
+  const std::vector<Action> idle = IdleActions(domain_, walk.state());
+  if (!idle.empty() && random.Below(3) == 0) {
+    const Action action = idle[random.Below(idle.size())];
+    label = domain_.spec().action_costs[action] + walk.cost_back();
+    return action;
+  }
+  if (walk.back() && (!has_next || random.Below(2) == 0)) {
+    label = walk.cost_back();
+    return *walk.back();
+  }
+  if (has_next) {
+    label = CostOfNext(walk, *next);
+    return *next;
+  }
+  // The walk cannot leave the goal, so no action applies, and each leads to the goal again.
+  label = domain_.spec().action_costs[0];
+  return 0;
+}
+
+// The cost of the walk's next step and of the way back from there.
+float WalkGenerator::CostOfNext(const RandomWalk& walk, Action next) const {
+  const DomainSpec& spec = domain_.spec();
+  return spec.action_costs[next] + UndoCost(spec, next) + walk.cost_back();
+}
+
+// `policy` must hold zeros.
+void WalkGenerator::WritePolicy(const RandomWalk& walk, std::span<float> policy) const {
   if (kind_ == WalkKind::kDistinctActions) {
     for (const Action action : walk.taken()) {
-      label[action] = 1 / static_cast<float>(walk.taken().size());
+      policy[action] = 1 / static_cast<float>(walk.taken().size());
     }
   } else if (walk.back() && UndoHasEffect(walk)) {
-    label[*walk.back()] = 1;
+    policy[*walk.back()] = 1;
   }
-  return std::nullopt;
 }
 
 // Whether the action that undoes the walk's last step changes the state.
-bool PolicyGenerator::UndoHasEffect(const RandomWalk& walk) const {
+bool WalkGenerator::UndoHasEffect(const RandomWalk& walk) const {
   const Action undo = *walk.back();
   std::vector<std::uint8_t> state(walk.state().begin(), walk.state().end());
-  domain().Apply(Rows(std::span(state)), {&undo, 1});
+  domain_.Apply(Rows(std::span(state)), {&undo, 1});
   return !std::ranges::equal(state, walk.state());
 }
 

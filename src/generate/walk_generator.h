@@ -47,55 +47,17 @@ class WalkRows {
   const std::int64_t rows_per_walk_;
 };
 
-/// WalkGenerator makes examples of prefixes of random walks from a goal, without a target network.
-/// A subclass writes the label of each prefix. WalkRows says which prefixes become rows. Training
-/// on all of them follows Takano, "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR
-/// 2023.
+/// The kind of walks whose actions become labels: with distinct actions if all actions commute and
+/// undo themselves, because any of them is then a first step of the way back. Throws InputError if
+/// such a walk of generate.max_scramble actions would need more actions than there are.
+WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config);
+
+/// WalkGenerator makes examples of prefixes of random walks from a goal, labelled by the walks
+/// themselves. WalkRows says which prefixes become rows. Training on all of them follows Takano,
+/// "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR 2023.
 ///
-/// A row does not depend on how the rows are split into ranges.
-class WalkGenerator : public Generator {
- public:
-  bool needs_network() const final { return false; }
-  const Schema& schema() const final { return schema_; }
-  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) final;
-
- protected:
-  /// `domain` must outlive this. See MakeGenerator for `config`.
-  /// With `exact`, rows in the ball around the goal get exact labels, and some rows become anchors.
-  WalkGenerator(const Domain& domain, const Config& config, WalkKind kind = WalkKind::kNoStepBack,
-                std::shared_ptr<const ExactLabels> exact = nullptr);
-
-  const Domain& domain() const { return domain_; }
-
- private:
-  class Prefixes;
-
-  /// Writes the label of the state that `walk` has reached, one number per output, and the weights
-  /// of the outputs. `weight` is empty if the schema has none. The caller sets both to zero.
-  /// `random` belongs to the row. Returns the action that the row is about if the head takes an
-  /// action as input, else nothing. Called by several threads at once.
-  virtual std::optional<Action> WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
-                                           std::span<float> weight) const = 0;
-
-  void FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const;
-  void Walk(Prefixes& prefixes, const FillRequest& request, Rows states, std::span<Action> actions,
-            std::size_t first, DataBuffer& out) const;
-  void WriteExact(ConstRows states, std::size_t first, DataBuffer& out) const;
-  void PlaceAnchors(const FillRequest& request, Rows states, std::size_t first) const;
-
-  const Domain& domain_;
-  const WalkRows rows_;
-  const WalkKind kind_;
-  const std::int64_t range_rows_;
-  const std::uint64_t seed_;
-  const Schema schema_;
-  const std::shared_ptr<const ExactLabels> exact_;  // may be null
-  tbb::task_arena arena_;
-};
-
-/// WalkLengthGenerator labels every prefix of a random walk with the cost of undoing it, which is
-/// an upper bound on the true cost-to-go. Training on walk lengths follows Chervov et al.,
-/// "CayleyPy", 2025.
+/// The cost of undoing a walk is an upper bound on the true cost-to-go. It is the label of a V net
+/// (Chervov et al., "CayleyPy", 2025).
 ///
 /// For a Q net, the label of an action is its cost plus the cost of the way back from its child. A
 /// walk knows that for the action that undoes its last step, for its own next step, and for the
@@ -107,63 +69,50 @@ class WalkGenerator : public Generator {
 /// For head q_in, whose input has an action, each row labels one of them, drawn at random: an idle
 /// action in a third of the rows of states that have any.
 ///
+/// The label of a policy is the walk's last step, undone, as in EfficientCube (Takano): a
+/// distribution over the actions, here with a single 1. If all actions commute and undo themselves
+/// (CommuteAndUndoThemselves), such as the buttons of Lights Out, every action of the walk is a
+/// first step of the way back, and which one came last says nothing. Walks then take distinct
+/// actions, and the label is uniform over those taken. A row has no label, but zeros, which add
+/// nothing to the loss, if the walk cannot leave the goal or if the action that undoes its last
+/// step changes nothing. Where labels of a puzzle repeat, such as colours, a move may exchange
+/// equal ones. Head vp learns what a V net and a policy learn.
+///
 /// With generate.ball_radius, rows in the ball around the goal get exact labels, and some rows
-/// become anchors (ExactLabels).
-class WalkLengthGenerator final : public WalkGenerator {
+/// become anchors (ExactLabels). A row does not depend on how the rows are split into ranges.
+class WalkGenerator final : public Generator {
  public:
-  /// `domain` must outlive this. See MakeGenerator for `config`. Throws InputError for a Q net if
-  /// the domain's actions have no inverses. `exact` may be null.
-  WalkLengthGenerator(const Domain& domain, const Config& config,
-                      std::shared_ptr<const ExactLabels> exact = nullptr);
+  /// `domain` must outlive this. See MakeGenerator for `config`. `exact` may be null. Throws
+  /// InputError for a Q net if the domain's actions have no inverses, and for a policy the same
+  /// errors as WalkKindOfActions.
+  WalkGenerator(const Domain& domain, const Config& config,
+                std::shared_ptr<const ExactLabels> exact = nullptr);
+
+  bool needs_network() const override { return false; }
+  const Schema& schema() const override { return schema_; }
+  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
 
  private:
-  std::optional<Action> WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
-                                   std::span<float> weight) const override;
+  class Prefixes;
+
+  void FillBlock(const FillRequest& request, RowRange block, Prefixes& prefixes,
+                 DataBuffer& out) const;
+  Action WriteLabel(RandomWalk& walk, Random random, DataBuffer& out, std::size_t row) const;
+  void LabelKnownActions(RandomWalk& walk, std::span<float> label, std::span<float> weight) const;
   Action LabelOneAction(RandomWalk& walk, Random random, float& label) const;
+  void WritePolicy(const RandomWalk& walk, std::span<float> policy) const;
   float CostOfNext(const RandomWalk& walk, Action next) const;
-
-  const Head head_;
-};
-
-/// The kind of walks whose actions become labels: with distinct actions if all actions commute and
-/// undo themselves, because any of them is then a first step of the way back. Throws InputError if
-/// such a walk of generate.max_scramble actions would need more actions than there are.
-WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config);
-
-/// PolicyGenerator labels every prefix of a random walk with its last step, undone, as
-/// EfficientCube does (Takano, "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR
-/// 2023). The label is a distribution over the actions, here with a single 1.
-///
-/// If all actions commute and undo themselves (CommuteAndUndoThemselves), such as the buttons of
-/// Lights Out, every action of the walk is a first step of the way back, and which one came last
-/// says nothing. Walks then take distinct actions, and the label is uniform over those taken, as in
-/// EfficientCube.
-///
-/// A row has no label, but zeros, which add nothing to the loss, if the walk cannot leave the goal
-/// or if the action that undoes its last step changes nothing. Where labels of a puzzle repeat,
-/// such as colours, a move may exchange equal ones.
-///
-/// For head vp, the label also has the cost of undoing the walk (WalkLengthGenerator), as its first
-/// number.
-///
-/// With generate.ball_radius, rows in the ball around the goal get exact labels, and some rows
-/// become anchors (ExactLabels).
-class PolicyGenerator final : public WalkGenerator {
- public:
-  /// `domain` must outlive this. See MakeGenerator for `config`; network.head must be policy or vp.
-  /// `exact` may be null. Throws the same errors as WalkKindOfActions.
-  PolicyGenerator(const Domain& domain, const Config& config,
-                  std::shared_ptr<const ExactLabels> exact = nullptr);
-
- private:
-  PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind,
-                  std::shared_ptr<const ExactLabels> exact);
-  std::optional<Action> WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
-                                   std::span<float> weight) const override;
   bool UndoHasEffect(const RandomWalk& walk) const;
 
+  const Domain& domain_;
+  const Head head_;
+  const WalkRows rows_;
   const WalkKind kind_;
-  const bool has_value_;
+  const std::int64_t range_rows_;
+  const std::uint64_t seed_;
+  const Schema schema_;
+  const std::shared_ptr<const ExactLabels> exact_;  // may be null
+  tbb::task_arena arena_;
 };
 
 }  // namespace tandem

@@ -40,13 +40,11 @@ class AnytimeBeamSearch final : public Search {
     for (std::size_t i = 0; i < problems.size(); ++i) {
       const Stopwatch watch;
       SearchResult all;
-      BeamSearch::Limits limits{.width = std::min(kFirstWidth, config_.beam_width),
-                                .max_length = config_.max_length,
-                                .max_seconds = config_.max_seconds,
-                                .at_most = problems.AtMost(i, config_.at_most),
-                                .work = WorkLimitsOf(config_)};
+      SearchConfig limits = config_;
+      limits.beam_width = std::min(kFirstWidth, config_.beam_width);
+      limits.at_most = problems.AtMost(i, config_.at_most);
       while (AddBeam(problems.states[i], limits, stop, all)) {
-        limits.width = std::min(2 * limits.width, config_.beam_width);
+        limits.beam_width = std::min(2 * limits.beam_width, config_.beam_width);
         limits.max_seconds = std::max(config_.max_seconds - watch.Seconds(), kLeastSeconds);
       }
       all.seconds = watch.Seconds();
@@ -70,8 +68,8 @@ class AnytimeBeamSearch final : public Search {
 
   // Adds one beam's search to `all` and tightens `limits` by it. Returns whether a wider beam may
   // find a better solution.
-  bool AddBeam(std::span<const std::uint8_t> start, BeamSearch::Limits& limits,
-               const StopSignal& stop, SearchResult& all) {
+  bool AddBeam(std::span<const std::uint8_t> start, SearchConfig& limits, const StopSignal& stop,
+               SearchResult& all) {
     SearchResult next = beam_.SolveWithin(limits, start, stop);
     all.nodes += next.nodes;
     all.expanded += next.expanded;
@@ -100,10 +98,10 @@ class AnytimeBeamSearch final : public Search {
       limits.at_most = CostBelow(domain_.spec(), all.cost);
       if (limits.at_most <= 0) return false;
     }
-    if (found_all || limits.width >= config_.beam_width) return false;
-    if (limits.work.max_nodes == 0) return true;
-    limits.work.max_nodes -= next.nodes;
-    if (limits.work.max_nodes > 0) return true;
+    if (found_all || limits.beam_width >= config_.beam_width) return false;
+    if (limits.max_nodes.value_or(0) == 0) return true;
+    limits.max_nodes = *limits.max_nodes - next.nodes;
+    if (*limits.max_nodes > 0) return true;
     all.stop_reason = StopReason::kNodeLimit;
     return false;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -10,7 +11,6 @@
 
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "search/beam_ranking.h"
 #include "search/expander.h"
 #include "search/loops.h"
 
@@ -29,10 +29,129 @@ std::int64_t MostStates(const DomainSpec& spec) {
   return std::numeric_limits<std::uint32_t>::max() / spec.num_actions();
 }
 
+// Whether a policy is evaluated before children are chosen: to leave some out, or as a part of
+// their rank beside their estimates.
+bool FollowsPolicy(const Evaluator& network, const SearchConfig& config) {
+  return network.action_values() == ActionValues::kSurprisals &&
+         (config.policy_weight > 0 || config.policy_actions > 0);
+}
+
+// The rank of a child by its cost and estimate and by the weighted surprisal of its path. An
+// impossible path ranks last even if its estimate is minus infinity: their sum would be NaN, which
+// cannot be sorted.
+float WithSurprisal(float rank, float surprisal) {
+  return std::isinf(surprisal) ? surprisal : rank + surprisal;
+}
+
 // Distinguishes the states of the inverse position's beam among the kept ones.
 constexpr std::uint64_t kInverseSalt = 0x9E3779B97F4A7C15U;
 
 }  // namespace
+
+BeamRanking::BeamRanking(const Domain& domain, Evaluator& network, const Config& config)
+    : spec_(domain.spec()),
+      ranking_(RankingOf(network)),
+      follows_policy_(FollowsPolicy(network, config.search)),
+      policy_weight_(follows_policy_ ? static_cast<float>(config.search.policy_weight) : 0),
+      policy_actions_(follows_policy_ ? static_cast<std::size_t>(config.search.policy_actions) : 0),
+      least_action_cost_(LeastCost(domain.spec())),
+      evaluator_(domain, network, RowsPerCall(config)) {}
+
+void BeamRanking::Begin(std::size_t num_states) { path_surprisals_.assign(num_states, 0); }
+
+void BeamRanking::FollowPolicy(ConstRows states, Expander& expander, const StopSignal& stop) {
+  if (!follows_policy_) return;
+  EvaluatePolicy(states, stop);
+  if (policy_actions_ > 0) expander.KeepBest(step_surprisals_, policy_actions_);
+}
+
+void BeamRanking::EvaluatePolicy(ConstRows states, const StopSignal& stop) {
+  const std::span<const float> values = evaluator_.EvaluateActions(states, stop);
+  step_surprisals_.assign(values.begin(), values.end());
+}
+
+std::span<const BeamRanking::Ranked> BeamRanking::RankStates(
+    const BeamFrontier& frontier, std::span<const std::uint32_t> children, ConstRows built,
+    std::size_t count, const StopSignal& stop) {
+  values_ = evaluator_.Estimate(built, stop);
+  ranked_.resize(children.size());
+  for (std::uint32_t i = 0; i < ranked_.size(); ++i) {
+    const BeamPaths::Step step = StepTo(children[i]);
+    const float more = spec_.action_costs[step.action] - least_action_cost_;
+    float rank = values_[i] + frontier.ExcessCost(step.parent) + more;
+    if (policy_weight_ > 0) {
+      rank = WithSurprisal(rank, policy_weight_ * PathSurprisal(children[i]));
+    }
+    ranked_[i] = {rank, i};
+  }
+  std::ranges::nth_element(ranked_, ranked_.begin() + static_cast<std::ptrdiff_t>(count));
+  ranked_.resize(count);
+  std::ranges::sort(ranked_, {}, &Ranked::second);
+  return ranked_;
+}
+
+void BeamRanking::RankActions(const BeamFrontier& frontier, ConstRows states,
+                              const Expander& expander, const StopSignal& stop) {
+  if (ranking_ == Ranking::kByPolicy) {
+    if (!follows_policy_) EvaluatePolicy(states, stop);
+    RankEach(step_surprisals_, expander,
+             [&](std::size_t parent) { return path_surprisals_[parent]; });
+  } else {
+    values_ = evaluator_.EvaluateActions(states, stop);
+    RankEach(values_, expander, [&](std::size_t parent) { return frontier.ExcessCost(parent); });
+  }
+}
+
+// Ranks each child that is not left out by its value plus the rank of its parent.
+template <class RankOfParent>
+void BeamRanking::RankEach(std::span<const float> values, const Expander& expander,
+                           const RankOfParent& rank_of_parent) {
+  num_returned_ = 0;
+  ranked_.clear();
+  ranked_.reserve(values.size());
+  const std::span<const std::uint8_t> is_left_out = expander.is_left_out();
+  const auto num_actions = static_cast<std::size_t>(spec_.num_actions());
+  for (std::uint32_t i = 0, parent = 0; i < values.size(); ++parent) {
+    const float of_parent = rank_of_parent(parent);
+    for (std::size_t a = 0; a < num_actions; ++a, ++i) {
+      if (is_left_out[i] == 0) ranked_.emplace_back(values[i] + of_parent, i);
+    }
+  }
+}
+
+// Sorts as many children as it returns. The caller drops duplicates and asks again, so each call
+// sorts at least a fixed share of the rest. Calls are then few even if nearly all children are
+// duplicates.
+std::span<const BeamRanking::Ranked> BeamRanking::NextBest(std::size_t wanted) {
+  constexpr std::size_t kShareOfCall = 8;
+  const std::size_t count =
+      std::min(std::max(wanted, num_remaining() / kShareOfCall), num_remaining());
+  const auto begin = ranked_.begin() + static_cast<std::ptrdiff_t>(num_returned_);
+  const auto end = begin + static_cast<std::ptrdiff_t>(count);
+  std::nth_element(begin, end, ranked_.end());
+  std::sort(begin, end);  // decides which of several equal children is kept
+  num_returned_ += count;
+  return {begin, end};
+}
+
+float BeamRanking::EstimateOf(std::uint32_t i) const {
+  return ranks_states() ? values_[i] : values_[i] - spec_.action_costs[StepTo(i).action];
+}
+
+// Sets the surprisals of the paths to `children`. Differences suffice for ranking, and stay exact
+// in a float however long the path is.
+void BeamRanking::Advance(std::span<const std::uint32_t> children) {
+  if (has_estimates() && !follows_policy_) return;
+  std::vector<float> next;
+  next.reserve(children.size());
+  for (const std::uint32_t child : children) next.push_back(PathSurprisal(child));
+  const float least = children.empty() ? 0 : *std::ranges::min_element(next);
+  for (float& surprisal : next) {
+    // Paths that are all impossible are equally improbable. Infinity minus infinity would be NaN.
+    surprisal = std::isinf(least) ? 0 : surprisal - least;
+  }
+  path_surprisals_ = std::move(next);
+}
 
 void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view key,
                     std::int64_t most_children) {
@@ -58,20 +177,17 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
 
 void BeamSearch::SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    const Limits limits{.width = config_.beam_width,
-                        .max_length = config_.max_length,
-                        .max_seconds = config_.max_seconds,
-                        .at_most = problems.AtMost(i, config_.at_most),
-                        .work = WorkLimitsOf(config_)};
+    SearchConfig limits = config_;
+    limits.at_most = problems.AtMost(i, config_.at_most);
     done(i, SolveWithin(limits, problems.states[i], stop));
   }
 }
 
-SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::uint8_t> start,
-                                     const StopSignal& stop) {
+SearchResult BeamSearch::SolveWithin(const SearchConfig& limits,
+                                     std::span<const std::uint8_t> start, const StopSignal& stop) {
   const Stopwatch watch;
   limits_ = limits;
-  limits_.width = std::min(limits.width, MostStates(domain_.spec()));
+  limits_.beam_width = std::min(limits.beam_width, MostStates(domain_.spec()));
   bound_ = CostBound(limits.at_most);
   Begin(start);
   ranking_.Begin(states().size());
@@ -93,7 +209,7 @@ std::optional<StopReason> BeamSearch::GoDeeper(const StopSignal& within, SearchR
   if (const std::optional<StopReason> limit = LimitReached(result.nodes)) return limit;
   expander_.ExpandHashes(states(), UndoingActions());
   ranking_.FollowPolicy(states(), expander_, within);
-  if (limits_.work.ExceededBy(result.nodes + expander_.num_generated(), 0)) {
+  if (WorkLimitExceeded(limits_, result.nodes + expander_.num_generated(), 0)) {
     return StopReason::kNodeLimit;
   }
   result.nodes += expander_.num_generated();
@@ -131,7 +247,7 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
 std::optional<StopReason> BeamSearch::LimitReached(std::int64_t nodes) const {
   if (frontier_.states.empty()) return excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
   if (std::cmp_greater_equal(paths_.depth(), limits_.max_length)) return StopReason::kLengthLimit;
-  return limits_.work.ExceededBy(nodes, BytesOfNextDepth());
+  return WorkLimitExceeded(limits_, nodes, BytesOfNextDepth());
 }
 
 // The memory of the states kept so far, once `more` others are kept.
@@ -148,7 +264,7 @@ std::int64_t BeamSearch::BytesOfNextDepth() const {
   const DomainSpec& spec = domain_.spec();
   const auto parents = static_cast<std::int64_t>(frontier_.costs.size());
   const std::int64_t children = parents * spec.num_actions();
-  const std::int64_t kept = std::min(children, limits_.width);
+  const std::int64_t kept = std::min(children, limits_.beam_width);
   // For each child: its estimate, its surprisal, its rank, its place in the order and among the new
   // ones, and its hash among those seen at this depth.
   constexpr std::int64_t kBytesPerChild =
@@ -220,7 +336,7 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
     }
     const std::uint32_t child = *at;
     if (expander_.is_left_out()[child] != 0 || IsExcluded(child)) continue;
-    const std::uint64_t key = KeyOf(child);
+    const std::uint64_t key = SaltedHash(child);
     if (kept_.Contains(key) || !seen_.Insert(key)) continue;
     fresh.push_back(child);
   }
@@ -232,7 +348,7 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
 // children fit into the beam, none is evaluated.
 std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop,
                                                       std::vector<std::uint8_t>& into) {
-  const auto width = static_cast<std::size_t>(limits_.width);
+  const auto width = static_cast<std::size_t>(limits_.beam_width);
   std::vector<std::uint32_t> children = NewChildren();
   if (children.size() <= width) {
     expander_.Build(children, into);
@@ -256,7 +372,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop,
 // repeats.
 std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop,
                                                        std::vector<std::uint8_t>& into) {
-  const auto width = static_cast<std::size_t>(limits_.width);
+  const auto width = static_cast<std::size_t>(limits_.beam_width);
   ranking_.RankActions(frontier_, states(), expander_, stop);
   std::vector<std::uint32_t> chosen;
   bool took_all = true;
@@ -274,14 +390,14 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop,
 // false if it was full before the last child.
 bool BeamSearch::TakeNew(std::span<const BeamRanking::Ranked> best,
                          std::vector<std::uint32_t>& chosen) {
-  const auto width = static_cast<std::size_t>(limits_.width);
+  const auto width = static_cast<std::size_t>(limits_.beam_width);
   auto at = best.begin();
   for (; at != best.end() && chosen.size() < width; ++at) {
     if (best.end() - at > kPrefetchDistance) {
       kept_.Prefetch(expander_.hashes()[at[kPrefetchDistance].second]);
     }
     const std::uint32_t child = at->second;
-    if (IsExcluded(child) || !kept_.Insert(KeyOf(child))) continue;
+    if (IsExcluded(child) || !kept_.Insert(SaltedHash(child))) continue;
     chosen.push_back(child);
     if (ranking_.has_estimates()) NoteEstimate(child, ranking_.EstimateOf(child));
   }
@@ -308,7 +424,7 @@ void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
     if (!frontier_.of_inverse.empty()) {
       next_.of_inverse.push_back(frontier_.of_inverse[step.parent]);
     }
-    kept_.Insert(KeyOf(child));
+    kept_.Insert(SaltedHash(child));
   }
   next_.least_cost = children.empty() ? 0 : *std::ranges::min_element(next_.costs);
   ranking_.Advance(children);
@@ -320,7 +436,7 @@ void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
 }
 
 // The key of a child in kept_. Beams that meet must not drop each other's states.
-std::uint64_t BeamSearch::KeyOf(std::size_t child) const {
+std::uint64_t BeamSearch::SaltedHash(std::size_t child) const {
   const std::uint64_t hash = expander_.hashes()[child];
   return meeting_ && OfInverse(StepTo(child).parent) ? hash ^ kInverseSalt : hash;
 }

@@ -9,12 +9,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
 #include "search/beam_meeting.h"
-#include "search/beam_ranking.h"
 #include "search/costs.h"
+#include "search/evaluation.h"
 #include "search/expander.h"
 #include "search/goal_ball.h"
 #include "search/hash_set.h"
@@ -24,6 +25,109 @@
 #include "tandem/evaluator.h"
 
 namespace tandem {
+
+/// BeamFrontier holds the states that a beam search kept at one depth.
+struct BeamFrontier {
+  std::vector<std::uint8_t> states;
+  std::vector<double> costs;  ///< of the paths to the states
+  double least_cost = 0;      ///< minimum of costs
+  /// 1 where the path begins at the inverse position. Empty if no path does.
+  std::vector<std::uint8_t> of_inverse;
+
+  /// How much more the path to a state costs than the cheapest path. Differences of costs suffice
+  /// for ranking, and stay exact in a float however long the paths are.
+  float ExcessCost(std::size_t state) const {
+    return static_cast<float>(costs[state] - least_cost);
+  }
+};
+
+/// BeamRanking evaluates the network for a beam search and puts the children of the frontier in
+/// order, the best first. What it ranks by depends on the values that the network gives
+/// (RankingOf):
+///
+/// - estimates of states: path cost plus the child's estimate, so children are evaluated
+/// - Q values: path cost plus the Q value of the action, so the frontier is evaluated
+/// - a policy alone: the surprisal of the path, which is the sum of those of its actions
+///
+/// If the network gives estimates and a policy, then search.policy_weight adds the weighted
+/// surprisal of the path to the first of these, and search.policy_actions leaves out children of
+/// improbable actions. Surprisals of paths are relative to the most probable kept path. Ties go to
+/// the lower index, so that the result does not depend on the library's algorithm.
+///
+/// Not thread-safe. A returned span stays valid until the next call of a method that is not const.
+class BeamRanking {
+ public:
+  /// The value that a child is ranked by, and its index.
+  using Ranked = std::pair<float, std::uint32_t>;
+
+  /// `domain` and `network` must outlive this.
+  BeamRanking(const Domain& domain, Evaluator& network, const Config& config);
+
+  /// Whether it ranks by estimates of the children's states, and RankStates is the method to call.
+  /// Otherwise it is RankActions.
+  bool ranks_states() const { return ranking_ == Ranking::kByStates; }
+
+  /// Whether EstimateOf may be called. A policy alone estimates no costs.
+  bool has_estimates() const { return ranking_ != Ranking::kByPolicy; }
+
+  /// Begins a search whose first frontier has `num_states` states.
+  void Begin(std::size_t num_states);
+
+  /// Evaluates the policy in `states`, the frontier, if the ranking depends on it. Leaves out
+  /// children of `expander` as search.policy_actions says. Call it before a method that ranks.
+  void FollowPolicy(ConstRows states, Expander& expander, const StopSignal& stop);
+
+  /// Returns the best `count` of `children`, whose states are `built`, in ascending order of
+  /// their positions in `children`, by which they are numbered. Requires count <= children.size().
+  std::span<const Ranked> RankStates(const BeamFrontier& frontier,
+                                     std::span<const std::uint32_t> children, ConstRows built,
+                                     std::size_t count, const StopSignal& stop);
+
+  /// Ranks the children of `expander` that are not left out, for NextBest. `states` are those of
+  /// the frontier.
+  void RankActions(const BeamFrontier& frontier, ConstRows states, const Expander& expander,
+                   const StopSignal& stop);
+
+  /// Returns at least `wanted` of the remaining children, or all if there are fewer: the best ones,
+  /// the best first.
+  std::span<const Ranked> NextBest(std::size_t wanted);
+
+  /// The number of children that RankActions has ranked and NextBest has not returned.
+  std::size_t num_remaining() const { return ranked_.size() - num_returned_; }
+
+  /// The estimate of the child that the last RankStates or RankActions numbered `i`. Requires
+  /// has_estimates().
+  float EstimateOf(std::uint32_t i) const;
+
+  /// Makes `children` the frontier.
+  void Advance(std::span<const std::uint32_t> children);
+
+ private:
+  BeamPaths::Step StepTo(std::size_t child) const {
+    return BeamPaths::StepTo(child, spec_.num_actions());
+  }
+  template <class RankOfParent>
+  void RankEach(std::span<const float> values, const Expander& expander,
+                const RankOfParent& rank_of_parent);
+  void EvaluatePolicy(ConstRows states, const StopSignal& stop);
+  float PathSurprisal(std::uint32_t child) const {
+    return path_surprisals_[StepTo(child).parent] + step_surprisals_[child];
+  }
+
+  const DomainSpec& spec_;
+  const Ranking ranking_;
+  const bool follows_policy_;         // evaluates the policy before children are chosen
+  const float policy_weight_;         // 0: surprisals do not count
+  const std::size_t policy_actions_;  // 0: all
+  const float least_action_cost_;
+  BatchEvaluator evaluator_;
+
+  std::vector<float> path_surprisals_;  // of the frontier; only with a policy
+  std::vector<float> step_surprisals_;  // of the step to each child; only with a policy
+  std::span<const float> values_;       // estimates or Q values, by number of the child
+  std::vector<Ranked> ranked_;
+  std::size_t num_returned_ = 0;  // of ranked_, by NextBest
+};
 
 /// Throws InputError that names `key` if a beam of `width` states is too wide for a puzzle with
 /// that many actions: if it has more than `most_children` children. Call it before BeamSearch is
@@ -73,26 +177,16 @@ void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view
 /// Puzzles are solved one after another.
 class BeamSearch final : public Search {
  public:
-  /// The limits of the search for one solution.
-  struct Limits {
-    std::int64_t width = 0;
-    std::int64_t max_length = 0;
-    double max_seconds = 0;  ///< 0: no limit
-    float at_most = 0;       ///< largest allowed cost of a solution; 0: no limit
-    WorkLimits work = {};
-  };
-
-  /// Follows config.search; passes at most RowsPerCall states per call to the network,
-  /// which any Evaluator can be. `domain` and `network` must outlive this. `ball` may be null.
-  /// Throws InputError if search.inverse is true and the puzzle has no inverse
-  /// positions.
+  /// Any Evaluator can be the network. Throws InputError if search.inverse is true and the puzzle
+  /// has no inverse positions.
   BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
              std::shared_ptr<const GoalBall> ball = nullptr);
 
   void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override;
 
-  /// Searches for a solution of `start` within other limits than those of the config.
-  SearchResult SolveWithin(const Limits& limits, std::span<const std::uint8_t> start,
+  /// Searches for a solution of `start` with the limits in `limits` on width, length, cost, time,
+  /// nodes and memory in place of those of the config.
+  SearchResult SolveWithin(const SearchConfig& limits, std::span<const std::uint8_t> start,
                            const StopSignal& stop);
 
   /// Whether the last search kept every new state, so that a wider beam would find nothing else.
@@ -142,7 +236,7 @@ class BeamSearch final : public Search {
   }
   double CostTo(std::size_t child) const;
   bool IsExcluded(std::size_t child);
-  std::uint64_t KeyOf(std::size_t child) const;
+  std::uint64_t SaltedHash(std::size_t child) const;
   bool OfInverse(std::size_t parent) const {
     return !frontier_.of_inverse.empty() && frontier_.of_inverse[parent] != 0;
   }
@@ -154,7 +248,7 @@ class BeamSearch final : public Search {
   const bool costs_differ_;
 
   // Of the current search.
-  Limits limits_{};
+  SearchConfig limits_;
   CostBound bound_;
   bool excluded_ = false;  // a child was dropped because of bound_
   bool kept_all_ = true;   // no child was dropped because of the width

@@ -1,4 +1,4 @@
-// Best-first search of many puzzles in lock step.
+// A* and Q*: best-first searches of many puzzles in lock step.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/parallel.h"
 #include "base/stop_signal.h"
-#include "base/stopwatch.h"
 #include "config/config.h"
 #include "search/costs.h"
 #include "search/evaluation.h"
@@ -71,22 +69,60 @@ class OpenList {
   std::vector<std::uint64_t> heap_;
 };
 
-/// The number of states that a best-first search may store for one puzzle. 0: no limit.
-std::int64_t MostStored(const SearchConfig& config);
+/// OpenEntry says what a best-first search takes from its list of open entries: with A*, a state
+/// whose children are to be made; with Q*, an action in a known state whose result is to be made.
+enum class OpenEntry { kState, kAction };
 
 /// BestFirstTree holds the distinct states that a best-first search of one puzzle has found, the
-/// cheapest known path to each, and the cheapest known solution. A derived class decides what the
-/// list of open entries holds and in which order they are taken.
+/// cheapest known path to each, the open entries, and the cheapest known solution.
+///
+/// Each step is four calls, in this order: Pop, CopyPopped, Receive, SetValues. SetStartValues
+/// comes before the first step. One tree must not be used by two threads at once; different trees
+/// may.
 class BestFirstTree {
  public:
+  /// Follows the keys weight, batch, max_nodes, max_gib and max_seconds of `config`; the limits may
+  /// be 0: no limit. It looks for solutions that cost at most `at_most` (0: no limit). `spec` and
+  /// `config` must outlive this.
+  BestFirstTree(OpenEntry entry, const DomainSpec& spec, const SearchConfig& config,
+                std::span<const std::uint8_t> start, float at_most = 0);
+
   /// Ends the search before its first step, with a known cheapest solution.
   void SetSolution(std::vector<Action> actions);
 
   /// True once the search has ended. From then on the calls of a step have no effect.
   bool ended() const { return stop_reason_.has_value(); }
 
-  /// The children that need estimates, as indices into the children of the Expander.
+  /// Sets the values of the start state. Must be called before the first step unless the search has
+  /// ended. The values of a state are its estimate or, for open actions, the Q value of each
+  /// action. Negative estimates count as 0.
+  void SetStartValues(std::span<const float> values) { SetValuesOf(0, values); }
+
+  /// Chooses the entries to take next, or ends the search.
+  void Pop();
+
+  /// The number of entries that Pop chose.
+  std::size_t num_popped() const { return popped_.size(); }
+
+  /// Copies the states of the popped entries to `states`, and their actions, if the entries are
+  /// actions, to `actions`. Both have num_popped() rows.
+  void CopyPopped(Rows states, std::span<Action> actions) const;
+
+  /// The actions of the cheapest known path from the start to popped state i, and its estimate.
+  /// Requires that the entries are states.
+  std::vector<Action> PathToPopped(std::size_t i) const { return PathTo(popped_[i]); }
+  float EstimateOfPopped(std::size_t i) const { return nodes_[popped_[i]].estimate; }
+
+  /// Adds the children of the popped entries: the children of `step` from index `first` on,
+  /// num_actions for each state or one for each action.
+  void Receive(const Expander& step, std::size_t first);
+
+  /// The children that need values, as indices into the children of the Expander: those that were
+  /// found for the first time and, with open actions, those to which a cheaper path was found.
   std::span<const std::uint32_t> fresh() const { return fresh_; }
+
+  /// Sets the values of fresh(), in that order.
+  void SetValues(std::span<const float> values);
 
   /// Adds time that this search took, to which search.max_seconds applies.
   void AddSeconds(double seconds) { seconds_ += seconds; }
@@ -94,14 +130,13 @@ class BestFirstTree {
   /// Requires ended().
   SearchResult Result() const;
 
- protected:
-  /// Follows the keys weight, batch, max_nodes, max_gib and max_seconds of `config`; the limits may
-  /// be 0: no limit. It looks for solutions that cost at most `at_most` (0: no limit). It stores at
-  /// most `most_nodes` states, whatever the config says. `spec` and `config` must outlive this.
-  BestFirstTree(const DomainSpec& spec, const SearchConfig& config,
-                std::span<const std::uint8_t> start, float at_most,
-                std::int64_t most_nodes = NodeTable::kMostNodes);
-  ~BestFirstTree() = default;
+ private:
+  struct Goal {
+    std::uint32_t parent;
+    std::vector<Action> rest;  // from the parent on
+    float to_known;            // cost from the parent to a state of known cost
+    float known;               // cost-to-go of that state
+  };
 
   // The node that an action reached.
   struct Reached {
@@ -109,14 +144,30 @@ class BestFirstTree {
     bool is_new;  // otherwise a cheaper path to a known node was found
   };
 
-  // Counts a child of `step`, and adds its state or lowers the cost of its node. Notes a solution
-  // that leads through a child of known cost. Returns nothing if neither a new state nor a cheaper
-  // path was found.
   std::optional<Reached> Reach(const Expander& step, std::size_t child, std::uint32_t parent,
                                Action action);
+  void SetValuesOf(std::uint32_t node, std::span<const float> values);
+  void OpenState(std::uint32_t node);
+  void OpenActions(std::uint32_t node, std::span<const float> values);
+  void Push(float value, std::uint32_t entry) {
+    if (CanImprove(value)) open_.Push(value, entry);
+  }
+  void CheckLimits(std::size_t entries);
+  std::vector<Action> PathTo(std::uint32_t node) const;
 
-  // Sets the estimated cost-to-go of a node. Negative estimates count as 0.
-  void SetEstimate(std::uint32_t node, float estimate);
+  // With open states, a node is closed if it was expanded since its cost last changed.
+  bool IsClosed(std::uint32_t node) const { return nodes_[node].flag != 0; }
+  // Whether a node is one of fresh(), whose values are not set yet.
+  bool IsFresh(std::uint32_t node) const {
+    return opens_states_ ? node >= first_new_ : nodes_[node].flag != 0;
+  }
+  void SetFlag(std::uint32_t node, bool flag) { nodes_[node].flag = flag ? 1 : 0; }
+
+  // The cost of the solution found, which falls when a cheaper path to the goal's parent is found.
+  // Requires that there is a solution.
+  double SolutionCost() const {
+    return nodes_[goal_->parent].cost + goal_->to_known + goal_->known;
+  }
 
   // Whether an entry of this value may lead to a better solution than the one found. A goal's own
   // value is weight * cost, since its estimate is 0.
@@ -127,229 +178,135 @@ class BestFirstTree {
   // Whether costs matter to the search, so that a cheaper path changes what it does.
   bool uses_costs() const { return weight_ != 0 || bound_.is_limited(); }
 
-  // Ends the search if a limit is reached. `entries` is an upper bound on the open entries after
-  // the next step, which makes at most `children` new states from `parents` expanded states.
-  void CheckLimits(std::size_t parents, std::size_t children, std::size_t entries);
-
-  // Ends the search because no open entry can improve on the solution.
-  void EndWithoutOpenEntries();
-
-  // The most entries to take at once.
-  std::size_t batch() const { return static_cast<std::size_t>(config_.batch); }
-
-  std::vector<Action> PathTo(std::uint32_t node) const;
-
-  const DomainSpec& spec() const { return spec_; }
-  float weight() const { return weight_; }
-  NodeTable& nodes() { return nodes_; }
-  const NodeTable& nodes() const { return nodes_; }
-  OpenList& open() { return open_; }
-
-  // Call these in each step: the states that it expands, and its fresh() children.
-  void CountExpanded(std::size_t states) { expanded_ += static_cast<std::int64_t>(states); }
-  void ClearFresh() { fresh_.clear(); }
-  void AddFresh(std::size_t child) { fresh_.push_back(static_cast<std::uint32_t>(child)); }
-
- private:
-  struct Goal {
-    std::uint32_t parent;
-    std::vector<Action> rest;  // from the parent on
-    float to_known;            // cost from the parent to a state of known cost
-    float known;               // cost-to-go of that state
-  };
-
-  // The cost of the solution found, which falls when a cheaper path to the goal's parent is found.
-  // Requires that there is a solution.
-  double SolutionCost() const {
-    return nodes_[goal_->parent].cost + goal_->to_known + goal_->known;
-  }
-
   const DomainSpec& spec_;
   const SearchConfig& config_;
+  const bool opens_states_;
+  const std::uint32_t num_actions_;
   const float weight_;
-  NodeTable nodes_;
-  OpenList open_;
-  std::vector<std::uint32_t> fresh_;
-  std::int64_t expanded_ = 0;
   const std::int64_t max_nodes_;
   const CostBound bound_;
-  double seconds_ = 0;
+  NodeTable nodes_;
+  OpenList open_;                           // nodes, or node * num_actions + action
+  std::vector<std::uint32_t> popped_;       // entries of the current step
+  std::uint32_t first_new_ = 0;             // of the nodes that the current step adds
+  std::vector<std::uint32_t> fresh_;        // children
+  std::vector<std::uint32_t> fresh_nodes_;  // their nodes
   std::optional<Goal> goal_;   // the cheapest found; states of known cost are not in nodes_
   std::uint32_t nearest_ = 0;  // the node with the least estimate
   bool full_ = false;          // a state was dropped because of max_nodes
   bool excluded_ = false;      // a state was dropped because of bound_
-  std::optional<StopReason> stop_reason_;
   std::int64_t generated_ = 0;
+  std::int64_t expanded_ = 0;
+  double seconds_ = 0;
+  std::optional<StopReason> stop_reason_;
 };
 
-/// Ends `tree` with a known cheapest solution if its start is a goal or lies in `ball`, which may
-/// be null, unless the solution costs more than `at_most` (0: no limit).
-void SolveIfKnown(BestFirstTree& tree, const Domain& domain, const GoalBall* ball,
-                  std::span<const std::uint8_t> start, float at_most);
-
-/// BestFirstSearch is the part of A* and Q* that does not depend on what they expand.
+/// BestFirstSearch searches puzzles by a BestFirstTree each, search.instances at a time. In each
+/// step, all trees pop entries, and the evaluations that they need are made together. Puzzles start
+/// in the order of the problems and finish in any order. The time of a step is divided evenly among
+/// its trees.
 class BestFirstSearch : public Search {
  public:
+  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) final;
+
   std::string Describe() const override;
   std::string_view MainKey() const override { return "search.weight"; }
   std::string Failure(const SearchResult& result) const override;
 
- protected:
-  /// `name` is used in texts: "A*". It must outlive this. Taking an open entry makes
-  /// `children_of_entry` children. Throws Error if search.weight is negative, infinite or NaN, or
-  /// if search.batch or search.instances is below 1, and InputError if a step makes more children
-  /// than 32 bits can number.
-  BestFirstSearch(const char* name, const SearchConfig& config, int children_of_entry);
-
-  const SearchConfig& config() const { return config_; }
-
- private:
-  const char* const name_;
-  const SearchConfig config_;
-};
-
-/// Says how much memory the node limit of `config` takes, because memory grows with the nodes.
-/// `bytes_for(nodes)` is an upper bound on the memory of `nodes` nodes.
-std::string BestFirstMemory(const char* search, const SearchConfig& config,
-                            std::size_t (*bytes_for)(std::size_t nodes, const DomainSpec& spec),
-                            const DomainSpec& spec);
-
-/// The search of one puzzle among several.
-template <class Tree>
-struct RunningTree {
-  std::size_t number = 0;  // index of the puzzle
-  std::unique_ptr<Tree> tree;
-  std::size_t first_state = 0;  // of the tree, among the states of the current step
-  std::size_t first_fresh = 0;  // of the tree, among the children that need estimates
-};
-
-/// LockStepSearch searches puzzles by trees of one type, search.instances at a time. In each step,
-/// all trees pop entries, and the evaluations that they need are made together.
-///
-/// A Tree is a BestFirstTree with these calls for each step, in this order: Pop; CopyPopped, which
-/// gives the num_popped() states from which children are made; Receive, for its children from index
-/// `first` of the Expander on; SetValues, with the values of fresh(). SetStartValues comes before
-/// the first step.
-template <class Tree>
-class LockStepSearch : public BestFirstSearch {
- public:
-  /// Puzzles start in the order of `problems` and finish in any order. The time of a step is
-  /// divided evenly among its trees.
-  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) final {
-    std::vector<RunningTree<Tree>> running;
-    Stopwatch timer;
-    for (std::size_t next = 0; next < problems.size() || !running.empty();) {
-      const std::size_t old = running.size();
-      for (; std::cmp_less(running.size(), config().instances) && next < problems.size(); ++next) {
-        running.push_back({.number = next, .tree = MakeTree(problems, next)});
-      }
-      EvaluateStarts(problems, std::span(running).subspan(old), stop);
-      if (stop.Reached()) throw Stopped();
-      Step(std::span(running), stop);
-      const double share = timer.Lap() / static_cast<double>(running.size());
-      for (const auto& each : running) each.tree->AddSeconds(share);
-      for (const auto& each : running) {
-        if (each.tree->ended()) done(each.number, each.tree->Result());
-      }
-      std::erase_if(running, [](const auto& each) { return each.tree->ended(); });
-    }
-  }
+  /// Says how much memory the node limit takes, because memory grows with the nodes. The figure is
+  /// an upper bound if no cheaper path to a known state is found. Each time can take 12 more bytes
+  /// per entry.
+  std::string DescribeMemory() const;
 
  protected:
-  using Running = std::span<RunningTree<Tree>>;
-
-  /// See BestFirstSearch. `domain` and `network` must outlive this. `ball` may be null.
-  LockStepSearch(const char* name, const Domain& domain, Evaluator& network, const Config& config,
-                 std::shared_ptr<const GoalBall> ball, int children_of_entry)
-      : BestFirstSearch(name, config.search, children_of_entry),
-        domain_(domain),
-        ball_(std::move(ball)),
-        children_of_entry_(static_cast<std::size_t>(children_of_entry)),
-        expander_(domain, ball_),
-        evaluator_(domain, network, RowsPerCall(config)) {}
-
-  Expander& expander() { return expander_; }
-  BatchEvaluator& evaluator() { return evaluator_; }
+  /// Throws Error if the network gives no values for the entries, if search.weight is negative,
+  /// infinite or NaN, or if search.batch or search.instances is below 1, and InputError if a step
+  /// makes more children than 32 bits can number.
+  BestFirstSearch(OpenEntry entry, const Domain& domain, Evaluator& network, const Config& config,
+                  std::shared_ptr<const GoalBall> ball);
 
  private:
-  // Makes the children of `states`, which the trees popped.
-  virtual void MakeChildren(Running running, ConstRows states, const StopSignal& stop) = 0;
+  struct Running;
 
-  // Evaluates the chosen states. Each has the same number of values.
-  virtual std::span<const float> Evaluate(ConstRows states, std::span<const std::uint32_t> chosen,
-                                          const StopSignal& stop) = 0;
+  std::unique_ptr<BestFirstTree> MakeTree(const ProblemBatch& problems, std::size_t number) const;
+  void EvaluateStarts(const ProblemBatch& problems, std::span<Running> running,
+                      const StopSignal& stop);
+  void Step(std::span<Running> running, const StopSignal& stop);
+  void MakeChildren(std::span<Running> running, const StopSignal& stop);
+  std::span<const float> Evaluate(ConstRows states, const StopSignal& stop);
+  const char* name() const { return entry_ == OpenEntry::kState ? "A*" : "Q*"; }
 
-  // Evaluates the starts of trees that were just made.
-  void EvaluateStarts(const ProblemBatch& problems, Running running, const StopSignal& stop) {
-    fresh_.clear();
-    for (auto& each : running) {
-      each.first_fresh = fresh_.size();
-      if (!each.tree->ended()) fresh_.push_back(static_cast<std::uint32_t>(each.number));
-    }
-    if (fresh_.empty()) return;
-    const std::span<const float> values = Evaluate(problems.states, fresh_, stop);
-    const std::size_t width = values.size() / fresh_.size();
-    for (auto& each : running) {
-      if (each.tree->ended()) continue;
-      each.tree->SetStartValues(values.subspan(each.first_fresh * width, width));
-    }
-  }
-
-  // Makes one step of all trees.
-  void Step(Running running, const StopSignal& stop) {
-    MakeChildren(running, PopAll(running), stop);
-    ForEach(running.size(), [&](std::size_t i) {
-      running[i].tree->Receive(expander_, running[i].first_state * children_of_entry_);
-    });
-    fresh_.clear();
-    for (auto& each : running) {
-      each.first_fresh = fresh_.size();
-      fresh_.insert(fresh_.end(), each.tree->fresh().begin(), each.tree->fresh().end());
-    }
-    if (fresh_.empty()) return;
-    const std::span<const float> values = Evaluate(expander_.children(), fresh_, stop);
-    const std::size_t width = values.size() / fresh_.size();
-    ForEach(running.size(), [&](std::size_t i) {
-      Tree& tree = *running[i].tree;
-      tree.SetValues(values.subspan(running[i].first_fresh * width, tree.fresh().size() * width));
-    });
-  }
-
-  // Pops the entries that all trees take next, and returns their states.
-  ConstRows PopAll(Running running) {
-    ForEach(running.size(), [&](std::size_t i) { running[i].tree->Pop(); });
-    std::size_t count = 0;
-    for (auto& each : running) {
-      each.first_state = count;
-      count += each.tree->num_popped();
-    }
-    const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
-    states_.resize(count * state_size);
-    const Rows states(states_.data(), count, state_size);
-    ForEach(running.size(), [&](std::size_t i) {
-      const Tree& tree = *running[i].tree;
-      tree.CopyPopped(states.Slice(running[i].first_state, tree.num_popped()));
-    });
-    return states;
-  }
-
-  std::unique_ptr<Tree> MakeTree(const ProblemBatch& problems, std::size_t number) const {
-    const std::span<const std::uint8_t> start = problems.states[number];
-    const float at_most = problems.AtMost(number, config().at_most);
-    auto tree = std::make_unique<Tree>(domain_.spec(), config(), start, at_most);
-    SolveIfKnown(*tree, domain_, ball_.get(), start, at_most);
-    return tree;
-  }
-
+  const OpenEntry entry_;
   const Domain& domain_;
+  const SearchConfig config_;
   const std::shared_ptr<const GoalBall> ball_;  // may be null
   const std::size_t children_of_entry_;
+  const bool follows_policy_;  // expands only probable actions
   Expander expander_;
   BatchEvaluator evaluator_;
 
   // Of the current step, over all puzzles.
   std::vector<std::uint8_t> states_;
+  std::vector<Action> actions_;
   std::vector<std::uint32_t> fresh_;
+  std::vector<std::uint8_t> fresh_states_;
+};
+
+/// AStar solves puzzles by batched weighted A* (BWAS; Agostinelli et al. 2019, DeepCubeA). It
+/// expands the states with the least weight * cost + estimate first, search.batch states of each
+/// puzzle per step, or all open ones if there are fewer. Many puzzles advance in lock step: each
+/// step makes one expansion of all popped states and one evaluation of all new states among their
+/// children. Each state is evaluated once. The estimate of a goal is 0.
+///
+/// With a ball around the goal, a state of the ball counts as a goal whose solution goes on with
+/// the path to the goal. Such states are neither stored nor expanded. Their costs are exact, so the
+/// bounds below hold with a ball too.
+///
+/// A search keeps the cheapest solution found so far. It ends when no open state has a value below
+/// weight * cost of that solution. If a cheaper path to a closed state is found, the state is
+/// opened again. If the estimates are admissible (never above the true cost-to-go), these bounds
+/// hold for every batch size:
+///   - weight >= 1: the solution has the least cost;
+///   - 0 < weight < 1: its cost is at most 1 / weight times the least;
+///   - weight 0 (greedy best-first search): no bound; the first solution found is returned.
+/// Values are 32-bit floats, so "least" holds up to their rounding.
+///
+/// With head vp and search.policy_actions, A* expands only that many of the most probable actions
+/// of a state, by one more evaluation per expanded state, and those that lead to a goal or into the
+/// ball (as in DeepXube's graph_v_p). The bounds then hold among the solutions that remain.
+///
+/// States are compared by all their bytes. Without time limits, results do not depend on the number
+/// of threads, nor on which puzzles are solved at the same time, except that the evaluator's
+/// rounding may depend on its batch.
+class AStar final : public BestFirstSearch {
+ public:
+  /// See BestFirstSearch. Needs a network that estimates states.
+  AStar(const Domain& domain, Evaluator& network, const Config& config,
+        std::shared_ptr<const GoalBall> ball = nullptr)
+      : BestFirstSearch(OpenEntry::kState, domain, network, config, std::move(ball)) {}
+};
+
+/// QStar solves puzzles by best-first search on actions (Q*; Agostinelli et al. 2021, "A* Search
+/// Without Expansions: Learning Heuristic Functions with Deep Q-Networks"). An open entry is an
+/// action in a known state, ordered by weight * cost + Q value - cost of the action, where cost is
+/// that of the path with the action. That is the value of the child in A*, because a Q value is the
+/// cost of an action plus the cost-to-go of its result. A child is made only when its entry is
+/// taken, and one evaluation of it gives the values of all its children. So Q* makes and evaluates
+/// a child where A* makes and evaluates all children of a state.
+///
+/// Batches, lock step, the ball around the goal, cheaper paths to known states and the bounds on
+/// the cost of solutions are those of AStar, with Q values that are never above the true ones in
+/// place of admissible estimates. A state to which a cheaper path is found is evaluated again,
+/// which takes less memory than keeping its values. Actions that undo the last one are not taken.
+///
+/// search.max_nodes limits the distinct states that are stored. Each of them has up to num_actions
+/// open entries, of 8 to 12 bytes.
+class QStar final : public BestFirstSearch {
+ public:
+  /// See BestFirstSearch. Needs a network that gives Q values.
+  QStar(const Domain& domain, Evaluator& q_net, const Config& config,
+        std::shared_ptr<const GoalBall> ball = nullptr)
+      : BestFirstSearch(OpenEntry::kAction, domain, q_net, config, std::move(ball)) {}
 };
 
 }  // namespace tandem

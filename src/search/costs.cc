@@ -24,18 +24,13 @@ Ranking RankingOf(const Evaluator& network) {
   throw Error("the evaluator neither estimates states nor gives values of actions");
 }
 
-std::optional<Action> GreedyAction(const DomainSpec& spec, std::span<const Action> actions,
-                                   std::span<const float> estimates) {
-  const float least_cost = LeastCost(spec);
-  return BestAction(actions, [&](Action action) {
-    return spec.action_costs[action] - least_cost + estimates[action];
-  });
-}
-
 std::optional<Action> BestBy(Ranking ranking, const DomainSpec& spec,
                              std::span<const Action> actions, std::span<const float> values) {
-  if (ranking == Ranking::kByStates) return GreedyAction(spec, actions, values);
-  return BestAction(actions, [&](Action action) { return values[action]; });
+  const float least_cost = LeastCost(spec);
+  return BestAction(actions, [&](Action action) {
+    const bool by_states = ranking == Ranking::kByStates;
+    return by_states ? spec.action_costs[action] - least_cost + values[action] : values[action];
+  });
 }
 
 }  // namespace tandem

@@ -44,14 +44,10 @@ std::optional<Action> BestAction(std::span<const Action> actions, const ValueOf&
   return best == actions.end() ? std::nullopt : std::optional(*best);
 }
 
-/// The action of a greedy step: the one with the least sum of its cost and its child's estimate.
-/// Negative estimates are ranked as they are. estimates[a] belongs to action a; only those of
-/// `actions` are read. Ties go to the first; nothing if `actions` is empty.
-std::optional<Action> GreedyAction(const DomainSpec& spec, std::span<const Action> actions,
-                                   std::span<const float> estimates);
-
-/// The best of `actions` by what `ranking` ranks them by: GreedyAction of the children's estimates,
-/// or the action with the least value. values[a] belongs to action a.
+/// The best of `actions`. With estimates of states, it is the one with the least sum of its cost
+/// and its child's estimate; negative estimates are ranked as they are. Otherwise it is the one
+/// with the least value. values[a] belongs to action a; only those of `actions` are read. Ties go
+/// to the first; nothing if `actions` is empty.
 std::optional<Action> BestBy(Ranking ranking, const DomainSpec& spec,
                              std::span<const Action> actions, std::span<const float> values);
 

@@ -1,7 +1,6 @@
 #include "search/detours.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <absl/strings/string_view.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -10,16 +9,13 @@
 #include <string_view>
 #include <utility>
 
-#include "base/stopwatch.h"
+#include "search/hash_set.h"
+#include "search/search.h"
 
 namespace tandem {
 namespace {
 
 constexpr std::size_t kFarthest = 256;  // actions between one that is left out and its effect
-
-absl::string_view Key(std::span<const std::uint8_t> state) {
-  return {reinterpret_cast<const char*>(state.data()), state.size()};
-}
 
 // RemainingPath holds the actions of a path that remain to be followed, and the states that they
 // lead to.
@@ -38,7 +34,7 @@ class RemainingPath {
     steps.reserve(actions.size());
     for (const Action action : actions) {
       ApplyAll(domain, {&action, 1}, state);
-      steps.push_back({.action = action, .state = std::string(Key(state))});
+      steps.push_back({.action = action, .state = std::string(KeyOf(state))});
     }
     for (; !steps.empty(); steps.pop_back()) {
       after_.try_emplace(steps.back().state, steps_.size());
@@ -48,7 +44,7 @@ class RemainingPath {
 
   // How many actions follow where the path meets `state` last. Nothing if it does not.
   std::optional<std::size_t> NumAfter(std::span<const std::uint8_t> state) const {
-    const auto found = after_.find(Key(state));
+    const auto found = after_.find(KeyOf(state));
     return found == after_.end() ? std::nullopt : std::optional(found->second);
   }
 
@@ -135,36 +131,6 @@ class FollowedPath {
   std::vector<Action> repeated_;  // scratch: the next action, once for each other path
 };
 
-class DetourFreeSearch final : public Search {
- public:
-  DetourFreeSearch(const Domain& domain, std::unique_ptr<Search> search)
-      : domain_(domain), search_(std::move(search)) {}
-
-  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override {
-    search_->SolveAll(problems, stop, [&](std::size_t number, SearchResult result) {
-      if (result.solved) Straighten(problems.states[number], result);
-      done(number, std::move(result));
-    });
-  }
-
-  std::string Describe() const override { return search_->Describe(); }
-  std::string_view MainKey() const override { return search_->MainKey(); }
-  std::string Failure(const SearchResult& result) const override {
-    return search_->Failure(result);
-  }
-
- private:
-  void Straighten(std::span<const std::uint8_t> start, SearchResult& result) const {
-    const Stopwatch watch;
-    result.actions = WithoutDetours(domain_, start, result.actions);
-    result.cost = CostOf(domain_.spec(), result.actions);
-    result.seconds += watch.Seconds();
-  }
-
-  const Domain& domain_;
-  const std::unique_ptr<Search> search_;
-};
-
 }  // namespace
 
 std::vector<Action> WithoutDetours(const Domain& domain, std::span<const std::uint8_t> start,
@@ -183,10 +149,6 @@ std::vector<Action> WithoutDetours(const Domain& domain, std::span<const std::ui
       remaining.KeepLast(remaining.size() - 1);
     }
   }
-}
-
-std::unique_ptr<Search> SearchWithoutDetours(const Domain& domain, std::unique_ptr<Search> search) {
-  return std::make_unique<DetourFreeSearch>(domain, std::move(search));
 }
 
 }  // namespace tandem

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "search/search.h"
 #include "tandem/domain.h"
 
 namespace tandem {
@@ -20,8 +18,5 @@ namespace tandem {
 /// other actions could replace stay.
 std::vector<Action> WithoutDetours(const Domain& domain, std::span<const std::uint8_t> start,
                                    const std::vector<Action>& actions);
-
-/// Returns a search that gives the solutions of `search` without detours. `domain` must outlive it.
-std::unique_ptr<Search> SearchWithoutDetours(const Domain& domain, std::unique_ptr<Search> search);
 
 }  // namespace tandem

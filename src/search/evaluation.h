@@ -1,8 +1,6 @@
 // Evaluation of states by networks.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -42,26 +40,14 @@ class BatchEvaluator {
                  std::size_t rows_per_call = std::numeric_limits<std::size_t>::max())
       : domain_(domain), network_(network), rows_per_call_(rows_per_call) {}
 
-  /// The network's estimates of all `states`.
+  /// The network's estimates of `states`.
   std::span<const float> Estimate(ConstRows states, const StopSignal& stop) {
-    return EvaluateAll(states, /*of_actions=*/false, stop);
+    return Evaluate(states, /*of_actions=*/false, stop);
   }
 
-  /// The network's estimates of states[chosen[0]], states[chosen[1]], ...
-  std::span<const float> Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
-                                  const StopSignal& stop) {
-    return EvaluateChosen(states, chosen, /*of_actions=*/false, stop);
-  }
-
-  /// The network's values of every action in every state: num_actions values per state.
+  /// The network's values of every action in `states`: num_actions values per state.
   std::span<const float> EvaluateActions(ConstRows states, const StopSignal& stop) {
-    return EvaluateAll(states, /*of_actions=*/true, stop);
-  }
-
-  /// The network's values of every action in states[chosen[0]], states[chosen[1]], ...
-  std::span<const float> EvaluateActions(ConstRows states, std::span<const std::uint32_t> chosen,
-                                         const StopSignal& stop) {
-    return EvaluateChosen(states, chosen, /*of_actions=*/true, stop);
+    return Evaluate(states, /*of_actions=*/true, stop);
   }
 
   /// What `ranking` ranks the children of `states` by, which `expander` has expanded: the estimate
@@ -71,14 +57,7 @@ class BatchEvaluator {
                                       const StopSignal& stop);
 
  private:
-  // Encodes `rows` states and evaluates them, or all their actions if `of_actions`. state_of(i) is
-  // state i. encode(first, inputs) encodes states first, first + 1, ... into `inputs`.
-  template <class StateOf, class EncodeRange>
-  std::span<const float> InParts(std::size_t rows, bool of_actions, const StopSignal& stop,
-                                 const StateOf& state_of, const EncodeRange& encode);
-  std::span<const float> EvaluateAll(ConstRows states, bool of_actions, const StopSignal& stop);
-  std::span<const float> EvaluateChosen(ConstRows states, std::span<const std::uint32_t> chosen,
-                                        bool of_actions, const StopSignal& stop);
+  std::span<const float> Evaluate(ConstRows states, bool of_actions, const StopSignal& stop);
 
   const Domain& domain_;
   Evaluator& network_;
@@ -96,70 +75,10 @@ void CheckActionValues(const char* user, const Evaluator& network, ActionValues 
 /// Returns the error for a network whose estimate of `state` is not a number.
 Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state);
 
-/// Throws NanEstimate if one of the network's `values` is NaN. state_of(i) is the state of value i.
-/// Every comparison with NaN is false, so min and max would drop it silently.
-template <class StateOf>
-void RejectNan(const Domain& domain, std::span<const float> values, const StateOf& state_of) {
-  const auto found = std::ranges::find_if(values, [](float value) { return std::isnan(value); });
-  if (found == values.end()) return;
-  throw NanEstimate(domain, state_of(static_cast<std::size_t>(found - values.begin())));
-}
-
-/// ChildEstimates holds the network's estimate of each child of an Expander. For each batch, call
-/// Resize; then, on any threads, Encode for each range of children and Set for those whose
-/// estimates are known; then Evaluate. So two batches can take turns: one is expanded and encoded
-/// while the network evaluates the other.
-///
-/// If the network's estimates do not depend on what else it evaluates, goals, repeats of other
-/// children of the batch and children whose estimates were set are not evaluated. The estimates of
-/// the other children keep their bits. The estimate of a goal is then 0.
-class ChildEstimates {
- public:
-  /// `domain` and `network` must outlive this. Throws Error if the network does not estimate
-  /// states.
-  ChildEstimates(const Domain& domain, Evaluator& network);
-
-  /// Whether the estimates of some children may be set or left out.
-  bool skips_known() const { return skips_known_; }
-
-  /// Makes room for `children` children.
-  void Resize(std::size_t children);
-
-  /// Encodes `count` children from child `first` on. Several threads may call this at once for
-  /// different children.
-  void Encode(const Expander& children, std::size_t first, std::size_t count);
-
-  /// Says that the estimate of a child is known. Requires skips_known() and that the child was
-  /// encoded. Several threads may call this at once for different children.
-  void Set(std::size_t child, float estimate);
-
-  /// Evaluates the children in one call of the network, on the calling thread, and fills in
-  /// values(). The network may block, so do not call this inside a TBB task. Throws Error that
-  /// names the state if an estimate is NaN, and whatever the network throws.
-  void Evaluate(const Expander& children);
-
-  /// One estimate per child.
-  std::span<const float> values() const { return values_; }
-
- private:
-  ConstRows InputsOf(std::size_t first, std::size_t count) const;
-  void EvaluateNeeded(std::span<const std::uint64_t> hashes);
-  void FindNeeded(std::span<const std::uint64_t> hashes);
-
-  const Domain& domain_;
-  Evaluator& network_;
-  const bool skips_known_;
-  std::vector<std::uint8_t> inputs_;  // the encoded children
-  std::vector<float> values_;
-
-  // Of EvaluateNeeded. A needed child is evaluated, unless it is a repeat.
-  std::vector<std::uint8_t> is_needed_;
-  std::vector<std::uint32_t> evaluated_;  // children, without repeats
-  std::vector<std::uint32_t> place_;      // where in evaluated_ the estimate of a needed child is
-  std::vector<std::uint32_t> slots_;      // a hash table of places in evaluated_
-  std::vector<std::uint8_t> evaluated_inputs_;
-  std::vector<float> evaluated_values_;
-};
+/// Throws NanEstimate if one of the network's `values` of `states` is NaN; each state has the same
+/// number of values. Every comparison with NaN is false, so min and max would
+/// drop it silently.
+void RejectNan(const Domain& domain, std::span<const float> values, ConstRows states);
 
 /// Ensemble evaluates with several networks and gives the mean of their values: of their estimates,
 /// of their Q values, or of the log probabilities of their policies. All networks read the same
@@ -174,13 +93,17 @@ class Ensemble final : public Evaluator {
 
   bool estimates_states() const override { return networks_.front()->estimates_states(); }
   ActionValues action_values() const override { return networks_.front()->action_values(); }
-  void Evaluate(ConstRows inputs, std::span<float> values) override;
-  void EvaluateActions(ConstRows inputs, std::span<float> values) override;
+  void Evaluate(ConstRows inputs, std::span<float> values) override {
+    Average(&Evaluator::Evaluate, inputs, values);
+  }
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    Average(&Evaluator::EvaluateActions, inputs, values);
+  }
 
  private:
-  // Calls evaluate(network, values) with each network, and sets `values` to the means.
-  template <class EvaluateOne>
-  void Average(std::span<float> values, const EvaluateOne& evaluate);
+  // Sets `values` to the means of what `evaluate` gives for each network.
+  void Average(void (Evaluator::*evaluate)(ConstRows, std::span<float>), ConstRows inputs,
+               std::span<float> values);
 
   const std::vector<Evaluator*> networks_;
   std::vector<float> of_one_;  // values of one network

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "domain/moves.h"
 #include "search/costs.h"
 #include "search/goal_ball.h"
 #include "search/hash_set.h"
@@ -24,8 +25,8 @@ constexpr std::size_t kParentsInCache = 16;
 
 Expander::Expander(const Domain& domain, std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
-      known_(domain, std::move(ball)),
-      least_rest_(std::max(known_.least_unknown(), LeastCost(domain.spec()))),
+      ball_(std::move(ball)),
+      least_rest_(std::max(least_unknown(), LeastCost(domain.spec()))),
       permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr) {}
 
 std::int64_t Expander::BytesFor(const DomainSpec& spec, std::int64_t states) {
@@ -95,7 +96,7 @@ void Expander::ResizeChildren(std::size_t num_children, bool with_states) {
   is_goal_.resize(num_children);
   is_left_out_.resize(num_children);
   hashes_.resize(num_children);
-  if (known_.ball() != nullptr) known_costs_.resize(num_children);
+  if (ball_ != nullptr) known_costs_.resize(num_children);
 }
 
 // The memory for the children of states first, first + 1, ...
@@ -125,13 +126,22 @@ void Expander::MakeChildren(ConstRows states, std::size_t first, Rows children,
 }
 
 void Expander::NoteKnownCosts(std::size_t first_child, ConstRows children) {
-  if (known_.ball() == nullptr) return;
+  if (ball_ == nullptr) return;
   for (std::size_t i = 0; i < children.size(); ++i) {
     const std::size_t child = first_child + i;
     known_costs_[child] = is_left_out_[child] != 0
                               ? std::numeric_limits<float>::infinity()
-                              : known_.CostOf(children[i], hashes_[child], is_goal_[child] != 0);
+                              : KnownCostOf(children[i], hashes_[child], is_goal_[child] != 0);
   }
+}
+
+float Expander::KnownCostOf(std::span<const std::uint8_t> state, std::uint64_t hash,
+                            bool is_goal) const {
+  constexpr float kUnknown = std::numeric_limits<float>::infinity();
+  if (ball_ == nullptr) return is_goal ? 0 : kUnknown;
+  if (const std::optional<float> cost = ball_->CostOf(state, hash)) return *cost;
+  if (is_goal) RefuseSecondGoal(domain_, state);
+  return kUnknown;
 }
 
 ConstRows Expander::Build(std::span<const std::uint32_t> chosen,
@@ -186,10 +196,32 @@ std::vector<Action> Expander::UsefulActions(std::size_t i) const {
 }
 
 std::vector<Action> Expander::PathToGoal(std::size_t child) const {
-  if (known_.ball() == nullptr) return {};
+  if (ball_ == nullptr) return {};
   const auto chosen = static_cast<std::uint32_t>(child);
   std::vector<std::uint8_t> state;
-  return known_.ball()->PathToGoal(Build({&chosen, 1}, state)[0]);
+  return ball_->PathToGoal(Build({&chosen, 1}, state)[0]);
+}
+
+std::optional<std::size_t> NumberOfStates(const Domain& domain, std::size_t most) {
+  if (domain.spec().inverse_actions.empty() || domain.spec().per_problem_goals) return std::nullopt;
+  constexpr std::size_t kStatesAtOnce = 1024;
+  const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
+  Expander expander(domain);
+  std::vector<std::uint8_t> states = GoalOf(domain);  // in the order in which they were found
+  HashSet found;
+  found.Insert(HashState(states));
+  for (std::size_t next = 0; next < found.size();) {
+    const std::size_t count = std::min(found.size() - next, kStatesAtOnce);
+    expander.Expand({states.data() + next * state_size, count, state_size});
+    next += count;
+    for (std::size_t child = 0; child < expander.size(); ++child) {
+      if (!found.Insert(expander.hashes()[child])) continue;
+      if (found.size() > most) return std::nullopt;
+      const std::span<const std::uint8_t> state = expander.children()[child];
+      states.insert(states.end(), state.begin(), state.end());
+    }
+  }
+  return found.size();
 }
 
 }  // namespace tandem

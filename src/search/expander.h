@@ -1,6 +1,7 @@
 // Expansion of states.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -34,8 +35,8 @@ namespace tandem {
 /// around another goal.
 class Expander {
  public:
-  /// `domain` must outlive this. Costs are known of the states in `ball` or, if that is null, of
-  /// goals.
+  /// `domain` must outlive this. The exact costs-to-go of the states in `ball` are known or, if
+  /// that is null, those of goals.
   explicit Expander(const Domain& domain, std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// The memory, in bytes, for the children of `states` states.
@@ -103,8 +104,20 @@ class Expander {
     return is_goal_[child] != 0 ? 0 : std::numeric_limits<float>::infinity();
   }
 
-  /// The known costs-to-go, from which those of the children are.
-  const KnownCosts& known_costs() const { return known_; }
+  /// The exact cost-to-go of any state, or infinity if it is not known. `is_goal` says whether the
+  /// state is a goal; `hash` is HashState(state). Throws InputError if the state is a goal outside
+  /// the ball. Thread-safe.
+  float KnownCostOf(std::span<const std::uint8_t> state, std::uint64_t hash, bool is_goal) const;
+
+  /// A lower bound on the cost-to-go of states of unknown cost.
+  float least_unknown() const { return ball_ != nullptr ? ball_->least_cost_outside() : 0; }
+
+  /// The cost-to-go of a child: the exact one if it is known, else the network's `estimate` of it,
+  /// which counts as at least least_unknown().
+  float CostToGo(std::size_t child, float estimate) const {
+    const float known = KnownCost(child);
+    return std::isinf(known) ? std::max(tandem::CostToGo(estimate), least_unknown()) : known;
+  }
 
   /// A lower bound on the cost-to-go of a child: the exact cost if it is known, else at least the
   /// cost of one action.
@@ -156,7 +169,7 @@ class Expander {
   void NoteKnownCosts(std::size_t first_child, ConstRows children);
 
   const Domain& domain_;
-  const KnownCosts known_;
+  const std::shared_ptr<const GoalBall> ball_;  // may be null
   const float least_rest_;  // of children of unknown cost, which need at least one action
   const bool permutes_;     // making a child twice costs less than keeping it
 
@@ -167,5 +180,9 @@ class Expander {
   std::vector<std::uint8_t> is_left_out_;
   std::vector<std::uint64_t> hashes_;
 };
+
+/// Returns the number of states of a puzzle whose actions have inverses and whose problems all have
+/// the same goal. Nothing for other puzzles, or as soon as it exceeds `most`.
+std::optional<std::size_t> NumberOfStates(const Domain& domain, std::size_t most);
 
 }  // namespace tandem

@@ -15,6 +15,7 @@
 #include "search/costs.h"
 #include "search/evaluation.h"
 #include "search/expander.h"
+#include "search/hash_set.h"
 #include "search/loops.h"
 
 namespace tandem {
@@ -29,12 +30,6 @@ struct GreedySearch::Path {
   double cost = 0;
   std::optional<StopReason> stop_reason = std::nullopt;
 };
-
-namespace {
-
-std::string Key(std::span<const std::uint8_t> state) { return {state.begin(), state.end()}; }
-
-}  // namespace
 
 GreedySearch::GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
                            std::shared_ptr<const GoalBall> ball)
@@ -62,7 +57,7 @@ std::vector<GreedySearch::Path> GreedySearch::Begin(const ProblemBatch& problems
     Path& path = paths.emplace_back(Path{.number = i,
                                          .state = {start.begin(), start.end()},
                                          .bound = CostBound(problems.AtMost(i, config_.at_most))});
-    path.visited.insert(Key(start));
+    path.visited.emplace(KeyOf(start));
     std::optional<std::vector<Action>> known =
         KnownSolution(domain_, ball_.get(), path.bound, config_.max_length, start);
     if (!known) continue;
@@ -81,8 +76,8 @@ void GreedySearch::CheckLimits(Path& path) const {
   } else if (config_.max_seconds > 0 && path.result.seconds >= config_.max_seconds) {
     path.stop_reason = StopReason::kTimeLimit;
   } else {
-    path.stop_reason = WorkLimitsOf(config_).ExceededBy(
-        path.result.nodes + spec.num_actions(), BytesOf(path) + Expander::BytesFor(spec, 1));
+    path.stop_reason = WorkLimitExceeded(config_, path.result.nodes + spec.num_actions(),
+                                         BytesOf(path) + Expander::BytesFor(spec, 1));
   }
 }
 
@@ -131,7 +126,7 @@ void GreedySearch::Step(Path& path, std::size_t first, std::span<const float> va
   std::vector<Action> open;
   for (std::size_t a = 0; a < values.size(); ++a) {
     if (expander_.is_goal()[first + a] != 0) continue;  // a goal that costs too much
-    if (path.visited.contains(Key(expander_.children()[first + a]))) continue;
+    if (path.visited.contains(KeyOf(expander_.children()[first + a]))) continue;
     open.push_back(static_cast<Action>(a));
   }
   const std::optional<Action> best = BestBy(ranking_, domain_.spec(), open, values);
@@ -143,7 +138,7 @@ void GreedySearch::Step(Path& path, std::size_t first, std::span<const float> va
   path.result.actions.push_back(*best);
   path.cost += domain_.spec().action_costs[*best];
   path.state.assign(child.begin(), child.end());
-  path.visited.insert(Key(child));
+  path.visited.emplace(KeyOf(child));
   if (ranking_ == Ranking::kByPolicy) return;
   const float estimate =
       values[*best] - (ranking_ == Ranking::kByStates ? 0 : domain_.spec().action_costs[*best]);
@@ -253,7 +248,7 @@ Hint HintFor(const Domain& domain, Evaluator& network, std::span<const std::uint
     values[a] = expander.is_goal()[a] != 0 ? 0 : CostToGo(values[a]);
   }
   Hint hint{.estimate = std::numeric_limits<float>::infinity(),
-            .action = GreedyAction(spec, actions, values)};
+            .action = BestBy(Ranking::kByStates, spec, actions, values)};
   if (hint.action) {
     hint.rest = values[*hint.action];
     hint.estimate = spec.action_costs[*hint.action] + hint.rest;

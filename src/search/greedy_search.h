@@ -38,9 +38,7 @@ namespace tandem {
 /// Validation does not use this search, but DescendGreedily, which may visit a state twice.
 class GreedySearch final : public Search {
  public:
-  /// Follows the limits of config.search; passes at most RowsPerCall states per call to
-  /// the network, which any Evaluator can be. `domain` and `network` must outlive this. `ball` may
-  /// be null.
+  /// Any Evaluator can be the network.
   GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
                std::shared_ptr<const GoalBall> ball = nullptr);
 

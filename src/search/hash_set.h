@@ -2,6 +2,7 @@
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
+#include <absl/strings/string_view.h>
 #include <xxhash.h>
 
 #include <cstddef>
@@ -14,6 +15,11 @@ namespace tandem {
 /// The 64-bit hash (XXH3) by which searches look up states.
 inline std::uint64_t HashState(std::span<const std::uint8_t> state) {
   return XXH3_64bits(state.data(), state.size());
+}
+
+/// The bytes of a state as text, by which Abseil's tables find it.
+inline absl::string_view KeyOf(std::span<const std::uint8_t> state) {
+  return {reinterpret_cast<const char*>(state.data()), state.size()};
 }
 
 /// Calls `change(table)`. An Abseil table whose allocation failed cannot even be destroyed (it has

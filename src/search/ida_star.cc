@@ -89,7 +89,8 @@ void IdaStar::SolveAll(const ProblemBatch& problems, const StopSignal& stop, con
 
 std::vector<IdaStar::Puzzle> IdaStar::Begin(const ProblemBatch& problems, const StopSignal& stop) {
   std::vector<Puzzle> puzzles;
-  std::vector<std::uint32_t> to_estimate;
+  std::vector<std::size_t> to_estimate;
+  states_.clear();
   for (std::size_t i = 0; i < problems.size(); ++i) {
     Puzzle& puzzle =
         puzzles.emplace_back(Puzzle{.number = i,
@@ -102,9 +103,12 @@ std::vector<IdaStar::Puzzle> IdaStar::Begin(const ProblemBatch& problems, const 
       puzzle.stop_reason = StopReason::kSolved;
     }
     puzzle.result.solved = puzzle.stop_reason.has_value();
-    if (!puzzle.stop_reason) to_estimate.push_back(static_cast<std::uint32_t>(i));
+    if (puzzle.stop_reason) continue;
+    to_estimate.push_back(i);
+    states_.insert(states_.end(), puzzle.start.begin(), puzzle.start.end());
   }
-  const std::span<const float> estimates = evaluator_.Estimate(problems.states, to_estimate, stop);
+  const std::span<const float> estimates =
+      evaluator_.Estimate({states_.data(), to_estimate.size(), problems.states.row_size()}, stop);
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     Puzzle& puzzle = puzzles[to_estimate[i]];
     puzzle.least_above = CostToGo(estimates[i]);
@@ -158,8 +162,8 @@ void IdaStar::CheckLimits(Puzzle& puzzle) const {
     return;
   }
   const DomainSpec& spec = domain_.spec();
-  puzzle.stop_reason = WorkLimitsOf(config_).ExceededBy(
-      puzzle.result.nodes + spec.num_actions(), BytesOf(puzzle) + Expander::BytesFor(spec, 1));
+  puzzle.stop_reason = WorkLimitExceeded(config_, puzzle.result.nodes + spec.num_actions(),
+                                         BytesOf(puzzle) + Expander::BytesFor(spec, 1));
 }
 
 // The memory of the states on the path, and of the actions that remain to be taken from them.
@@ -185,7 +189,8 @@ void IdaStar::ExpandAll(std::vector<Puzzle>& puzzles, const StopSignal& stop) {
     ChooseChildren(puzzles[i], i * num_actions, chosen);
     begins.push_back(chosen.size());
   }
-  const std::span<const float> estimates = evaluator_.Estimate(expander_.children(), chosen, stop);
+  const std::span<const float> estimates =
+      evaluator_.Estimate(expander_.Build(chosen, chosen_states_), stop);
   for (std::size_t i = 0; i < puzzles.size(); ++i) {
     const std::size_t count = begins[i + 1] - begins[i];
     Receive(puzzles[i], std::span(chosen).subspan(begins[i], count),

@@ -52,9 +52,7 @@ namespace tandem {
 /// that the evaluator's rounding may depend on its batch.
 class IdaStar final : public Search {
  public:
-  /// Follows the limits of config.search; passes at most RowsPerCall states per call to
-  /// the network. `domain` and `network` must outlive this. `ball` may be null. Throws Error if the
-  /// network does not estimate states.
+  /// Throws Error if the network does not estimate states.
   IdaStar(const Domain& domain, Evaluator& network, const Config& config,
           std::shared_ptr<const GoalBall> ball = nullptr);
 
@@ -90,6 +88,7 @@ class IdaStar final : public Search {
   Expander expander_;
   BatchEvaluator evaluator_;
   std::vector<std::uint8_t> states_;  // of the current step, one for each puzzle
+  std::vector<std::uint8_t> chosen_states_;
 };
 
 }  // namespace tandem

@@ -26,7 +26,7 @@ class NodeTable {
     double cost;                ///< cost of the cheapest path found so far
     float estimate;             ///< estimated cost-to-go
     std::uint32_t parent : 31;  ///< previous node on that path
-    std::uint32_t flag : 1;     ///< for the search: AStarTree::IsClosed, QStarTree::AwaitsValues
+    std::uint32_t flag : 1;     ///< for the search: BestFirstTree::IsClosed, IsFresh
   };
 
   static constexpr std::uint32_t kNone = UINT32_MAX;

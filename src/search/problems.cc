@@ -12,8 +12,10 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "domain/moves.h"
+#include "search/detours.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
 
@@ -27,63 +29,6 @@ constexpr int kLongest = 1'000'000;  // largest accepted length
 // A state takes some hundred bytes of memory even if its line has one byte.
 constexpr std::int64_t kMostStates = 10'000'000;
 
-// Returns the text of an error about a line: "FILE:7: WHAT".
-std::string AtLine(std::string_view file, std::size_t number, std::string_view what) {
-  return fmt::format("{}:{}: {}", file, number, what);
-}
-
-// JsonLines goes through the lines of a text. It skips blank lines and lines that begin with '#'.
-class JsonLines {
- public:
-  // Begins before the first line. `file` names the file in errors.
-  JsonLines(std::string file, std::string text) : file_(std::move(file)), in_(std::move(text)) {}
-
-  // Goes to the next line. Returns false at the end of the text.
-  bool Next() {
-    while (std::getline(in_, line_)) {
-      ++number_;
-      text_ = Trimmed(line_);
-      if (!text_.empty() && text_.front() != '#') return true;
-    }
-    return false;
-  }
-
-  // The number of the line, from 1, and its text without white space at its ends.
-  std::size_t number() const { return number_; }
-  std::string_view text() const { return text_; }
-
-  // Returns read(object) for the JSON object on the line. If the line is not an object, or if
-  // `read` throws InputError, throws InputError that begins with the file and the line.
-  template <class Read>
-  auto ReadObject(const Read& read) const {
-    try {
-      return read(ParseJsonObject(text_));
-    } catch (const InputError& error) {
-      throw InputError(AtLine(file_, number_, error.what()));
-    }
-  }
-
- private:
-  const std::string file_;
-  std::istringstream in_;
-  std::string line_;
-  std::string_view text_;  // of line_
-  std::size_t number_ = 0;
-};
-
-// Returns the number above 0 and at most `most` that `object` has as `key`. If the key is missing
-// or null, returns nothing. A number that `Number` rounds to 0 is not above 0. For other values,
-// throws as ThrowWrongEntry does.
-template <class Number>
-std::optional<Number> ReadPositiveNumber(const json& object, const char* key, double most) {
-  if (!HasValue(object, key)) return std::nullopt;
-  const json& value = object[key];
-  const double exact = value.is_number() ? value.get<double>() : 0;
-  const Number number = exact <= most ? static_cast<Number>(exact) : Number{0};
-  if (number > 0) return number;
-  ThrowWrongEntry(object, key, fmt::format("a number above 0 and at most {:.0f}", most));
-}
-
 void CheckNumber(std::int64_t states, const std::string& file) {
   if (states < kMostStates) return;
   throw InputError(fmt::format("{}: the file has more than {} states; read fewer with --limit",
@@ -94,6 +39,17 @@ void CheckNumber(std::int64_t states, const std::string& file) {
 std::optional<int> ReadLength(const json& object, const char* key) {
   if (!HasValue(object, key)) return std::nullopt;
   return static_cast<int>(ReadCount(object, key, kLongest));
+}
+
+// Returns the largest allowed cost that `object` has as `at_most`, or 0 if there is no limit. A
+// float rounds 1e-50 to 0, so that does not count as above 0.
+float ReadAtMost(const json& object) {
+  if (!HasValue(object, "at_most")) return 0;
+  const json& value = object["at_most"];
+  const double exact = value.is_number() ? value.get<double>() : 0;
+  const float cost = exact <= kLongest ? static_cast<float>(exact) : 0;
+  if (cost > 0) return cost;
+  ThrowWrongEntry(object, "at_most", fmt::format("a number above 0 and at most {}", kLongest));
 }
 
 // Returns a state as text that may be an array: of numbers, words or rows of a board.
@@ -130,8 +86,7 @@ std::string ReadJson(std::string_view text, const Domain& domain, Problem& line)
   }
   line.optimal = ReadLength(object, "optimal");
   line.best_known = ReadLength(object, "best_known");
-  // A float rounds 1e-50 to 0, which would mean that there is no limit.
-  line.at_most = ReadPositiveNumber<float>(object, "at_most", kLongest).value_or(0);
+  line.at_most = ReadAtMost(object);
   if (!HasValue(object, "solution")) return "";
   if (!object["solution"].is_string()) {
     ThrowWrongEntry(object, "solution", "moves, separated by spaces");
@@ -160,7 +115,7 @@ Problem ReadLine(std::string_view text, std::size_t number, const Domain& domain
     }
   } catch (const InputError& error) {
     line.state.clear();
-    line.error = AtLine(file, number, error.what());
+    line.error = fmt::format("{}:{}: {}", file, number, error.what());
   }
   return line;
 }
@@ -290,17 +245,29 @@ bool IsRowOfBoard(std::string_view line, const DomainSpec& spec) {
          spec.board->columns < spec.state_size;
 }
 
+// Reads states of one line each, except that a board may have a line for each row. Skips blank
+// lines and lines that begin with '#'.
 std::vector<Problem> ReadLines(std::string text, const Domain& domain, const std::string& file,
                                std::optional<std::int64_t> limit) {
   std::vector<Problem> states;
-  JsonLines lines(file, std::move(text));
-  while (!(limit && std::ssize(states) == *limit) && lines.Next()) {
+  std::istringstream in(std::move(text));
+  std::string line;
+  std::size_t number = 0;
+  const auto next = [&] {
+    while (std::getline(in, line)) {
+      ++number;
+      line = Trimmed(line);
+      if (!line.empty() && line.front() != '#') return true;
+    }
+    return false;
+  };
+  while (!(limit && std::ssize(states) == *limit) && next()) {
     CheckNumber(std::ssize(states), file);
-    std::string state(lines.text());
-    const std::size_t first = lines.number();
+    std::string state = line;
+    const std::size_t first = number;
     if (IsRowOfBoard(state, domain.spec())) {
-      for (int row = 1; row < domain.spec().board->rows && lines.Next(); ++row) {
-        state.append("\n").append(lines.text());
+      for (int row = 1; row < domain.spec().board->rows && next(); ++row) {
+        state.append("\n").append(line);
       }
     }
     states.push_back(ReadLine(state, first, domain, file));
@@ -373,7 +340,13 @@ void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, S
 void SolveAndReplay(const Domain& domain, Search& search, const ProblemBatch& problems,
                     const StopSignal& stop, const Search::Done& done) {
   search.SolveAll(problems, stop, [&](std::size_t i, SearchResult result) {
-    if (result.solved) CheckByReplay(domain, problems.states[i], result.actions);
+    if (result.solved) {
+      const Stopwatch watch;
+      result.actions = WithoutDetours(domain, problems.states[i], result.actions);
+      result.cost = CostOf(domain.spec(), result.actions);
+      result.seconds += watch.Seconds();
+      CheckByReplay(domain, problems.states[i], result.actions);
+    }
     done(i, std::move(result));
   });
 }

@@ -39,13 +39,14 @@ struct Problem {
 std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
                                 std::optional<std::int64_t> limit);
 
-/// Searches for a solution of each problem that has a valid state, and replays every solution.
-/// Calls `done` with the index of the problem in `problems`. Throws Stopped once `stop` is reached,
-/// and the same errors as Search::SolveAll and CheckByReplay.
+/// Does SolveAndReplay for the problems that have a valid state. Calls `done` with the index of the
+/// problem in `problems`. Throws Stopped once `stop` is reached, and the same errors as
+/// SolveAndReplay.
 void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, Search& search,
                    const StopSignal& stop, const Search::Done& done);
 
-/// Search::SolveAll that replays every solution. Throws the same errors as CheckByReplay, too.
+/// Search::SolveAll that leaves detours out of every solution (WithoutDetours) and replays it.
+/// Throws the same errors as CheckByReplay, too.
 void SolveAndReplay(const Domain& domain, Search& search, const ProblemBatch& problems,
                     const StopSignal& stop, const Search::Done& done);
 

@@ -9,42 +9,19 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "search/anytime_beam_search.h"
-#include "search/astar.h"
 #include "search/beam_search.h"
+#include "search/best_first_search.h"
 #include "search/goal_ball.h"
 #include "search/greedy_search.h"
 #include "search/ida_star.h"
-#include "search/q_star.h"
 
 namespace tandem {
 
-const char* NameOf(StopReason reason) {
-  switch (reason) {
-    case StopReason::kSolved:
-      return "solved";
-    case StopReason::kExhausted:
-      return "exhausted";
-    case StopReason::kLengthLimit:
-      return "length limit";
-    case StopReason::kNodeLimit:
-      return "node limit";
-    case StopReason::kMemoryLimit:
-      return "memory limit";
-    case StopReason::kTimeLimit:
-      return "time limit";
-    case StopReason::kCostLimit:
-      return "cost limit";
-  }
-  return "";  // not reached: the compiler warns of a missing case
-}
-
-WorkLimits WorkLimitsOf(const SearchConfig& config) {
-  return {.max_nodes = config.max_nodes.value_or(0), .max_bytes = config.max_bytes()};
-}
-
-std::optional<StopReason> WorkLimits::ExceededBy(std::int64_t nodes, std::int64_t bytes) const {
+std::optional<StopReason> WorkLimitExceeded(const SearchConfig& config, std::int64_t nodes,
+                                            std::int64_t bytes) {
+  const std::int64_t max_nodes = config.max_nodes.value_or(0);  // 0: no limit
   if (max_nodes > 0 && nodes > max_nodes) return StopReason::kNodeLimit;
-  if (max_bytes > 0 && bytes > max_bytes) return StopReason::kMemoryLimit;
+  if (config.max_bytes() > 0 && bytes > config.max_bytes()) return StopReason::kMemoryLimit;
   return std::nullopt;
 }
 
@@ -70,21 +47,17 @@ std::string Search::NotInTime(const SearchConfig& config) {
 
 std::string Search::AtLimit(const SearchConfig& config, StopReason reason, std::string_view advice,
                             std::optional<std::int64_t> max_nodes) {
-  switch (reason) {
-    case StopReason::kTimeLimit:
-      return fmt::format("{}; {}raise search.max_seconds", NotInTime(config), advice);
-    case StopReason::kNodeLimit:
-      return fmt::format(
-          "no solution found with {} nodes (search.max_nodes); {}raise search.max_nodes",
-          WithThousands(max_nodes.value_or(config.max_nodes.value_or(0))), advice);
-    case StopReason::kMemoryLimit:
-      return fmt::format("no solution found within {} (search.max_gib); {}raise search.max_gib",
-                         HumanBytes(static_cast<double>(config.max_bytes())), advice);
-    case StopReason::kSolved:
-    case StopReason::kExhausted:
-    case StopReason::kLengthLimit:
-    case StopReason::kCostLimit:
-      break;
+  if (reason == StopReason::kTimeLimit) {
+    return fmt::format("{}; {}raise search.max_seconds", NotInTime(config), advice);
+  }
+  if (reason == StopReason::kNodeLimit) {
+    return fmt::format(
+        "no solution found with {} nodes (search.max_nodes); {}raise search.max_nodes",
+        WithThousands(max_nodes.value_or(config.max_nodes.value_or(0))), advice);
+  }
+  if (reason == StopReason::kMemoryLimit) {
+    return fmt::format("no solution found within {} (search.max_gib); {}raise search.max_gib",
+                       HumanBytes(static_cast<double>(config.max_bytes())), advice);
   }
   return "";
 }
@@ -100,15 +73,22 @@ std::string Search::AllowedCost() {
   return "what is allowed (search.at_most, or `at_most` or `solution` of the state)";
 }
 
+namespace {
+
+std::unique_ptr<Search> WithMemoryLogged(std::unique_ptr<BestFirstSearch> search) {
+  LogInfo(search->DescribeMemory());
+  return search;
+}
+
+}  // namespace
+
 std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config) {
   const auto ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
   switch (config.search.method) {
     case SearchMethod::kAStar:
-      LogInfo(BestFirstMemory("A*", config.search, AStarBytesFor, domain.spec()));
-      return std::make_unique<AStar>(domain, network, config, ball);
+      return WithMemoryLogged(std::make_unique<AStar>(domain, network, config, ball));
     case SearchMethod::kQStar:
-      LogInfo(BestFirstMemory("Q*", config.search, QStarBytesFor, domain.spec()));
-      return std::make_unique<QStar>(domain, network, config, ball);
+      return WithMemoryLogged(std::make_unique<QStar>(domain, network, config, ball));
     case SearchMethod::kIdaStar:
       return std::make_unique<IdaStar>(domain, network, config, ball);
     case SearchMethod::kBeam:

@@ -1,6 +1,7 @@
 // The interface of all searches and their results.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,39 +13,39 @@
 #include <vector>
 
 #include "base/stop_signal.h"
+#include "config/choices.h"
 #include "config/config.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
 
-/// StopReason says why a search ended.
+/// StopReason says why a search ended. Messages and files use the names of the table.
 enum class StopReason {
-  kSolved,       ///< a solution was found that the search cannot improve
-  kExhausted,    ///< no states are left to expand
-  kLengthLimit,  ///< the maximum depth was reached
-  kNodeLimit,    ///< search.max_nodes was reached
-  kMemoryLimit,  ///< search.max_gib was reached
-  kTimeLimit,    ///< the time limit was reached
-  kCostLimit,    ///< every solution through the remaining states costs more than is allowed
+  kSolved,
+  kExhausted,
+  kLengthLimit,
+  kNodeLimit,
+  kMemoryLimit,
+  kTimeLimit,
+  kCostLimit,
 };
+inline constexpr auto kStopReasons = std::to_array<Choice<StopReason>>({
+    {StopReason::kSolved, "solved", "a solution was found that the search cannot improve"},
+    {StopReason::kExhausted, "exhausted", "no states are left to expand"},
+    {StopReason::kLengthLimit, "length limit", "the maximum depth was reached"},
+    {StopReason::kNodeLimit, "node limit", "search.max_nodes was reached"},
+    {StopReason::kMemoryLimit, "memory limit", "search.max_gib was reached"},
+    {StopReason::kTimeLimit, "time limit", "the time limit was reached"},
+    {StopReason::kCostLimit, "cost limit",
+     "every solution through the remaining states costs more than is allowed"},
+});
+inline std::string_view NameOf(StopReason reason) { return NameOf(kStopReasons, reason); }
 
-/// The name used in messages and files: "solved", "exhausted", "length limit", "node limit",
-/// "memory limit", "time limit" or "cost limit".
-const char* NameOf(StopReason reason);
-
-/// WorkLimits limit the states that the search for one puzzle generates, and its memory. 0: no
-/// limit.
-struct WorkLimits {
-  std::int64_t max_nodes = 0;
-  std::int64_t max_bytes = 0;
-
-  /// The limit that `nodes` generated states or `bytes` bytes exceed, or nothing.
-  std::optional<StopReason> ExceededBy(std::int64_t nodes, std::int64_t bytes) const;
-};
-
-/// The limits search.max_nodes and search.max_gib.
-WorkLimits WorkLimitsOf(const SearchConfig& config);
+/// The limit that a search for one puzzle exceeds with `nodes` generated states or `bytes` bytes of
+/// memory: search.max_nodes, search.max_gib or nothing.
+std::optional<StopReason> WorkLimitExceeded(const SearchConfig& config, std::int64_t nodes,
+                                            std::int64_t bytes);
 
 /// Partial is the best path of a search that found no solution. It leads to the state with the
 /// least estimate.
@@ -102,6 +103,9 @@ struct ProblemBatch {
 /// Search is the interface of the search algorithms. Not thread-safe. Memory is reused by the next
 /// call.
 ///
+/// A search follows config.search. `domain` and `network`, with which it is made, must outlive it.
+/// It passes at most RowsPerCall states per call to the network. The ball may be null.
+///
 /// A search uses the TBB threads of the caller's arena. It calls the evaluator on the calling
 /// thread, never inside a TBB task.
 class Search {
@@ -151,7 +155,7 @@ class Search {
 
 /// Creates the search that search.method selects, with the ball of search.ball_radius. What it
 /// ranks by follows from what `network` gives (RankingOf). For A* and Q*, logs how much memory the
-/// node limit takes. `domain` and `network` must outlive the result. Throws Error if the search
+/// node limit takes. Throws Error if the search
 /// needs values that the network does not give, and InputError if the puzzle has no such ball, or
 /// no inverse positions for search.inverse.
 std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config);

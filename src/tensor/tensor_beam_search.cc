@@ -132,7 +132,7 @@ std::optional<StopReason> TensorBeamSearch::GoDeeper(const StopSignal& within, S
   if (const std::optional<StopReason> limit = LimitReached(result.nodes)) return limit;
   const Children children = Expand();
   const auto generated = children.useful.sum().item<std::int64_t>();
-  if (WorkLimitsOf(config_).ExceededBy(result.nodes + generated, 0)) return StopReason::kNodeLimit;
+  if (WorkLimitExceeded(config_, result.nodes + generated, 0)) return StopReason::kNodeLimit;
   result.nodes += generated;
   result.expanded += frontier_.hashes.size(0);
   solution = CheapestSolution(children);
@@ -181,7 +181,7 @@ std::optional<StopReason> TensorBeamSearch::LimitReached(std::int64_t nodes) con
         WithThousands(num_kept_), WithThousands(kMostElements), config_.beam_width,
         config_.max_length));
   }
-  return WorkLimitsOf(config_).ExceededBy(nodes, BytesOfNextDepth());
+  return WorkLimitExceeded(config_, nodes, BytesOfNextDepth());
 }
 
 // The memory of the states kept so far: their hashes, their places in the history, and the

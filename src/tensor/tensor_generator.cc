@@ -154,7 +154,7 @@ class TensorGenerator : public Generator {
   const std::unique_ptr<Stream> stream_;
 };
 
-// Does what WalkLengthGenerator does for a V net.
+// Does what WalkGenerator does for a V net.
 class TensorWalkLength final : public TensorGenerator {
  public:
   TensorWalkLength(const Domain& domain, const Config& config, Device& device)

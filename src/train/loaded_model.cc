@@ -13,7 +13,7 @@
 #include "config/validate.h"
 #include "nn/backend.h"
 #include "nn/inference_net.h"
-#include "search/detours.h"
+#include "search/goal_ball.h"
 #include "search/search.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -167,12 +167,11 @@ std::unique_ptr<Search> LoadedModel::MakeSearch() {
           "--checkpoint, or set search.program to domain.",
           nets_.size()));
     }
-    return SearchWithoutDetours(
-        domain(), std::make_unique<TensorBeamSearch>(
-                      domain(), *nets_.front(), config_, *device_,
-                      MakeGoalBall(domain(), config_.search.ball_radius, config_.memory)));
+    return std::make_unique<TensorBeamSearch>(
+        domain(), *nets_.front(), config_, *device_,
+        MakeGoalBall(domain(), config_.search.ball_radius, config_.memory));
   }
-  return SearchWithoutDetours(domain(), tandem::MakeSearch(domain(), net(), config_));
+  return tandem::MakeSearch(domain(), net(), config_);
 }
 
 }  // namespace tandem

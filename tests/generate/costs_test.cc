@@ -39,8 +39,8 @@ class UnequalRing : public testing::Test {
 };
 
 TEST_F(UnequalRing, WalkLengthLabelIsTheCostOfTheWayBack) {
-  WalkLengthGenerator generator(
-      ring_, GeneratorConfig({.max_scramble = 10, .workers = 2, .chunk_rows = 64}));
+  WalkGenerator generator(ring_,
+                          GeneratorConfig({.max_scramble = 10, .workers = 2, .chunk_rows = 64}));
   const DataBuffer rows = Filled(generator);
   for (std::size_t i = 0; i < kRows; ++i) {
     EXPECT_EQ(rows.floats(kTargetColumn)[i], CostToGo(rows.column(kInputColumn)[i]));
@@ -48,7 +48,7 @@ TEST_F(UnequalRing, WalkLengthLabelIsTheCostOfTheWayBack) {
 }
 
 TEST_F(UnequalRing, QNetLabelsIncludeActionCosts) {
-  WalkLengthGenerator generator(
+  WalkGenerator generator(
       ring_, GeneratorConfig({.max_scramble = 10, .workers = 2, .chunk_rows = 64}, Head::kQ));
   const DataBuffer rows = Filled(generator);
   for (std::size_t i = 0; i < kRows; ++i) {
@@ -152,8 +152,8 @@ TEST(Rollouts, RestartWhereNoActionApplies) {
 // Each walk of an update has its own random stream.
 TEST(Walks, OfOneUpdateAreAllDifferent) {
   const auto cube = MakeDomain("cube3");
-  WalkLengthGenerator generator(
-      *cube, GeneratorConfig({.max_scramble = 20, .workers = 2, .chunk_rows = 64}));
+  WalkGenerator generator(*cube,
+                          GeneratorConfig({.max_scramble = 20, .workers = 2, .chunk_rows = 64}));
   DataBuffer rows(ExampleSchema(cube->spec()), kRows);
   generator.Fill({.update = 0, .first_row = 0, .rows = kRows}, rows, StopSignal());
   std::set<std::string> ends;

@@ -147,8 +147,8 @@ TEST(RandomWalk, EachWalkHasItsOwnProblem) {
 
 TEST(WalkLength, EveryPrefixOfAWalkIsARow) {
   const RingDomain ring(100);
-  WalkLengthGenerator generator(
-      ring, GeneratorConfig({.max_scramble = 10, .workers = 2, .chunk_rows = 7}));
+  WalkGenerator generator(ring,
+                          GeneratorConfig({.max_scramble = 10, .workers = 2, .chunk_rows = 7}));
   const DataBuffer rows = Filled(generator, {.update = 3, .first_row = 0, .rows = 105});
   for (std::size_t i = 0; i < 105; ++i) {
     const auto length = static_cast<float>(i % 10 + 1);
@@ -160,7 +160,7 @@ TEST(WalkLength, EveryPrefixOfAWalkIsARow) {
 // Ten actions and three rows: the parts have 3, 3 and 4 actions.
 TEST(WalkLength, FewRowsOfAWalkComeFromItsPartsAndFromAllDepths) {
   const RingDomain ring(100);
-  WalkLengthGenerator generator(
+  WalkGenerator generator(
       ring,
       GeneratorConfig({.max_scramble = 10, .rows_per_walk = 3, .workers = 2, .chunk_rows = 7}));
   const DataBuffer rows = Filled(generator, {.update = 3, .first_row = 0, .rows = 3000});
@@ -182,7 +182,7 @@ TEST(WalkLength, FewRowsOfAWalkComeFromItsPartsAndFromAllDepths) {
 TEST(WalkLength, FewRowsOfAWalkDoNotDependOnHowRowsAreSplit) {
   const auto cube = MakeDomain("cube3");
   const auto of_range = [&](std::int64_t chunk_rows, const FillRequest& request) {
-    WalkLengthGenerator generator(
+    WalkGenerator generator(
         *cube,
         GeneratorConfig(
             {.max_scramble = 26, .rows_per_walk = 5, .workers = 2, .chunk_rows = chunk_rows}));
@@ -198,13 +198,11 @@ TEST(WalkLength, FewRowsOfAWalkDoNotDependOnHowRowsAreSplit) {
 
 TEST(WalkLength, RowsDependOnlyOnSeedUpdateAndRow) {
   const auto cube = MakeDomain("cube3");
-  WalkLengthGenerator one(*cube,
-                          GeneratorConfig({.max_scramble = 26, .workers = 1, .chunk_rows = 100}));
-  WalkLengthGenerator four(*cube,
-                           GeneratorConfig({.max_scramble = 26, .workers = 4, .chunk_rows = 33}));
+  WalkGenerator one(*cube, GeneratorConfig({.max_scramble = 26, .workers = 1, .chunk_rows = 100}));
+  WalkGenerator four(*cube, GeneratorConfig({.max_scramble = 26, .workers = 4, .chunk_rows = 33}));
   Config other_seed = GeneratorConfig({.max_scramble = 26, .workers = 1, .chunk_rows = 100});
   other_seed.seed = 2;
-  WalkLengthGenerator other(*cube, other_seed);
+  WalkGenerator other(*cube, other_seed);
   const auto all = Bytes(Filled(one, {.update = 5, .first_row = 0, .rows = 1000}));
   EXPECT_EQ(all, Bytes(Filled(four, {.update = 5, .first_row = 0, .rows = 1000})));
   EXPECT_NE(all, Bytes(Filled(other, {.update = 5, .first_row = 0, .rows = 1000})));
@@ -219,8 +217,7 @@ TEST(WalkLength, RowsDependOnlyOnSeedUpdateAndRow) {
 // a Q net are exact: one action leads back and the other leads farther away.
 TEST(WalkLength, QNetLabelIsTheWalkLengthAfterEachAction) {
   const RingDomain ring(100);
-  WalkLengthGenerator generator(ring,
-                                GeneratorConfig({.max_scramble = 10, .workers = 2}, Head::kQ));
+  WalkGenerator generator(ring, GeneratorConfig({.max_scramble = 10, .workers = 2}, Head::kQ));
   const DataBuffer rows = Filled(generator, {.update = 3, .first_row = 7, .rows = 105});
   for (std::size_t i = 0; i < 105; ++i) {
     for (Action action = 0; action < 2; ++action) {
@@ -236,7 +233,7 @@ TEST(WalkLength, QNetLabelIsTheWalkLengthAfterEachAction) {
 TEST(WalkLength, QNetLabelsOnlyTheStepBackAndTheNextStepOfTheWalk) {
   const auto cube = MakeDomain("cube3");
   constexpr std::size_t kLength = 10;
-  WalkLengthGenerator generator(
+  WalkGenerator generator(
       *cube, GeneratorConfig({.max_scramble = kLength, .workers = 2, .chunk_rows = 7}, Head::kQ));
   const DataBuffer rows = Filled(generator, {.update = 3, .rows = 200});
   ASSERT_TRUE(HasWeights(rows.schema()));
@@ -269,7 +266,7 @@ TEST(WalkLength, QNetLabelsOnlyTheStepBackAndTheNextStepOfTheWalk) {
 // An action that does not apply leaves the state as it is.
 TEST(WalkLength, QNetLabelsActionsThatDoNotApply) {
   const PathDomain path(3);
-  WalkLengthGenerator generator(path, GeneratorConfig({.max_scramble = 2}, Head::kQ));
+  WalkGenerator generator(path, GeneratorConfig({.max_scramble = 2}, Head::kQ));
   const DataBuffer rows = Filled(generator, {.rows = 2});
   EXPECT_EQ(rows.floats(kTargetColumn)[0], 1);  // cell 1: left leads to the goal, right on
   EXPECT_EQ(rows.floats(kTargetColumn)[1], 3);
@@ -280,7 +277,7 @@ TEST(WalkLength, QNetLabelsActionsThatDoNotApply) {
 
 TEST(WalkLength, QNetThatTakesTheActionLearnsOfThoseThatDoNotApplyInAThirdOfTheRows) {
   const PathDomain path(3);
-  WalkLengthGenerator generator(path, GeneratorConfig({.max_scramble = 2}, Head::kQIn));
+  WalkGenerator generator(path, GeneratorConfig({.max_scramble = 2}, Head::kQIn));
   const DataBuffer rows = Filled(generator, {.rows = 2000});
   int idle = 0;
   for (std::size_t i = 1; i < 2000; i += 2) {  // cell 2, where only the step back applies
@@ -293,9 +290,9 @@ TEST(WalkLength, QNetThatTakesTheActionLearnsOfThoseThatDoNotApplyInAThirdOfTheR
 
 TEST(WalkLength, StatesOfAQNetAreThoseOfAVNet) {
   const auto cube = MakeDomain("cube3");
-  WalkLengthGenerator v(*cube, GeneratorConfig({.max_scramble = 9, .chunk_rows = 50}));
-  WalkLengthGenerator q(*cube, GeneratorConfig({.max_scramble = 9, .chunk_rows = 31}, Head::kQ));
-  WalkLengthGenerator again(*cube, GeneratorConfig({.max_scramble = 9}, Head::kQ));
+  WalkGenerator v(*cube, GeneratorConfig({.max_scramble = 9, .chunk_rows = 50}));
+  WalkGenerator q(*cube, GeneratorConfig({.max_scramble = 9, .chunk_rows = 31}, Head::kQ));
+  WalkGenerator again(*cube, GeneratorConfig({.max_scramble = 9}, Head::kQ));
   const FillRequest request{.update = 5, .first_row = 4, .rows = 300};
   const DataBuffer q_rows = Filled(q, request);
   EXPECT_TRUE(std::ranges::equal(Filled(v, request).column(kInputColumn).bytes(),
@@ -475,8 +472,7 @@ void ExpectFillsSurviveExceptions(FragilePath& path, Generator& generator,
 TEST(Generators, DomainExceptionFailsOnlyTheCurrentFill) {
   FragilePath path;
   StandInEvaluator truth([](std::span<const std::uint8_t> state) { return float(state[0]); });
-  WalkLengthGenerator walks(path,
-                            GeneratorConfig({.max_scramble = 5, .workers = 2, .chunk_rows = 10}));
+  WalkGenerator walks(path, GeneratorConfig({.max_scramble = 5, .workers = 2, .chunk_rows = 10}));
   ValueIterationGenerator values(
       path, truth, GeneratorConfig({.max_scramble = 5, .workers = 2, .chunk_rows = 10}));
   ExpectFillsSurviveExceptions(path, walks, {"Apply", "Mask", "Encode"});
@@ -486,8 +482,7 @@ TEST(Generators, DomainExceptionFailsOnlyTheCurrentFill) {
 TEST(Generators, StopBetweenChunks) {
   const RingDomain ring(30);
   StandInEvaluator truth = RingTruth();
-  WalkLengthGenerator walks(ring,
-                            GeneratorConfig({.max_scramble = 5, .workers = 2, .chunk_rows = 10}));
+  WalkGenerator walks(ring, GeneratorConfig({.max_scramble = 5, .workers = 2, .chunk_rows = 10}));
   ValueIterationGenerator values(
       ring, truth, GeneratorConfig({.max_scramble = 5, .workers = 2, .chunk_rows = 10}));
   DataBuffer rows(ExampleSchema(ring.spec()), 100);

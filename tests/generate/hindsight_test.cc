@@ -8,7 +8,7 @@
 
 #include "generate/bellman.h"
 #include "generate/generator.h"
-#include "search/astar.h"
+#include "search/best_first_search.h"
 #include "support/generator_config.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"

@@ -34,7 +34,7 @@ Config PolicyConfig(std::int64_t max_scramble, std::int64_t chunk_rows = 64) {
 }
 
 DataBuffer Filled(const Domain& domain, const Config& config, FillRequest request) {
-  PolicyGenerator generator(domain, config);
+  WalkGenerator generator(domain, config);
   DataBuffer rows(generator.schema(), static_cast<std::size_t>(request.rows));
   generator.Fill(request, rows, StopSignal());
   return rows;
@@ -167,8 +167,8 @@ TEST(Policy, LightsOutLabelIsUniformOverTheDistinctButtonsPressed) {
 
 TEST(Policy, RejectsWalksLongerThanTheNumberOfDistinctButtons) {
   const auto lights = MakeDomain("lights_out:3");
-  EXPECT_NO_THROW(PolicyGenerator(*lights, PolicyConfig(9)));
-  EXPECT_THAT([&] { PolicyGenerator(*lights, PolicyConfig(10)); },
+  EXPECT_NO_THROW(WalkGenerator(*lights, PolicyConfig(9)));
+  EXPECT_THAT([&] { WalkGenerator(*lights, PolicyConfig(10)); },
               ThrowsMessage<InputError>(HasSubstr("expected at most 9")));
 }
 

@@ -1,5 +1,3 @@
-#include "generate/q_learning.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include "base/random.h"
 #include "domain/random_walk.h"
 #include "generate/generator.h"
+#include "generate/value_iteration.h"
 #include "support/generator_config.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"

@@ -11,7 +11,7 @@
 #include "config/load.h"
 #include "domain/random_walk.h"
 #include "nn/device.h"
-#include "search/astar.h"
+#include "search/best_first_search.h"
 #include "search/hash_set.h"
 #include "support/source_folder.h"
 #include "support/temp_folder.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "search/astar.h"
+#include "search/best_first_search.h"
 #include "support/goal_ball.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"

@@ -1,6 +1,4 @@
 // Tests of A* on all states of small puzzles, compared with breadth-first search.
-#include "search/astar.h"
-
 #include <gtest/gtest.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -11,6 +9,7 @@
 
 #include "base/random.h"
 #include "domain/random_walk.h"
+#include "search/best_first_search.h"
 #include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/small_puzzles.h"

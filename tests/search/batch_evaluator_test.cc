@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 #include <string>
 
 #include "search/evaluation.h"
@@ -46,14 +45,17 @@ TEST(BatchEvaluator, EvaluatesAllStatesInSlices) {
   EXPECT_EQ(recorder.sizes(), (std::vector<std::size_t>{4, 4, 2}));
 }
 
-TEST(BatchEvaluator, EvaluatesChosenStatesInSlices) {
+TEST(BatchEvaluator, ChildrenThatAreLeftOutAreNotEvaluated) {
   const PathDomain path(256);
   Recorder recorder;
   BatchEvaluator evaluator(path, recorder, 4);
-  const std::vector<std::uint32_t> chosen = {9, 0, 3, 4, 5, 8};
-  const auto values = evaluator.Estimate(ConstRows(kStates.data(), 10, 1), chosen, StopSignal());
-  EXPECT_TRUE(std::ranges::equal(values, std::vector<float>{100, 10, 40, 50, 60, 90}));
-  EXPECT_EQ(recorder.sizes(), (std::vector<std::size_t>{4, 2}));
+  Expander expander(path);
+  const std::vector<std::uint8_t> states = {10, 255, 30};  // no action leads on from the second
+  expander.Expand(ConstRows(states.data(), 3, 1));
+  const std::vector<float> values = evaluator.ValuesOfChildren(
+      Ranking::kByStates, ConstRows(states.data(), 3, 1), expander, StopSignal());
+  EXPECT_EQ(values, (std::vector<float>{9, 11, 254, 0, 29, 31}));
+  EXPECT_EQ(recorder.sizes(), (std::vector<std::size_t>{4, 1}));
 }
 
 TEST(BatchEvaluator, EvaluatesActionsInSlices) {
@@ -76,20 +78,18 @@ TEST(BatchEvaluator, StopsBetweenSlices) {
   });
   BatchEvaluator evaluator(path, asks_to_stop, 4);
   const std::vector<std::uint8_t> states(100, 1);
-  std::vector<std::uint32_t> chosen(100);
-  std::iota(chosen.begin(), chosen.end(), 0U);
-  EXPECT_THROW(evaluator.Estimate(ConstRows(states.data(), 100, 1), chosen, stop), Stopped);
+  EXPECT_THROW(evaluator.Estimate(ConstRows(states.data(), 100, 1), stop), Stopped);
   EXPECT_EQ(rows, 4);
 }
 
 TEST(BatchEvaluator, NanEstimateNamesTheState) {
   const PathDomain path(4);
-  StandInEvaluator broken([](std::span<const std::uint8_t>) { return std::nanf(""); });
+  StandInEvaluator broken(
+      [](std::span<const std::uint8_t> state) { return state[0] == 3 ? std::nanf("") : 0.0F; });
   BatchEvaluator evaluator(path, broken, 4);
   const std::vector<std::uint8_t> states = {1, 3};
-  const std::vector<std::uint32_t> chosen = {1};
   try {
-    evaluator.Estimate(ConstRows(states.data(), 2, 1), chosen, StopSignal());
+    evaluator.Estimate(ConstRows(states.data(), 2, 1), StopSignal());
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("state 3 is not a number"), std::string::npos);

@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "domain/random_walk.h"
 #include "search/anytime_beam_search.h"
-#include "search/astar.h"
+#include "search/best_first_search.h"
 #include "support/erratic_evaluator.h"
 #include "support/goal_ball.h"
 #include "support/head_evaluator.h"

@@ -12,11 +12,10 @@
 
 #include "base/random.h"
 #include "domain/random_walk.h"
-#include "search/astar.h"
 #include "search/beam_search.h"
+#include "search/best_first_search.h"
 #include "search/greedy_search.h"
 #include "search/ida_star.h"
-#include "search/q_star.h"
 #include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/small_puzzles.h"
@@ -197,13 +196,14 @@ DomainSpec TwoActionsOfCosts(float first, float second) {
   return spec;
 }
 
-TEST(Costs, GreedyActionRanksNegativeEstimatesAsTheyAre) {
+TEST(Costs, BestActionRanksNegativeEstimatesAsTheyAre) {
   const DomainSpec spec = TwoActionsOfCosts(2, 1);
   const std::vector<Action> both = {0, 1};
-  EXPECT_EQ(GreedyAction(spec, both, std::vector<float>{-3, -1}), Action{0});
-  EXPECT_EQ(GreedyAction(spec, both, std::vector<float>{4, 5}), Action{0});  // ties: the first
-  EXPECT_EQ(GreedyAction(spec, both, std::vector<float>{5, 5}), Action{1});
-  EXPECT_EQ(GreedyAction(spec, {}, std::vector<float>{5, 5}), std::nullopt);
+  EXPECT_EQ(BestBy(Ranking::kByStates, spec, both, std::vector<float>{-3, -1}), Action{0});
+  EXPECT_EQ(BestBy(Ranking::kByStates, spec, both, std::vector<float>{4, 5}),
+            Action{0});  // ties: the first
+  EXPECT_EQ(BestBy(Ranking::kByStates, spec, both, std::vector<float>{5, 5}), Action{1});
+  EXPECT_EQ(BestBy(Ranking::kByStates, spec, {}, std::vector<float>{5, 5}), std::nullopt);
 }
 
 TEST(Costs, NegativeEstimatesCountAsZero) {

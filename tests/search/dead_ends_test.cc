@@ -2,11 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "search/anytime_beam_search.h"
-#include "search/astar.h"
 #include "search/beam_search.h"
+#include "search/best_first_search.h"
 #include "search/greedy_search.h"
 #include "search/ida_star.h"
-#include "search/q_star.h"
 #include "support/head_evaluator.h"
 #include "support/pits_domain.h"
 

@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "domain/moves.h"
+#include "search/problems.h"
 #include "support/long_way.h"
 #include "support/small_puzzles.h"
 #include "tandem/puzzle.h"
@@ -133,17 +134,17 @@ TEST(WithoutDetours, LeavesOutPartsOfAnyLengthThatReturn) {
   EXPECT_THAT(WithoutDetours(puzzle, GoalOf(puzzle), actions), ElementsAre(0));
 }
 
-TEST(SearchWithoutDetours, ShortensSolutionsAndLeavesTheRestOfAResultAlone) {
+TEST(SolveAndReplay, ShortensSolutionsAndLeavesTheRestOfAResultAlone) {
   const SwapDomain swaps({1, 2, 3});
   const std::vector<Action> solution = {0, 2, 0, 1};  // 0 and 2 commute
   State start = GoalOf(swaps);
   UndoAll(swaps, solution, start);
   State both = start;
   both.insert(both.end(), start.begin(), start.end());
-  const auto search = SearchWithoutDetours(swaps, std::make_unique<LongWay>(solution));
+  LongWay search(solution);
   std::vector<SearchResult> results(2);
-  search->SolveAll(ConstRows(both.data(), 2, start.size()), StopSignal(),
-                   [&](std::size_t i, SearchResult result) { results[i] = std::move(result); });
+  SolveAndReplay(swaps, search, ConstRows(both.data(), 2, start.size()), StopSignal(),
+                 [&](std::size_t i, SearchResult result) { results[i] = std::move(result); });
   EXPECT_THAT(results[0].actions, ElementsAre(2, 1));
   EXPECT_EQ(results[0].cost, 5);
   EXPECT_FALSE(results[1].solved);

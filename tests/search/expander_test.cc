@@ -6,6 +6,8 @@
 
 #include "search/hash_set.h"
 #include "support/path_domain.h"
+#include "support/small_puzzles.h"
+#include "tandem/registry.h"
 
 namespace tandem {
 namespace {
@@ -78,6 +80,17 @@ TEST(Expander, RangesGiveTheSameChildren) {
   EXPECT_TRUE(std::ranges::equal(parts.is_goal(), whole.is_goal()));
   EXPECT_TRUE(std::ranges::equal(parts.is_left_out(), whole.is_left_out()));
   EXPECT_TRUE(std::ranges::equal(parts.hashes(), whole.hashes()));
+}
+
+TEST(NumberOfStates, CountsNoMoreStatesThanItIsAskedFor) {
+  const PancakeDomain pancakes(4);
+  EXPECT_EQ(NumberOfStates(pancakes, 24), 24U);
+  EXPECT_EQ(NumberOfStates(pancakes, 23), std::nullopt);
+}
+
+TEST(NumberOfStates, NeedsInversesAndOneGoal) {
+  EXPECT_EQ(NumberOfStates(*MakeDomain("sokoban:5"), 1'000'000), std::nullopt);
+  EXPECT_EQ(NumberOfStates(*MakeDomain("grid:5"), 1'000'000), std::nullopt);
 }
 
 }  // namespace

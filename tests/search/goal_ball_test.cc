@@ -7,8 +7,8 @@
 
 #include "base/random.h"
 #include "domain/random_walk.h"
-#include "search/astar.h"
 #include "search/beam_search.h"
+#include "search/best_first_search.h"
 #include "search/hash_set.h"
 #include "support/breadth_first.h"
 #include "support/goal_ball.h"

@@ -15,8 +15,8 @@
 #include "base/stopwatch.h"
 #include "config/choices.h"
 #include "search/anytime_beam_search.h"
-#include "search/astar.h"
 #include "search/beam_search.h"
+#include "search/best_first_search.h"
 #include "search/detours.h"
 #include "search/greedy_search.h"
 #include "search/ida_star.h"
@@ -139,11 +139,12 @@ TEST(NodeLimit, GreedySearchReportsTheBestStateOnItsPath) {
 TEST(NodeLimit, AutoLimitsOnlyAStar) {
   EXPECT_EQ(SearchConfig().max_nodes, std::nullopt);
   const RingDomain ring(20);
-  EXPECT_NE(BestFirstMemory("A*", {.instances = 1}, AStarBytesFor, ring.spec())
-                .find("at most 10,000,000 nodes"),
-            std::string::npos);
-  EXPECT_NE(BestFirstMemory("A*", {.max_nodes = 0}, AStarBytesFor, ring.spec()).find("no limit"),
-            std::string::npos);
+  StandInEvaluator anything(NumberOf);
+  const auto memory_of = [&](const SearchConfig& config) {
+    return AStar(ring, anything, {.search = config}).DescribeMemory();
+  };
+  EXPECT_NE(memory_of({.instances = 1}).find("at most 10,000,000 nodes"), std::string::npos);
+  EXPECT_NE(memory_of({.max_nodes = 0}).find("no limit"), std::string::npos);
 }
 
 TEST(MemoryLimit, BeamSearchEndsAndOthersGoOn) {

@@ -1,12 +1,10 @@
 // Tests of Q* on all states of small puzzles, compared with breadth-first search and with A*.
-#include "search/q_star.h"
-
 #include <gtest/gtest.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <functional>
 
-#include "search/astar.h"
+#include "search/best_first_search.h"
 #include "support/goal_ball.h"
 #include "support/head_evaluator.h"
 #include "support/path_domain.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "search/astar.h"
 #include "search/beam_search.h"
+#include "search/best_first_search.h"
 #include "search/greedy_search.h"
 #include "support/head_evaluator.h"
 #include "support/roads_domain.h"

@@ -15,14 +15,13 @@
 #include <vector>
 
 #include "search/anytime_beam_search.h"
-#include "search/astar.h"
 #include "search/beam_search.h"
+#include "search/best_first_search.h"
 #include "search/costs.h"
 #include "search/detours.h"
 #include "search/greedy_search.h"
 #include "search/hash_set.h"
 #include "search/ida_star.h"
-#include "search/q_star.h"
 #include "support/goal_ball.h"
 #include "support/head_evaluator.h"
 #include "support/random_puzzles.h"
