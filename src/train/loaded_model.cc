@@ -168,9 +168,9 @@ std::unique_ptr<Search> LoadedModel::MakeSearch() {
           nets_.size()));
     }
     return SearchWithoutDetours(
-        domain(), std::make_unique<TensorBeamSearch>(
-                      domain(), *nets_.front(), config_, *device_,
-                      MakeGoalBall(domain(), config_.search.ball_radius, config_.memory)));
+        domain(),
+        MakeTensorBeamSearch(domain(), *nets_.front(), config_, *device_,
+                             MakeGoalBall(domain(), config_.search.ball_radius, config_.memory)));
   }
   return SearchWithoutDetours(domain(), tandem::MakeSearch(domain(), net(), config_));
 }
