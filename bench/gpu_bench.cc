@@ -292,11 +292,11 @@ void TensorBeam(benchmark::State& state) {
     config.search = {.program = Program::kTensor, .beam_width = state.range(0), .max_length = 20};
     if (state.range(1) != 0) config.inference.backend = BackendKind::kGpu;
     const std::unique_ptr<InferenceNet> network = CopyOnGpu(device, kFourMillion, config.inference);
-    TensorBeamSearch search(*cube, *network, config, device);
+    const auto search = MakeTensorBeamSearch(*cube, *network, config, device);
     std::vector<std::uint8_t> start(54);
     WalkFromGoal(*cube, Random(1, Purpose::kScramble), 100, start);
     std::int64_t nodes = 0;
-    for (auto _ : state) nodes += search.Solve(start, StopSignal()).nodes;
+    for (auto _ : state) nodes += search->Solve(start, StopSignal()).nodes;
     state.SetItemsProcessed(nodes);
   });
 }

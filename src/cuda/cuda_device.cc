@@ -47,14 +47,20 @@ void SynchronizeDevice(c10::Device device) {
   c10::cuda::device_synchronize();
 }
 
+// Does `work` where nothing may be thrown. If the device has failed, the next use of it reports
+// that.
+template <class Work>
+void UnlessDeviceFailed(const Work& work) noexcept {
+  try {
+    work();
+  } catch (const c10::Error&) {
+  }
+}
+
 // Waits for the device before memory is freed: pending work may still use it, and the allocators
 // that get it back do not know on which streams it was used.
 void AwaitPendingUse(c10::Device device) noexcept {
-  try {
-    SynchronizeDevice(device);
-  } catch (const c10::Error&) {
-    // The device has failed; the next use of it reports that.
-  }
+  UnlessDeviceFailed([&] { SynchronizeDevice(device); });
 }
 
 class CudaStreamScope final : public StreamScope {
@@ -120,11 +126,8 @@ class CudaSlot final : public TransferSlot {
   }
 
   void Release() noexcept override {
-    try {
-      released_.record(c10::cuda::getCurrentCUDAStream(copies_.device_index()));
-    } catch (const c10::Error&) {
-      // The device has failed; the next use of it reports that.
-    }
+    UnlessDeviceFailed(
+        [&] { released_.record(c10::cuda::getCurrentCUDAStream(copies_.device_index())); });
   }
 
  private:
@@ -144,11 +147,7 @@ class CudaResultSlot final : public ResultSlot {
 
   // Waits for a copy that still writes the host memory.
   ~CudaResultSlot() override {
-    try {
-      Await();
-    } catch (const c10::Error&) {
-      // The device has failed; the next use of it reports that.
-    }
+    UnlessDeviceFailed([&] { Await(); });
   }
 
   void EnqueueCopy(const at::Tensor& from) override {
@@ -192,11 +191,11 @@ class CudaEvent final : public DeviceEvent {
 // Other threads allocate and wait for events while this one captures. With
 // cudaStreamCaptureModeThreadLocal, that does not break the capture. CaptureMutex keeps out the
 // calls of other threads that still would.
-class CudaGraphWork final : public CapturedWork {
+class CudaGraphWork {
  public:
   explicit CudaGraphWork(std::function<void()> work) : work_(std::move(work)) {}
 
-  void Run() override {
+  void Run() {
     if (is_captured_) return graph_.replay();
     if (runs_++ < kWarmUps) return work_();
     try {
@@ -267,39 +266,48 @@ at::Tensor SourcesOf(const PermutationTable& table, c10::Device device) {
 class CudaPermuter final : public RowPermuter {
  public:
   CudaPermuter(const PermutationTable& table, c10::Device device)
-      : sources_(SourcesOf(table, device)),
-        permutations_(
-            {sources_.mutable_data_ptr<std::uint8_t>(), table.num_actions(), table.positions()}) {}
+      : sources_(SourcesOf(table, device)) {}
 
   ~CudaPermuter() override { AwaitPendingUse(sources_.device()); }
 
   void Apply(const at::Tensor& rows, const at::Tensor& actions) const override {
-    permutations_.Apply(RowsOf(rows), static_cast<const Action*>(actions.const_data_ptr()),
-                        StreamOf(rows));
+    Permute(rows, rows, static_cast<const Action*>(actions.const_data_ptr()), /*fan=*/1);
   }
 
   void Expand(const at::Tensor& rows, const at::Tensor& children) const override {
-    permutations_.Expand(RowsOf(rows), RowsOf(children), StreamOf(rows));
+    Permute(rows, children, /*actions=*/nullptr, static_cast<std::uint32_t>(sources_.size(0)));
   }
 
   void Walk(const at::Tensor& actions, const at::Tensor& places,
             const at::Tensor& rows) const override {
-    permutations_.Walk(actions.const_data_ptr<std::int32_t>(),
-                       static_cast<std::size_t>(actions.size(1)),
-                       places.const_data_ptr<std::int64_t>(), RowsOf(rows), StreamOf(rows));
+    RunOnGpu(WalkJob{.sources = sources_.const_data_ptr<std::uint8_t>(),
+                     .positions = static_cast<std::uint32_t>(rows.size(1)),
+                     .actions = actions.const_data_ptr<std::int32_t>(),
+                     .walks = actions.size(1),
+                     .places = places.const_data_ptr<std::int64_t>(),
+                     .rows = rows.size(0),
+                     .to = rows.mutable_data_ptr<std::uint8_t>()},
+             CurrentStream());
   }
 
  private:
-  static Rows RowsOf(const at::Tensor& tensor) {
-    return {tensor.mutable_data_ptr<std::uint8_t>(), static_cast<std::size_t>(tensor.size(0)),
-            static_cast<std::size_t>(tensor.size(1))};
-  }
-  static cudaStream_t StreamOf(const at::Tensor& tensor) {
-    return c10::cuda::getCurrentCUDAStream(tensor.device().index()).stream();
+  void Permute(const at::Tensor& from, const at::Tensor& to, const Action* actions,
+               std::uint32_t fan) const {
+    RunOnGpu(PermuteJob{.sources = sources_.const_data_ptr<std::uint8_t>(),
+                        .positions = static_cast<std::uint32_t>(from.size(1)),
+                        .from = from.const_data_ptr<std::uint8_t>(),
+                        .to = to.mutable_data_ptr<std::uint8_t>(),
+                        .actions = actions,
+                        .rows = static_cast<std::uint64_t>(to.size(0)),
+                        .fan = fan},
+             CurrentStream());
   }
 
-  at::Tensor sources_;
-  CudaPermutations permutations_;
+  cudaStream_t CurrentStream() const {
+    return c10::cuda::getCurrentCUDAStream(sources_.device().index()).stream();
+  }
+
+  const at::Tensor sources_;
 };
 
 #endif
@@ -364,8 +372,8 @@ class CudaDevice final : public Device {
     return std::make_unique<CudaEvent>(device_);
   }
 
-  std::unique_ptr<CapturedWork> CaptureWork(std::function<void()> work) override {
-    return std::make_unique<CudaGraphWork>(std::move(work));
+  std::function<void()> CaptureWork(std::function<void()> work) override {
+    return [graph = std::make_shared<CudaGraphWork>(std::move(work))] { graph->Run(); };
   }
 
 #ifdef TANDEM_CUDA_KERNELS

@@ -4,12 +4,11 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "domain/permute_tile.h"
 #include "nn/gpu/pass_runner.h"
-#include "tandem/domain.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -32,34 +31,9 @@ inline void CheckLaunch(std::string_view kernel) {
 /// kernel cannot start.
 void RunOnGpu(const LayerPass& pass, cudaStream_t stream);
 
-/// CudaPermutations applies a puzzle's permutations to rows in the memory of a GPU.
-///
-/// Apply, Expand and Walk only enqueue work in `stream` and return at once. `stream` must belong to
-/// that GPU. Any thread may call them if that GPU is its current one. Rows and actions must be in
-/// that GPU's memory, packed, at any address. They and `sources` must stay valid until the work is
-/// done. Throw Error with CUDA's reason if the kernel cannot start.
-class CudaPermutations {
- public:
-  /// Row a of `sources`, in the GPU's memory, has the position that each byte comes from if action
-  /// a is applied.
-  explicit CudaPermutations(ConstRows sources) : sources_(sources) {}
-
-  /// Applies actions[i] to row i of `states` (n rows of as many bytes as `sources` has), in place.
-  /// Requires actions[i] < num_actions, the number of rows of `sources`.
-  void Apply(Rows states, const Action* actions, cudaStream_t stream) const;
-
-  /// Sets row i * num_actions + a of `children` to the result of action a on row i of `states`.
-  /// `states` and `children` must not overlap.
-  void Expand(ConstRows states, Rows children, cudaStream_t stream) const;
-
-  /// Sets row i of `states` to the origins (OriginEncoding) after the first places[i] / walks
-  /// actions of walk places[i] % walks. `actions` is (steps, walks), and each is less than
-  /// num_actions. Requires places[i] < (steps + 1) * walks.
-  void Walk(const std::int32_t* actions, std::size_t walks, const std::int64_t* places, Rows states,
-            cudaStream_t stream) const;
-
- private:
-  ConstRows sources_;
-};
+/// These enqueue the permutation of rows (PermuteJob) and states of walks (WalkJob) in `stream`, in
+/// the same way as a pass.
+void RunOnGpu(const PermuteJob& job, cudaStream_t stream);
+void RunOnGpu(const WalkJob& job, cudaStream_t stream);
 
 }  // namespace tandem

@@ -46,24 +46,13 @@ bool ExactLabels::Write(std::span<const std::uint8_t> state, DataBuffer& example
   if (!cost) return false;
   const std::span<float> label = examples.floats(kTargetColumn, row);
   LabelAllOutputs(examples, row);
-  switch (head_) {
-    case Head::kV:
-      label[0] = *cost;
-      break;
-    case Head::kQIn:
-      label[0] = CostsOfActions(state, *cost)[ActionIn(domain_.spec(), examples, row)];
-      break;
-    case Head::kQ:
-      std::ranges::copy(CostsOfActions(state, *cost), label.begin());
-      break;
-    case Head::kPolicy:
-      WriteCheapest(CostsOfActions(state, *cost), *cost == 0, label);
-      break;
-    case Head::kVp:
-      label[0] = *cost;
-      WriteCheapest(CostsOfActions(state, *cost), *cost == 0, label.subspan(1));
-      break;
-  }
+  const HeadTraits traits = TraitsOf(head_);
+  if (traits.values_states) label[0] = *cost;
+  if (!RanksActions(head_)) return true;
+  const std::vector<float> costs = CostsOfActions(state, *cost);
+  if (traits.takes_action) label[0] = costs[ActionIn(domain_.spec(), examples, row)];
+  if (traits.values_all_actions()) std::ranges::copy(costs, label.begin());
+  if (traits.has_policy) WriteCheapest(costs, *cost == 0, label.last(costs.size()));
   return true;
 }
 
@@ -130,35 +119,23 @@ void PathLabels::WriteLabel(std::span<const std::uint8_t> state, std::span<const
                             DataBuffer& out, std::size_t row) const {
   std::span<float> label = out.floats(kTargetColumn, row);
   std::ranges::fill(label, 0.0F);
-  const float cost = CostOf(domain_.spec(), rest);
-  switch (head_) {
-    case Head::kV:
-      label[0] = cost;
-      return;
-    case Head::kQIn:
-      label[0] = rest.empty() ? domain_.spec().action_costs[0] : cost;
-      return;
-    case Head::kQ: {
-      const std::span<float> weight = out.floats(kWeightColumn, row);
-      std::ranges::fill(weight, 0.0F);
-      const auto set = [&](Action action, float value) {
-        label[action] = value;
-        weight[action] = 1;
-      };
-      for (const Action idle : IdleActions(domain_, state)) {
-        set(idle, domain_.spec().action_costs[idle] + cost);
-      }
-      if (!rest.empty()) set(rest.front(), cost);
-      return;
-    }
-    case Head::kPolicy:
-      WritePolicy(rest, label);
-      return;
-    case Head::kVp:
-      label[0] = cost;
-      WritePolicy(rest, label.subspan(1));
-      return;
+  const DomainSpec& spec = domain_.spec();
+  const float cost = CostOf(spec, rest);
+  const HeadTraits traits = TraitsOf(head_);
+  if (traits.values_states) label[0] = cost;
+  if (traits.takes_action) label[0] = rest.empty() ? spec.action_costs[0] : cost;
+  if (traits.has_policy) {
+    WritePolicy(rest, label.last(static_cast<std::size_t>(spec.num_actions())));
   }
+  if (!traits.values_all_actions()) return;
+  const std::span<float> weight = out.floats(kWeightColumn, row);
+  std::ranges::fill(weight, 0.0F);
+  const auto set = [&](Action action, float value) {
+    label[action] = value;
+    weight[action] = 1;
+  };
+  for (const Action idle : IdleActions(domain_, state)) set(idle, spec.action_costs[idle] + cost);
+  if (!rest.empty()) set(rest.front(), cost);
 }
 
 // `policy` must hold zeros.

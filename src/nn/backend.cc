@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "nn/optimizer.h"
@@ -26,35 +27,19 @@ const Backend& Find(BackendKind kind) {
       fmt::format("there is no backend {}; this is a bug in Tandem", NameOf(kBackendKinds, kind)));
 }
 
-// The backend that `auto` stands for: the first fast one that `serves` says can do the work, or
-// else `reference`.
-template <class Serves>
-BackendKind Choose(const Device& device, const Serves& serves) {
+// What `backend: auto` stands for in training or in inference: the first fast backend that can
+// compute the network, or else `reference`. Precisions that `reference` lacks belong to one backend
+// each, which says what the device lacks.
+BackendKind Choose(const Config& config, Precision precision, const Device& device) {
+  if (config.backend != BackendKind::kAuto) return config.backend;
+  const bool is_special = !Find(BackendKind::kReference).HasPrecision(precision);
   for (const auto& [kind, backend] : Registry()) {
-    if (backend->IsFastOn(device) && serves(*backend)) return kind;
+    const bool serves = is_special ? backend->HasPrecision(precision)
+                                   : backend->IsFastOn(device) &&
+                                         backend->WhyNot(config.network, precision, device).empty();
+    if (serves) return kind;
   }
   return BackendKind::kReference;
-}
-
-BackendKind ForTraining(const Config& config, const Device& device) {
-  if (config.backend != BackendKind::kAuto) return config.backend;
-  return Choose(device, [&](const Backend& backend) {
-    return backend.WhyNoStep(config.network, config.train.precision, device).empty();
-  });
-}
-
-// Precisions that `reference` lacks belong to one backend each, which says what the device lacks.
-BackendKind ForInference(const Config& config, const Device& device) {
-  if (config.backend != BackendKind::kAuto) return config.backend;
-  const Precision precision = config.inference.precision;
-  if (!Find(BackendKind::kReference).HasPrecision(precision)) {
-    return std::ranges::find_if(
-               Registry(), [&](const auto& entry) { return entry.second->HasPrecision(precision); })
-        ->first;
-  }
-  return Choose(device, [&](const Backend& backend) {
-    return backend.WhyNoCopy(config.network, precision, device).empty();
-  });
 }
 
 void ResolvePrecision(Precision& precision, const Config& config, const Device& device) {
@@ -73,13 +58,24 @@ bool MayCapture(const Config& config) {
   return !sizes_differ && !config.profile.timing_breakdown;
 }
 
-// Backend::WhyNoCopy for any precision.
-std::string WhyNoCopyOf(BackendKind kind, const NetworkConfig& network, Precision precision,
-                        const Device& device) {
+// Backend::WhyNot for any precision.
+std::string WhyNot(BackendKind kind, const NetworkConfig& network, Precision precision,
+                   const Device& device) {
   const Backend& backend = Find(kind);
-  if (backend.HasPrecision(precision)) return backend.WhyNoCopy(network, precision, device);
+  if (backend.HasPrecision(precision)) return backend.WhyNot(network, precision, device);
   return fmt::format("this backend does not compute in {}",
                      NameOf(kInferencePrecisions, precision));
+}
+
+// Returns the backend, or throws InputError if it cannot compute the network. `section` is the
+// config's section with the precision.
+const Backend& Checked(BackendKind kind, const NetworkConfig& network, Precision precision,
+                       const Device& device, std::string_view section) {
+  const std::string why = WhyNot(kind, network, precision, device);
+  if (why.empty()) return Find(kind);
+  throw InputError(fmt::format("`backend: {}` with `{}.precision: {}`: {}. Set both to auto",
+                               NameOf(kBackendKinds, kind), section,
+                               NameOf(kInferencePrecisions, precision), why));
 }
 
 }  // namespace
@@ -99,39 +95,32 @@ void RegisterBackend(BackendKind kind, std::unique_ptr<const Backend> backend) {
 Config WithBackends(Config config, const Device& device) {
   ResolvePrecision(config.train.precision, config, device);
   ResolvePrecision(config.inference.precision, config, device);
-  config.train.backend = ForTraining(config, device);
+  config.train.backend = Choose(config, config.train.precision, device);
   config.train.may_capture = MayCapture(config);
-  config.inference.backend = ForInference(config, device);
+  config.inference.backend = Choose(config, config.inference.precision, device);
   if (config.train.backend == config.inference.backend) config.backend = config.train.backend;
   return config;
 }
 
 std::string WhyNoStep(const Config& config, const Device& device) {
-  return Find(config.train.backend).WhyNoStep(config.network, config.train.precision, device);
+  return WhyNot(config.train.backend, config.network, config.train.precision, device);
 }
 
 std::string WhyNoCopy(const Config& config, const Device& device) {
-  return WhyNoCopyOf(config.inference.backend, config.network, config.inference.precision, device);
+  return WhyNot(config.inference.backend, config.network, config.inference.precision, device);
 }
 
 std::unique_ptr<GradientStep> MakeGradientStep(Network& net, const TrainingConfig& config,
                                                Device& device) {
-  const Backend& backend = Find(config.backend);
-  const std::string why = backend.WhyNoStep(net.spec().layers, config.precision, device);
-  if (why.empty()) return backend.MakeStep(net, config, device);
-  throw InputError(fmt::format("`backend: {}` with `train.precision: {}`: {}. Set both to auto",
-                               NameOf(kBackendKinds, config.backend),
-                               NameOf(kInferencePrecisions, config.precision), why));
+  return Checked(config.backend, net.spec().layers, config.precision, device, "train")
+      .MakeStep(net, config, device);
 }
 
 std::unique_ptr<NetworkCopy> MakeInferenceCopy(const NetworkSpec& spec,
                                                const InferenceConfig& config,
                                                const Device& device) {
-  const std::string why = WhyNoCopyOf(config.backend, spec.layers, config.precision, device);
-  if (why.empty()) return Find(config.backend).MakeCopy(spec, config, device);
-  throw InputError(fmt::format("`backend: {}` with `inference.precision: {}`: {}. Set both to auto",
-                               NameOf(kBackendKinds, config.backend),
-                               NameOf(kInferencePrecisions, config.precision), why));
+  return Checked(config.backend, spec.layers, config.precision, device, "inference")
+      .MakeCopy(spec, config, device);
 }
 
 }  // namespace tandem

@@ -76,12 +76,10 @@ class Backend {
     return precision == Precision::kFp32 || precision == Precision::kBf16;
   }
 
-  /// Return why the backend cannot train a network, or evaluate it, in `precision` on a device;
-  /// empty if it can. The backend must have the precision.
-  virtual std::string WhyNoStep(const NetworkConfig& network, Precision precision,
-                                const Device& device) const = 0;
-  virtual std::string WhyNoCopy(const NetworkConfig& network, Precision precision,
-                                const Device& device) const = 0;
+  /// Returns why the backend cannot train or evaluate a network in `precision`, which it must have,
+  /// on a device; empty if it can.
+  virtual std::string WhyNot(const NetworkConfig& network, Precision precision,
+                             const Device& device) const = 0;
 
   /// Make what MakeGradientStep and MakeInferenceCopy return, which have checked that this backend
   /// can compute it.

@@ -56,15 +56,6 @@ class HostResultSlot final : public ResultSlot {
   at::Tensor result_;
 };
 
-class CalledWork final : public CapturedWork {
- public:
-  explicit CalledWork(std::function<void()> work) : work_(std::move(work)) {}
-  void Run() override { work_(); }
-
- private:
-  std::function<void()> work_;
-};
-
 class CpuStream final : public Stream {
  public:
   std::unique_ptr<StreamScope> Enter() override { return std::make_unique<StreamScope>(); }
@@ -184,10 +175,6 @@ c10::intrusive_ptr<c10d::Backend> Device::MakeBackend(
 
 std::unique_ptr<ResultSlot> Device::MakeResultSlot(std::size_t /*bytes*/) {
   return std::make_unique<HostResultSlot>();
-}
-
-std::unique_ptr<CapturedWork> Device::CaptureWork(std::function<void()> work) {
-  return std::make_unique<CalledWork>(std::move(work));
 }
 
 std::unique_ptr<Device> OpenDevice(const std::string& name) { return Open(name, std::nullopt); }

@@ -98,17 +98,6 @@ class DeviceEvent {
   virtual void Await() {}
 };
 
-/// CapturedWork is work on the device that is done repeatedly on the same tensors, so that a GPU
-/// can capture it as a CUDA graph and replay it.
-class CapturedWork {
- public:
-  virtual ~CapturedWork() = default;
-
-  /// Enqueues the work on the calling thread's current stream. Throws Error if a GPU cannot
-  /// capture it.
-  virtual void Run() = 0;
-};
-
 /// StreamScope makes a stream the calling thread's current one until it is destroyed.
 class StreamScope {
  public:
@@ -192,12 +181,13 @@ class Device {
   /// default is for a device that works at once.
   virtual std::unique_ptr<DeviceEvent> RecordEvent() { return std::make_unique<DeviceEvent>(); }
 
-  /// Makes captured work of `work`. A GPU calls `work` in the first runs, then captures what it
-  /// enqueues on the current stream as a CUDA graph, and from then on replays the graph. `work`
-  /// must therefore enqueue the same operations on the same addresses each time, must not wait for
-  /// the device, and must not decide by values that it reads. All runs must be on one stream that
-  /// is not the default stream. The default calls `work` each time.
-  virtual std::unique_ptr<CapturedWork> CaptureWork(std::function<void()> work);
+  /// Returns a function that enqueues `work` on the calling thread's current stream. A GPU calls
+  /// `work` in the first runs, then captures what it enqueues as a CUDA graph, and from then on
+  /// replays the graph. `work` must therefore enqueue the same operations on the same addresses
+  /// each time, must not wait for the device, and must not decide by values that it reads. All runs
+  /// must be on one stream that is not the default stream. The function throws Error if a GPU
+  /// cannot capture the work. The default calls `work` each time.
+  virtual std::function<void()> CaptureWork(std::function<void()> work) { return work; }
 
   /// Runs the passes of a training step; null on a GPU below compute capability 8.0, and in a build
   /// without nvcc.

@@ -17,6 +17,7 @@
 #include "data/examples.h"
 #include "nn/backend.h"
 #include "nn/threads.h"
+#include "nn/training_loss.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -88,35 +89,18 @@ at::Tensor InferenceNet::PairWithActions(const at::Tensor& bytes) const {
       .view({states * actions, bytes.size(1) + actions_.size(1)});
 }
 
-InferenceNet::Reduce InferenceNet::ToEstimates(Head head) {
-  switch (head) {
-    case Head::kV:
-    case Head::kQ:
-    case Head::kQIn:
-      return [](const at::Tensor& outputs) { return outputs.amin(1); };
-    case Head::kVp:
-      return [](const at::Tensor& outputs) { return outputs.select(1, 0); };
-    case Head::kPolicy:
-      break;
-  }
-  throw Error("a policy estimates no cost-to-go; this is a bug in Tandem");
+at::Tensor InferenceNet::ToEstimates(const at::Tensor& outputs) const {
+  const std::int64_t costs = NumCosts(head_, outputs.size(1));
+  if (costs == 0) throw Error("a policy estimates no cost-to-go; this is a bug in Tandem");
+  return outputs.narrow(1, 0, costs).amin(1);
 }
 
-InferenceNet::Reduce InferenceNet::ToActionValues(Head head) {
-  switch (head) {
-    case Head::kQ:
-    case Head::kQIn:
-      return [](const at::Tensor& outputs) { return outputs; };
-    case Head::kPolicy:
-      return [](const at::Tensor& outputs) { return -at::log_softmax(outputs, 1); };
-    case Head::kVp:
-      return [](const at::Tensor& outputs) {
-        return -at::log_softmax(outputs.narrow(1, 1, outputs.size(1) - 1), 1);
-      };
-    case Head::kV:
-      break;
-  }
-  throw Error("a V net gives no values of actions; this is a bug in Tandem");
+at::Tensor InferenceNet::ToActionValues(const at::Tensor& outputs) const {
+  if (IsQ(head_)) return outputs;
+  const std::int64_t costs = NumCosts(head_, outputs.size(1));
+  const std::int64_t logits = outputs.size(1) - costs;
+  if (logits == 0) throw Error("a V net gives no values of actions; this is a bug in Tandem");
+  return -at::log_softmax(outputs.narrow(1, costs, logits), 1);
 }
 
 ActionValues InferenceNet::action_values() const {
@@ -126,16 +110,16 @@ ActionValues InferenceNet::action_values() const {
 
 void InferenceNet::Evaluate(ConstRows inputs, std::span<float> values) {
   FaultPoint(Fault::kEvaluator);
-  EvaluateAll(inputs, values, ToEstimates(head_));
+  EvaluateAll(inputs, values, &InferenceNet::ToEstimates);
 }
 
 void InferenceNet::EvaluateActions(ConstRows inputs, std::span<float> values) {
-  EvaluateAll(inputs, values, ToActionValues(head_));
+  EvaluateAll(inputs, values, &InferenceNet::ToActionValues);
 }
 
 at::Tensor InferenceNet::Estimates(const at::Tensor& bytes) {
   const c10::InferenceMode inference;
-  return ToEstimates(head_)(Forward(bytes)).contiguous();
+  return ToEstimates(Forward(bytes)).contiguous();
 }
 
 at::Tensor InferenceNet::EstimateBatches(const at::Tensor& bytes) {
@@ -213,7 +197,7 @@ void InferenceNet::StartCopy(ConstRows batch, TransferSlot& slot) {
 at::Tensor InferenceNet::ForwardSlot(TransferSlot& slot, std::size_t rows, Reduce reduce) {
   slot.AwaitCopy();
   const at::Tensor bytes = slot.device(0).narrow(0, 0, PaddedRows(rows));
-  at::Tensor estimates = reduce(Forward(bytes)).contiguous();
+  at::Tensor estimates = (this->*reduce)(Forward(bytes)).contiguous();
   slot.Release();
   return estimates;
 }

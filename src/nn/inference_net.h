@@ -68,13 +68,13 @@ class InferenceNet final : public Evaluator {
   bool rows_are_independent() const override { return copy_->rows_are_independent(); }
 
  private:
-  // Maps the network's outputs (n, outputs) to the m values of each row that the caller gets (n,
-  // m).
-  using Reduce = at::Tensor (*)(const at::Tensor& outputs);
+  // Map the network's outputs (n, outputs) to what Evaluate (n) and EvaluateActions (n, actions)
+  // write.
+  using Reduce = at::Tensor (InferenceNet::*)(const at::Tensor& outputs) const;
+  at::Tensor ToEstimates(const at::Tensor& outputs) const;
+  at::Tensor ToActionValues(const at::Tensor& outputs) const;
 
   at::Tensor PairWithActions(const at::Tensor& bytes) const;
-  static Reduce ToEstimates(Head head);
-  static Reduce ToActionValues(Head head);
   void EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce);
   void CheckSizes(ConstRows inputs, std::span<const float> values) const;
   static void Write(std::span<const std::byte> result, std::span<float> values);

@@ -94,26 +94,6 @@ void Optimizer::JoinMeans() {
   }
 }
 
-template <class Rate>
-void Optimizer::StepAdam(const std::vector<at::Tensor>& gradients,
-                         const Rate& learning_rate) const {
-  const auto step =
-      [&](const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& of_parameters,
-          const std::vector<at::Tensor>& mean, const std::vector<at::Tensor>& mean_square) {
-        const std::vector<at::Tensor> steps(parameters.size(), steps_);
-        at::_fused_adamw_(parameters, of_parameters, mean, mean_square, {}, steps, learning_rate,
-                          config_.beta1, config_.beta2, config_.weight_decay, config_.epsilon,
-                          /*amsgrad=*/false, /*maximize=*/false);
-      };
-  const std::vector<at::Tensor> parameters = Joined(parameters_);
-  const std::vector<at::Tensor> of_parameters = Joined(gradients);
-  if (parameters.size() == of_parameters.size()) {
-    step(parameters, of_parameters, Joined(mean_), Joined(mean_square_));
-  } else {
-    step(parameters_, gradients, mean_, mean_square_);
-  }
-}
-
 void Optimizer::UseFlat(FlatParameters& flat, const PassRunner& passes) {
   flat_ = &flat;
   passes_ = &passes;
@@ -122,34 +102,20 @@ void Optimizer::UseFlat(FlatParameters& flat, const PassRunner& passes) {
 
 void Optimizer::SetDeviceRate(double learning_rate) { rate_.fill_(learning_rate); }
 
+// The gradients are those of the block (FlatParameters), and so are the means (JoinMeans).
 void Optimizer::StepAtDeviceRate() {
   const Span span(Activity::kOptimizer);
   const c10::NoGradGuard no_grad;
-  const std::vector<at::Tensor> gradients = CheckedGradients();
+  CheckedGradients();
   steps_.add_(1);
-  if (!TryStepAtOnce(gradients)) {
-    StepAdam(gradients, rate_);
-    flat_->SetCopies();
-  }
-  ClearGradients();
-}
-
-// Steps all parameters in one pass. Returns false, having done nothing, if gradients or means are
-// not each in one block.
-bool Optimizer::TryStepAtOnce(const std::vector<at::Tensor>& gradients) const {
-  const std::vector<at::Tensor> of_parameters = Joined(gradients);
-  const std::vector<at::Tensor> mean = Joined(mean_);
-  const std::vector<at::Tensor> mean_square = Joined(mean_square_);
-  if (of_parameters.size() > 1 || mean.size() > 1 || mean_square.size() > 1) return false;
   const at::Tensor& values = flat_->values();
   const at::Tensor& copies = flat_->copies();
-  if (of_parameters.front().numel() != values.numel()) return false;
   passes_->Run(
       AdamPass{.count = values.numel(),
                .parameters = values.mutable_data_ptr<float>(),
-               .gradients = of_parameters.front().const_data_ptr<float>(),
-               .mean = mean.front().mutable_data_ptr<float>(),
-               .mean_square = mean_square.front().mutable_data_ptr<float>(),
+               .gradients = flat_->gradients().const_data_ptr<float>(),
+               .mean = mean_.front().mutable_data_ptr<float>(),
+               .mean_square = mean_square_.front().mutable_data_ptr<float>(),
                .copies = copies.defined() ? static_cast<Bf16*>(copies.data_ptr()) : nullptr,
                .steps = steps_.const_data_ptr<float>(),
                .rate = rate_.const_data_ptr<float>(),
@@ -157,7 +123,7 @@ bool Optimizer::TryStepAtOnce(const std::vector<at::Tensor>& gradients) const {
                .beta2 = config_.beta2,
                .weight_decay = static_cast<float>(config_.weight_decay),
                .epsilon = static_cast<float>(config_.epsilon)});
-  return true;
+  ClearGradients();
 }
 
 std::vector<at::Tensor> Optimizer::CheckedGradients() const {
@@ -178,7 +144,21 @@ void Optimizer::Step(double learning_rate) {
   const c10::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = CheckedGradients();
   steps_.add_(1);
-  StepAdam(gradients, learning_rate);
+  const auto step =
+      [&](const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& of_parameters,
+          const std::vector<at::Tensor>& mean, const std::vector<at::Tensor>& mean_square) {
+        const std::vector<at::Tensor> steps(parameters.size(), steps_);
+        at::_fused_adamw_(parameters, of_parameters, mean, mean_square, {}, steps, learning_rate,
+                          config_.beta1, config_.beta2, config_.weight_decay, config_.epsilon,
+                          /*amsgrad=*/false, /*maximize=*/false);
+      };
+  const std::vector<at::Tensor> parameters = Joined(parameters_);
+  const std::vector<at::Tensor> of_parameters = Joined(gradients);
+  if (parameters.size() == of_parameters.size()) {
+    step(parameters, of_parameters, Joined(mean_), Joined(mean_square_));
+  } else {
+    step(parameters_, gradients, mean_, mean_square_);
+  }
   if (flat_ != nullptr) flat_->SetCopies();
   ClearGradients();
 }

@@ -32,7 +32,8 @@ class Optimizer {
   void Step(double learning_rate);
 
   /// Makes each step also write the copies of the parameters, if there are any. `flat` must have
-  /// the parameters of this optimizer. `flat` and `passes`, of their device, must outlive it.
+  /// the parameters of this optimizer, and moved them before it was made. `flat` and `passes`, of
+  /// their device, must outlive it.
   void UseFlat(FlatParameters& flat, const PassRunner& passes);
 
   /// Enqueues setting the learning rate of StepAtDeviceRate. Not a part of the captured work.
@@ -40,7 +41,8 @@ class Optimizer {
   void SetDeviceRate(double learning_rate);
 
   /// Step at the learning rate of SetDeviceRate, which a GPU can capture (Device::CaptureWork),
-  /// because it reads the rate from the device's memory.
+  /// because it reads the rate from the device's memory. Requires UseFlat, and gradients in the
+  /// block (FlatParameters::AttachGradients).
   void StepAtDeviceRate();
 
   /// Drops the parameters' gradients without a step.
@@ -54,10 +56,6 @@ class Optimizer {
  private:
   void JoinMeans();
   std::vector<at::Tensor> CheckedGradients() const;
-  // `Rate` is double, or a tensor on the device.
-  template <class Rate>
-  void StepAdam(const std::vector<at::Tensor>& gradients, const Rate& learning_rate) const;
-  bool TryStepAtOnce(const std::vector<at::Tensor>& gradients) const;
 
   OptimizerConfig config_;
   std::vector<at::Tensor> parameters_;

@@ -3,6 +3,7 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/batch_norm.h>
+#include <ATen/ops/conv2d.h>
 #include <ATen/ops/embedding_bag.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/layer_norm.h>
@@ -13,13 +14,13 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
 
 #include "nn/device.h"
 #include "nn/reference_backend.h"
-#include "nn/threads.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -60,32 +61,26 @@ std::vector<LayerShape> LayerShapes(const NetworkSpec& spec) {
     if (config.kind == kMlp) {
       add_hidden(config.width);
     } else {
-      add(BlockLayerName(b, 0), config.width, config.norm).begins_block = true;
-      add(BlockLayerName(b, 1), config.width, config.norm).adds_skip = true;
+      AddBlock(b, {.in = width, .out = width, .norm = config.norm}, shapes);
     }
   }
   add("output", spec.outputs, Norm::kNone).linear = true;
   return shapes;
 }
 
-std::string BlockLayerName(std::int64_t block, int half) {
-  return "block" + std::to_string(block) + (half == 0 ? "_first" : "_second");
+void AddBlock(std::int64_t block, const LayerShape& like, std::vector<LayerShape>& shapes) {
+  for (const bool is_first : {true, false}) {
+    LayerShape& shape = shapes.emplace_back(like);
+    shape.name = "block" + std::to_string(block) + (is_first ? "_first" : "_second");
+    (is_first ? shape.begins_block : shape.adds_skip) = true;
+  }
 }
-
-namespace {
-
-// The number of parameters of the normalisation for each unit.
-std::int64_t NormParameters(Norm norm) {
-  const NormParts parts = PartsOf(norm);
-  return (parts.scale ? 1 : 0) + (parts.shift ? 1 : 0);
-}
-
-double Weights(const LayerShape& layer) { return static_cast<double>(layer.in * layer.out); }
-
-}  // namespace
 
 Dense::Dense(const LayerShape& shape) : norm(shape.norm) {
-  weight = RegisterParameter("weight", at::empty({shape.out, shape.in}));
+  constexpr std::int64_t kSide = LayerShape::kSide;
+  weight =
+      RegisterParameter("weight", shape.cells > 0 ? at::empty({shape.out, shape.in, kSide, kSide})
+                                                  : at::empty({shape.out, shape.in}));
   bias = RegisterParameter("bias", at::empty({shape.out}));
   const NormParts parts = PartsOf(norm);
   if (parts.scale) norm_weight = RegisterParameter("norm_weight", at::ones({shape.out}));
@@ -96,7 +91,13 @@ Dense::Dense(const LayerShape& shape) : norm(shape.norm) {
   }
 }
 
-at::Tensor Dense::operator()(const at::Tensor& x) { return Normalise(at::linear(x, weight, bias)); }
+at::Tensor Dense::operator()(const at::Tensor& x) {
+  if (weight.dim() == 2) return Normalise(at::linear(x, weight, bias));
+  constexpr std::int64_t kStride = 1;
+  constexpr std::int64_t kPadding = LayerShape::kSide / 2;
+  return Normalise(
+      at::conv2d(x, weight, bias, at::IntArrayRef(kStride), at::IntArrayRef(kPadding)));
+}
 
 at::Tensor Dense::Normalise(const at::Tensor& y) {
   if (norm != Norm::kBatch) return NormaliseRows(norm, y, norm_weight, norm_bias);
@@ -105,20 +106,11 @@ at::Tensor Dense::Normalise(const at::Tensor& y) {
 }
 
 DenseTensors Fold(const Dense& dense) {
-  DenseTensors tensors{.weight = dense.weight,
-                       .bias = dense.bias,
-                       .norm_weight = dense.norm_weight,
-                       .norm_bias = dense.norm_bias};
-  if (dense.norm != Norm::kBatch) return tensors;
-  return FoldBatchNorm(tensors, dense.running_mean, dense.running_var);
-}
-
-DenseTensors FoldBatchNorm(const DenseTensors& tensors, const at::Tensor& running_mean,
-                           const at::Tensor& running_var) {
+  if (dense.norm != Norm::kBatch) return dense;
   // norm(Wx + b) = s (Wx + b - mean) + norm_bias with s = norm_weight / sqrt(var + epsilon)
-  const at::Tensor scale = tensors.norm_weight / (running_var + Dense::kEpsilon).sqrt();
-  return {.weight = tensors.weight * scale.unsqueeze(1),
-          .bias = (tensors.bias - running_mean) * scale + tensors.norm_bias};
+  const at::Tensor scale = dense.norm_weight / (dense.running_var + Dense::kEpsilon).sqrt();
+  return {.weight = dense.weight * scale.unsqueeze(1),
+          .bias = (dense.bias - dense.running_mean) * scale + dense.norm_bias};
 }
 
 at::Tensor NormaliseRows(Norm norm, const at::Tensor& x, const at::Tensor& weight,
@@ -159,54 +151,50 @@ at::Tensor GatheredFeatures::operator()(const at::Tensor& bytes, const at::Tenso
                                        /*scale_grad_by_freq=*/false, kSum));
 }
 
-ResNetFC::ResNetFC(const NetworkSpec& spec, std::uint64_t seed)
-    : Network(spec), shapes_(LayerShapes(spec)) {
+LayeredNetwork::LayeredNetwork(const NetworkSpec& spec, std::vector<LayerShape> shapes,
+                               std::uint64_t seed)
+    : Network(spec), shapes_(std::move(shapes)) {
   at::Generator generator = InitialWeights(seed);
   for (const LayerShape& shape : shapes_) {
     Dense& dense =
         *layers_.emplace_back(RegisterModule(shape.name, std::make_shared<Dense>(shape)));
-    DrawWeights(dense.weight, dense.bias, shape.in, generator);
+    DrawWeights(dense.weight, dense.bias, shape.inputs(), generator);
   }
 }
 
+NetworkCost LayeredNetwork::CostOf(const std::vector<LayerShape>& shapes) {
+  NetworkCost cost;
+  double products = 0;  // multiplications of weights
+  double first_products = 0;
+  for (const LayerShape& shape : shapes) {
+    const NormParts parts = PartsOf(shape.norm);
+    const std::int64_t of_norm = (parts.scale ? 1 : 0) + (parts.shift ? 1 : 0);
+    cost.parameters += shape.out * (shape.inputs() + 1 + of_norm);
+    products +=
+        static_cast<double>(shape.inputs() * shape.out * std::max<std::int64_t>(1, shape.cells));
+    if (first_products == 0) first_products = products;
+  }
+  cost.evaluation_flop = 2 * products;
+  cost.training_flop = 3 * cost.evaluation_flop - 2 * first_products;
+  return cost;
+}
+
 at::Tensor ResNetFC::Forward(const at::Tensor& features) {
-  return ForwardFrom(features, *layers_.front());
+  return Run(features, [this](std::size_t i, const at::Tensor& x) { return (*layers()[i])(x); });
 }
 
 // Autocast does not cast the result of embedding_bag, so it is cast here.
 at::Tensor ResNetFC::ForwardGathered(const at::Tensor& bytes, const GatheredFeatures& gathered) {
-  Dense& first = *layers_.front();
+  Dense& first = *layers().front();
   const c10::DeviceType device = bytes.device().type();
   const at::ScalarType type = at::autocast::is_autocast_enabled(device)
                                   ? at::autocast::get_autocast_dtype(device)
                                   : first.weight.scalar_type();
-  return ForwardFrom(bytes, [&](const at::Tensor& x) {
+  return Run(bytes, [&](std::size_t i, const at::Tensor& x) {
+    if (i > 0) return (*layers()[i])(x);
     const at::Tensor y = gathered(x, first.weight.t().contiguous()) + first.bias;
     return first.Normalise(y.to(type));
   });
-}
-
-template <class First>
-at::Tensor ResNetFC::ForwardFrom(const at::Tensor& input, First&& first_layer) {
-  const auto layer = [&](std::size_t i, const at::Tensor& x) {
-    return i == 0 ? first_layer(x) : (*layers_[i])(x);
-  };
-  const at::Tensor hidden = RunHiddenLayers(shapes_, spec().layers.activation, input, layer);
-  const ScopedAutocast full_precision(input.device().type(), /*enabled=*/false);
-  return layer(layers_.size() - 1, hidden.to(layers_.back()->weight.scalar_type()));
-}
-
-NetworkCost ResNetFC::CostOf(const NetworkSpec& spec) {
-  const std::vector<LayerShape> layers = LayerShapes(spec);
-  NetworkCost cost;
-  double weights = 0;
-  for (const LayerShape& layer : layers) {
-    cost.parameters += layer.out * (layer.in + 1 + NormParameters(layer.norm));
-    weights += Weights(layer);
-  }
-  cost.evaluation_flop = 2 * weights;
-  cost.training_flop = 3 * cost.evaluation_flop - 2 * Weights(layers.front());
-  return cost;
 }
 
 namespace {
@@ -214,7 +202,7 @@ namespace {
 NetworkKind FullyConnected() {
   return {.make = [](const NetworkSpec& spec,
                      std::uint64_t seed) { return std::make_unique<ResNetFC>(spec, seed); },
-          .cost = &ResNetFC::CostOf,
+          .cost = [](const NetworkSpec& spec) { return ResNetFC::CostOf(LayerShapes(spec)); },
           .refusal = nullptr,
           .make_copy =
               [](const NetworkSpec& spec, const InferenceConfig& config, const Device& device) {
@@ -266,15 +254,13 @@ std::vector<at::Tensor> FlatParameters::ViewsOf(const at::Tensor& block) const {
 
 std::vector<DenseTensors> FlatParameters::ByLayer(const at::Tensor& block) const {
   const std::vector<at::Tensor> views = ViewsOf(block);
-  std::size_t next = 0;
+  auto next = views.begin();
   std::vector<DenseTensors> layers;
-  layers.reserve(net_.layers().size());
   for (const auto& dense : net_.layers()) {
     DenseTensors& layer = layers.emplace_back();
-    layer.weight = views.at(next++);
-    layer.bias = views.at(next++);
-    if (dense->norm_weight.defined()) layer.norm_weight = views.at(next++);
-    if (dense->norm_bias.defined()) layer.norm_bias = views.at(next++);
+    for (const auto& [name, part] : DenseTensors::kParts) {
+      if (((*dense).*part).defined()) layer.*part = *next++;
+    }
   }
   return layers;
 }
@@ -310,21 +296,6 @@ std::int64_t FlatParameters::Versions() const {
   return sum;
 }
 
-namespace {
-
-// Appends the tensors that are defined.
-void Append(const DenseTensors& tensors, const std::string& layer, StateDict& to) {
-  const auto append = [&](const char* name, const at::Tensor& tensor) {
-    if (tensor.defined()) to.emplace_back(layer + name, tensor);
-  };
-  append(".weight", tensors.weight);
-  append(".bias", tensors.bias);
-  append(".norm_weight", tensors.norm_weight);
-  append(".norm_bias", tensors.norm_bias);
-}
-
-}  // namespace
-
 FoldedLayers::FoldedLayers(const NetworkSpec& spec) : shapes_(LayerShapes(spec)) {
   for (LayerShape& shape : shapes_) {
     if (shape.norm == Norm::kBatch) shape.norm = Norm::kNone;
@@ -352,7 +323,10 @@ FoldedLayers::FoldedLayers(const NetworkSpec& spec, at::ScalarType type, bool ga
 }
 
 void FoldedLayers::AddTensors(DenseTensors tensors) {
-  Append(tensors, shapes_.at(tensors_.size()).name, state_);
+  const std::string& layer = shapes_.at(tensors_.size()).name;
+  for (const auto& [name, part] : DenseTensors::kParts) {
+    if ((tensors.*part).defined()) state_.emplace_back(layer + "." + name, tensors.*part);
+  }
   tensors_.push_back(std::move(tensors));
 }
 
@@ -361,11 +335,11 @@ void FoldedLayers::Load(const Network& net) const {
   if (resnet == nullptr) {
     throw Error("inference copy: the network is of another kind; this is a bug in Tandem");
   }
-  auto into = state_.begin();
-  for (const auto& dense : resnet->layers()) {
-    StateDict folded;
-    Append(Fold(*dense), "", folded);
-    for (const auto& [name, tensor] : folded) (into++)->second.copy_(tensor);
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const DenseTensors from = Fold(*resnet->layers()[i]);
+    for (const auto& [name, part] : DenseTensors::kParts) {
+      if ((from.*part).defined()) (tensors_[i].*part).copy_(from.*part);
+    }
   }
 }
 

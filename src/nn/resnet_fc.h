@@ -1,11 +1,12 @@
-// The fully connected networks: their layers and their costs, and the tensors of all layers as
-// backends need them: in one block of memory for training, and with batch normalisation folded into
-// the weights for inference.
+// Networks of layers in a row, and the fully connected ones among them: their layers and their
+// costs, and the tensors of all layers as backends need them: in one block of memory for training,
+// and with batch normalisation folded into the weights for inference.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 
 #include "config/config.h"
 #include "nn/network.h"
+#include "nn/threads.h"
 
 namespace tandem {
 
@@ -22,60 +24,72 @@ namespace tandem {
 struct NormParts {
   bool scale = false, shift = false;  ///< norm_weight and norm_bias, which are trained
   bool statistics = false;            ///< running_mean and running_var
-  bool operator==(const NormParts&) const = default;
 };
 NormParts PartsOf(Norm norm);
 
-/// LayerShape is the name and size of a linear layer, and what follows it.
+/// LayerShape is the name and size of a linear layer or a convolution, and what follows it. A
+/// convolution is 3x3 and keeps the size of the board; cells outside the board are 0.
 struct LayerShape {
   std::string name;
-  std::int64_t in, out;
+  std::int64_t in, out;  ///< channels of a convolution
   Norm norm;
   bool begins_block = false;  ///< the first of the two layers of a block
   bool adds_skip = false;     ///< the second: the block's input is added to its result
   bool linear = false;        ///< no activation: the linear input layer, and the output layer
+  std::int64_t cells = 0;     ///< of the board of a convolution; 0 for a linear layer
+
+  static constexpr std::int64_t kSide = 3;
+
+  /// The number of inputs of a unit, each of which has a weight.
+  std::int64_t inputs() const { return cells > 0 ? in * kSide * kSide : in; }
 };
 
 /// All layers of a ResNetFC in the order in which a row passes them. The output layer is the last.
 std::vector<LayerShape> LayerShapes(const NetworkSpec& spec);
 
-/// The name of the first (half 0) or the second layer of a block.
-std::string BlockLayerName(std::int64_t block, int half);
+/// Appends the two layers of residual block `block`, of the size and the norm of `like`.
+void AddBlock(std::int64_t block, const LayerShape& like, std::vector<LayerShape>& shapes);
 
-/// Dense is a linear layer and its normalisation, without an activation.
-class Dense final : public Module {
+/// DenseTensors are the parameters of a layer, their gradients, or copies of them. Those of
+/// parameters that the layer lacks are undefined.
+struct DenseTensors {
+  at::Tensor weight, bias;            ///< (out, in), of a convolution (out, in, 3, 3); and (out)
+  at::Tensor norm_weight, norm_bias;  ///< (out); RMSNorm has no norm_bias
+
+  /// The names of the tensors in the order in which a network registers them.
+  struct Part {
+    const char* name;
+    at::Tensor DenseTensors::*tensor;
+  };
+  static const std::array<Part, 4> kParts;
+};
+inline constexpr std::array<DenseTensors::Part, 4> DenseTensors::kParts = {
+    {{"weight", &DenseTensors::weight},
+     {"bias", &DenseTensors::bias},
+     {"norm_weight", &DenseTensors::norm_weight},
+     {"norm_bias", &DenseTensors::norm_bias}}};
+
+/// Dense is a linear layer or a convolution, and its normalisation, without an activation.
+class Dense final : public Module, public DenseTensors {
  public:
   explicit Dense(const LayerShape& shape);
 
-  /// (n, in) -> (n, out)
+  /// (n, in) -> (n, out), or for a convolution (n, in, rows, columns) -> (n, out, rows, columns).
   at::Tensor operator()(const at::Tensor& x);
 
-  /// Normalises (n, out), the result of the linear layer.
+  /// Normalises the result of the linear layer or the convolution.
   at::Tensor Normalise(const at::Tensor& y);
 
-  at::Tensor weight, bias;               ///< (out, in) and (out)
-  at::Tensor norm_weight, norm_bias;     ///< (out), undefined without; RMSNorm has no norm_bias
   at::Tensor running_mean, running_var;  ///< (out), defined for batch normalisation only
 
-  Norm norm;
+  const Norm norm;
   static constexpr double kEpsilon = 1e-5;
   static constexpr double kMomentum = 0.1;
-};
-
-/// DenseTensors are tensors for the parameters of a Dense, in their shapes: the parameters, their
-/// gradients or copies of them. Those of parameters that the layer lacks are undefined.
-struct DenseTensors {
-  at::Tensor weight, bias, norm_weight, norm_bias;
 };
 
 /// Returns the parameters of a layer for evaluation mode. Batch normalisation is folded into the
 /// weight and the bias. Other kinds of normalisation must follow them.
 DenseTensors Fold(const Dense& dense);
-
-/// Returns the weight and the bias of a layer, with its batch normalisation in evaluation mode
-/// folded into them.
-DenseTensors FoldBatchNorm(const DenseTensors& tensors, const at::Tensor& running_mean,
-                           const at::Tensor& running_var);
 
 /// GatheredFeatures computes the product of one-hot features with a matrix by adding the rows of
 /// the matrix that belong to the features that are 1. For `positions` bytes of `depth` values, this
@@ -97,6 +111,35 @@ class GatheredFeatures {
 /// From so many values of a position on, gathering is faster than a product in training on a CPU.
 inline constexpr int kManyValuesInTraining = 16;
 
+/// LayeredNetwork is a network of layers in a row, with residual connections between some of them.
+class LayeredNetwork : public Network {
+ public:
+  /// The layers and their shapes, in the order in which a row passes them.
+  const std::vector<std::shared_ptr<Dense>>& layers() const { return layers_; }
+  const std::vector<LayerShape>& shapes() const { return shapes_; }
+
+  /// A forward pass keeps for the backward pass the features and, for each unit of a hidden layer,
+  /// the inputs of the normalisation and of the activation, and the activation's output. RMSNorm
+  /// keeps its result without the weights too. Without a backward pass there are at one time the
+  /// features, and the widest layer with its inputs. Training computes the products of the forward
+  /// pass, the gradients of the weights, and the gradients of each layer's inputs except the first
+  /// layer's.
+  static NetworkCost CostOf(const std::vector<LayerShape>& shapes);
+
+ protected:
+  /// Draws the initial weights as PyTorch does (DrawWeights). They depend on `seed` only, and are
+  /// the same on every device.
+  LayeredNetwork(const NetworkSpec& spec, std::vector<LayerShape> shapes, std::uint64_t seed);
+
+  /// The forward pass. `layer(i, x)` applies layer i to x.
+  template <class Layer>
+  at::Tensor Run(const at::Tensor& input, const Layer& layer) const;
+
+ private:
+  std::vector<LayerShape> shapes_;
+  std::vector<std::shared_ptr<Dense>> layers_;
+};
+
 /// ResNetFC is a network of linear layers. Kind resnet_fc maps one-hot input through an optional
 /// stem, a hidden layer and residual blocks to a linear output:
 ///
@@ -117,37 +160,16 @@ inline constexpr int kManyValuesInTraining = 16;
 /// 1000 and 4 blocks, resnet_fc is the network of DeepCubeA (Agostinelli et al., 2019). The
 /// networks of EfficientCube (Takano, 2023) and of CayleyPy (Chervov et al., 2025) begin with two
 /// hidden layers before their residual blocks, and CayleyPy's smallest network is one hidden layer.
-class ResNetFC final : public Network {
+class ResNetFC final : public LayeredNetwork {
  public:
-  /// Draws the initial weights as PyTorch's nn.Linear does: uniform between -1/sqrt(in) and
-  /// 1/sqrt(in). They depend on `seed` only, and are the same on every device.
-  ResNetFC(const NetworkSpec& spec, std::uint64_t seed);
+  ResNetFC(const NetworkSpec& spec, std::uint64_t seed)
+      : LayeredNetwork(spec, LayerShapes(spec), seed) {}
 
   at::Tensor Forward(const at::Tensor& features) override;
 
   /// Maps bytes (n, positions) to the same outputs, apart from rounding, without making their
   /// features.
   at::Tensor ForwardGathered(const at::Tensor& bytes, const GatheredFeatures& gathered);
-
-  /// The layers and their shapes, in the order of LayerShapes.
-  const std::vector<std::shared_ptr<Dense>>& layers() const { return layers_; }
-  const std::vector<LayerShape>& shapes() const { return shapes_; }
-
-  /// A forward pass keeps for the backward pass the features and, for each unit of a hidden layer,
-  /// the inputs of the normalisation and of the activation, and the activation's output. RMSNorm
-  /// keeps its result without the weights too. Without a backward pass there are at one time the
-  /// features, and the widest layer with its inputs. Training computes the products of the forward
-  /// pass, the gradients of the weights, and the gradients of each layer's inputs except the first
-  /// layer's.
-  static NetworkCost CostOf(const NetworkSpec& spec);
-
- private:
-  // `first_layer(input)` applies the first layer.
-  template <class First>
-  at::Tensor ForwardFrom(const at::Tensor& input, First&& first_layer);
-
-  std::vector<LayerShape> shapes_;
-  std::vector<std::shared_ptr<Dense>> layers_;
 };
 
 /// Applies layer normalisation or RMSNorm, which depend on no other row. With other kinds of
@@ -158,7 +180,7 @@ at::Tensor NormaliseRows(Norm norm, const at::Tensor& x, const at::Tensor& weigh
 /// Applies the activation of the hidden layers.
 at::Tensor Activate(Activation activation, const at::Tensor& x);
 
-/// The forward pass up to the output layer, which ResNetFC and its inference copies share.
+/// The forward pass up to the output layer, which networks and their inference copies share.
 /// `layer(i, x)` applies the layer of shapes[i] to x.
 template <class Layer>
 at::Tensor RunHiddenLayers(std::span<const LayerShape> shapes, Activation activation, at::Tensor x,
@@ -171,6 +193,13 @@ at::Tensor RunHiddenLayers(std::span<const LayerShape> shapes, Activation activa
     if (!shapes[i].linear) x = Activate(activation, x);
   }
   return x;
+}
+
+template <class Layer>
+at::Tensor LayeredNetwork::Run(const at::Tensor& input, const Layer& layer) const {
+  const at::Tensor hidden = RunHiddenLayers(shapes_, spec().layers.activation, input, layer);
+  const ScopedAutocast full_precision(input.device().type(), /*enabled=*/false);
+  return layer(layers_.size() - 1, hidden.to(layers_.back()->weight.scalar_type()));
 }
 
 /// FlatParameters moves the parameters of a network into one block of memory, in which they follow

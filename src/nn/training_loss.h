@@ -10,6 +10,10 @@
 
 namespace tandem {
 
+/// How many of the outputs of a network are costs. They are the first ones. The others are the
+/// logits of a policy.
+std::int64_t NumCosts(Head head, std::int64_t outputs);
+
 /// TrainingLoss fits a network's outputs to their targets: estimated costs by the squared
 /// error, and the actions of a policy by cross-entropy. For head vp, the loss is that of the
 /// estimated cost plus train.policy_weight times the cross-entropy, as in AlphaZero (Silver et al.,
@@ -65,8 +69,6 @@ class TrainingLoss {
   double CostScale(std::int64_t rows, std::int64_t outputs, const at::Tensor& weights) const;
 
  private:
-  // How many of the outputs are costs. They are the first ones.
-  std::int64_t NumCosts(std::int64_t outputs) const;
   at::Tensor OutputLoss(const at::Tensor& outputs, const at::Tensor& targets,
                         at::Reduction::Reduction reduction) const;
 

@@ -302,7 +302,7 @@ void BestFirstSearch::SolveAll(const ProblemBatch& problems, const StopSignal& s
     EvaluateStarts(problems, std::span(running).subspan(old), stop);
     if (stop.Reached()) throw Stopped();
     Step(running, stop);
-    const double share = timer.Next() / static_cast<double>(running.size());
+    const double share = timer.Lap() / static_cast<double>(running.size());
     for (const Running& each : running) each.tree->AddSeconds(share);
     for (const Running& each : running) {
       if (each.tree->ended()) done(each.number, each.tree->Result());

@@ -167,9 +167,8 @@ std::unique_ptr<Search> LoadedModel::MakeSearch() {
           "--checkpoint, or set search.program to domain.",
           nets_.size()));
     }
-    return std::make_unique<TensorBeamSearch>(
-        domain(), *nets_.front(), config_, *device_,
-        MakeGoalBall(domain(), config_.search.ball_radius, config_.memory));
+    return MakeTensorBeamSearch(domain(), *nets_.front(), config_, *device_,
+                                MakeGoalBall(domain(), config_.search.ball_radius, config_.memory));
   }
   return tandem::MakeSearch(domain(), net(), config_);
 }

@@ -316,11 +316,11 @@ TEST_F(Cuda, BeamSearchByTensorOperationsFindsShallowSolutions) {
   const std::unique_ptr<Network> network = MakeNetwork(spec, 1);
   network->To(device_->torch());
   net.Load(*network);
-  TensorBeamSearch search(*cube, net, config, *device_);
+  const auto search = MakeTensorBeamSearch(*cube, net, config, *device_);
   for (std::uint64_t number = 0; number < 5; ++number) {
     std::vector<std::uint8_t> start(54);
     WalkFromGoal(*cube, Random(1, Purpose::kScramble, 0, number), 3, start);
-    const SearchResult result = search.Solve(start, StopSignal());
+    const SearchResult result = search->Solve(start, StopSignal());
     ASSERT_TRUE(result.solved);
     ApplyAll(*cube, result.actions, start);
     EXPECT_TRUE(IsGoal(*cube, start));

@@ -238,19 +238,17 @@ INSTANTIATE_TEST_SUITE_P(
                          OptimizerConfig{.max_grad_norm = 1, .epsilon = 1}),
                      testing::Values(false, true)));
 
-TEST(WhyNoTensorStep, NamesWhatIsNotSupported) {
+TEST(WhyNoStep, NamesWhatTheTensorStepDoesNotSupport) {
   const auto cpu = OpenDevice("cpu");
-  EXPECT_EQ(WhyNoTensorStep({}, *cpu), "");
-  EXPECT_EQ(WhyNoTensorStep({.kind = "mlp"}, *cpu), "");
-  EXPECT_NE(WhyNoTensorStep({.kind = "resnet_2d"}, *cpu).find("resnet_fc"), std::string::npos);
-}
-
-// Otherwise the passes would silently compute a different function.
-TEST(WhyNoPasses, RefusesANormalisationAndAnActivationThatItDoesNotKnow) {
-  EXPECT_EQ(WhyNoPasses({}), "");
-  EXPECT_NE(WhyNoPasses({.norm = static_cast<Norm>(99)}).find("network.norm"), std::string::npos);
-  EXPECT_NE(WhyNoPasses({.activation = static_cast<Activation>(99)}).find("network.activation"),
-            std::string::npos);
+  const auto why = [&](const NetworkConfig& network) {
+    Config config{.network = network};
+    config.train.backend = BackendKind::kGpu;
+    config.train.precision = Precision::kFp32;
+    return WhyNoStep(config, *cpu);
+  };
+  EXPECT_EQ(why({}), "");
+  EXPECT_EQ(why({.kind = "mlp"}), "");
+  EXPECT_NE(why({.kind = "resnet_2d"}).find("resnet_fc"), std::string::npos);
 }
 
 // The passes on their own.

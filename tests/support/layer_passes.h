@@ -113,15 +113,14 @@ TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const TestLaye
       .layer = rows, .y = DataOf<T>(r.y), .y_gradient = DataOf<T>(layer.y_gradient)};
   runner.Run(ColumnSums<T>{
       .gradients = gradients, .z_gradient = nullptr, .partial = DataOf<float>(partial)});
-  runner.Run(FinishSums{.rows = kRows,
-                        .width = width,
-                        .partial = DataOf<float>(partial),
-                        .add = false,
-                        .shift = DataOf<float>(r.shift_gradient),
-                        .scale = DataOf<float>(r.scale_gradient),
-                        .bias = nullptr,
-                        .mean_gradient = DataOf<float>(means),
-                        .mean_product = DataOf<float>(means) + width});
+  runner.Run(FinishSums<3>{
+      .rows = kRows,
+      .width = width,
+      .partial = DataOf<float>(partial),
+      .add = false,
+      .gradients = {DataOf<float>(r.shift_gradient), DataOf<float>(r.scale_gradient), nullptr},
+      .mean_gradient = DataOf<float>(means),
+      .mean_product = DataOf<float>(means) + width});
   runner.Run(BackwardPass<T>{.gradients = gradients,
                              .mean_gradient = DataOf<float>(means),
                              .mean_product = DataOf<float>(means) + width,
@@ -212,11 +211,11 @@ struct TestOutput {
                                    .y_gradient = DataOf<float>(y_gradient),
                                    .partial = DataOf<float>(partial)});
     for (const bool add : {false, true}) {
-      runner.Run(FinishOutputWeights{.rows = kRows,
-                                     .weights = outputs * width,
-                                     .partial = DataOf<float>(partial),
-                                     .add = add,
-                                     .gradients = DataOf<float>(r.weight_gradient)});
+      runner.Run(FinishSums<1>{.rows = kRows,
+                               .width = outputs * width,
+                               .partial = DataOf<float>(partial),
+                               .add = add,
+                               .gradients = {DataOf<float>(r.weight_gradient)}});
     }
     return r;
   }

@@ -30,8 +30,8 @@ inline void RunTensorTrials(std::uint64_t first, std::uint64_t count) {
     const NetworkSpec spec = NetworkFor(config.network, trial.domain().spec());
     InferenceNet net(spec, config.inference, *device);
     net.Load(*MakeNetwork(spec, seed));
-    TensorBeamSearch search(trial.domain(), net, config, *device, trial.ball());
-    trial.Run(search);
+    const auto search = MakeTensorBeamSearch(trial.domain(), net, config, *device, trial.ball());
+    trial.Run(*search);
   }
 }
 

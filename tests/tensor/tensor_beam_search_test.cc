@@ -66,9 +66,9 @@ class TensorBeamSearchTest : public testing::TestWithParam<bool> {
                        const State& start) const {
     const auto ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
     BeamSearch beam(domain, net, config, ball);
-    TensorBeamSearch tensors(domain, net, config, *device_, ball);
+    const auto tensors = MakeTensorBeamSearch(domain, net, config, *device_, ball);
     const SearchResult expected = beam.Solve(start, StopSignal());
-    const SearchResult result = tensors.Solve(start, StopSignal());
+    const SearchResult result = tensors->Solve(start, StopSignal());
     EXPECT_EQ(result.solved, expected.solved);
     EXPECT_EQ(result.stop_reason, expected.stop_reason)
         << NameOf(result.stop_reason) << ", " << NameOf(expected.stop_reason);
@@ -105,7 +105,7 @@ TEST_P(TensorBeamSearchTest, WidthWhoseChildrenCudaCannotSortIsRefused) {
   const Config config = ConfigFor(1);
   const auto net = NetFor(pancakes, config);
   const auto make = [&](std::int64_t width) {
-    TensorBeamSearch(pancakes, *net, ConfigFor(width), *device_);
+    MakeTensorBeamSearch(pancakes, *net, ConfigFor(width), *device_);
   };
   make(429'496'729);
   EXPECT_THAT([&] { make(429'496'730); },
@@ -218,11 +218,11 @@ TEST_P(TensorBeamSearchTest, EveryLimitEndsIt) {
   config = ConfigFor(20);
   config.search.max_gib = 1e-6;
   const auto net = NetFor(*cube, config);
-  TensorBeamSearch search(*cube, *net, config, *device_);
-  const SearchResult small = search.Solve(start, StopSignal());
+  const auto search = MakeTensorBeamSearch(*cube, *net, config, *device_);
+  const SearchResult small = search->Solve(start, StopSignal());
   EXPECT_EQ(small.stop_reason, StopReason::kMemoryLimit);
   EXPECT_LE(small.bytes, config.search.max_bytes());
-  EXPECT_EQ(search.Failure(small), BeamSearch::FailureWith(config.search, small));
+  EXPECT_EQ(search->Failure(small), BeamSearch::FailureWith(config.search, small));
 }
 
 // The last depth has more than 90,000 new states, each of which is a batch of its own.
@@ -233,8 +233,8 @@ TEST_P(TensorBeamSearchTest, TheTimeLimitEndsADepthBetweenItsBatches) {
   config.search.max_length = 5;
   config.search.max_seconds = 0.2;
   const auto net = NetFor(*cube, config);
-  TensorBeamSearch search(*cube, *net, config, *device_);
-  EXPECT_EQ(search.Solve(ScrambleOf(*cube, 20, 0), StopSignal()).stop_reason,
+  const auto search = MakeTensorBeamSearch(*cube, *net, config, *device_);
+  EXPECT_EQ(search->Solve(ScrambleOf(*cube, 20, 0), StopSignal()).stop_reason,
             StopReason::kTimeLimit);
 }
 
@@ -243,10 +243,10 @@ TEST_P(TensorBeamSearchTest, AStateWithoutASolutionExhaustsTheBeam) {
   EXPECT_EQ(Compare(cycles, ConfigFor(1000), {1, 0, 2, 3, 4}).stop_reason, StopReason::kExhausted);
   const Config config = ConfigFor(5);
   const auto net = NetFor(cycles, config);
-  TensorBeamSearch search(cycles, *net, config, *device_);
-  const SearchResult result = search.Solve(State{5, 1, 2, 3, 4}, StopSignal());  // has no 0
+  const auto search = MakeTensorBeamSearch(cycles, *net, config, *device_);
+  const SearchResult result = search->Solve(State{5, 1, 2, 3, 4}, StopSignal());  // has no 0
   EXPECT_EQ(result.stop_reason, StopReason::kExhausted);
-  EXPECT_EQ(search.Failure(result),
+  EXPECT_EQ(search->Failure(result),
             "the puzzle has no solution: no state that can be reached is a goal");
 }
 
@@ -261,10 +261,10 @@ TEST_P(TensorBeamSearchTest, AStopEndsIt) {
   const PancakeDomain pancakes(6);
   const Config config = ConfigFor(5);
   const auto net = NetFor(pancakes, config);
-  TensorBeamSearch search(pancakes, *net, config, *device_);
+  const auto search = MakeTensorBeamSearch(pancakes, *net, config, *device_);
   StopSignal stop;
   stop.Request();
-  EXPECT_THROW(search.Solve(kPancakes, stop), Stopped);
+  EXPECT_THROW(search->Solve(kPancakes, stop), Stopped);
 }
 
 TEST_P(TensorBeamSearchTest, AnEstimateThatIsNotANumberIsAnError) {
@@ -272,8 +272,8 @@ TEST_P(TensorBeamSearchTest, AnEstimateThatIsNotANumberIsAnError) {
   const Config config = ConfigFor(2);
   const auto net = NetFor(pancakes, config);
   for (const auto& [name, weight] : net->State()) weight.fill_(std::nanf(""));
-  TensorBeamSearch search(pancakes, *net, config, *device_);
-  EXPECT_THROW(search.Solve(kPancakes, StopSignal()), Error);
+  const auto search = MakeTensorBeamSearch(pancakes, *net, config, *device_);
+  EXPECT_THROW(search->Solve(kPancakes, StopSignal()), Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, TensorBeamSearchTest, testing::Bool(), NameOfDevice);

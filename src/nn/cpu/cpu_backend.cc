@@ -33,27 +33,6 @@ bool HasProducts(Precision precision) {
   return HasBlocks<float, float, float>(0, 0, 0);
 }
 
-// The passes know these. A new value is refused until they know it too.
-bool HasPasses(Norm norm) {
-  switch (norm) {
-    case Norm::kNone:
-    case Norm::kBatch:
-    case Norm::kLayer:
-    case Norm::kRms:
-      return true;
-  }
-  return false;
-}
-
-bool HasPasses(Activation activation) {
-  switch (activation) {
-    case Activation::kRelu:
-    case Activation::kLeakyRelu:
-      return true;
-  }
-  return false;
-}
-
 // The first and the last layer are not in int8.
 std::string WhyNotInInt8(const NetworkConfig& network) {
   const std::vector<LayerShape> shapes = LayerShapes({.layers = network});
@@ -67,23 +46,13 @@ std::string WhyNotInInt8(const NetworkConfig& network) {
   return "";
 }
 
-}  // namespace
-
-std::string WhyNoPasses(const NetworkConfig& network) {
-  if (!IsFullyConnected(network.kind)) return "it computes resnet_fc and mlp only";
-  if (!HasPasses(network.norm)) {
-    return fmt::format("it does not compute network.norm {}", NameOf(kNorms, network.norm));
-  }
-  if (!HasPasses(network.activation)) {
-    return fmt::format("it does not compute network.activation {}",
-                       NameOf(kActivations, network.activation));
-  }
-  return "";
-}
-
+// Whether a network multiplies the activations of a hidden layer by a matrix of another. A single
+// hidden layer is gathered from the input.
 bool HasHiddenProducts(const NetworkConfig& network) {
   return network.stem_width > 0 || network.blocks > 0;
 }
+
+}  // namespace
 
 bool MultipliesFirstLayer(Precision precision, InputLayout input) {
   const bool is_even = input.positions * input.depth % 2 == 0;  // products take pairs of features
@@ -92,7 +61,7 @@ bool MultipliesFirstLayer(Precision precision, InputLayout input) {
 }
 
 std::string WhyNotFused(const NetworkConfig& network, Precision precision, c10::Device device) {
-  if (std::string why = WhyNoPasses(network); !why.empty()) return why;
+  if (!IsFullyConnected(network.kind)) return "it computes resnet_fc and mlp only";
   if (!device.is_cpu()) return "it runs on CPUs only";
   if (precision == Precision::kBf16 && (network.width % 2 != 0 || network.stem_width % 2 != 0)) {
     return "in bf16 it needs even network.width and network.stem_width";
@@ -114,7 +83,7 @@ class CpuBackend final : public Backend {
   // fast on any processor.
   bool HasFastBf16(const NetworkConfig& network, const Device& device) const override {
     const bool is_gathered =
-        !HasHiddenProducts(network) && WhyNoStep(network, Precision::kBf16, device).empty();
+        !HasHiddenProducts(network) && WhyNot(network, Precision::kBf16, device).empty();
     return is_gathered || device.has_fast_bf16();
   }
 
@@ -122,12 +91,8 @@ class CpuBackend final : public Backend {
     return Backend::HasPrecision(precision) || precision == Precision::kInt8;
   }
 
-  std::string WhyNoStep(const NetworkConfig& network, Precision precision,
-                        const Device& device) const override {
-    return WhyNotFused(network, precision, device.torch());
-  }
-  std::string WhyNoCopy(const NetworkConfig& network, Precision precision,
-                        const Device& device) const override {
+  std::string WhyNot(const NetworkConfig& network, Precision precision,
+                     const Device& device) const override {
     return WhyNotFused(network, precision, device.torch());
   }
 

@@ -17,14 +17,6 @@
 
 namespace tandem {
 
-/// Says why the passes between the products of hidden layers (cpu/passes.h, gpu/layer_passes.h)
-/// cannot compute a network; empty if they can. The fused and the tensor step and copies need them.
-std::string WhyNoPasses(const NetworkConfig& network);
-
-/// Whether a fully connected network multiplies the activations of a hidden layer by a matrix of
-/// another. A single hidden layer is gathered from the input.
-bool HasHiddenProducts(const NetworkConfig& network);
-
 /// Whether the fused step multiplies the one-hot input by the weights of the first layer, in bf16,
 /// instead of adding up weights (GatherRows): if the processor has AMX and each position of the
 /// input has fewer than 16 values.

@@ -28,7 +28,16 @@ class FusedCopy final : public NetworkCopy {
         weights_(spec, at::kFloat, /*gathers=*/true, c10::kCPU),
         defaults_(weights_.shapes()),
         tables_(spec.input, LayerShapes(spec).front().out) {
-    AddLayers(spec.layers.activation);
+    const std::vector<LayerShape>& plans = weights_.shapes();
+    for (std::size_t i = 0; i + 1 < plans.size(); ++i) {
+      layers_.push_back(
+          {.plan = plans[i],
+           .shape = defaults_.Describe(plans[i], spec.layers.activation, weights_[i])});
+    }
+    if (HiddenLayer& first = layers_.front().shape; kAddsIntegers && first.norm == Norm::kLayer) {
+      first.bias = tables_.Centre(first.bias);
+      first.norm = Norm::kRms;
+    }
   }
 
   void Load(const Network& net) override { weights_.Load(net); }
@@ -71,12 +80,10 @@ class FusedCopy final : public NetworkCopy {
   using Entry = std::conditional_t<kAddsIntegers, std::int16_t, float>;
 
   struct Layer {
-    HiddenLayer shape = {};  // its pointers are those of the tensors
-    std::int64_t in = 0;
-    bool adds_skip = false;    // the second layer of a block adds the block's input
-    at::Tensor weight;         // (width, in); the first layer's are stored by feature
-    AlignedVector<T> operand;  // the weights as a product takes them; not of the first layer
-    Int8Weights int8;          // in place of `operand`
+    LayerShape plan;
+    HiddenLayer shape;              // its pointers are those of the tensors of weights_
+    AlignedVector<T> operand = {};  // the weights as a product takes them; not of the first layer
+    Int8Weights int8 = {};          // in place of `operand`
   };
 
   // The memory of a thread for one tile.
@@ -91,15 +98,122 @@ class FusedCopy final : public NetworkCopy {
     AlignedVector<std::int32_t> sums;
   };
 
-  void AddLayers(Activation activation);
-  void Pack();
-  void PackLayer(std::size_t number);
-  void AddTiles(std::size_t threads);
-  void RunFirstLayer(std::int64_t rows, const std::uint8_t* bytes, Tile& tile) const;
-  void Activate(const Layer& layer, std::int64_t rows, float* z, const T* skip, Tile& tile,
-                T* out) const;
-  void RunTile(std::int64_t rows, const std::uint8_t* bytes, float* outputs, Tile& tile) const;
-  void Multiply(const Layer& layer, std::int64_t rows, const T* x, Tile& tile) const;
+  // Packs the weights if they were written, through Load or State, since they were last packed.
+  void Pack() {
+    const std::int64_t version = weights_.Version();
+    if (version == packed_version_) return;
+    for (std::size_t i = 0; i < layers_.size(); ++i) PackLayer(i);
+    packed_version_ = version;
+  }
+
+  void PackLayer(std::size_t number) {
+    Layer& layer = layers_[number];
+    const std::int64_t in = layer.plan.in;
+    const std::int64_t width = layer.plan.out;
+    const auto* weight = weights_[number].weight.template const_data_ptr<float>();
+    if (number == 0) {
+      tables_.Pack(weight);
+    } else if constexpr (kIsInt8) {
+      layer.int8 = RoundToInt8(weight, in, width);
+    } else {
+      layer.operand.resize(Size(in * width));
+      rounded_.resize(Size(kPanelColumns * in));
+      for (std::int64_t first = 0; first < width; first += kPanelColumns) {
+        PackWeights(weight, first, in, width, rounded_.data(), layer.operand.data());
+      }
+    }
+  }
+
+  void AddTiles(std::size_t threads) {
+    while (tiles_.size() < threads) {
+      Tile& tile = tiles_.emplace_back();
+      const std::size_t size = Size(kTileRows * defaults_.widest());
+      for (AlignedVector<T>& x : tile.x) x.resize(size);
+      tile.values.resize(Size(kTileRows * tables_.num_tables()));
+      tile.entry_sums.resize(Size(kTileRows * layers_.front().shape.width));
+      tile.z.resize(size);
+      tile.inverse_deviation.resize(Size(kTileRows));
+      if constexpr (kIsInt8) {
+        tile.q.resize(Size(kTileRows * (defaults_.widest() + kRowsPerWord<Weight>)));
+        tile.scale.resize(Size(kTileRows));
+        tile.least.resize(Size(kTileRows));
+        tile.sums.resize(size);
+      }
+    }
+  }
+
+  // Sets tile.x[0] to the activations of the first layer.
+  void RunFirstLayer(std::int64_t rows, const std::uint8_t* bytes, Tile& tile) const {
+    tables_.LookUp(rows, bytes, tile.values.data(), tile.entry_sums.data());
+    if constexpr (kAddsIntegers) {
+      RunPass(ActivateSums{.layer = layers_.front().shape,
+                           .rows = rows,
+                           .sums = tile.entry_sums.data(),
+                           .unit_scale = tables_.unit_scale(),
+                           .out = tile.x[0].data()});
+    } else {
+      Activate(0, rows, tile.entry_sums.data(), tile);
+    }
+  }
+
+  // Sets the activations of layer `number` from its product `z`.
+  // NOLINTNEXTLINE(readability-non-const-parameter): ActivateRows writes to `z`
+  void Activate(std::size_t number, std::int64_t rows, float* z, Tile& tile) const {
+    const Layer& layer = layers_[number];
+    RunPass(
+        ActivateRows<T>{.layer = layer.shape,
+                        .rows = rows,
+                        .z = z,
+                        .skip = layer.plan.adds_skip ? tile.x[(number - 2) % 3].data() : nullptr,
+                        .inverse_deviation = tile.inverse_deviation.data(),
+                        .out = tile.x[number % 3].data()});
+  }
+
+  // NOLINTNEXTLINE(readability-non-const-parameter): OutputRows writes to `outputs`
+  void RunTile(std::int64_t rows, const std::uint8_t* bytes, float* outputs, Tile& tile) const {
+    RunFirstLayer(rows, bytes, tile);
+    for (std::size_t i = 1; i < layers_.size(); ++i) {
+      Multiply(layers_[i], rows, tile.x[(i - 1) % 3].data(), tile);
+      Activate(i, rows, tile.z.data(), tile);
+    }
+    const DenseTensors& output = weights_[layers_.size()];
+    RunPass(OutputRows<T>{.rows = rows,
+                          .width = layers_.back().plan.out,
+                          .outputs = outputs_,
+                          .x = tile.x[(layers_.size() - 1) % 3].data(),
+                          .weight = output.weight.const_data_ptr<float>(),
+                          .bias = output.bias.const_data_ptr<float>(),
+                          .y = outputs});
+  }
+
+  // Sets tile.z to the product of `x` with the layer's weights.
+  void Multiply(const Layer& layer, std::int64_t rows, const T* x, Tile& tile) const {
+    const std::int64_t in = layer.plan.in;
+    const std::int64_t width = layer.plan.out;
+    if constexpr (kIsInt8) {
+      const std::int64_t stride = Int8Weights::PaddedInputs(in);
+      RunPass(QuantizeRows{.rows = rows,
+                           .width = in,
+                           .stride = stride,
+                           .x = x,
+                           .q = tile.q.data(),
+                           .scale = tile.scale.data(),
+                           .least = tile.least.data()});
+      Product(rows, width, stride, tile.q.data(), stride, layer.int8.operand.data(), stride,
+              tile.sums.data(), /*add=*/false);
+      RunPass(DequantizeRows{.rows = rows,
+                             .width = width,
+                             .sums = tile.sums.data(),
+                             .scale = tile.scale.data(),
+                             .least = tile.least.data(),
+                             .unit_scale = layer.int8.unit_scale.data(),
+                             .unit_sum = layer.int8.unit_sum.data(),
+                             .z = tile.z.data()});
+    } else {
+      Product(rows, width, in, x, in, layer.operand.data(), in, tile.z.data(),
+              /*add=*/false);
+    }
+  }
 
   const InputLayout input_;
   const std::int64_t outputs_;
@@ -112,147 +226,6 @@ class FusedCopy final : public NetworkCopy {
   std::int64_t packed_version_ = -1;
   std::vector<Tile> tiles_;  // of each thread
 };
-
-template <class T, class Weight>
-void FusedCopy<T, Weight>::AddLayers(Activation activation) {
-  const std::vector<LayerShape>& shapes = weights_.shapes();
-  for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
-    layers_.push_back({.shape = defaults_.Describe(shapes[i], activation, weights_[i]),
-                       .in = shapes[i].in,
-                       .adds_skip = shapes[i].adds_skip,
-                       .weight = weights_[i].weight});
-  }
-  if (HiddenLayer& first = layers_.front().shape; kAddsIntegers && first.norm == Norm::kLayer) {
-    first.bias = tables_.Centre(first.bias);
-    first.norm = Norm::kRms;
-  }
-}
-
-// Packs the weights if they were written, through Load or State, since they were last packed.
-template <class T, class Weight>
-void FusedCopy<T, Weight>::Pack() {
-  const std::int64_t version = weights_.Version();
-  if (version == packed_version_) return;
-  for (std::size_t i = 0; i < layers_.size(); ++i) PackLayer(i);
-  packed_version_ = version;
-}
-
-template <class T, class Weight>
-void FusedCopy<T, Weight>::PackLayer(std::size_t number) {
-  Layer& layer = layers_[number];
-  const std::int64_t width = layer.shape.width;
-  const auto* weight = layer.weight.template const_data_ptr<float>();
-  if (number == 0) {
-    tables_.Pack(weight);
-  } else if constexpr (kIsInt8) {
-    layer.int8 = RoundToInt8(weight, layer.in, width);
-  } else {
-    layer.operand.resize(Size(layer.in * width));
-    rounded_.resize(Size(kPanelColumns * layer.in));
-    for (std::int64_t first = 0; first < width; first += kPanelColumns) {
-      PackWeights(weight, first, layer.in, width, rounded_.data(), layer.operand.data());
-    }
-  }
-}
-
-template <class T, class Weight>
-void FusedCopy<T, Weight>::AddTiles(std::size_t threads) {
-  while (tiles_.size() < threads) {
-    Tile& tile = tiles_.emplace_back();
-    const std::size_t size = Size(kTileRows * defaults_.widest());
-    for (AlignedVector<T>& x : tile.x) x.resize(size);
-    tile.values.resize(Size(kTileRows * tables_.num_tables()));
-    tile.entry_sums.resize(Size(kTileRows * layers_.front().shape.width));
-    tile.z.resize(size);
-    tile.inverse_deviation.resize(Size(kTileRows));
-    if constexpr (kIsInt8) {
-      tile.q.resize(Size(kTileRows * (defaults_.widest() + kRowsPerWord<Weight>)));
-      tile.scale.resize(Size(kTileRows));
-      tile.least.resize(Size(kTileRows));
-      tile.sums.resize(size);
-    }
-  }
-}
-
-// Sets tile.x[0] to the activations of the first layer.
-template <class T, class Weight>
-void FusedCopy<T, Weight>::RunFirstLayer(std::int64_t rows, const std::uint8_t* bytes,
-                                         Tile& tile) const {
-  tables_.LookUp(rows, bytes, tile.values.data(), tile.entry_sums.data());
-  const Layer& layer = layers_.front();
-  if constexpr (kAddsIntegers) {
-    RunPass(ActivateSums{.layer = layer.shape,
-                         .rows = rows,
-                         .sums = tile.entry_sums.data(),
-                         .unit_scale = tables_.unit_scale(),
-                         .out = tile.x[0].data()});
-  } else {
-    Activate(layer, rows, tile.entry_sums.data(), /*skip=*/nullptr, tile, tile.x[0].data());
-  }
-}
-
-template <class T, class Weight>
-// NOLINTNEXTLINE(readability-non-const-parameter): ActivateRows writes to `z` and `out`
-void FusedCopy<T, Weight>::Activate(const Layer& layer, std::int64_t rows, float* z, const T* skip,
-                                    Tile& tile, T* out) const {
-  RunPass(ActivateRows<T>{.layer = layer.shape,
-                          .rows = rows,
-                          .z = z,
-                          .skip = skip,
-                          .inverse_deviation = tile.inverse_deviation.data(),
-                          .out = out});
-}
-
-template <class T, class Weight>
-// NOLINTNEXTLINE(readability-non-const-parameter): OutputRows writes to `outputs`
-void FusedCopy<T, Weight>::RunTile(std::int64_t rows, const std::uint8_t* bytes, float* outputs,
-                                   Tile& tile) const {
-  RunFirstLayer(rows, bytes, tile);
-  for (std::size_t i = 1; i < layers_.size(); ++i) {
-    const Layer& layer = layers_[i];
-    Multiply(layer, rows, tile.x[(i - 1) % 3].data(), tile);
-    Activate(layer, rows, tile.z.data(), layer.adds_skip ? tile.x[(i - 2) % 3].data() : nullptr,
-             tile, tile.x[i % 3].data());
-  }
-  const DenseTensors& output = weights_[layers_.size()];
-  RunPass(OutputRows<T>{.rows = rows,
-                        .width = layers_.back().shape.width,
-                        .outputs = outputs_,
-                        .x = tile.x[(layers_.size() - 1) % 3].data(),
-                        .weight = output.weight.const_data_ptr<float>(),
-                        .bias = output.bias.const_data_ptr<float>(),
-                        .y = outputs});
-}
-
-// Sets tile.z to the product of `x` with the layer's weights.
-template <class T, class Weight>
-void FusedCopy<T, Weight>::Multiply(const Layer& layer, std::int64_t rows, const T* x,
-                                    Tile& tile) const {
-  const std::int64_t width = layer.shape.width;
-  if constexpr (kIsInt8) {
-    const std::int64_t stride = Int8Weights::PaddedInputs(layer.in);
-    RunPass(QuantizeRows{.rows = rows,
-                         .width = layer.in,
-                         .stride = stride,
-                         .x = x,
-                         .q = tile.q.data(),
-                         .scale = tile.scale.data(),
-                         .least = tile.least.data()});
-    Product(rows, width, stride, tile.q.data(), stride, layer.int8.operand.data(), stride,
-            tile.sums.data(), /*add=*/false);
-    RunPass(DequantizeRows{.rows = rows,
-                           .width = width,
-                           .sums = tile.sums.data(),
-                           .scale = tile.scale.data(),
-                           .least = tile.least.data(),
-                           .unit_scale = layer.int8.unit_scale.data(),
-                           .unit_sum = layer.int8.unit_sum.data(),
-                           .z = tile.z.data()});
-  } else {
-    Product(rows, width, layer.in, x, layer.in, layer.operand.data(), layer.in, tile.z.data(),
-            /*add=*/false);
-  }
-}
 
 }  // namespace
 

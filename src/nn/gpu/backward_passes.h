@@ -247,33 +247,38 @@ struct ColumnSums {
   }
 };
 
-/// FinishSums sets the gradients of a layer's shift, scale and bias from the sums of ColumnSums, or
-/// adds to them.
+/// FinishSums sets gradients of parameters from the sums over blocks of rows of ColumnSums (kSums
+/// is 3) or of OutputWeightSums (1), or adds to them.
+template <int kSums>
 struct FinishSums {
   static constexpr int kStages = 2;
 
   std::int64_t rows, width;
-  const float* partial;
+  const float* partial;  ///< (blocks of kRowsOfColumnBlock rows, kSums, width)
   bool add;
-  float *shift, *scale, *bias;          ///< (width); null for none
-  float *mean_gradient, *mean_product;  ///< (width), of batch normalisation; null for none
+  float* gradients[kSums];  ///< (width), in the order of the sums; null for none
+  /// (width), with batch normalisation: the means of the first two sums; null for none
+  float *mean_gradient = nullptr, *mean_product = nullptr;
 
   PassGrid grid() const { return TotalsGrid(width); }
   static bool aligned() { return false; }
 
   template <int V>
   TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
-    if (stage == 0) return ShareTotals<3>(thread, partial, rows, width, shared);
+    if (stage == 0) return ShareTotals<kSums>(thread, partial, rows, width, shared);
     const std::int64_t column = thread.block_x * kThreadLanes + thread.lane;
     if (thread.row != 0 || column >= width) return;
-    float sums[3];
-    for (int i = 0; i < 3; ++i) sums[i] = SharedTotal<1>(thread.lane, i, 0, shared);
-    pass::SetOrAdd(sums[0], add, column, shift);
-    pass::SetOrAdd(sums[1], add, column, scale);
-    pass::SetOrAdd(sums[2], add, column, bias);
-    if (mean_gradient == nullptr) return;
-    mean_gradient[column] = sums[0] / static_cast<float>(rows);
-    mean_product[column] = sums[1] / static_cast<float>(rows);
+    float sums[kSums];
+    for (int i = 0; i < kSums; ++i) {
+      sums[i] = SharedTotal<1>(thread.lane, i, 0, shared);
+      if (gradients[i] == nullptr) continue;
+      gradients[i][column] = add ? gradients[i][column] + sums[i] : sums[i];
+    }
+    if constexpr (kSums > 1) {
+      if (mean_gradient == nullptr) return;
+      mean_gradient[column] = sums[0] / static_cast<float>(rows);
+      mean_product[column] = sums[1] / static_cast<float>(rows);
+    }
   }
 };
 

@@ -172,11 +172,6 @@ bool IsAligned(const T* address) {
 TANDEM_PASS_INLINE std::int64_t Ceil(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 TANDEM_PASS_INLINE std::int64_t Least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
-// Sets number `i` of `to`, or adds to it. Null: does nothing.
-TANDEM_PASS_INLINE void SetOrAdd(float value, bool add, std::int64_t i, float* to) {
-  if (to != nullptr) to[i] = add ? to[i] + value : value;
-}
-
 }  // namespace pass
 
 // Sums over rows of a matrix are made in two passes, so that their order is always the same. In the

@@ -6,7 +6,6 @@
 #include <array>
 #include <variant>
 
-#include "nn/cpu/cpu_backend.h"
 #include "nn/gpu/pass_runner.h"
 
 namespace tandem {
@@ -49,14 +48,6 @@ void HostPassRunner::Run(const LayerPass& pass) const {
       pass);
 }
 
-std::string WhyNoTensorStep(const NetworkConfig& network, const Device& device) {
-  if (std::string why = WhyNoPasses(network); !why.empty()) return why;
-  if (device.passes() == nullptr) {
-    return "on a GPU it needs compute capability 8.0 or more, and a build of Tandem with nvcc";
-  }
-  return "";
-}
-
 namespace {
 
 class GpuBackend final : public Backend {
@@ -68,15 +59,13 @@ class GpuBackend final : public Backend {
     return Backend::HasPrecision(precision) || precision == Precision::kFp8;
   }
 
-  std::string WhyNoStep(const NetworkConfig& network, Precision /*precision*/,
-                        const Device& device) const override {
-    return WhyNoTensorStep(network, device);
-  }
-
-  std::string WhyNoCopy(const NetworkConfig& network, Precision precision,
-                        const Device& device) const override {
-    std::string why = WhyNoTensorStep(network, device);
-    if (!why.empty() || precision != Precision::kFp8 || device.has_fp8()) return why;
+  std::string WhyNot(const NetworkConfig& network, Precision precision,
+                     const Device& device) const override {
+    if (!IsFullyConnected(network.kind)) return "it computes resnet_fc and mlp only";
+    if (device.passes() == nullptr) {
+      return "on a GPU it needs compute capability 8.0 or more, and a build of Tandem with nvcc";
+    }
+    if (precision != Precision::kFp8 || device.has_fp8()) return "";
     return fmt::format(
         "products in fp8 need a GPU of compute capability 8.9 or more, and this run uses {}",
         device.description());

@@ -16,9 +16,6 @@
 
 namespace tandem {
 
-/// Says why MakeTensorStep cannot train a network on a device; empty if it can.
-std::string WhyNoTensorStep(const NetworkConfig& network, const Device& device);
-
 /// Makes a GradientStep by LibTorch's products and Tandem's own passes between them
 /// (pass_runner.h), in memory that it allocates once for a number of rows.
 ///
@@ -33,7 +30,7 @@ std::string WhyNoTensorStep(const NetworkConfig& network, const Device& device);
 /// If `config.may_capture`, a GPU repeats the step as one CUDA graph (Device::CaptureWork).
 /// If there is no reduction, the step of the optimizer is a part of the graph.
 ///
-/// `net` and `device` must outlive the step, and WhyNoTensorStep must be empty. Moves the
+/// `net` and `device` must outlive the step, and Backend::WhyNot must be empty. Moves the
 /// parameters of `net` (FlatParameters).
 std::unique_ptr<GradientStep> MakeTensorStep(ResNetFC& net, const TrainingConfig& config,
                                              Device& device);
@@ -52,7 +49,7 @@ std::unique_ptr<GradientStep> MakeTensorStep(ResNetFC& net, const TrainingConfig
 /// largest number. The pass that makes activations also rounds them. Widths are padded to multiples
 /// of 16 with zeros. State has the weights in bf16, without padding.
 ///
-/// `device` must outlive the copy, and Backend::WhyNoCopy must be empty.
+/// `device` must outlive the copy, and Backend::WhyNot must be empty.
 std::unique_ptr<NetworkCopy> MakeTensorCopy(const NetworkSpec& spec, const InferenceConfig& config,
                                             const Device& device);
 

@@ -171,28 +171,6 @@ struct OutputWeightSums {
   }
 };
 
-/// FinishOutputWeights sets the gradients of the output layer's weights from the sums of
-/// OutputWeightSums, or adds to them.
-struct FinishOutputWeights {
-  static constexpr int kStages = 2;
-
-  std::int64_t rows, weights;  ///< outputs * width
-  const float* partial;
-  bool add;
-  float* gradients;  ///< (weights)
-
-  PassGrid grid() const { return TotalsGrid(weights); }
-  static bool aligned() { return false; }
-
-  template <int V>
-  TANDEM_PASS_INLINE void Run(int stage, PassThread thread, float* shared) const {
-    if (stage == 0) return ShareTotals<1>(thread, partial, rows, weights, shared);
-    const std::int64_t i = thread.block_x * kThreadLanes + thread.lane;
-    if (thread.row != 0 || i >= weights) return;
-    pass::SetOrAdd(SharedTotal<1>(thread.lane, 0, 0, shared), add, i, gradients);
-  }
-};
-
 /// AdamPass takes a step of Adam or AdamW with parameters in one block of memory, and writes copies
 /// of them in bf16. The number of the step and the learning rate are in the device's memory, so
 /// that a captured pass can be repeated.

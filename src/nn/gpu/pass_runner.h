@@ -14,9 +14,9 @@ using LayerPass =
     std::variant<OneHotPass<float>, OneHotPass<Bf16>, ForwardPass<float>, ForwardPass<Bf16>,
                  BackwardPass<float>, BackwardPass<Bf16>, BatchMoments<float>, BatchMoments<Bf16>,
                  FinishBatchMoments<float>, FinishBatchMoments<Bf16>, ColumnSums<float>,
-                 ColumnSums<Bf16>, FinishSums, OutputPass<float>, OutputPass<Bf16>,
-                 OutputInputGradient<float>, OutputInputGradient<Bf16>, OutputWeightSums<float>,
-                 OutputWeightSums<Bf16>, FinishOutputWeights, AdamPass>;
+                 ColumnSums<Bf16>, FinishSums<1>, FinishSums<3>, OutputPass<float>,
+                 OutputPass<Bf16>, OutputInputGradient<float>, OutputInputGradient<Bf16>,
+                 OutputWeightSums<float>, OutputWeightSums<Bf16>, AdamPass>;
 
 /// PassRunner runs passes in the memory of its device, on the calling thread's current stream.
 class PassRunner {

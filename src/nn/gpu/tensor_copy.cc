@@ -6,7 +6,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/ones_like.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/zeros.h>
 
@@ -55,21 +54,7 @@ class TensorCopy final : public NetworkCopy {
         passes_(*device.passes()),
         folded_(spec) {
     const bool fp8 = config.precision == Precision::kFp8;
-    const std::vector<LayerShape>& shapes = folded_.shapes();
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-      const bool is_first = i == 0;
-      const bool is_output = i + 1 == shapes.size();
-      Layer& layer =
-          layers_.emplace_back(shapes[i], is_output ? at::kFloat : type_, device.torch());
-      layer.fp8 = fp8 && !is_first && !is_output;
-      if (is_first) layer.padding_before = PaddingBefore(shapes[i].in);
-      // Validate refuses layer normalisation and RMSNorm with widths that must be padded, because
-      // their statistics would count the zeros.
-      if (fp8 && !is_first) layer.padding_after = PaddingAfter(shapes[i].in);
-      if (fp8 && !is_output) layer.padding_of_outputs = PaddingAfter(shapes[i].out);
-      layer.Allocate();
-      folded_.AddTensors(layer.WithoutPadding());
-    }
+    for (const LayerShape& shape : folded_.shapes()) AddLayer(shape, fp8, device.torch());
     if (!fp8) return;
     at::Generator generator = at::detail::createCPUGenerator(/*seed_val=*/1);
     calibration_ = at::randint(0, input_.depth, {kCalibrationRows, input_.positions}, generator,
@@ -96,52 +81,45 @@ class TensorCopy final : public NetworkCopy {
 
  private:
   struct Layer {
-    Layer(LayerShape of_net, at::ScalarType type, c10::Device device)
-        : shape(std::move(of_net)), options(at::TensorOptions().dtype(type).device(device)) {}
+    LayerShape shape;             // without a normalisation that is folded into the weights
+    std::int64_t padding_before;  // features that are always 0
+    DenseTensors padded = {};     // the normalisation is in fp32
+    // The weights as products in fp8 take them, and the scales of both operands; else undefined.
+    at::Tensor quantised = {}, scale = {}, input_scale = {};
 
-    void Allocate() {
-      const std::int64_t out = shape.out + padding_of_outputs;
-      weight = at::zeros({out, padding_before + shape.in + padding_after}, options);
-      bias = at::zeros({out}, options);
-      if (fp8) {
-        quantised = at::empty_like(weight, at::kFloat8_e4m3fn);
-        scale = at::ones({}, options.dtype(at::kFloat));
-        input_scale = at::ones_like(scale);
-      }
-      const NormParts parts = PartsOf(shape.norm);
-      if (parts.scale) norm_weight = at::empty({out}, options.dtype(at::kFloat));
-      if (parts.shift) norm_bias = at::empty_like(norm_weight);
-    }
-
-    // Views, so that the state is the same as that of other copies.
-    DenseTensors WithoutPadding() const {
-      const auto units = [&](const at::Tensor& tensor) {
-        return tensor.defined() ? tensor.narrow(0, 0, shape.out) : tensor;
-      };
-      return {.weight = units(weight).narrow(1, padding_before, shape.in),
-              .bias = units(bias),
-              .norm_weight = units(norm_weight),
-              .norm_bias = units(norm_bias)};
-    }
-
-    void Quantise() const {
-      if (!fp8) return;
-      scale.copy_(ScaleOf(weight));
-      quantised.copy_((weight.to(at::kFloat) / scale).to(at::kFloat8_e4m3fn));
-    }
-
-    std::int64_t in() const { return weight.size(1); }
-
-    LayerShape shape;  // without a normalisation that is folded into the weights
-    at::TensorOptions options;
-    bool fp8 = false;
-    // The weights of inputs and of outputs that are always 0.
-    std::int64_t padding_before = 0, padding_after = 0, padding_of_outputs = 0;
-    at::Tensor weight, bias;            // (out, in); in bf16 if `fp8`
-    at::Tensor quantised, scale;        // if `fp8`; products take these in place of `weight`
-    at::Tensor input_scale;             // if `fp8`
-    at::Tensor norm_weight, norm_bias;  // in fp32; undefined without
+    bool is_fp8() const { return quantised.defined(); }
   };
+
+  void AddLayer(const LayerShape& shape, bool fp8, c10::Device device) {
+    const bool is_first = layers_.empty();
+    const bool is_output = layers_.size() + 1 == folded_.shapes().size();
+    const auto options = at::TensorOptions().dtype(is_output ? at::kFloat : type_).device(device);
+    const auto floats = options.dtype(at::kFloat);
+    // Validate refuses layer normalisation and RMSNorm with widths that must be padded, because
+    // their statistics would count the zeros.
+    const std::int64_t before = is_first ? PaddingBefore(shape.in) : 0;
+    const std::int64_t after = fp8 && !is_first ? PaddingAfter(shape.in) : 0;
+    const std::int64_t out = shape.out + (fp8 && !is_output ? PaddingAfter(shape.out) : 0);
+    Layer& layer = layers_.emplace_back(Layer{.shape = shape, .padding_before = before});
+    DenseTensors& padded = layer.padded;
+    padded = {.weight = at::zeros({out, before + shape.in + after}, options),
+              .bias = at::zeros({out}, options)};
+    const NormParts parts = PartsOf(shape.norm);
+    if (parts.scale) padded.norm_weight = at::empty({out}, floats);
+    if (parts.shift) padded.norm_bias = at::empty({out}, floats);
+    if (fp8 && !is_first && !is_output) {
+      layer.quantised = at::empty_like(padded.weight, at::kFloat8_e4m3fn);
+      layer.scale = at::ones({}, floats);
+      layer.input_scale = at::ones({}, floats);
+    }
+    // Views, so that the state is the same as that of other copies.
+    DenseTensors views = padded;
+    for (const auto& [name, part] : DenseTensors::kParts) {
+      if ((padded.*part).defined()) views.*part = (padded.*part).narrow(0, 0, shape.out);
+    }
+    views.weight = views.weight.narrow(1, before, shape.in);
+    folded_.AddTensors(std::move(views));
+  }
 
   // Weights are written through Load or State. Load calls this so that the work is on the stream of
   // Load, for which evaluations wait.
@@ -149,38 +127,46 @@ class TensorCopy final : public NetworkCopy {
     if (!calibration_.defined()) return;
     const std::int64_t version = folded_.Version();
     if (version == quantised_version_) return;
-    for (Layer& layer : layers_) layer.Quantise();
+    for (const Layer& layer : layers_) {
+      if (!layer.is_fp8()) continue;
+      layer.scale.copy_(ScaleOf(layer.padded.weight));
+      layer.quantised.copy_(
+          (layer.padded.weight.to(at::kFloat) / layer.scale).to(at::kFloat8_e4m3fn));
+    }
     Activations x{.numbers = OneHot(calibration_), .quantised = {}};
     for (std::size_t i = 0; i + 1 < layers_.size(); ++i) {
       RunHidden(i, /*in_fp8=*/false, x);
       const Layer& next = layers_[i + 1];
-      if (next.fp8) next.input_scale.copy_(ScaleOf(x.numbers) * kCalibrationMargin);
+      if (next.is_fp8()) next.input_scale.copy_(ScaleOf(x.numbers) * kCalibrationMargin);
     }
     quantised_version_ = version;
   }
 
-  // Computes hidden layer i from the results of the layer before it.
+  // Computes hidden layer i from the results of the layer before it. With products in fp8, makes
+  // the numbers in e4m3 if the next product takes them, and others only if they are needed too.
   void RunHidden(std::size_t i, bool in_fp8, Activations& x) const {
     const Layer& layer = layers_[i];
     const Layer& next = layers_[i + 1];
-    const bool quantises = in_fp8 && next.fp8;
+    const bool quantises = in_fp8 && next.is_fp8();
     if (layer.shape.begins_block) x.block_input = x.numbers;
     if (IsReluOfProduct(layer.shape, config_.activation) && !in_fp8) {
-      x.numbers = at::_addmm_activation(layer.bias, x.numbers, layer.weight.t());
+      x.numbers = at::_addmm_activation(layer.padded.bias, x.numbers, layer.padded.weight.t());
       return;
     }
-    const at::Tensor skip = layer.shape.adds_skip ? x.block_input : at::Tensor();
-    const Activations result = Finish(layer, skip, Product(layer, x),
-                                      {.numbers = !quantises || next.shape.begins_block,
-                                       .scale = quantises ? next.input_scale : at::Tensor()});
-    x.numbers = result.numbers;
-    x.quantised = result.quantised;
+    const at::Tensor product = Product(layer, x);
+    const bool needs_numbers = !quantises || next.shape.begins_block;
+    x.numbers = needs_numbers ? product : at::Tensor();
+    x.quantised = quantises ? at::empty_like(product, at::kFloat8_e4m3fn) : at::Tensor();
+    if (IsProduct(layer.shape) && !quantises) return;
+    WithType([&](auto zero) {
+      RunPass<decltype(zero)>(layer, product, quantises ? next.input_scale : at::Tensor(), x);
+    });
   }
 
   at::Tensor OneHot(const at::Tensor& bytes) const {
     const Layer& first = layers_.front();
     at::Tensor features =
-        at::empty({bytes.size(0), first.in()}, first.options.device(bytes.device()));
+        at::empty({bytes.size(0), first.padded.weight.size(1)}, first.padded.weight.options());
     const at::Tensor rows = bytes.contiguous();
     WithType([&](auto zero) {
       using T = decltype(zero);
@@ -195,33 +181,18 @@ class TensorCopy final : public NetworkCopy {
   }
 
   at::Tensor Product(const Layer& layer, const Activations& x) const {
-    if (!x.quantised.defined()) return at::addmm(layer.bias, x.numbers, layer.weight.t());
-    return at::_scaled_mm(x.quantised, layer.quantised.t(), layer.input_scale, layer.scale,
-                          layer.bias, /*scale_result=*/{}, type_, /*use_fast_accum=*/true);
-  }
-
-  // Which results of a layer are needed.
-  struct Wanted {
-    bool numbers;
-    at::Tensor scale;  // of numbers in e4m3; undefined if they are not needed
-  };
-
-  // Makes the result of a layer from that of its product, which may be overwritten.
-  Activations Finish(const Layer& layer, const at::Tensor& skip, const at::Tensor& product,
-                     const Wanted& wanted) const {
-    if (IsProduct(layer.shape) && !wanted.scale.defined()) {
-      return {.numbers = product, .quantised = {}};
+    if (!x.quantised.defined()) {
+      return at::addmm(layer.padded.bias, x.numbers, layer.padded.weight.t());
     }
-    Activations result;
-    if (wanted.numbers) result.numbers = product;
-    if (wanted.scale.defined()) result.quantised = at::empty_like(product, at::kFloat8_e4m3fn);
-    WithType([&](auto zero) { RunPass<decltype(zero)>(layer, skip, product, wanted, result); });
-    return result;
+    return at::_scaled_mm(x.quantised, layer.quantised.t(), layer.input_scale, layer.scale,
+                          layer.padded.bias, /*scale_result=*/{}, type_, /*use_fast_accum=*/true);
   }
 
+  // Makes the results of a layer from that of its product, which may be one of them.
   template <class T>
-  void RunPass(const Layer& layer, const at::Tensor& skip, const at::Tensor& product,
-               const Wanted& wanted, const Activations& result) const {
+  void RunPass(const Layer& layer, const at::Tensor& product, const at::Tensor& scale,
+               const Activations& x) const {
+    const at::Tensor skip = layer.shape.adds_skip ? x.block_input : at::Tensor();
     const at::Tensor statistics =
         layer.shape.norm == Norm::kNone
             ? at::Tensor()
@@ -235,21 +206,21 @@ class TensorCopy final : public NetworkCopy {
                                          .linear = layer.shape.linear,
                                          .z = DataOrNull<T>(product),
                                          .skip = DataOrNull<T>(skip),
-                                         .scale = DataOrNull<float>(layer.norm_weight),
-                                         .shift = DataOrNull<float>(layer.norm_bias),
+                                         .scale = DataOrNull<float>(layer.padded.norm_weight),
+                                         .shift = DataOrNull<float>(layer.padded.norm_bias),
                                          .mean = mean,
                                          .inverse = inverse,
                                          .epsilon = static_cast<float>(Dense::kEpsilon)},
                                .row_mean = mean,
                                .row_inverse = inverse,
-                               .y = DataOrNull<T>(result.numbers),
-                               .quantised = DataOrNull<E4m3>(result.quantised),
-                               .quantised_scale = DataOrNull<float>(wanted.scale)});
+                               .y = DataOrNull<T>(x.numbers),
+                               .quantised = DataOrNull<E4m3>(x.quantised),
+                               .quantised_scale = DataOrNull<float>(scale)});
   }
 
   at::Tensor Output(const at::Tensor& x) const {
-    const Layer& output = layers_.back();
-    at::Tensor y = at::empty({x.size(0), output.weight.size(0)}, output.options.device(x.device()));
+    const DenseTensors& output = layers_.back().padded;
+    at::Tensor y = at::empty({x.size(0), output.weight.size(0)}, output.weight.options());
     WithType([&](auto zero) {
       using T = decltype(zero);
       passes_.Run(OutputPass<T>{.rows = x.size(0),
