@@ -18,13 +18,6 @@
 
 namespace tandem {
 
-CLI::App& AddCommand(CommandLine& line, const std::string& name, const std::string& description,
-                     std::function<int()> run) {
-  CLI::App& command = *line.app.add_subcommand(name, description);
-  command.callback([&line, run = std::move(run)] { line.run = run; });
-  return command;
-}
-
 void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std::string& option,
                   const std::string& key, const std::string& help) {
   command

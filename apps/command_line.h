@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,9 +22,22 @@ struct CommandLine {
   std::vector<std::string> plugins;  ///< shared libraries to load; an option of every subcommand
 };
 
-/// Adds a subcommand. If it is on the command line, `line.run` becomes `run`.
-CLI::App& AddCommand(CommandLine& line, const std::string& name, const std::string& description,
-                     std::function<int()> run);
+/// Command is a subcommand, and what its options say.
+template <class Args>
+struct Command {
+  CLI::App& app;
+  Args& args;
+};
+
+/// Adds a subcommand. If it is on the command line, `line.run` becomes a call of run(args).
+template <class Args>
+Command<Args> AddCommand(CommandLine& line, const std::string& name, const std::string& description,
+                         int (*run)(const Args&)) {
+  const auto args = std::make_shared<Args>();
+  CLI::App& app = *line.app.add_subcommand(name, description);
+  app.callback([&line, args, run] { line.run = [args, run] { return run(*args); }; });
+  return {app, *args};
+}
 
 // Each adds a subcommand with its options. main.cc calls them.
 void AddTrain(CommandLine& line);

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -107,10 +106,6 @@ std::string StarterFor(const std::string& full_name) {
 
 int RunInit(const InitArgs& args) {
   const std::string yaml = StarterFor(args.domain);
-  if (args.out.empty()) {
-    fmt::print("{}", yaml);
-    return kDone;
-  }
   std::error_code ignored;
   if (fs::exists(args.out, ignored)) {
     throw InputError(
@@ -119,18 +114,17 @@ int RunInit(const InitArgs& args) {
                     args.out));
   }
   WriteOutput(args.out, yaml);
-  LogNextCommand(fmt::format("train {}", ShellWord(args.out)));
+  if (!args.out.empty()) LogNextCommand(fmt::format("train {}", ShellWord(args.out)));
   return kDone;
 }
 
 }  // namespace
 
 void AddInit(CommandLine& line) {
-  const auto args = std::make_shared<InitArgs>();
-  CLI::App& init = AddCommand(line, "init", "Write a commented config for a puzzle, to start from",
-                              [args] { return RunInit(*args); });
-  AddDomainOption(init, args->domain);
-  init.add_option("--out", args->out, "Write to FILE instead of standard output; it must be new")
+  const auto [init, args] =
+      AddCommand(line, "init", "Write a commented config for a puzzle, to start from", RunInit);
+  AddDomainOption(init, args.domain);
+  init.add_option("--out", args.out, "Write to FILE instead of standard output; it must be new")
       ->type_name("FILE");
   init.footer(
       "The config has the keys to try first, and trains as it is. Its values are those of the\n"

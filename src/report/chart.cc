@@ -152,9 +152,6 @@ void DrawGrid(Svg& svg, const Panel& panel, const Axis& to_x, const Axis& to_y) 
 
 namespace {
 
-constexpr std::size_t kMaxDots = 60;  // of a curve
-constexpr double kPaleOpacity = 0.4;
-
 // Returns at most kMaxPoints of the points, evenly spaced, with the last one.
 std::vector<Point> Thinned(const std::vector<Point>& points) {
   const std::size_t step = (points.size() + kMaxPoints - 1) / kMaxPoints;
@@ -174,21 +171,8 @@ Range RangeOf(const Chart& chart) {
   return range;
 }
 
-void DrawLineSample(Svg& svg, const Series& series, std::span<const Point> line) {
-  switch (series.stroke) {
-    case Stroke::kEvaluation:
-      svg.Polyline(line, series.colour, 2.5, 0.9, series.dashes);
-      return;
-    case Stroke::kTraining:
-      svg.Polyline(line, series.colour, 1.2, 0.8, series.dashes);
-      return;
-    case Stroke::kConstant:
-      svg.Polyline(line, series.colour, 1.5, 0.9, "6 5");
-      return;
-    case Stroke::kPale:
-      svg.Polyline(line, series.colour, 1, kPaleOpacity, series.dashes);
-      return;
-  }
+void DrawLine(Svg& svg, const Series& series, std::span<const Point> line) {
+  svg.Polyline(line, series.colour, series.stroke.width, series.stroke.opacity, series.dashes);
 }
 
 void DrawSeries(Svg& svg, const Series& series, const Axis& to_x, const Axis& to_y) {
@@ -200,13 +184,10 @@ void DrawSeries(Svg& svg, const Series& series, const Axis& to_x, const Axis& to
     constexpr double kDisc = 9;
     svg.Dot({to_x(series.best->x), to_y(series.best->y)}, series.colour, kDisc, 0.35);
   }
-  DrawLineSample(svg, series, line);
-  // A line through a single point is invisible, so a point has a dot in any case.
-  const bool is_pale = series.stroke == Stroke::kPale;
-  if (series.stroke == Stroke::kConstant || line.size() > (is_pale ? 1 : kMaxDots)) return;
-  const double radius = series.stroke == Stroke::kEvaluation ? 3.5 : 2;
+  DrawLine(svg, series, line);
+  if (line.size() > series.stroke.max_dots) return;
   for (const Point& point : line) {
-    svg.Dot(point, series.colour, radius, is_pale ? kPaleOpacity : 0.9);
+    svg.Dot(point, series.colour, series.stroke.dot_radius, series.stroke.opacity);
   }
 }
 
@@ -244,7 +225,7 @@ void DrawLegend(Svg& svg, Point start, std::span<const Series> shown) {
   for (const Series& series : shown) {
     if (series.name.empty()) continue;
     const std::array line = {Point{start.x, start.y - 4}, Point{start.x + 32, start.y - 4}};
-    DrawLineSample(svg, series, line);
+    DrawLine(svg, series, line);
     svg.Text({start.x + 40, start.y}, series.name);
     start.y += kLegendHeight;
   }
