@@ -73,8 +73,9 @@ void AddSetOption(CLI::App& command, std::vector<Override>& overrides,
 /// Adds --model, --checkpoint and --set, which choose a trained network. Returns --model.
 CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args);
 
-/// Adds --states and --limit, which choose the states to solve.
-void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std::int64_t>& limit);
+/// Adds --states and --limit, which choose the states to solve. Returns --states.
+CLI::Option* AddStatesOptions(CLI::App& command, std::string& states,
+                              std::optional<std::int64_t>& limit);
 
 /// Adds --search, --beam-width, --weight and other short forms of keys of the search.
 void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides);
@@ -89,9 +90,6 @@ std::string NamesIn(const Choices& choices) {
   }
   return names;
 }
-
-/// Returns a line for each search method, with its name and its meaning.
-std::string ListSearches();
 
 /// Adds the argument that names a puzzle.
 void AddDomainOption(CLI::App& command, std::string& domain);
@@ -122,9 +120,5 @@ std::vector<std::uint8_t> StartState(const Domain& domain, const StartArgs& args
 /// `number`.
 std::vector<std::uint8_t> RandomState(const Domain& domain, std::int64_t steps, std::uint64_t seed,
                                       std::uint64_t number);
-
-/// Parses a state in the notation of the puzzle. If the state will be shown in another way than it
-/// was written, logs how it was understood. Throws InputError if `text` is not a state.
-std::vector<std::uint8_t> ReadState(const Domain& domain, const std::string& text);
 
 }  // namespace tandem

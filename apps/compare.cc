@@ -84,18 +84,18 @@ std::vector<Override> OverridesOf(const Plan& plan, const Variant& variant,
   return all;
 }
 
+// Returns the config of the first run of a variant.
+Config ConfigOf(const Plan& plan, const Variant& variant) {
+  return LoadConfig(plan.config, OverridesOf(plan, variant, plan.seeds.front()));
+}
+
 // If async runs too and the config does not set the policy lag, gives sequential the lag of async.
 // They then do the same work, and equal weights prove it.
 void AlignPolicyLags(Plan& plan) {
-  const auto is = [](const char* mode) {
-    return [mode](const Variant& variant) { return variant.mode == mode; };
-  };
-  if (std::ranges::none_of(plan.variants, is("async"))) return;
+  if (std::ranges::find(plan.variants, "async", &Variant::mode) == plan.variants.end()) return;
   for (Variant& variant : plan.variants) {
-    const std::vector<Override> overrides = OverridesOf(plan, variant, plan.seeds.front());
-    if (variant.mode == "sequential" && !LoadConfig(plan.config, overrides).pipeline.policy_lag) {
-      variant.aligned_lag = true;
-    }
+    variant.aligned_lag =
+        variant.mode == "sequential" && !ConfigOf(plan, variant).pipeline.policy_lag;
   }
 }
 
@@ -175,22 +175,13 @@ struct ChildEnd {
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr auto kGracePeriod = std::chrono::seconds(30);  // for a child that was asked to end
 
-// Texts as execve takes them.
-class Texts {
- public:
-  explicit Texts(std::vector<std::string> texts) : texts_(std::move(texts)) {
-    for (std::string& text : texts_) pointers_.push_back(text.data());
-    pointers_.push_back(nullptr);
-  }
-  Texts(const Texts&) = delete;
-  Texts& operator=(const Texts&) = delete;
-
-  char* const* data() const { return pointers_.data(); }
-
- private:
-  std::vector<std::string> texts_;
-  std::vector<char*> pointers_;
-};
+// Returns texts as execve takes them. They must outlive the result.
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
 
 // Whether the variable tells a process that torchrun started its place among the ranks.
 bool IsOfRank(std::string_view name) {
@@ -214,7 +205,7 @@ std::vector<std::string> EnvironmentWith(const std::map<std::string, std::string
 
 // Turns this process, a child of `parent`, into the program. Returns the error if that fails. Only
 // async-signal-safe calls are allowed here, because other threads of the parent may hold locks.
-int ExecProgram(const Texts& arguments, const Texts& variables, const char* log, pid_t parent) {
+int ExecProgram(char* const* arguments, char* const* variables, const char* log, pid_t parent) {
   // Ctrl-C at a terminal then reaches only the parent, which asks the child to end.
   ::setpgid(0, 0);
   // If the parent dies, even by SIGKILL, the child saves its work and ends too.
@@ -224,7 +215,7 @@ int ExecProgram(const Texts& arguments, const Texts& variables, const char* log,
   const int output = ::open(log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (input >= 0 && output >= 0 && ::dup2(input, STDIN_FILENO) >= 0 &&
       ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0) {
-    ::execve("/proc/self/exe", arguments.data(), variables.data());
+    ::execve("/proc/self/exe", arguments, variables);
   }
   return errno;
 }
@@ -232,15 +223,16 @@ int ExecProgram(const Texts& arguments, const Texts& variables, const char* log,
 pid_t Spawn(const ChildProcess& process) {
   std::vector<std::string> words = {"tandem"};
   words.insert(words.end(), process.arguments.begin(), process.arguments.end());
-  const Texts arguments(std::move(words));
-  const Texts variables(EnvironmentWith(process.variables));
+  std::vector<std::string> environment = EnvironmentWith(process.variables);
+  const std::vector<char*> arguments = Pointers(words);
+  const std::vector<char*> variables = Pointers(environment);
   const pid_t parent = ::getpid();
   // Until the child has become the program, it uses this memory and this process waits, so that
   // `error` says whether it did.
   volatile int error = 0;
   const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
   if (pid == 0) {
-    error = ExecProgram(arguments, variables, process.log.c_str(), parent);
+    error = ExecProgram(arguments.data(), variables.data(), process.log.c_str(), parent);
     ::_exit(1);
   }
   if (pid < 0) error = errno;
@@ -260,8 +252,8 @@ class Children {
   ~Children() {
     AskToEnd();
     const auto deadline = std::chrono::steady_clock::now() + kGracePeriod;
-    for (RemoveEnded(); !empty() && std::chrono::steady_clock::now() < deadline; RemoveEnded()) {
-      std::this_thread::sleep_for(kPollInterval);
+    while (!empty() && std::chrono::steady_clock::now() < deadline) {
+      if (!TakeEnded()) std::this_thread::sleep_for(kPollInterval);
     }
     for (const Child& child : running_) ::kill(child.pid, SIGKILL);
     for (const Child& child : running_) ::waitpid(child.pid, nullptr, 0);
@@ -283,11 +275,7 @@ class Children {
   std::optional<ChildEnd> TakeEnded() {
     for (auto child = running_.begin(); child != running_.end(); ++child) {
       int status = 0;
-      const pid_t ended = ::waitpid(child->pid, &status, WNOHANG);
-      if (ended < 0 && errno != EINTR) {
-        throw Error(fmt::format("cannot wait for a process: {}", std::strerror(errno)));
-      }
-      if (ended != child->pid) continue;
+      if (::waitpid(child->pid, &status, WNOHANG) != child->pid) continue;
       const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       const ChildEnd end{.code = code, .child = child->number};
       running_.erase(child);
@@ -301,11 +289,6 @@ class Children {
     pid_t pid;
     std::size_t number;
   };
-
-  void RemoveEnded() noexcept {
-    std::erase_if(running_,
-                  [](const Child& child) { return ::waitpid(child.pid, nullptr, WNOHANG) != 0; });
-  }
 
   std::vector<Child> running_;
   std::size_t started_ = 0;
@@ -418,9 +401,7 @@ std::vector<VariantRuns> RunAll(const Plan& plan, const StopSignal& stop) {
 std::string ScheduleWarning(const Plan& plan, std::span<const Row> rows) {
   const bool shown = std::ranges::any_of(
       rows, [](const Row& row) { return row.solve_rate_equal_time.spread.has_value(); });
-  const std::vector<Override> overrides =
-      OverridesOf(plan, plan.variants.front(), plan.seeds.front());
-  const Schedule schedule = LoadConfig(plan.config, overrides).optimizer.schedule;
+  const Schedule schedule = ConfigOf(plan, plan.variants.front()).optimizer.schedule;
   if (rows.size() < 2 || !shown || !DependsOnLength(schedule)) return "";
   return "the learning rate decreases up to the last update, so solve rates after equal seconds "
          "favour the run that ends first; --set optimizer.schedule=constant makes them fair";
@@ -431,7 +412,7 @@ std::string ScheduleWarning(const Plan& plan, std::span<const Row> rows) {
 bool LossesCompare(const Plan& plan) {
   std::set<std::string> kinds;
   for (const Variant& variant : plan.variants) {
-    const Config config = LoadConfig(plan.config, OverridesOf(plan, variant, plan.seeds.front()));
+    const Config config = ConfigOf(plan, variant);
     if (config.labels_with_network() && BacksUpEstimates(config.generate.target)) return false;
     kinds.insert(ValueText(config, "generate.target") + " " + ValueText(config, "network.head"));
   }

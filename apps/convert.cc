@@ -1,6 +1,7 @@
 // tandem convert [STATE] --from FORMAT --to FORMAT
 #include <fmt/format.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
@@ -27,11 +28,7 @@ struct ConvertArgs {
   std::string out;  // "": standard output
 };
 
-struct Conversion {
-  Notation from, to;
-
-  std::string operator()(std::string_view state) const { return cube::Rewrite(state, from, to); }
-};
+using Conversion = std::function<std::string(std::string_view)>;  // of the text of a state
 
 Notation ParseNotation(const std::string& name) {
   if (name == "deepcubea") return Notation::kDeepCubeA;
@@ -87,7 +84,8 @@ int RunConvert(const ConvertArgs& args) {
                                  args.state.empty() ? "neither" : "both"));
   }
   CheckOutputs({{"--out", args.out}}, {{"the file of the states", args.states}});
-  const Conversion convert{.from = ParseNotation(args.from), .to = ParseNotation(args.to)};
+  const Conversion convert = [from = ParseNotation(args.from), to = ParseNotation(args.to)](
+                                 std::string_view state) { return cube::Rewrite(state, from, to); };
   WriteOutput(args.out,
               args.states.empty() ? convert(args.state) + "\n" : ConvertFile(args.states, convert));
   return kDone;

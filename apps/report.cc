@@ -10,7 +10,6 @@
 
 #include "apps/command_line.h"
 #include "apps/output.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/stop_signal.h"
@@ -63,15 +62,7 @@ RunFiles ReadFiles(const std::string& run) {
                  .updates = ReadUpdates(folder / kMetricsFile),
                  .summary = nullptr};
   const fs::path summary = folder / kSummaryFile;
-  if (!fs::exists(summary)) return files;
-  files.summary = ParseJsonOrDiscard(ReadFile(summary));
-  if (!files.summary.is_object()) {
-    throw InputError(
-        fmt::format("{}: not a JSON object. Expected the summary of a finished run; "
-                    "remove the file, or train again.",
-                    summary.string()));
-  }
-  RequireKnownSchema(summary.string(), files.summary, kSummarySchema);
+  if (fs::exists(summary)) files.summary = ReadSummary(summary);
   return files;
 }
 
@@ -132,7 +123,6 @@ void AddEvaluation(const RunFiles& files, LearningCurve& curve, ReportPage& page
   std::erase_if(evaluation.networks,
                 [](const EvaluatedNetwork& n) { return !n.examples || !n.trained_s; });
   curve.networks = std::move(evaluation.networks);
-  curve.best = BestBySolving(curve.networks);
 }
 
 void AddTimeline(const RunFiles& files, ReportPage& page) {
@@ -269,8 +259,7 @@ void AddReport(CommandLine& line) {
   report.add_option("run", args.evaluate.run, "Folder of a run of `tandem train`")
       ->required()
       ->type_name("RUN_DIR");
-  AddStatesOptions(report, args.evaluate.states, args.evaluate.limit);
-  CLI::Option* const states = report.get_option("--states")->required(false);
+  CLI::Option* const states = AddStatesOptions(report, args.evaluate.states, args.evaluate.limit);
   report.get_option("--limit")->needs(states);
   report.add_option("--out", args.out, "HTML file to write (default: RUN_DIR/report.html)")
       ->type_name("FILE");

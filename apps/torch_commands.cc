@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apps/command_line.h"
+#include "config/choices.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -26,6 +27,15 @@ int CheckAndSolve(const SolveArgs& args) {
                                  args.states.empty() ? "neither" : "both"));
   }
   return OpenTorchLibrary().run_solve(args);
+}
+
+// Returns a line for each search method, with its name and its meaning.
+std::string ListSearches() {
+  std::string list;
+  for (const Choice<SearchMethod>& each : kSearchMethods) {
+    list += fmt::format("  {:<20} {}\n", each.name, each.meaning);
+  }
+  return list;
 }
 
 }  // namespace
@@ -63,7 +73,6 @@ void AddSolve(CommandLine& line) {
       AddCommand(line, "solve", "Solve puzzles with a trained network", CheckAndSolve);
   AddModelOptions(solve, args.model).required();
   AddStatesOptions(solve, args.states, args.limit);
-  solve.get_option("--states")->required(false);
   solve.add_option("--scramble", args.scramble, "Solve the state after these moves from the goal")
       ->type_name("MOVES");
   AddSearchOptions(solve, args.model.overrides);
@@ -101,7 +110,7 @@ void AddEvaluate(CommandLine& line) {
   evaluate.add_option("run", args.run, "Folder of a run of `tandem train`")
       ->required()
       ->type_name("RUN_DIR");
-  AddStatesOptions(evaluate, args.states, args.limit);
+  AddStatesOptions(evaluate, args.states, args.limit)->required();
   evaluate
       .add_option("--checkpoints", args.checkpoints,
                   "Networks to evaluate: all (kept, last and best), or any of last, best (by "

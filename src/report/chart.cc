@@ -139,6 +139,9 @@ std::vector<double> Axis::Ticks(int count) const {
   return ticks;
 }
 
+namespace {
+
+// Draws the grid of a panel, with numbers below and to the left of it.
 void DrawGrid(Svg& svg, const Panel& panel, const Axis& to_x, const Axis& to_y) {
   for (const double tick : to_x.Ticks(5)) {
     svg.Line({to_x(tick), panel.top}, {to_x(tick), panel.bottom()}, kGrid);
@@ -149,8 +152,6 @@ void DrawGrid(Svg& svg, const Panel& panel, const Axis& to_x, const Axis& to_y) 
     svg.Text({panel.left - 6, to_y(tick) + 4}, fmt::format("{:g}", tick), Anchor::kEnd);
   }
 }
-
-namespace {
 
 // Returns at most kMaxPoints of the points, evenly spaced, with the last one.
 std::vector<Point> Thinned(const std::vector<Point>& points) {
@@ -191,11 +192,6 @@ void DrawSeries(Svg& svg, const Series& series, const Axis& to_x, const Axis& to
   }
 }
 
-Chart WithoutEmptySeries(Chart chart) {
-  std::erase_if(chart.series, [](const Series& series) { return series.points.empty(); });
-  return chart;
-}
-
 }  // namespace
 
 bool Chart::has_points() const {
@@ -223,7 +219,7 @@ void DrawPanel(Svg& svg, const Panel& panel, const Chart& chart) {
 
 void DrawLegend(Svg& svg, Point start, std::span<const Series> shown) {
   for (const Series& series : shown) {
-    if (series.name.empty()) continue;
+    if (series.name.empty() || series.points.empty()) continue;
     const std::array line = {Point{start.x, start.y - 4}, Point{start.x + 32, start.y - 4}};
     DrawLine(svg, series, line);
     svg.Text({start.x + 40, start.y}, series.name);
@@ -233,7 +229,7 @@ void DrawLegend(Svg& svg, Point start, std::span<const Series> shown) {
 
 void DrawChart(Svg& svg, const Panel& panel, const Chart& chart) {
   DrawPanel(svg, panel, chart);
-  DrawLegend(svg, {panel.left, panel.bottom() + 54}, WithoutEmptySeries(chart).series);
+  DrawLegend(svg, {panel.left, panel.bottom() + 54}, chart.series);
 }
 
 std::string ChartElement(const Chart& chart) {
@@ -242,8 +238,9 @@ std::string ChartElement(const Chart& chart) {
   constexpr double kLeft = 44;
   constexpr double kTop = 26;
   constexpr double kBelow = 44;  // the numbers and the name of the horizontal axis
-  const double legend =
-      kLegendHeight * static_cast<double>(WithoutEmptySeries(chart).series.size());
+  const auto shown = std::ranges::count_if(
+      chart.series, [](const Series& series) { return !series.points.empty(); });
+  const double legend = kLegendHeight * static_cast<double>(shown);
   Svg svg(kWidth, kBottom + kBelow + legend);
   DrawChart(svg,
             {.left = kLeft, .top = kTop, .width = kWidth - kLeft - 8, .height = kBottom - kTop},

@@ -97,9 +97,6 @@ struct Panel {
   double bottom() const { return top + height; }
 };
 
-/// Draws the grid of a panel, with numbers below and to the left of it.
-void DrawGrid(Svg& svg, const Panel& panel, const Axis& to_x, const Axis& to_y);
-
 /// The most points of a curve that are drawn; a pixel shows no more.
 inline constexpr std::size_t kMaxPoints = 800;
 
@@ -143,8 +140,8 @@ struct Chart {
 /// points says "not measured".
 void DrawPanel(Svg& svg, const Panel& panel, const Chart& chart);
 
-/// Draws the line and the name of each series, kLegendHeight apart. The first text begins at
-/// `start`.
+/// Draws the line and the name of each series that has both, kLegendHeight apart. The first text
+/// begins at `start`.
 void DrawLegend(Svg& svg, Point start, std::span<const Series> shown);
 inline constexpr double kLegendHeight = 18;
 

@@ -22,52 +22,42 @@ double Share(Part part, Whole whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Sums over the states of one length, or of all lengths.
-struct Sums {
-  std::int64_t states = 0;
-  std::int64_t solved = 0;
-  std::int64_t estimated = 0;  // states that have an estimate
+std::optional<EstimateFigures> EstimatesOf(std::span<const SolveOutcome> outcomes) {
+  std::int64_t estimated = 0;
   double estimates = 0;
   double squared_errors = 0;
-
-  void Add(const SolveOutcome& outcome) {
-    ++states;
-    if (outcome.solved) ++solved;
-    if (!outcome.estimate) return;
+  for (const SolveOutcome& outcome : outcomes) {
+    if (!outcome.estimate) continue;
     ++estimated;
-    const double error = *outcome.estimate - outcome.cost;
     estimates += *outcome.estimate;
+    const double error = *outcome.estimate - outcome.cost;
     squared_errors += error * error;
   }
-
-  std::optional<EstimateFigures> Estimates() const {
-    if (estimated == 0) return std::nullopt;
-    return EstimateFigures{.mean = Share(estimates, estimated),
-                           .error = std::sqrt(Share(squared_errors, estimated))};
-  }
-};
+  if (estimated == 0) return std::nullopt;
+  return EstimateFigures{.mean = Share(estimates, estimated),
+                         .error = std::sqrt(Share(squared_errors, estimated))};
+}
 
 std::optional<KnownLengthFigures> SummariseKnown(std::span<const SolveOutcome> outcomes) {
   KnownLengthFigures known;
-  Sums all;
-  std::map<std::int64_t, Sums> by_length;
-  double lengths = 0;
+  std::vector<SolveOutcome> all;
+  std::map<std::int64_t, std::vector<SolveOutcome>> by_length;
   for (const SolveOutcome& outcome : outcomes) {
     if (!outcome.optimal) continue;
-    all.Add(outcome);
-    by_length[*outcome.optimal].Add(outcome);
-    lengths += static_cast<double>(*outcome.optimal);
+    all.push_back(outcome);
+    by_length[*outcome.optimal].push_back(outcome);
+    known.mean_length += static_cast<double>(*outcome.optimal);
     if (outcome.solved && outcome.length == *outcome.optimal) ++known.optimal;
   }
-  if (all.states == 0) return std::nullopt;
-  known.states = all.states;
-  known.mean_length = Share(lengths, all.states);
-  known.estimates = all.Estimates();
-  for (const auto& [length, sums] : by_length) {
+  if (all.empty()) return std::nullopt;
+  known.states = std::ssize(all);
+  known.mean_length /= static_cast<double>(known.states);
+  known.estimates = EstimatesOf(all);
+  for (const auto& [length, of_length] : by_length) {
     known.by_length.push_back({.length = length,
-                               .states = sums.states,
-                               .solved = sums.solved,
-                               .estimates = sums.Estimates()});
+                               .states = std::ssize(of_length),
+                               .solved = std::ranges::count(of_length, true, &SolveOutcome::solved),
+                               .estimates = EstimatesOf(of_length)});
   }
   return known;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace tandem {
@@ -62,8 +61,8 @@ class SeriesBuilder {
   Series OfNetworks(std::string name, const char* colour, const Y& y) const {
     const auto y_of = [&](const EvaluatedNetwork& network) { return y(network.figures); };
     Series series = SeriesOf(curve_.networks, std::move(name), colour, kEvaluation, y_of);
-    if (curve_.best) {
-      const EvaluatedNetwork& best = curve_.networks[*curve_.best];
+    if (const std::optional<std::size_t> number = BestBySolving(curve_.networks)) {
+      const EvaluatedNetwork& best = curve_.networks[*number];
       if (const std::optional<double> value = y_of(best)) series.best = {At(best), *value};
     }
     return series;
@@ -164,9 +163,10 @@ Chart Losses(const SeriesBuilder& builder) {
 }
 
 std::string BestNote(const LearningCurve& curve) {
-  if (!curve.best || curve.networks.size() < 2) return "";
-  const EvaluatedNetwork& best = curve.networks[*curve.best];
-  return fmt::format("The pale disc marks the network that solves best: {}.", best.name);
+  const std::optional<std::size_t> best = BestBySolving(curve.networks);
+  if (!best || curve.networks.size() < 2) return "";
+  return fmt::format("The pale disc marks the network that solves best: {}.",
+                     curve.networks[*best].name);
 }
 
 }  // namespace
