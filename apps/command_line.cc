@@ -17,13 +17,21 @@
 #include "tandem/state_text.h"
 
 namespace tandem {
+namespace {
 
-CLI::App& AddCommand(CommandLine& line, const std::string& name, const std::string& description,
-                     std::function<int()> run) {
-  CLI::App& command = *line.app.add_subcommand(name, description);
-  command.callback([&line, run = std::move(run)] { line.run = run; });
-  return command;
+// Parses a state in the notation of the puzzle. If the state will be shown in another way than it
+// was written, logs how it was understood.
+std::vector<std::uint8_t> ReadState(const Domain& domain, const std::string& text) {
+  std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
+  domain.ParseState(text, state);
+  if (Words(domain.FormatState(state)) != Words(text)) {
+    const std::string reading = domain.Reading(text);
+    if (!reading.empty()) LogInfo(reading);
+  }
+  return state;
 }
+
+}  // namespace
 
 void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std::string& option,
                   const std::string& key, const std::string& help) {
@@ -70,24 +78,18 @@ CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args) {
   return *model;
 }
 
-void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std::int64_t>& limit) {
-  command
-      .add_option("--states", states,
-                  "File of JSON lines with `id`, `state` and, if known, `optimal`, `at_most` and "
-                  "`solution`; or one state per line")
-      ->required()
-      ->type_name("FILE");
+CLI::Option* AddStatesOptions(CLI::App& command, std::string& states,
+                              std::optional<std::int64_t>& limit) {
+  CLI::Option* const file =
+      command
+          .add_option("--states", states,
+                      "File of JSON lines with `id`, `state` and, if known, `optimal`, `at_most` "
+                      "and `solution`; or one state per line")
+          ->type_name("FILE");
   command.add_option("--limit", limit, "Solve only the first N states")
       ->type_name("N")
       ->check(WholeNumber(1, std::int64_t{1} << 40));
-}
-
-std::string ListSearches() {
-  std::string list;
-  for (const Choice<SearchMethod>& each : kSearchMethods) {
-    list += fmt::format("  {:<20} {}\n", each.name, each.meaning);
-  }
-  return list;
+  return file;
 }
 
 void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
@@ -142,16 +144,6 @@ void AddSeedOption(CLI::App& command, std::uint64_t& seed) {
         return fmt::format("expected a whole number from 0 to {}, found '{}'",
                            std::numeric_limits<std::uint64_t>::max(), text);
       });
-}
-
-std::vector<std::uint8_t> ReadState(const Domain& domain, const std::string& text) {
-  std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
-  domain.ParseState(text, state);
-  if (Words(domain.FormatState(state)) != Words(text)) {
-    const std::string reading = domain.Reading(text);
-    if (!reading.empty()) LogInfo(reading);
-  }
-  return state;
 }
 
 std::vector<std::uint8_t> RandomState(const Domain& domain, std::int64_t steps, std::uint64_t seed,

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,9 +22,22 @@ struct CommandLine {
   std::vector<std::string> plugins;  ///< shared libraries to load; an option of every subcommand
 };
 
-/// Adds a subcommand. If it is on the command line, `line.run` becomes `run`.
-CLI::App& AddCommand(CommandLine& line, const std::string& name, const std::string& description,
-                     std::function<int()> run);
+/// Command is a subcommand, and what its options say.
+template <class Args>
+struct Command {
+  CLI::App& app;
+  Args& args;
+};
+
+/// Adds a subcommand. If it is on the command line, `line.run` becomes a call of run(args).
+template <class Args>
+Command<Args> AddCommand(CommandLine& line, const std::string& name, const std::string& description,
+                         int (*run)(const Args&)) {
+  const auto args = std::make_shared<Args>();
+  CLI::App& app = *line.app.add_subcommand(name, description);
+  app.callback([&line, args, run] { line.run = [args, run] { return run(*args); }; });
+  return {app, *args};
+}
 
 // Each adds a subcommand with its options. main.cc calls them.
 void AddTrain(CommandLine& line);
@@ -59,8 +73,9 @@ void AddSetOption(CLI::App& command, std::vector<Override>& overrides,
 /// Adds --model, --checkpoint and --set, which choose a trained network. Returns --model.
 CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args);
 
-/// Adds --states and --limit, which choose the states to solve.
-void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std::int64_t>& limit);
+/// Adds --states and --limit, which choose the states to solve. Returns --states.
+CLI::Option* AddStatesOptions(CLI::App& command, std::string& states,
+                              std::optional<std::int64_t>& limit);
 
 /// Adds --search, --beam-width, --weight and other short forms of keys of the search.
 void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides);
@@ -75,9 +90,6 @@ std::string NamesIn(const Choices& choices) {
   }
   return names;
 }
-
-/// Returns a line for each search method, with its name and its meaning.
-std::string ListSearches();
 
 /// Adds the argument that names a puzzle.
 void AddDomainOption(CLI::App& command, std::string& domain);
@@ -108,9 +120,5 @@ std::vector<std::uint8_t> StartState(const Domain& domain, const StartArgs& args
 /// `number`.
 std::vector<std::uint8_t> RandomState(const Domain& domain, std::int64_t steps, std::uint64_t seed,
                                       std::uint64_t number);
-
-/// Parses a state in the notation of the puzzle. If the state will be shown in another way than it
-/// was written, logs how it was understood. Throws InputError if `text` is not a state.
-std::vector<std::uint8_t> ReadState(const Domain& domain, const std::string& text);
 
 }  // namespace tandem

@@ -1,14 +1,28 @@
 // tandem compare CONFIG
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
 #include <filesystem>
-#include <memory>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
+#include <thread>
 
-#include "apps/child_processes.h"
 #include "apps/command_line.h"
 #include "apps/output.h"
 #include "base/file.h"
@@ -19,8 +33,8 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/validate.h"
+#include "domain/registry.h"
 #include "report/comparison.h"
-#include "report/comparison_output.h"
 #include "report/run_record.h"
 #include "tandem/error.h"
 
@@ -45,7 +59,6 @@ constexpr int kTailLines = 5;  // lines shown from the log of a failed run
 // The runs of the comparison: each variant with each seed.
 struct Plan {
   std::string config;
-  std::vector<std::string> plugins;  // to load in each run, which is a process of its own
   std::vector<std::string> seeds;
   std::vector<Variant> variants;
   std::vector<Override> common;  // for every run
@@ -71,18 +84,18 @@ std::vector<Override> OverridesOf(const Plan& plan, const Variant& variant,
   return all;
 }
 
+// Returns the config of the first run of a variant.
+Config ConfigOf(const Plan& plan, const Variant& variant) {
+  return LoadConfig(plan.config, OverridesOf(plan, variant, plan.seeds.front()));
+}
+
 // If async runs too and the config does not set the policy lag, gives sequential the lag of async.
 // They then do the same work, and equal weights prove it.
 void AlignPolicyLags(Plan& plan) {
-  const auto is = [](const char* mode) {
-    return [mode](const Variant& variant) { return variant.mode == mode; };
-  };
-  if (std::ranges::none_of(plan.variants, is("async"))) return;
+  if (std::ranges::find(plan.variants, "async", &Variant::mode) == plan.variants.end()) return;
   for (Variant& variant : plan.variants) {
-    const std::vector<Override> overrides = OverridesOf(plan, variant, plan.seeds.front());
-    if (variant.mode == "sequential" && !LoadConfig(plan.config, overrides).pipeline.policy_lag) {
-      variant.aligned_lag = true;
-    }
+    variant.aligned_lag =
+        variant.mode == "sequential" && !ConfigOf(plan, variant).pipeline.policy_lag;
   }
 }
 
@@ -110,11 +123,10 @@ void CheckAll(const Plan& plan) {
   }
 }
 
-Plan MakePlan(const CompareArgs& args, const std::vector<std::string>& plugins) {
+Plan MakePlan(const CompareArgs& args) {
   CheckUpdatesAreGiven(args);
   Plan plan{
       .config = args.config,
-      .plugins = plugins,
       .seeds = ParseSeeds(args.seeds),
       .common = args.overrides,
       .folder = args.out.empty() ? NewRunFolder("compare-", args.config) : fs::path(args.out)};
@@ -146,6 +158,180 @@ std::string Tail(const fs::path& log) {
   return tail;
 }
 
+// ChildProcess is a process that runs a command of this program. It inherits the environment
+// variables of this process, except those by which torchrun tells a process its rank.
+struct ChildProcess {
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> variables;  // environment variables to set
+  std::filesystem::path log;                     // receives standard output and standard error
+};
+
+// ChildEnd says how a child process ended.
+struct ChildEnd {
+  int code = 0;           // the exit code, or 128 + N if signal N ended the process
+  std::size_t child = 0;  // which of the processes
+};
+
+constexpr auto kPollInterval = std::chrono::milliseconds(20);
+constexpr auto kGracePeriod = std::chrono::seconds(30);  // for a child that was asked to end
+
+// Returns texts as execve takes them. They must outlive the result.
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Whether the variable tells a process that torchrun started its place among the ranks.
+bool IsOfRank(std::string_view name) {
+  constexpr std::array<std::string_view, 10> kNames = {
+      "RANK",       "LOCAL_RANK",       "GROUP_RANK",       "ROLE_RANK",   "ROLE_WORLD_SIZE",
+      "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
+  return name.starts_with("TORCHELASTIC_") || std::ranges::find(kNames, name) != kNames.end();
+}
+
+// This process's environment variables without those of a rank, and with those of `changed` set.
+std::vector<std::string> EnvironmentWith(const std::map<std::string, std::string>& changed) {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    if (!IsOfRank(name) && !changed.contains(std::string(name))) all.emplace_back(text);
+  }
+  for (const auto& [name, value] : changed) all.push_back(fmt::format("{}={}", name, value));
+  return all;
+}
+
+// Turns this process, a child of `parent`, into the program. Returns the error if that fails. Only
+// async-signal-safe calls are allowed here, because other threads of the parent may hold locks.
+int ExecProgram(char* const* arguments, char* const* variables, const char* log, pid_t parent) {
+  // Ctrl-C at a terminal then reaches only the parent, which asks the child to end.
+  ::setpgid(0, 0);
+  // If the parent dies, even by SIGKILL, the child saves its work and ends too.
+  if (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return errno;
+  if (::getppid() != parent) return ESRCH;  // the parent died before prctl
+  const int input = ::open("/dev/null", O_RDONLY);
+  const int output = ::open(log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (input >= 0 && output >= 0 && ::dup2(input, STDIN_FILENO) >= 0 &&
+      ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0) {
+    ::execve("/proc/self/exe", arguments, variables);
+  }
+  return errno;
+}
+
+pid_t Spawn(const ChildProcess& process) {
+  std::vector<std::string> words = {"tandem"};
+  words.insert(words.end(), process.arguments.begin(), process.arguments.end());
+  std::vector<std::string> environment = EnvironmentWith(process.variables);
+  const std::vector<char*> arguments = Pointers(words);
+  const std::vector<char*> variables = Pointers(environment);
+  const pid_t parent = ::getpid();
+  // Until the child has become the program, it uses this memory and this process waits, so that
+  // `error` says whether it did.
+  volatile int error = 0;
+  const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+  if (pid == 0) {
+    error = ExecProgram(arguments.data(), variables.data(), process.log.c_str(), parent);
+    ::_exit(1);
+  }
+  if (pid < 0) error = errno;
+  if (error != 0) {
+    if (pid > 0) ::waitpid(pid, nullptr, 0);
+    throw Error(fmt::format("cannot start a process that logs to {}: {}", process.log.string(),
+                            std::strerror(error)));
+  }
+  return pid;
+}
+
+// The children that run. Those that still run when this is destroyed are asked to end. If they take
+// too long, they are killed.
+class Children {
+ public:
+  Children() = default;
+  ~Children() {
+    AskToEnd();
+    const auto deadline = std::chrono::steady_clock::now() + kGracePeriod;
+    while (!empty() && std::chrono::steady_clock::now() < deadline) {
+      if (!TakeEnded()) std::this_thread::sleep_for(kPollInterval);
+    }
+    for (const Child& child : running_) ::kill(child.pid, SIGKILL);
+    for (const Child& child : running_) ::waitpid(child.pid, nullptr, 0);
+  }
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+
+  void Add(const ChildProcess& process) {
+    running_.push_back({.pid = Spawn(process), .number = started_++});
+  }
+
+  bool empty() const { return running_.empty(); }
+
+  void AskToEnd() const {
+    for (const Child& child : running_) ::kill(child.pid, SIGTERM);
+  }
+
+  // Removes a child that has ended. Nothing if all are running.
+  std::optional<ChildEnd> TakeEnded() {
+    for (auto child = running_.begin(); child != running_.end(); ++child) {
+      int status = 0;
+      if (::waitpid(child->pid, &status, WNOHANG) != child->pid) continue;
+      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      const ChildEnd end{.code = code, .child = child->number};
+      running_.erase(child);
+      return end;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Child {
+    pid_t pid;
+    std::size_t number;
+  };
+
+  std::vector<Child> running_;
+  std::size_t started_ = 0;
+};
+
+// Runs all of `children` at once, and waits until they have ended. If `stop` is reached or one
+// fails, sends SIGTERM to those that are running. Returns the end of the first that failed or, if
+// none failed, of the first that ended. Requires at least one.
+ChildEnd RunChildren(std::span<const ChildProcess> children, const StopSignal& stop) {
+  Children running;
+  for (const ChildProcess& child : children) running.Add(child);
+  std::optional<ChildEnd> result;
+  bool asked_to_end = false;
+  while (!running.empty()) {
+    while (const std::optional<ChildEnd> end = running.TakeEnded()) {
+      if (!result || (result->code == 0 && end->code != 0)) result = end;
+    }
+    if (!asked_to_end && (result.value_or(ChildEnd{}).code != 0 || stop.Reached())) {
+      running.AskToEnd();
+      asked_to_end = true;
+    }
+    if (!running.empty()) std::this_thread::sleep_for(kPollInterval);
+  }
+  return result.value();
+}
+
+// Returns a TCP port of this machine that no program uses at the moment. Another program may take
+// it before the caller does.
+int FreePort() {
+  const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  const bool found = listening >= 0 && ::bind(listening, generic, size) == 0 &&
+                     ::getsockname(listening, generic, &size) == 0;
+  const int error = errno;
+  if (listening >= 0) ::close(listening);
+  if (!found) throw Error(fmt::format("cannot find a free TCP port: {}", std::strerror(error)));
+  return ntohs(address.sin_port);
+}
+
 // The environment variables of each rank, as torchrun sets them.
 std::map<std::string, std::string> VariablesOf(std::size_t rank, std::size_t ranks, int port) {
   const std::string number = std::to_string(rank);
@@ -174,8 +360,8 @@ RunRecord RunOne(const Plan& plan, const Variant& variant, const std::string& se
   ChildProcess run{.arguments = {"train", plan.config, "--out", folder.string()},
                    .variables = {},
                    .log = plan.folder / (name + ".log")};
-  for (const std::string& file : plan.plugins) {
-    run.arguments.insert(run.arguments.end(), {"--plugin", file});
+  for (const fs::path& file : LoadedPlugins()) {
+    run.arguments.insert(run.arguments.end(), {"--plugin", file.string()});
   }
   for (const Override& override : OverridesOf(plan, variant, seed)) {
     run.arguments.insert(run.arguments.end(), {"--set", override.key + "=" + override.value});
@@ -214,10 +400,8 @@ std::vector<VariantRuns> RunAll(const Plan& plan, const StopSignal& stop) {
 // update. Solve rates after equal seconds then favour the run that finishes its updates first.
 std::string ScheduleWarning(const Plan& plan, std::span<const Row> rows) {
   const bool shown = std::ranges::any_of(
-      rows, [](const Row& row) { return row.solve_rate_equal_time.has_value(); });
-  const std::vector<Override> overrides =
-      OverridesOf(plan, plan.variants.front(), plan.seeds.front());
-  const Schedule schedule = LoadConfig(plan.config, overrides).optimizer.schedule;
+      rows, [](const Row& row) { return row.solve_rate_equal_time.spread.has_value(); });
+  const Schedule schedule = ConfigOf(plan, plan.variants.front()).optimizer.schedule;
   if (rows.size() < 2 || !shown || !DependsOnLength(schedule)) return "";
   return "the learning rate decreases up to the last update, so solve rates after equal seconds "
          "favour the run that ends first; --set optimizer.schedule=constant makes them fair";
@@ -228,9 +412,9 @@ std::string ScheduleWarning(const Plan& plan, std::span<const Row> rows) {
 bool LossesCompare(const Plan& plan) {
   std::set<std::string> kinds;
   for (const Variant& variant : plan.variants) {
-    const Config config = LoadConfig(plan.config, OverridesOf(plan, variant, plan.seeds.front()));
+    const Config config = ConfigOf(plan, variant);
     if (config.labels_with_network() && BacksUpEstimates(config.generate.target)) return false;
-    kinds.insert(ValueText(config, "generate.target") + " " + ValueText(config, "train.loss"));
+    kinds.insert(ValueText(config, "generate.target") + " " + ValueText(config, "network.head"));
   }
   return kinds.size() == 1;
 }
@@ -261,8 +445,8 @@ void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::s
   if (!json_file.empty()) WriteOutput(json_file, json);
 }
 
-int RunCompare(const CompareArgs& args, const std::vector<std::string>& plugins) {
-  const Plan plan = MakePlan(args, plugins);
+int RunCompare(const CompareArgs& args) {
+  const Plan plan = MakePlan(args);
   MakeEmptyFolder(plan.folder);
   const StopOnSignals signals;
   try {
@@ -277,35 +461,33 @@ int RunCompare(const CompareArgs& args, const std::vector<std::string>& plugins)
 }  // namespace
 
 void AddCompare(CommandLine& line) {
-  const auto args = std::make_shared<CompareArgs>();
-  CLI::App& compare = AddCommand(
-      line, "compare", "Run a config in several modes and report differences beyond chance",
-      [args, &line] { return RunCompare(*args, line.plugins); });
-  compare.add_option("config", args->config, "YAML config, such as configs/compare.yaml")
+  const auto [compare, args] =
+      AddCommand(line, "compare",
+                 "Run a config in several modes and report differences beyond chance", RunCompare);
+  compare.add_option("config", args.config, "YAML config, such as configs/compare.yaml")
       ->required()
       ->type_name("CONFIG");
-  compare.add_option("--modes", args->modes, "Modes to run; the first is the baseline")
+  compare.add_option("--modes", args.modes, "Modes to run; the first is the baseline")
       ->type_name("MODE,...")
       ->capture_default_str();
-  compare.add_option("--seeds", args->seeds, "Seeds; every mode runs once with each")
+  compare.add_option("--seeds", args.seeds, "Seeds; every mode runs once with each")
       ->type_name("N,...")
       ->capture_default_str();
   compare
-      .add_option("--ranks", args->ranks,
+      .add_option("--ranks", args.ranks,
                   "Numbers of processes that train together and share each batch")
       ->type_name("N,...")
       ->capture_default_str();
   compare
-      .add_option("--vary", args->vary, "Also run each of these values of a key; may be repeated")
+      .add_option("--vary", args.vary, "Also run each of these values of a key; may be repeated")
       ->type_name("KEY=V1,V2")
       ->allow_extra_args(false);
-  compare.add_option("--json", args->json, "Also write the results to FILE")->type_name("FILE");
+  compare.add_option("--json", args.json, "Also write the results to FILE")->type_name("FILE");
   compare
-      .add_option("--out", args->out,
-                  "New or empty folder for all runs (default: runs/compare-...)")
+      .add_option("--out", args.out, "New or empty folder for all runs (default: runs/compare-...)")
       ->type_name("DIR");
-  AddSetOption(compare, args->overrides);
-  AddKeyOption(compare, args->overrides, "device", "device", "auto, cpu, cuda or cuda:N");
+  AddSetOption(compare, args.overrides);
+  AddKeyOption(compare, args.overrides, "device", "device", "auto, cpu, cuda or cuda:N");
   compare.footer(
       "Every run does the same updates; train.max_seconds is ignored. Each number is the median\n"
       "over the seeds, with the minimum and the maximum, and leaves out the cold start. Each\n"

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
@@ -96,16 +95,15 @@ int RunConfig(const ConfigArgs& args) {
 }  // namespace
 
 void AddConfig(CommandLine& line) {
-  const auto args = std::make_shared<ConfigArgs>();
-  CLI::App& config = AddCommand(line, "config",
-                                "Describe every config key, or check a config and print it in full",
-                                [args] { return RunConfig(*args); });
-  config.add_option("config", args->file, "YAML config to check")->type_name("CONFIG");
-  config.add_flag("--reference", args->reference,
+  const auto [config, args] =
+      AddCommand(line, "config",
+                 "Describe every config key, or check a config and print it in full", RunConfig);
+  config.add_option("config", args.file, "YAML config to check")->type_name("CONFIG");
+  config.add_flag("--reference", args.reference,
                   "Print every key with its default, meaning and accepted values");
-  config.add_flag("--json", args->json,
+  config.add_flag("--json", args.json,
                   "Print JSON: an object of sections or, with --reference, an array of keys");
-  AddSetOption(config, args->overrides);
+  AddSetOption(config, args.overrides);
   config.footer(
       "The output is itself a config, with every key.\n\n"
       "  tandem config --reference > my.yaml\n"

@@ -1,7 +1,7 @@
 // tandem convert [STATE] --from FORMAT --to FORMAT
 #include <fmt/format.h>
 
-#include <memory>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
@@ -28,11 +28,7 @@ struct ConvertArgs {
   std::string out;  // "": standard output
 };
 
-struct Conversion {
-  Notation from, to;
-
-  std::string operator()(std::string_view state) const { return cube::Rewrite(state, from, to); }
-};
+using Conversion = std::function<std::string(std::string_view)>;  // of the text of a state
 
 Notation ParseNotation(const std::string& name) {
   if (name == "deepcubea") return Notation::kDeepCubeA;
@@ -88,37 +84,32 @@ int RunConvert(const ConvertArgs& args) {
                                  args.state.empty() ? "neither" : "both"));
   }
   CheckOutputs({{"--out", args.out}}, {{"the file of the states", args.states}});
-  const Conversion convert{.from = ParseNotation(args.from), .to = ParseNotation(args.to)};
-  const std::string converted =
-      args.states.empty() ? convert(args.state) + "\n" : ConvertFile(args.states, convert);
-  if (args.out.empty()) {
-    fmt::print("{}", converted);
-  } else {
-    WriteOutput(args.out, converted);
-  }
+  const Conversion convert = [from = ParseNotation(args.from), to = ParseNotation(args.to)](
+                                 std::string_view state) { return cube::Rewrite(state, from, to); };
+  WriteOutput(args.out,
+              args.states.empty() ? convert(args.state) + "\n" : ConvertFile(args.states, convert));
   return kDone;
 }
 
 }  // namespace
 
 void AddConvert(CommandLine& line) {
-  const auto args = std::make_shared<ConvertArgs>();
   const CLI::IsMember formats({"facelets", "deepcubea", "deepxube"});
-  CLI::App& convert = AddCommand(
-      line, "convert", "Convert states of cube3 from and to the formats of other programs",
-      [args] { return RunConvert(*args); });
-  convert.add_option("state", args->state, "State to convert")->type_name("STATE");
+  const auto [convert, args] =
+      AddCommand(line, "convert",
+                 "Convert states of cube3 from and to the formats of other programs", RunConvert);
+  convert.add_option("state", args.state, "State to convert")->type_name("STATE");
   convert
-      .add_option("--states", args->states,
+      .add_option("--states", args.states,
                   "Convert a file instead: one state per line, or JSON lines")
       ->type_name("FILE");
-  for (const auto& [name, value] : {std::pair{"--from", &args->from}, {"--to", &args->to}}) {
+  for (const auto& [name, value] : {std::pair{"--from", &args.from}, {"--to", &args.to}}) {
     convert.add_option(name, *value, "facelets, deepcubea or deepxube")
         ->type_name("FORMAT")
         ->check(formats)
         ->capture_default_str();
   }
-  convert.add_option("--out", args->out, "Write to FILE (default: standard output)")
+  convert.add_option("--out", args.out, "Write to FILE (default: standard output)")
       ->type_name("FILE");
   convert.footer(
       "facelets is Tandem's own format, 54 letters. deepcubea is the numbers of 54 stickers, 0 to\n"

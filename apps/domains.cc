@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -22,24 +21,10 @@
 namespace tandem {
 namespace {
 
-struct DomainsArgs {
-  std::string name;  // "": list all puzzles
-  bool json = false;
-};
-
-struct ShowArgs {
+struct PuzzleArgs {
   StartArgs start;
+  std::string moves;
   std::string svg;  // file to write; "": none
-  bool json = false;
-};
-
-struct ApplyArgs {
-  std::string domain, state, moves;
-  bool json = false;
-};
-
-struct CheckArgs {
-  std::string domain;
   bool json = false;
 };
 
@@ -135,49 +120,43 @@ nlohmann::ordered_json JsonOfAll() {
   return all;
 }
 
-int RunDomains(const DomainsArgs& args) {
+int RunDomains(const PuzzleArgs& args) {
   if (args.json) {
-    const auto json = args.name.empty() ? JsonOfAll() : JsonOf(*MakeDomain(args.name));
+    const auto json =
+        args.start.domain.empty() ? JsonOfAll() : JsonOf(*MakeDomain(args.start.domain));
     fmt::print("{}\n", DumpJson(json, 2));
-  } else if (args.name.empty()) {
+  } else if (args.start.domain.empty()) {
     PrintAll();
   } else {
-    PrintFacts(*MakeDomain(args.name));
+    PrintFacts(*MakeDomain(args.start.domain));
   }
   return kDone;
 }
 
-// Prints a state as an object: the puzzle, the state in its notation, and whether it is solved.
-void PrintStateAsJson(const Domain& domain, const std::vector<std::uint8_t>& state) {
-  const nlohmann::ordered_json json = {{"domain", domain.spec().name},
-                                       {"state", domain.FormatState(state)},
-                                       {"solved", IsGoal(domain, state)}};
-  fmt::print("{}\n", DumpJson(json, 2));
+// Prints a state in its notation, or as an object that also says whether it is solved.
+void PrintState(const Domain& domain, const std::vector<std::uint8_t>& state, bool as_json) {
+  const std::string text = domain.FormatState(state);
+  const nlohmann::ordered_json json = {
+      {"domain", domain.spec().name}, {"state", text}, {"solved", IsGoal(domain, state)}};
+  fmt::print("{}\n", as_json ? DumpJson(json, 2) : text);
 }
 
-int RunShow(const ShowArgs& args) {
+int RunShow(const PuzzleArgs& args) {
   CheckOutputs({{"--svg", args.svg}}, {PuzzleFile(args.start.domain)});
   const auto domain = MakeDomain(args.start.domain);
   const std::vector<std::uint8_t> state = StartState(*domain, args.start);
   const Picture picture = domain->Draw(state);
   if (!args.svg.empty()) WriteOutput(args.svg, ToSvg(picture));
-  if (args.json) {
-    PrintStateAsJson(*domain, state);
-    return kDone;
-  }
-  fmt::print("{}\n{}\n", ToTerminal(picture, UseColour(STDOUT_FILENO)), domain->FormatState(state));
+  if (!args.json) fmt::print("{}\n", ToTerminal(picture, UseColour(STDOUT_FILENO)));
+  PrintState(*domain, state, args.json);
   return kDone;
 }
 
-int RunApply(const ApplyArgs& args) {
-  const auto domain = MakeDomain(args.domain);
-  std::vector<std::uint8_t> state = StartState(*domain, {.state = args.state});
-  MakeMoves(*domain, args.moves, args.state, state);
-  if (args.json) {
-    PrintStateAsJson(*domain, state);
-  } else {
-    fmt::print("{}\n", domain->FormatState(state));
-  }
+int RunApply(const PuzzleArgs& args) {
+  const auto domain = MakeDomain(args.start.domain);
+  std::vector<std::uint8_t> state = StartState(*domain, args.start);
+  MakeMoves(*domain, args.moves, args.start.state, state);
+  PrintState(*domain, state, args.json);
   return kDone;
 }
 
@@ -212,8 +191,8 @@ nlohmann::ordered_json JsonOf(const std::string& name, const std::vector<DomainC
   return json;
 }
 
-int RunCheckDomain(const CheckArgs& args) {
-  const auto domain = MakeDomain(args.domain);
+int RunCheckDomain(const PuzzleArgs& args) {
+  const auto domain = MakeDomain(args.start.domain);
   const std::string& name = domain->spec().name;
   const std::vector<DomainCheck> checks = CheckDomain(*domain);
   const bool all_kept = std::ranges::all_of(checks, IsKept);
@@ -230,21 +209,19 @@ int RunCheckDomain(const CheckArgs& args) {
 }  // namespace
 
 void AddDomains(CommandLine& line) {
-  const auto args = std::make_shared<DomainsArgs>();
-  CLI::App& domains = AddCommand(line, "domains", "List the puzzles, or describe one",
-                                 [args] { return RunDomains(*args); });
-  domains.add_option("name", args->name, "Puzzle, such as cube3 or npuzzle:4")
+  const auto [domains, args] =
+      AddCommand(line, "domains", "List the puzzles, or describe one", RunDomains);
+  domains.add_option("name", args.start.domain, "Puzzle, such as cube3 or npuzzle:4")
       ->type_name("NAME[:ARG]");
-  domains.add_flag("--json", args->json, "Print JSON: an object, or an array of all puzzles");
+  domains.add_flag("--json", args.json, "Print JSON: an object, or an array of all puzzles");
 }
 
 void AddShow(CommandLine& line) {
-  const auto args = std::make_shared<ShowArgs>();
-  CLI::App& show = AddCommand(line, "show", "Draw a state, in the terminal or as SVG",
-                              [args] { return RunShow(*args); });
-  AddStartOptions(show, args->start);
-  show.add_option("--svg", args->svg, "Also write the picture to FILE")->type_name("FILE");
-  show.add_flag("--json", args->json,
+  const auto [show, args] =
+      AddCommand(line, "show", "Draw a state, in the terminal or as SVG", RunShow);
+  AddStartOptions(show, args.start);
+  show.add_option("--svg", args.svg, "Also write the picture to FILE")->type_name("FILE");
+  show.add_flag("--json", args.json,
                 "Print JSON instead of a picture: the state, and whether it is solved");
   show.footer(
       "The last line of the output is the state alone; some puzzles' states take several lines.\n\n"
@@ -253,28 +230,26 @@ void AddShow(CommandLine& line) {
 }
 
 void AddApply(CommandLine& line) {
-  const auto args = std::make_shared<ApplyArgs>();
-  CLI::App& apply = AddCommand(line, "apply", "Make moves and print the resulting state",
-                               [args] { return RunApply(*args); });
-  AddDomainOption(apply, args->domain);
-  apply.add_option("--state", args->state, "State before the moves (default: a goal)")
+  const auto [apply, args] =
+      AddCommand(line, "apply", "Make moves and print the resulting state", RunApply);
+  AddDomainOption(apply, args.start.domain);
+  apply.add_option("--state", args.start.state, "State before the moves (default: a goal)")
       ->type_name("STATE");
-  apply.add_option("--moves", args->moves, "Moves, separated by spaces")
+  apply.add_option("--moves", args.moves, "Moves, separated by spaces")
       ->required()
       ->type_name("MOVES");
-  apply.add_flag("--json", args->json, "Print JSON: the state, and whether it is solved");
+  apply.add_flag("--json", args.json, "Print JSON: the state, and whether it is solved");
   apply.footer(
       "Prints only the state. A move that does not apply is an error.\n\n"
       "  tandem apply npuzzle:3 --state \"1 2 3 4 5 6 7 8 0\" --moves \"D R\"");
 }
 
 void AddCheckDomain(CommandLine& line) {
-  const auto args = std::make_shared<CheckArgs>();
-  CLI::App& check = AddCommand(line, "check-domain",
-                               "Check that a puzzle keeps the promises of the Domain interface",
-                               [args] { return RunCheckDomain(*args); });
-  AddDomainOption(check, args->domain);
-  check.add_flag("--json", args->json, "Print JSON");
+  const auto [check, args] =
+      AddCommand(line, "check-domain",
+                 "Check that a puzzle keeps the promises of the Domain interface", RunCheckDomain);
+  AddDomainOption(check, args.start.domain);
+  check.add_flag("--json", args.json, "Print JSON");
   check.footer(
       "A broken promise is reported with a state and an action that show it.\n"
       "Exit codes: 0 every promise kept; 1 some broken; 2 wrong usage or input.\n\n"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -31,10 +30,16 @@
 namespace tandem {
 namespace {
 
-struct FollowArgs {
-  std::string run;   ///< run to generate rows for
-  std::string name;  ///< of this generator; "": made of the names of the machine and the process
+constexpr std::int64_t kMostProcesses = std::int64_t{1} << 20;
+
+struct GenerateArgs {
+  std::string config;
+  std::string out;
+  ProcessRank process;
+  ShardingOptions sharding;
   std::vector<Override> overrides;
+  std::string follow;  // run to generate rows for; "": write a set of shards
+  std::string name;    // of this generator; "": made of the names of the machine and the process
 };
 
 // Returns a name for a generator that its user gave none.
@@ -45,8 +50,8 @@ std::string DefaultName() {
 }
 
 // Returns the config of the run that published `manifest`, for this machine.
-Config ConfigToFollow(const FollowArgs& args, const StreamManifest& manifest) {
-  const std::string file = ManifestOf(args.run).string();
+Config ConfigToFollow(const GenerateArgs& args, const StreamManifest& manifest) {
+  const std::string file = ManifestOf(args.follow).string();
   const std::vector<Override> overrides =
       ForThisMachine("the default of --follow", args.overrides,
                      {"generate.workers", "generate.chunk_rows", "backend"});
@@ -64,58 +69,49 @@ Config ConfigToFollow(const FollowArgs& args, const StreamManifest& manifest) {
     throw InputError(fmt::format("{}: --set may not change which rows the run gets: {}", file,
                                  DescribeDifference(expected, kind)));
   }
-  config.network.init_from = PublishedWeights(args.run, manifest.version).string();
+  config.network.init_from = PublishedWeights(args.follow, manifest.version).string();
   config.generate.program = Program::kDomain;
   return config;
 }
 
-// Logs what a generator has done every few seconds, and the name of each shard on standard output.
-class FollowReporter {
- public:
-  void Wrote(const std::string& file, const FollowProgress& progress) {
-    std::printf("%s\n", file.c_str());
-    std::fflush(stdout);
-    if (since_reported_.Seconds() < kReportInterval) return;
-    since_reported_ = Stopwatch();
-    LogInfo(Describe(progress));
-  }
-
-  static std::string Describe(const FollowProgress& progress) {
-    const double rate =
-        progress.generate_s > 0 ? static_cast<double>(progress.rows) / progress.generate_s : 0.0;
-    const std::string version =
-        progress.shards > 0 ? fmt::format("; weights of update {}", progress.version) : "";
-    return fmt::format("{} examples in {} ({} examples/s while generating), paused {}{}",
-                       WithThousands(progress.rows), Counted(progress.shards, "shard"),
-                       WithThousands(static_cast<long long>(rate)), HumanSeconds(progress.paused_s),
-                       version);
-  }
-
- private:
-  Stopwatch since_reported_;
-};
+std::string Describe(const FollowProgress& progress) {
+  const double rate =
+      progress.generate_s > 0 ? static_cast<double>(progress.rows) / progress.generate_s : 0.0;
+  const std::string version =
+      progress.shards > 0 ? fmt::format("; weights of update {}", progress.version) : "";
+  return fmt::format("{} examples in {} ({} examples/s while generating), paused {}{}",
+                     WithThousands(progress.rows), Counted(progress.shards, "shard"),
+                     WithThousands(static_cast<long long>(rate)), HumanSeconds(progress.paused_s),
+                     version);
+}
 
 // Follows the run until it ends or gets another config.
-FollowEnd FollowWith(const FollowArgs& args, const StreamManifest& manifest,
+FollowEnd FollowWith(const GenerateArgs& args, const StreamManifest& manifest,
                      const Labelling& labelling, const StopSignal& stop, FollowProgress& progress) {
   const Config& config = labelling.config;
   const auto domain = MakeDomain(config.domain.full_name());
   CheckPluginDomain(*domain);
   const auto generator = MakeGenerator(*domain, config, labelling.network);
-  const StreamFolder folder(StreamPathOf(args.run, config));
+  const StreamFolder folder(StreamPathOf(args.follow, config));
   LogInfo(fmt::format("{} generates for {}: {} rows per shard into {}, {} on {}", args.name,
-                      args.run, WithThousands(config.data.stream_rows), folder.path().string(),
+                      args.follow, WithThousands(config.data.stream_rows), folder.path().string(),
                       Counted(*config.generate.workers, "worker"), config.device));
-  FollowReporter reporter;
-  return FollowRun({.run = args.run,
+  Stopwatch since_reported;
+  return FollowRun({.run = args.follow,
                     .name = args.name,
                     .folder = folder,
                     .kind = StreamKind(config, domain->spec()),
                     .config = config,
                     .generator = *generator,
                     .load = labelling.load,
-                    .wrote = [&](const std::string& file,
-                                 const FollowProgress& now) { reporter.Wrote(file, now); }},
+                    .wrote =
+                        [&](const std::string& file, const FollowProgress& now) {
+                          std::printf("%s\n", file.c_str());
+                          std::fflush(stdout);
+                          if (since_reported.Seconds() < kReportInterval) return;
+                          since_reported = Stopwatch();
+                          LogInfo(Describe(now));
+                        }},
                    manifest, stop, progress);
 }
 
@@ -138,22 +134,22 @@ void CheckStreams(const std::string& run) {
 }
 
 // Generates rows for a run with `data.source: stream` until it ends. Returns the exit code.
-int Follow(FollowArgs args) {
+int Follow(GenerateArgs args) {
   if (args.name.empty()) args.name = DefaultName();
   if (!IsGeneratorName(args.name)) {
     throw InputError(fmt::format(
         "--name {}: expected 1 to 60 letters, digits, dots, dashes and underscores", args.name));
   }
-  args.run = std::filesystem::absolute(args.run).lexically_normal().string();
+  args.follow = std::filesystem::absolute(args.follow).lexically_normal().string();
   const StopOnSignals signals(ClosedPipe::kStops);
   FollowProgress progress;
   bool has_appeared = false;
   try {
     for (bool follows = true; follows;) {
-      const StreamManifest manifest = AwaitManifest(args.run, signals.stop(), [&] {
-        CheckStreams(args.run);
+      const StreamManifest manifest = AwaitManifest(args.follow, signals.stop(), [&] {
+        CheckStreams(args.follow);
         LogInfo(fmt::format("waiting for {}, which `tandem train` with data.source: stream writes",
-                            ManifestOf(args.run).string()));
+                            ManifestOf(args.follow).string()));
       });
       has_appeared = true;
       if (manifest.ended) break;
@@ -166,34 +162,22 @@ int Follow(FollowArgs args) {
         });
       } catch (const InputError&) {
         // The run may have published newer weights, and removed these before they were read.
-        if (ReadManifest(args.run) == manifest) throw;
+        if (ReadManifest(args.follow) == manifest) throw;
       }
     }
   } catch (const Stopped&) {
     if (!has_appeared) {
       LogWarning(fmt::format("stopped; {} never appeared, so nothing was generated",
-                             ManifestOf(args.run).string()));
+                             ManifestOf(args.follow).string()));
       return kSignalBase + signals.caught();
     }
-    LogInfo(FollowReporter::Describe(progress));
+    LogInfo(Describe(progress));
     LogWarning("stopped; the run goes on without this generator");
     return kSignalBase + signals.caught();
   }
-  LogInfo(fmt::format("the run has ended; {}", FollowReporter::Describe(progress)));
+  LogInfo(fmt::format("the run has ended; {}", Describe(progress)));
   return kDone;
 }
-
-constexpr std::int64_t kMostProcesses = std::int64_t{1} << 20;
-
-struct GenerateArgs {
-  std::string config;
-  std::string out;
-  ProcessRank process;
-  ShardingOptions sharding;
-  std::vector<Override> overrides;
-  std::string follow;  // run to generate rows for; "": write a set of shards
-  std::string name;    // with `follow`: FollowArgs::name
-};
 
 Compression CompressionOption(const std::string& text) {
   if (const auto compression = ParseCompression(text)) return *compression;
@@ -413,17 +397,16 @@ void AddShardingOptions(CLI::App& generate, ShardingOptions& sharding, CLI::Opti
 }  // namespace
 
 void AddGenerate(CommandLine& line) {
-  const auto args = std::make_shared<GenerateArgs>();
-  CLI::App& generate = AddCommand(line, "generate", "Write training examples to disk", [args] {
-    if (args->follow.empty()) return RunGenerate(*args);
-    return Follow({.run = args->follow, .name = args->name, .overrides = args->overrides});
-  });
-  CLI::Option* const follow = AddSourceOptions(generate, *args);
-  AddFollowerOptions(generate, *args, follow);
-  AddProcessOptions(generate, args->process, follow);
-  AddShardingOptions(generate, args->sharding, follow);
-  AddSetOption(generate, args->overrides);
-  AddKeyOption(generate, args->overrides, "seed", "seed", "Seed of every random number");
+  const auto [generate, args] = AddCommand(
+      line, "generate", "Write training examples to disk", +[](const GenerateArgs& args) {
+        return args.follow.empty() ? RunGenerate(args) : Follow(args);
+      });
+  CLI::Option* const follow = AddSourceOptions(generate, args);
+  AddFollowerOptions(generate, args, follow);
+  AddProcessOptions(generate, args.process, follow);
+  AddShardingOptions(generate, args.sharding, follow);
+  AddSetOption(generate, args.overrides);
+  AddKeyOption(generate, args.overrides, "seed", "seed", "Seed of every random number");
   generate.footer(
       "Rows depend only on the config and their number. The files are the same however often the\n"
       "command is stopped and started again, and however many processes share the work. Targets\n"

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,48 +68,33 @@ const StartingConfig* NearestTo(const DomainConfig& wanted) {
   return nearest;
 }
 
-// Returns the settings of the first config for a puzzle that no config is for. The ball around the
-// goal is left out, because not every puzzle can have it.
-Config ConfigForAnyPuzzle(const DomainConfig& puzzle) {
-  Config config = Parse(kStartingConfigs.front());
-  config.search.ball_radius = 0;
-  config.domain = puzzle;
-  const DomainParameter* parameter = ParameterOf(puzzle.name);
-  if (parameter != nullptr && puzzle.argument.empty()) {
-    config.domain.argument = parameter->default_value;
-  }
-  return config;
-}
-
-Config ConfigLike(const StartingConfig& nearest, const DomainConfig& puzzle) {
-  Config config = Parse(nearest);
-  if (!puzzle.argument.empty()) config.domain.argument = puzzle.argument;
-  return config;
-}
-
+// Returns the config for a puzzle: of the nearest puzzle or, if there is none, of the first one.
+// The ball around the goal is then left out, because not every puzzle can have it.
 std::string StarterFor(const std::string& full_name) {
   const DomainConfig puzzle = DomainFor(full_name);
-  const StartingConfig* nearest = NearestTo(puzzle);
-  const Config config =
-      nearest != nullptr ? ConfigLike(*nearest, puzzle) : ConfigForAnyPuzzle(puzzle);
+  const StartingConfig* const nearest = NearestTo(puzzle);
+  const StartingConfig& base = nearest != nullptr ? *nearest : kStartingConfigs.front();
+  Config config = Parse(base);
+  if (nearest == nullptr) {
+    const DomainParameter* const parameter = ParameterOf(puzzle.name);
+    config.search.ball_radius = 0;
+    config.domain = {.name = puzzle.name,
+                     .argument = parameter != nullptr ? parameter->default_value : ""};
+  }
+  if (!puzzle.argument.empty()) config.domain.argument = puzzle.argument;
   std::string yaml = StarterConfig(
       config,
       fmt::format("Trains on {}, with the settings of {}. Change them for your puzzle, above "
                   "all generate.max_scramble, the length of the longest scramble "
                   "(docs/guide/train.md). `tandem config --reference` describes the keys that are "
                   "not listed here.",
-                  config.domain.full_name(),
-                  (nearest != nullptr ? *nearest : kStartingConfigs.front()).name));
+                  config.domain.full_name(), base.name));
   ParseConfig(yaml, full_name);  // throws InputError if the puzzle cannot have these settings
   return yaml;
 }
 
 int RunInit(const InitArgs& args) {
   const std::string yaml = StarterFor(args.domain);
-  if (args.out.empty()) {
-    fmt::print("{}", yaml);
-    return kDone;
-  }
   std::error_code ignored;
   if (fs::exists(args.out, ignored)) {
     throw InputError(
@@ -119,18 +103,17 @@ int RunInit(const InitArgs& args) {
                     args.out));
   }
   WriteOutput(args.out, yaml);
-  LogNextCommand(fmt::format("train {}", ShellWord(args.out)));
+  if (!args.out.empty()) LogNextCommand(fmt::format("train {}", ShellWord(args.out)));
   return kDone;
 }
 
 }  // namespace
 
 void AddInit(CommandLine& line) {
-  const auto args = std::make_shared<InitArgs>();
-  CLI::App& init = AddCommand(line, "init", "Write a commented config for a puzzle, to start from",
-                              [args] { return RunInit(*args); });
-  AddDomainOption(init, args->domain);
-  init.add_option("--out", args->out, "Write to FILE instead of standard output; it must be new")
+  const auto [init, args] =
+      AddCommand(line, "init", "Write a commented config for a puzzle, to start from", RunInit);
+  AddDomainOption(init, args.domain);
+  init.add_option("--out", args.out, "Write to FILE instead of standard output; it must be new")
       ->type_name("FILE");
   init.footer(
       "The config has the keys to try first, and trains as it is. Its values are those of the\n"

@@ -178,32 +178,30 @@ int RunAndFlush(int argc, char** argv) {
   return code;
 }
 
+int Fail(ExitCode code, const std::string& message) {
+  std::fprintf(stderr, "tandem: %s\n", Printable(message).c_str());
+  return code;
+}
+
 int Main(int argc, char** argv) {
   try {
     if (const char* fault = std::getenv("TANDEM_FAULT")) ArmFault(fault);
     return RunAndFlush(argc, argv);
   } catch (const InputError& error) {
-    std::fprintf(stderr, "tandem: %s\n", Printable(error.what()).c_str());
-    return kBadInput;
+    return Fail(kBadInput, error.what());
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "tandem: out of memory; %s\n", kToSpareMemory);
     return kFailed;
   } catch (const std::filesystem::filesystem_error& error) {
     const std::string path = error.path1().string();
-    std::fprintf(stderr, "tandem: %s%s%s\n", Printable(path).c_str(), path.empty() ? "" : ": ",
-                 error.code().message().c_str());
-    return kFailed;
+    return Fail(kFailed, path + (path.empty() ? "" : ": ") + error.code().message());
   } catch (const std::system_error& error) {
     const bool is_thread = error.code() == std::errc::resource_unavailable_try_again;
-    std::fprintf(stderr, "tandem: %s%s\n", is_thread ? "cannot start a thread: " : "",
-                 Printable(error.what()).c_str());
-    return kFailed;
+    return Fail(kFailed, (is_thread ? "cannot start a thread: " : "") + std::string(error.what()));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tandem: %s\n", Printable(error.what()).c_str());
-    return kFailed;
+    return Fail(kFailed, error.what());
   } catch (...) {  // a plug-in may throw anything
-    std::fprintf(stderr, "tandem: unknown exception (not derived from std::exception)\n");
-    return kFailed;
+    return Fail(kFailed, "unknown exception (not derived from std::exception)");
   }
 }
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -138,25 +137,19 @@ int RunMetrics(const MetricsArgs& args) {
   if (table.empty()) {
     throw InputError(metrics.string() + ": no updates found; expected one line per update");
   }
-  const std::string csv = table.Csv();
-  if (args.csv.empty()) {
-    fmt::print("{}", csv);
-  } else {
-    WriteOutput(args.csv, csv);
-  }
+  WriteOutput(args.csv, table.Csv());
   return kDone;
 }
 
 }  // namespace
 
 void AddMetrics(CommandLine& line) {
-  const auto args = std::make_shared<MetricsArgs>();
-  CLI::App& metrics = AddCommand(line, "metrics", "Print the figures of a run's updates as CSV",
-                                 [args] { return RunMetrics(*args); });
-  metrics.add_option("run", args->run, "Folder of a run of `tandem train`")
+  const auto [metrics, args] =
+      AddCommand(line, "metrics", "Print the figures of a run's updates as CSV", RunMetrics);
+  metrics.add_option("run", args.run, "Folder of a run of `tandem train`")
       ->required()
       ->type_name("RUN_DIR");
-  metrics.add_option("--csv", args->csv, "Write to FILE instead of standard output")
+  metrics.add_option("--csv", args.csv, "Write to FILE instead of standard output")
       ->type_name("FILE");
   metrics.footer(
       "A row per update and a column per key of metrics.jsonl. A cell is empty if its update has\n"

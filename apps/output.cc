@@ -173,6 +173,7 @@ void CheckCanWrite(const fs::path& path) {
 }
 
 void WriteOutput(const fs::path& path, std::string_view content) {
+  if (path.empty()) return fmt::print("{}", content);
   FlushStandardOutput();  // `path` may be standard output too
   std::optional<AtomicFile> file;
   OpenOutput(file, path);

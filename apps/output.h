@@ -64,8 +64,8 @@ void OpenOutput(std::optional<AtomicFile>& file, const std::filesystem::path& pa
 /// before hours of work.
 void CheckCanWrite(const std::filesystem::path& path);
 
-/// Writes `content` to a file that the user named. Throws InputError if the file cannot be created,
-/// and Error if the content cannot be written.
+/// Writes `content` to a file that the user named, or to standard output if `path` is empty. Throws
+/// InputError if the file cannot be created, and Error if the content cannot be written.
 void WriteOutput(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace tandem

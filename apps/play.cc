@@ -19,6 +19,8 @@
 #include "base/machine.h"
 #include "base/stop_signal.h"
 #include "base/text.h"
+#include "search/greedy_search.h"
+#include "search/problems.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "tandem/state_text.h"
@@ -49,10 +51,10 @@ std::int64_t ParseCount(std::string_view command, std::string_view text,
 // An interactive session. Each line of the input is moves or a command.
 class Session {
  public:
-  // `hints` may be null.
-  Session(const Domain& domain, HintProvider* hints, const StartArgs& args)
+  // `model` may be null.
+  Session(const Domain& domain, const PuzzleModel* model, const StartArgs& args)
       : domain_(domain),
-        hints_(hints),
+        model_(model),
         seed_(args.seed),
         game_(domain, StartState(domain, args)),
         scrambles_(args.random > 0 ? 1 : 0) {}
@@ -90,10 +92,11 @@ class Session {
   void Help(std::string_view nothing);
   void Quit(std::string_view nothing);
 
-  HintProvider& RequireHints();
+  const PuzzleModel& RequireModel() const;
 
   const Domain& domain_;
-  HintProvider* hints_;
+  const PuzzleModel* const model_;
+  std::unique_ptr<Search> search_;  // created by the first `solve`
   const std::uint64_t seed_;
   Game game_;
   LineReader reader_;
@@ -216,13 +219,13 @@ void Session::Reset(std::string_view /*nothing*/) {
   Show();
 }
 
-HintProvider& Session::RequireHints() {
-  if (hints_ != nullptr) return *hints_;
+const PuzzleModel& Session::RequireModel() const {
+  if (model_ != nullptr) return *model_;
   throw InputError("no network is loaded; start with --model RUN_DIR");
 }
 
 void Session::Hint(std::string_view /*nothing*/) {
-  const tandem::Hint hint = RequireHints().Ask(game_.state());
+  const tandem::Hint hint = HintFor(domain_, RequireModel().network, game_.state());
   if (game_.solved()) {
     fmt::print("this is a goal\n");
   } else if (!hint.action) {
@@ -239,15 +242,17 @@ void Session::Hint(std::string_view /*nothing*/) {
 }
 
 void Session::Solve(std::string_view /*nothing*/) {
-  HintProvider& hints = RequireHints();
+  const PuzzleModel& model = RequireModel();
   const StopOnSignals signals;
   try {
-    const SearchResult result = hints.Solve(game_.state(), signals.stop());
+    if (search_ == nullptr) search_ = model.make_search();
+    const SearchResult result =
+        SolveAndReplay(domain_, *search_, game_.state(), signals.stop());
     if (result.solved) {
       fmt::print("{}, cost {:g}: {}\n", Count(result.actions.size()), result.cost,
                  domain_.FormatMoves(result.actions, domain_.FormatState(game_.state())));
     } else {
-      fmt::print("{}\n", hints.Failure(result));
+      fmt::print("{}\n", search_->Failure(result));
     }
   } catch (const Stopped&) {
     fmt::print("stopped\n");
@@ -272,8 +277,8 @@ void Session::Quit(std::string_view /*nothing*/) { over_ = true; }
 
 // Checks that the network was trained on the puzzle that the user named. NAME without an argument
 // matches every argument: to a player, a cube is the same whichever input the network reads.
-void CheckTrainedOn(const HintProvider& hints, const PlayArgs& args) {
-  const std::string& trained = hints.domain().spec().name;
+void CheckTrainedOn(const Domain& domain, const PlayArgs& args) {
+  const std::string& trained = domain.spec().name;
   const std::string& wanted = args.start.domain;
   if (wanted == trained || wanted == trained.substr(0, trained.find(':'))) return;
   if (MakeDomain(wanted)->spec().name == trained) return;
@@ -283,9 +288,10 @@ void CheckTrainedOn(const HintProvider& hints, const PlayArgs& args) {
 
 int RunPlay(const PlayArgs& args) {
   if (!args.model.runs.empty()) {
-    const std::unique_ptr<HintProvider> hints = OpenTorchLibrary().open_hint_provider(args.model);
-    CheckTrainedOn(*hints, args);
-    return Session(hints->domain(), hints.get(), args.start).Run();
+    return OpenTorchLibrary().with_model(args.model, [&](const PuzzleModel& model) {
+      CheckTrainedOn(model.domain, args);
+      return Session(model.domain, &model, args.start).Run();
+    });
   }
   if (args.model.checkpoints != ModelArgs().checkpoints || !args.model.overrides.empty()) {
     throw InputError("--checkpoint and --set need a network: expected --model with them");
@@ -297,11 +303,10 @@ int RunPlay(const PlayArgs& args) {
 }  // namespace
 
 void AddPlay(CommandLine& line) {
-  const auto args = std::make_shared<PlayArgs>();
-  CLI::App& play = AddCommand(line, "play", "Play a puzzle, with hints from a network",
-                              [args] { return RunPlay(*args); });
-  AddStartOptions(play, args->start);
-  AddModelOptions(play, args->model);
+  const auto [play, args] =
+      AddCommand(line, "play", "Play a puzzle, with hints from a network", RunPlay);
+  AddStartOptions(play, args.start);
+  AddModelOptions(play, args.model);
   play.footer(
       "Each input line is moves or a command; `help` lists the commands. With a network\n"
       "(--model), `hint` shows the estimated cost to the goal and the best move, and `solve`\n"

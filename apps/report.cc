@@ -10,7 +10,6 @@
 
 #include "apps/command_line.h"
 #include "apps/output.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/stop_signal.h"
@@ -18,12 +17,12 @@
 #include "config/fields.h"
 #include "config/load.h"
 #include "data/run_files.h"
-#include "report/comparison.h"
 #include "report/evaluation.h"
 #include "report/learning_curve.h"
 #include "report/report_page.h"
 #include "report/run_record.h"
-#include "report/run_timeline.h"
+#include "search/greedy_search.h"
+#include "search/problems.h"
 #include "tandem/error.h"
 #include "tandem/picture.h"
 
@@ -63,15 +62,7 @@ RunFiles ReadFiles(const std::string& run) {
                  .updates = ReadUpdates(folder / kMetricsFile),
                  .summary = nullptr};
   const fs::path summary = folder / kSummaryFile;
-  if (!fs::exists(summary)) return files;
-  files.summary = ParseJsonOrDiscard(ReadFile(summary));
-  if (!files.summary.is_object()) {
-    throw InputError(
-        fmt::format("{}: not a JSON object. Expected the summary of a finished run; "
-                    "remove the file, or train again.",
-                    summary.string()));
-  }
-  RequireKnownSchema(summary.string(), files.summary, kSummarySchema);
+  if (fs::exists(summary)) files.summary = ReadSummary(summary);
   return files;
 }
 
@@ -80,20 +71,6 @@ std::string SentenceOf(const RunFiles& files, const char* key) {
   const auto found = files.summary.find(key);
   const bool is_text = found != files.summary.end() && found->is_string();
   return is_text ? Sentence(found->get<std::string>()) : "";
-}
-
-// Returns the sentence that names the bottleneck. Summaries that older programs wrote have none, so
-// it then comes from their measurements.
-std::string Bottleneck(const RunFiles& files) {
-  if (files.summary.is_null()) {
-    return "The run has not finished, so its bottleneck is not known yet.";
-  }
-  if (std::string sentence = SentenceOf(files, "bottleneck"); !sentence.empty()) return sentence;
-  const Busy busy = BusyOf(ReadRun(files.folder));
-  return Sentence(
-      fmt::format("the busiest side was {}: it worked in {:.0f} % of the time after the "
-                  "cold start",
-                  busy.side, 100 * busy.share));
 }
 
 std::vector<std::pair<std::string, std::string>> FactsOf(const RunFiles& files) {
@@ -146,7 +123,6 @@ void AddEvaluation(const RunFiles& files, LearningCurve& curve, ReportPage& page
   std::erase_if(evaluation.networks,
                 [](const EvaluatedNetwork& n) { return !n.examples || !n.trained_s; });
   curve.networks = std::move(evaluation.networks);
-  curve.best = BestBySolving(curve.networks);
 }
 
 void AddTimeline(const RunFiles& files, ReportPage& page) {
@@ -174,42 +150,39 @@ std::string Caption(const Domain& domain, std::size_t frame, const std::vector<A
   return fmt::format("{}. Estimated cost to the goal: {:.2f}", move, hint.estimate);
 }
 
-std::vector<SolvedPuzzle::Frame> FramesOf(HintProvider& hints, std::vector<std::uint8_t> state,
+std::vector<SolvedPuzzle::Frame> FramesOf(const PuzzleModel& model, std::vector<std::uint8_t> state,
                                           const std::vector<Action>& actions) {
-  const Domain& domain = hints.domain();
+  const Domain& domain = model.domain;
   std::vector<SolvedPuzzle::Frame> frames;
   for (std::size_t i = 0; i <= actions.size(); ++i) {
     if (i > 0) domain.Apply(Rows(std::span(state)), {&actions[i - 1], 1});
-    frames.push_back({.svg = ToSvg(domain.Draw(state)),
-                      .caption = Caption(domain, i, actions, hints.Ask(state))});
+    frames.push_back(
+        {.svg = ToSvg(domain.Draw(state)),
+         .caption = Caption(domain, i, actions, HintFor(domain, model.network, state))});
   }
   return frames;
 }
 
-// Solves a scramble with the run's last network. If the network cannot solve it, tries shorter
-// ones.
-void AddPuzzle(const ReportArgs& args, const Config& config, const StopSignal& stop,
-               ReportPage& page) {
-  constexpr int kAttempts = 6;
-  const std::unique_ptr<HintProvider> hints = OpenTorchLibrary().open_hint_provider(
-      {.runs = {args.evaluate.run}, .overrides = args.evaluate.overrides});
-  const Domain& domain = hints->domain();
-  std::int64_t steps = args.random > 0 ? args.random : config.generate.max_scramble;
-  for (int attempt = 0; attempt < kAttempts;
+// Solves a scramble of about `steps` steps. If that fails, tries shorter ones.
+void AddPuzzle(const PuzzleModel& model, std::int64_t steps, std::uint64_t seed,
+               const StopSignal& stop, ReportPage& page) {
+  constexpr std::uint64_t kAttempts = 6;
+  const Domain& domain = model.domain;
+  const std::unique_ptr<Search> search = model.make_search();
+  for (std::uint64_t attempt = 0; attempt < kAttempts;
        ++attempt, steps = std::max<std::int64_t>(1, steps / 2)) {
-    const std::vector<std::uint8_t> state =
-        RandomState(domain, steps, args.seed, static_cast<std::uint64_t>(attempt));
+    const std::vector<std::uint8_t> state = RandomState(domain, steps, seed, attempt);
     if (IsGoal(domain, state)) continue;
-    const SearchResult result = hints->Solve(state, stop);
+    const SearchResult result = SolveAndReplay(domain, *search, state, stop);
     if (!result.solved) {
-      page.puzzle_note = Sentence("not solved: " + hints->Failure(result));
+      page.puzzle_note = Sentence("not solved: " + search->Failure(result));
       continue;
     }
     page.puzzle = {.description = fmt::format("{}, after {} from a goal, solved in {} ({}).",
                                               domain.spec().name, Counted(steps, "random step"),
                                               Counted(std::ssize(result.actions), "move"),
                                               HumanSeconds(result.seconds)),
-                   .frames = FramesOf(*hints, state, result.actions)};
+                   .frames = FramesOf(model, state, result.actions)};
     return;
   }
 }
@@ -221,7 +194,9 @@ ReportPage PageOf(const RunFiles& files) {
                   files.config.domain.full_name());
   page.facts = FactsOf(files);
   page.finding = SentenceOf(files, "learning");
-  page.bottleneck = Bottleneck(files);
+  page.bottleneck = files.summary.is_null()
+                        ? "The run has not finished, so its bottleneck is not known yet."
+                        : SentenceOf(files, "bottleneck");
   LearningCurve curve;
   curve.training = files.updates.curve;
   AddEvaluation(files, curve, page);
@@ -256,7 +231,13 @@ int RunReport(const ReportArgs& args) {
   } else {
     const StopOnSignals signals;
     try {
-      AddPuzzle(args, files.config, signals.stop(), page);
+      OpenTorchLibrary().with_model(
+          {.runs = {args.evaluate.run}, .overrides = args.evaluate.overrides},
+          [&](const PuzzleModel& model) {
+            AddPuzzle(model, args.random > 0 ? args.random : files.config.generate.max_scramble,
+                      args.seed, signals.stop(), page);
+            return kDone;
+          });
     } catch (const Stopped&) {
       LogWarning("stopped; no report was written");
       return kSignalBase + signals.caught();
@@ -273,27 +254,23 @@ int RunReport(const ReportArgs& args) {
 }  // namespace
 
 void AddReport(CommandLine& line) {
-  const auto args = std::make_shared<ReportArgs>();
-  CLI::App& report = AddCommand(line, "report", "Show a run as one HTML page",
-                                [args] { return RunReport(*args); });
-  report.add_option("run", args->evaluate.run, "Folder of a run of `tandem train`")
+  const auto [report, args] = AddCommand(line, "report", "Show a run as one HTML page", RunReport);
+  report.add_option("run", args.evaluate.run, "Folder of a run of `tandem train`")
       ->required()
       ->type_name("RUN_DIR");
-  AddStatesOptions(report, args->evaluate.states, args->evaluate.limit);
-  CLI::Option* const states = report.get_option("--states")->required(false);
+  CLI::Option* const states = AddStatesOptions(report, args.evaluate.states, args.evaluate.limit);
   report.get_option("--limit")->needs(states);
-  report.add_option("--out", args->out, "HTML file to write (default: RUN_DIR/report.html)")
+  report.add_option("--out", args.out, "HTML file to write (default: RUN_DIR/report.html)")
       ->type_name("FILE");
   report
-      .add_option("--random", args->random,
+      .add_option("--random", args.random,
                   "Random steps of the puzzle to solve (default: generate.max_scramble)")
       ->type_name("STEPS")
       ->check(WholeNumber(1, 1'000'000));
-  AddSeedOption(report, args->seed);
-  report.add_flag("--no-puzzle", args->no_puzzle,
-                  "Solve no puzzle, so that LibTorch is not needed");
-  AddSearchOptions(report, args->evaluate.overrides);
-  AddSetOption(report, args->evaluate.overrides, "Set a key of the run's config; may be repeated");
+  AddSeedOption(report, args.seed);
+  report.add_flag("--no-puzzle", args.no_puzzle, "Solve no puzzle, so that LibTorch is not needed");
+  AddSearchOptions(report, args.evaluate.overrides);
+  AddSetOption(report, args.evaluate.overrides, "Set a key of the run's config; may be repeated");
   report.footer(
       "The page shows the loss and the solve rate, estimates against known lengths, when\n"
       "generation and training overlapped, which side is the bottleneck, and a solution to step\n"

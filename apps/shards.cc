@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -168,14 +167,13 @@ int RunShards(const ShardsArgs& args) {
 }  // namespace
 
 void AddShards(CommandLine& line) {
-  const auto args = std::make_shared<ShardsArgs>();
-  CLI::App& shards = AddCommand(line, "shards", "List the shards in a folder and verify them",
-                                [args] { return RunShards(*args); });
-  shards.add_option("folder", args->folder, "Folder that `tandem generate` wrote")
+  const auto [shards, args] =
+      AddCommand(line, "shards", "List the shards in a folder and verify them", RunShards);
+  shards.add_option("folder", args.folder, "Folder that `tandem generate` wrote")
       ->required()
       ->type_name("DIR");
-  shards.add_flag("--list", args->list, "List the shards without reading their chunks");
-  shards.add_flag("--json", args->json, "Print JSON");
+  shards.add_flag("--list", args.list, "List the shards without reading their chunks");
+  shards.add_flag("--json", args.json, "Print JSON");
   shards.footer(
       "Exit codes: 0 the set is complete; 1 some of it is missing or damaged;\n"
       "2 wrong usage or input.");

@@ -76,13 +76,6 @@ void KeepFreedMemory() {
   ::mallopt(M_TRIM_THRESHOLD, kTrimAbove);
 }
 
-// Must come before LoadLibrary, because OpenMP reads its variables when LibTorch is loaded.
-void PrepareProcessForLibTorch() {
-  IgnoreSettingsOfMathLibraries();
-  ShortenOpenMpSpin();
-  KeepFreedMemory();
-}
-
 constexpr const char* kCannotLoad =
     "training, solving and networks need LibTorch, which cannot be loaded: ";
 
@@ -99,7 +92,10 @@ const TorchLibrary& LoadLibrary() {
 
 const TorchLibrary& OpenTorchLibrary() {
   static const TorchLibrary& library = []() -> const TorchLibrary& {
-    PrepareProcessForLibTorch();
+    // These come before the library, because OpenMP reads its variables when it is loaded.
+    IgnoreSettingsOfMathLibraries();
+    ShortenOpenMpSpin();
+    KeepFreedMemory();
     return LoadLibrary();
   }();
   return library;

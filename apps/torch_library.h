@@ -8,13 +8,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "base/stop_signal.h"
 #include "config/load.h"
-#include "search/greedy_search.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
@@ -60,23 +57,11 @@ struct Labelling {
   std::function<std::string(const std::filesystem::path&)> load;
 };
 
-/// HintProvider gives hints and solutions for the puzzle that its network was trained on.
-class HintProvider {
- public:
-  virtual ~HintProvider() = default;
-
-  /// The puzzle that the network was trained on.
-  virtual const Domain& domain() const = 0;
-
-  /// Returns the network's estimate for `state` and its best move.
-  virtual Hint Ask(std::span<const std::uint8_t> state) = 0;
-
-  /// Searches for a solution as `tandem solve` does, and checks it by replaying it. Throws Stopped
-  /// once `stop` is reached.
-  virtual SearchResult Solve(std::span<const std::uint8_t> state, const StopSignal& stop) = 0;
-
-  /// Returns why Solve found no solution and what may help, for the user; "" if it found one.
-  virtual std::string Failure(const SearchResult& result) const = 0;
+/// PuzzleModel is a trained network with its puzzle.
+struct PuzzleModel {
+  const Domain& domain;
+  Evaluator& network;
+  std::function<std::unique_ptr<Search>()> make_search;  ///< the search of `tandem solve`
 };
 
 /// TorchLibrary is the table of the functions that libtandem_torch exports.
@@ -90,9 +75,9 @@ struct TorchLibrary {
   int (*with_labelling_network)(const Config& config,
                                 const std::function<int(const Labelling&)>& work);
 
-  /// Loads the network of a run for hints and solutions. Throws InputError if the run has no
-  /// network.
-  std::unique_ptr<HintProvider> (*open_hint_provider)(const ModelArgs& args);
+  /// Calls `work` with the network of a run, and returns its result. Throws InputError if the run
+  /// has no network.
+  int (*with_model)(const ModelArgs& args, const std::function<int(const PuzzleModel&)>& work);
 };
 
 /// Returns the functions of libtandem_torch. The first call prepares this process for LibTorch
@@ -104,7 +89,7 @@ int RunTrain(const TrainArgs& args);
 int RunSolve(const SolveArgs& args);
 int RunEvaluate(const EvaluateArgs& args);
 int WithLabellingNetwork(const Config& config, const std::function<int(const Labelling&)>& work);
-std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args);
+int WithModel(const ModelArgs& args, const std::function<int(const PuzzleModel&)>& work);
 extern "C" const TorchLibrary& tandem_torch_library();
 
 }  // namespace tandem

@@ -40,60 +40,42 @@ namespace fs = std::filesystem;
 constexpr const char* kAll = "all";
 constexpr const char* kOption = "--checkpoints";
 
-// NetworkList is the networks to evaluate, without their figures. Each one is in it once: the
-// best network of a run may also be its last, which a message then says.
-class NetworkList {
- public:
-  void Add(const std::string& name, const fs::path& file) {
+// Returns the networks that the options name, without their figures, in the order of training. Each
+// one is there once: the best network of a run may also be its last, which a message then says.
+std::vector<EvaluatedNetwork> NetworksOf(const EvaluateArgs& args, const RunDirectory& run) {
+  std::vector<EvaluatedNetwork> networks;
+  std::map<std::string, std::string> names;  // of the networks, by the SHA-256 of their weights
+  const auto add = [&](const std::string& name, const fs::path& file) {
     const Checkpoint checkpoint(file);
-    const auto [known, is_new] = names_.emplace(checkpoint.weights_sha256(), name);
-    if (!is_new) {
-      if (known->second != name) {
-        LogInfo(fmt::format("{} is the same network as {}", name, known->second));
-      }
-      return;
+    const auto [known, is_new] = names.emplace(checkpoint.weights_sha256(), name);
+    if (is_new) {
+      networks.push_back(
+          {.name = name, .file = file, .iterations = checkpoint.iterations(), .figures = {}});
+    } else if (known->second != name) {
+      LogInfo(fmt::format("{} is the same network as {}", name, known->second));
     }
-    networks_.push_back(
-        {.name = name, .file = file, .iterations = checkpoint.iterations(), .figures = {}});
-  }
-
-  void AddOf(const RunDirectory& run, const std::string& which) {
-    UseCheckpoint(run, which, kOption, [&](const fs::path& file) { Add(which, file); });
-  }
-
-  void AddAllOf(const RunDirectory& run) {
+  };
+  const auto add_named = [&](const std::string& which) {
+    UseCheckpoint(run, which, kOption, [&](const fs::path& file) { add(which, file); });
+  };
+  for (const std::string& which : SplitList(args.checkpoints, kOption)) {
+    if (which != kAll) {
+      add_named(which);
+      continue;
+    }
     const std::vector<fs::path> kept = run.AllArchived();
     for (const fs::path& file : kept) {
       const std::string stem = file.stem().string();
-      Add("update " + stem.substr(stem.find('-') + 1), file);
+      add("update " + stem.substr(stem.find('-') + 1), file);
     }
-    if (fs::exists(run.checkpoint())) AddOf(run, "last");
-    if (fs::exists(run.best())) AddOf(run, "best");
-    if (!kept.empty()) return;
+    if (fs::exists(run.checkpoint())) add_named("last");
+    if (fs::exists(run.best())) add_named("best");
+    if (!kept.empty()) continue;
     LogWarning(fmt::format(
         "{} has kept no earlier networks, so only its last and best are evaluated. To keep more, "
         "train with checkpoint.keep_every above 0.",
         run.path().string()));
   }
-
-  std::vector<EvaluatedNetwork> Take() { return std::move(networks_); }
-
- private:
-  std::vector<EvaluatedNetwork> networks_;
-  std::map<std::string, std::string> names_;  // of the networks, by the SHA-256 of their weights
-};
-
-// Returns the networks that the options name, in the order of training.
-std::vector<EvaluatedNetwork> NetworksOf(const EvaluateArgs& args, const RunDirectory& run) {
-  NetworkList list;
-  for (const std::string& which : SplitList(args.checkpoints, kOption)) {
-    if (which == kAll) {
-      list.AddAllOf(run);
-    } else {
-      list.AddOf(run, which);
-    }
-  }
-  std::vector<EvaluatedNetwork> networks = list.Take();
   if (args.untrained) networks.push_back({.name = "untrained", .file = {}, .figures = {}});
   std::ranges::stable_sort(networks, {}, &EvaluatedNetwork::iterations);
   return networks;
@@ -159,20 +141,22 @@ class Evaluation {
   std::size_t num_states() const { return problems_.size(); }
   const Search& search() const { return *search_; }
 
-  // Fills in the figures of `network`. If `stop` is reached, or the work fails, fills in those of
-  // the states until then, and throws.
-  void Evaluate(EvaluatedNetwork& network, const StopSignal& stop) {
+  // Fills in the figures of `network`. If `stop` is reached, or the work fails, these are of the
+  // states until then. Returns the failure, or null.
+  std::exception_ptr Evaluate(EvaluatedNetwork& network, const StopSignal& stop) {
+    std::exception_ptr failure;
     outcomes_.clear();
     seconds_ = 0;
     network.complete = false;
     try {
       Solve(network, stop);
+      network.complete = true;
+    } catch (const Stopped&) {
     } catch (...) {
-      network.figures = Summarise(outcomes_, seconds_);
-      throw;
+      failure = std::current_exception();
     }
-    network.complete = true;
     network.figures = Summarise(outcomes_, seconds_);
+    return failure;
   }
 
  private:
@@ -224,12 +208,7 @@ std::vector<EvaluatedNetwork> EvaluateUntilFailure(const std::vector<EvaluatedNe
                                                    std::exception_ptr& failure) {
   std::vector<EvaluatedNetwork> done;
   for (EvaluatedNetwork network : networks) {
-    try {
-      evaluation.Evaluate(network, stop);
-    } catch (const Stopped&) {
-    } catch (...) {
-      failure = std::current_exception();
-    }
+    failure = evaluation.Evaluate(network, stop);
     const SolveFigures& figures = network.figures;
     const bool complete = network.complete;
     if (complete || figures.states > 0) {
@@ -283,16 +262,13 @@ std::string JsonOf(const EvaluateArgs& args, const Config& config, const Search&
 std::string FigureOf(const EvaluateArgs& args, const Config& config, const Search& search,
                      std::vector<EvaluatedNetwork> networks, std::vector<UpdatePoint> training) {
   std::erase_if(networks, [](const EvaluatedNetwork& n) { return !n.examples; });
-  LearningCurve curve{
-      .title = fmt::format("{}: {} states of {}, {}", config.domain.full_name(),
-                           networks.empty() ? 0 : networks.front().figures.states,
-                           fs::path(args.states).filename().string(), search.Describe()),
-      .training = std::move(training),
-      .networks = std::move(networks),
-      .best = {},
-      .axis = args.over_examples ? CurveAxis::kExamples : CurveAxis::kSeconds};
-  curve.best = BestBySolving(curve.networks);
-  return LearningCurveFigure(curve);
+  const std::int64_t states = networks.empty() ? 0 : networks.front().figures.states;
+  return LearningCurveFigure(
+      {.title = fmt::format("{}: {} states of {}, {}", config.domain.full_name(), states,
+                            fs::path(args.states).filename().string(), search.Describe()),
+       .training = std::move(training),
+       .networks = std::move(networks),
+       .axis = args.over_examples ? CurveAxis::kExamples : CurveAxis::kSeconds});
 }
 
 // Returns the file of the learning curve, or "" if none is asked for.

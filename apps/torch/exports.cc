@@ -4,17 +4,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "apps/torch_library.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
 #include "nn/torch_message.h"
-#include "search/costs.h"
-#include "search/greedy_search.h"
-#include "search/problems.h"
-#include "search/search.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
 #include "train/initial_network.h"
@@ -22,43 +17,6 @@
 #include "train/resolve.h"
 
 namespace tandem {
-namespace {
-
-class NetworkHints final : public HintProvider {
- public:
-  explicit NetworkHints(const ModelArgs& args) : model_(args) {}
-
-  const Domain& domain() const override { return model_.domain(); }
-
-  Hint Ask(std::span<const std::uint8_t> state) override {
-    return WithPlainErrors([&] { return HintFor(domain(), model_.net(), state); });
-  }
-
-  SearchResult Solve(std::span<const std::uint8_t> state, const StopSignal& stop) override {
-    return WithPlainErrors([&] {
-      if (search_ == nullptr) search_ = model_.MakeSearch();
-      SearchResult only;
-      SolveAndReplay(domain(), *search_, ConstRows(state), stop,
-                     [&](std::size_t, SearchResult result) { only = std::move(result); });
-      return only;
-    });
-  }
-
-  std::string Failure(const SearchResult& result) const override {
-    return result.solved ? "" : search_->Failure(result);
-  }
-
- private:
-  LoadedModel model_;
-  std::unique_ptr<Search> search_;  // created by the first Solve
-};
-
-}  // namespace
-
-std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args) {
-  return WithPlainErrors([&] { return std::make_unique<NetworkHints>(args); });
-}
-
 namespace {
 
 // Loads the network that `asked.network.init_from` names, and calls `work` with it.
@@ -90,6 +48,15 @@ int WithLabellingNetwork(const Config& config, const std::function<int(const Lab
   return WithPlainErrors([&] { return Label(config, work); });
 }
 
+int WithModel(const ModelArgs& args, const std::function<int(const PuzzleModel&)>& work) {
+  return WithPlainErrors([&] {
+    LoadedModel model(args);
+    return work({.domain = model.domain(), .network = model.net(), .make_search = [&] {
+                   return model.MakeSearch();
+                 }});
+  });
+}
+
 }  // namespace tandem
 
 extern "C" const tandem::TorchLibrary& tandem::tandem_torch_library() {
@@ -97,6 +64,6 @@ extern "C" const tandem::TorchLibrary& tandem::tandem_torch_library() {
                                               .run_solve = RunSolve,
                                               .run_evaluate = RunEvaluate,
                                               .with_labelling_network = WithLabellingNetwork,
-                                              .open_hint_provider = OpenHintProvider};
+                                              .with_model = WithModel};
   return kFunctions;
 }

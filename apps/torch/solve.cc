@@ -34,39 +34,72 @@
 namespace tandem {
 namespace {
 
-// ResultWriter writes results as they arrive. JSON lines go to --out if it is given and can be
-// written, else to standard output. Readable lines go to standard output if --out is given or
-// standard output is a terminal.
-class ResultWriter {
+// Results collects results in the order in which searches end, and writes them in the order of the
+// lines. JSON lines go to --out if it is given and can be written, else to standard output.
+// Readable lines go to standard output if --out is given or standard output is a terminal.
+class Results {
  public:
-  // Opens --out, so that a wrong name fails before any work is done. Throws InputError if the file
-  // cannot be written.
-  explicit ResultWriter(const SolveArgs& args)
-      : for_people_(!args.out.empty() || IsTerminal(STDOUT_FILENO)) {
-    if (args.out.empty()) return;
-    OpenOutput(file_, args.out);
-    std::signal(SIGPIPE, SIG_IGN);  // if a reader of standard output exits, still write the file
+  // Opens --out. Throws InputError if the file cannot be written.
+  Results(const SolveArgs& args, const std::vector<Problem>& lines, const Domain& domain)
+      : domain_(domain),
+        for_people_(!args.out.empty() || IsTerminal(STDOUT_FILENO)),
+        waiting_(lines.size()) {
+    if (!args.out.empty()) {
+      OpenOutput(file_, args.out);
+      std::signal(SIGPIPE, SIG_IGN);  // if a reader of standard output exits, still write the file
+    }
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (lines[i].error.empty()) continue;
+      waiting_[i] = {.line = lines[i], .search = {}, .error = lines[i].error};
+    }
+    WriteReady();
   }
 
-  // Writes one result. If the file cannot be written, for example because the disk is full, warns
-  // once. The file then keeps the earlier results, and this one and later ones go to standard
-  // output as JSON lines. Throws Error if no output is left.
-  void Write(const SolveResult& result, const Domain& domain) {
-    const std::string line = DumpJson(ToJson(result, domain)) + "\n";
-    if (file_ && !file_failed_) WriteToFile(line);
-    Print(for_people_ ? DescribeResult(result, domain) + "\n" : line);
+  // Writes the results of the first lines that have one.
+  void Add(std::size_t line, SolveResult result) {
+    waiting_[line] = std::move(result);
+    seconds_ = watch_.Seconds();
+    WriteReady();
   }
+
+  // Writes the results that wait for lines whose searches will not end.
+  void WriteRest() {
+    while (next_ < waiting_.size()) {
+      if (waiting_[next_]) {
+        WriteNext();
+      } else {
+        ++next_;
+      }
+    }
+  }
+
+  // Completes the file and prints the summary.
+  void Finish() {
+    if (file_) file_->Commit();
+    std::fputs(DescribeResults(written_, seconds_).c_str(), for_people_ ? stdout : stderr);
+  }
+
+  const std::vector<SolveResult>& written() const { return written_; }
 
   // Whether the file lacks results because it could not be written.
   bool file_failed() const { return file_failed_; }
 
-  // Completes the file and prints the summary.
-  void Finish(const std::vector<SolveResult>& results, double seconds) {
-    if (file_) file_->Commit();
-    std::fputs(DescribeResults(results, seconds).c_str(), for_people_ ? stdout : stderr);
+ private:
+  void WriteReady() {
+    while (next_ < waiting_.size() && waiting_[next_]) WriteNext();
   }
 
- private:
+  // Advances `next_` first, because writing may throw and the result must not be written twice. If
+  // the file cannot be written, for example because the disk is full, warns once. The file then
+  // keeps the earlier results, and this one and later ones go to standard output as JSON lines.
+  // Throws Error if no output is left.
+  void WriteNext() {
+    const SolveResult& result = written_.emplace_back(std::move(*waiting_[next_++]));
+    const std::string line = DumpJson(ToJson(result, domain_)) + "\n";
+    if (file_ && !file_failed_) WriteToFile(line);
+    Print(for_people_ ? DescribeResult(result, domain_) + "\n" : line);
+  }
+
   void WriteToFile(const std::string& line) {
     const std::int64_t whole_lines = file_->size();
     try {
@@ -93,86 +126,32 @@ class ResultWriter {
                             std::strerror(errno), Counted(printed_, "result")));
   }
 
+  const Domain& domain_;
   bool for_people_;
   std::optional<AtomicFile> file_;
   std::int64_t in_file_ = 0;  // results
   std::int64_t printed_ = 0;  // results, in either form
   bool file_failed_ = false;
   bool print_failed_ = false;
-};
-
-// Collects results in the order in which searches end, and writes them in the order of the lines.
-class Results {
- public:
-  Results(const std::vector<Problem>& lines, const Domain& domain, ResultWriter& writer)
-      : domain_(domain), writer_(writer), waiting_(lines.size()) {
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      if (lines[i].error.empty()) continue;
-      waiting_[i] = {.line = lines[i], .search = {}, .error = lines[i].error};
-    }
-    WriteReady();
-  }
-
-  void Add(std::size_t line, SolveResult result) {
-    waiting_[line] = std::move(result);
-    seconds_ = watch_.Seconds();
-    WriteReady();
-  }
-
-  // Writes the results that wait for lines whose searches will not end.
-  void WriteRest() {
-    while (next_ < waiting_.size()) {
-      if (waiting_[next_]) {
-        WriteNext();
-      } else {
-        ++next_;
-      }
-    }
-  }
-
-  const std::vector<SolveResult>& written() const { return written_; }
-
-  // Seconds until the last result; a search that was stopped after it does not count.
-  double seconds() const { return seconds_; }
-
- private:
-  void WriteReady() {
-    while (next_ < waiting_.size() && waiting_[next_]) WriteNext();
-  }
-
-  // Advances `next_` first, because writing may throw and the result must not be written twice.
-  void WriteNext() {
-    written_.push_back(std::move(*waiting_[next_++]));
-    writer_.Write(written_.back(), domain_);
-  }
-
-  const Domain& domain_;
-  ResultWriter& writer_;
   const Stopwatch watch_;
-  double seconds_ = 0;
+  double seconds_ = 0;  // until the last result; a search that was stopped after it does not count
   std::vector<std::optional<SolveResult>> waiting_;  // by line; empty until the line has its result
   std::size_t next_ = 0;                             // first line not yet written
   std::vector<SolveResult> written_;
 };
 
-void SolveLines(const std::vector<Problem>& lines, const LoadedModel& model, Search& search,
-                const StopSignal& stop, Results& results) {
-  const auto done = [&](std::size_t number, SearchResult result) {
-    std::string error = result.solved ? "" : search.Failure(result);
-    results.Add(number,
-                {.line = lines[number], .search = std::move(result), .error = std::move(error)});
-  };
-  SolveProblems(lines, model.domain(), search, stop, done);
-}
-
 // Solves the lines until the end, a stop or a failure. Results found before a stop or a failure are
 // written. Returns the failure, or null.
-std::exception_ptr SolveUntilFailure(const std::vector<Problem>& lines, const LoadedModel& model,
+std::exception_ptr SolveUntilFailure(const std::vector<Problem>& lines, const Domain& domain,
                                      Search& search, const StopSignal& stop, Results& results) {
   const char* ended = nullptr;
   std::exception_ptr failure;
   try {
-    SolveLines(lines, model, search, stop, results);
+    SolveProblems(lines, domain, search, stop, [&](std::size_t number, SearchResult result) {
+      std::string error = result.solved ? "" : search.Failure(result);
+      results.Add(number,
+                  {.line = lines[number], .search = std::move(result), .error = std::move(error)});
+    });
     return nullptr;
   } catch (const Stopped&) {
     ended = "stopped";
@@ -203,6 +182,7 @@ void CheckOutput(const SolveArgs& args, const Config& config) {
     inputs.push_back({"a checkpoint", CheckpointOf(run, which, "--checkpoint")});
   }
   CheckOutputs({{"--out", args.out}}, inputs);
+  if (!args.out.empty()) CheckCanWrite(args.out);  // the search may take long to make
 }
 
 // Names the puzzle of the run, because a file of another puzzle is a likely mistake.
@@ -250,19 +230,17 @@ int Solve(const SolveArgs& args) {
   CheckOutput(args, model.config());
   const Domain& domain = model.domain();
   const std::vector<Problem> lines = ReadProblems(args, domain);
-  ResultWriter writer(args);
-
   const std::unique_ptr<Search> search = model.MakeSearch();
   const StopOnSignals signals;
-  Results results(lines, domain, writer);
+  Results results(args, lines, domain);
   const std::exception_ptr failure =
-      SolveUntilFailure(lines, model, *search, signals.stop(), results);
-  writer.Finish(results.written(), results.seconds());
+      SolveUntilFailure(lines, domain, *search, signals.stop(), results);
+  results.Finish();
   WarnOfBadLines(lines, args, domain);
   if (failure) std::rethrow_exception(failure);
   if (signals.caught() != 0) return kSignalBase + signals.caught();
   SayIfNetworkWasNotNeeded(results.written(), domain);
-  return writer.file_failed() ? kFailed : ExitCodeFor(results.written());
+  return results.file_failed() ? kFailed : ExitCodeFor(results.written());
 }
 
 }  // namespace

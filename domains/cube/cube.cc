@@ -126,9 +126,17 @@ class View {
   std::array<std::size_t, 6> faces_ = {0, 1, 2, 3, 4, 5};
 };
 
-DomainSpec WithInput(DomainSpec spec, int size, Input input) {
+DomainSpec Spec(const CubeKind& kind, Metric metric, Input input) {
+  const bool half_turns = metric == Metric::kHalfTurns;
+  DomainSpec spec{.name = std::string(kind.name) + (half_turns ? "_htm" : ""),
+                  .summary = std::string(kind.title) +
+                             (half_turns ? ", quarter and half turns" : ", quarter turns") +
+                             kind.turns_of + "; a state is " +
+                             std::to_string(NumStickers(kind.size)) +
+                             " facelets, faces in the order URFDLB",
+                  .action_names = MoveNames(kind.faces, half_turns)};
   if (input == Input::kStickers) return spec;
-  const Pieces pieces(size);
+  const Pieces pieces(kind.size);
   spec.name += input == Input::kPieces ? ":pieces" : ":pairs";
   spec.input = {.positions = pieces.NumPlaces(), .depth = Pieces::kPlacements};
   if (input == Input::kPairs) spec.input.positions += Pairs(pieces).Num();
@@ -153,12 +161,13 @@ std::optional<Input> ParseInput(const std::string& argument) {
   return std::nullopt;
 }
 
-Cube::Cube(const DomainSpec& spec, int size, Input input)
-    : PermutationDomain(WithInput(spec, size, input), Solved(size), Turns(size, spec.action_names)),
-      size_(size),
+Cube::Cube(const CubeKind& kind, Metric metric, Input input)
+    : PermutationDomain(Spec(kind, metric, input), Solved(kind.size),
+                        Turns(kind.size, MoveNames(kind.faces, metric == Metric::kHalfTurns))),
+      size_(kind.size),
       input_(input),
-      solved_(Solved(size)),
-      pieces_(size),
+      solved_(Solved(kind.size)),
+      pieces_(kind.size),
       pairs_(input == Input::kPairs ? std::optional<Pairs>(pieces_) : std::nullopt) {}
 
 void Cube::ReadColours(std::string_view text, std::span<std::uint8_t> state) const {

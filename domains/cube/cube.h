@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "cube/geometry.h"
-#include "cube/pairs.h"
 #include "cube/pieces.h"
 #include "tandem/permutation.h"
 #include "tandem/registry.h"
@@ -32,6 +32,15 @@ enum class Metric { kQuarterTurns, kHalfTurns };
 DomainParameter InputParameter();
 std::optional<Input> ParseInput(const std::string& argument);
 
+/// CubeKind is what distinguishes the cubes.
+struct CubeKind {
+  int size;                ///< layers
+  const char* name;        ///< without its metric and its input
+  const char* title;       ///< for people
+  const char* turns_of;    ///< for people: " of U, R and F", or "" for all faces
+  std::string_view faces;  ///< that are turned
+};
+
 /// Cube is a cube with 2 or 3 layers. A state is the colour of each sticker, one byte each, in the
 /// order of geometry.h. A colour is named after the face that it is on when the cube is solved.
 class Cube : public PermutationDomain {
@@ -49,9 +58,7 @@ class Cube : public PermutationDomain {
   Picture Draw(std::span<const std::uint8_t> state) const override;
 
  protected:
-  /// `spec.action_names` must come from MoveNames. `spec.name` is the cube's name without its
-  /// input.
-  Cube(const DomainSpec& spec, int size, Input input);
+  Cube(const CubeKind& kind, Metric metric, Input input);
 
   const Pieces& pieces() const { return pieces_; }
 
@@ -72,5 +79,12 @@ class Cube : public PermutationDomain {
   const Pieces pieces_;
   const std::optional<Pairs> pairs_;  // with Input::kPairs
 };
+
+/// Makes a cube of class C, or null if `argument` is no input.
+template <class C, Metric kMetric>
+std::unique_ptr<const Domain> Make(const std::string& argument) {
+  const std::optional<Input> input = ParseInput(argument);
+  return input ? std::make_unique<const C>(kMetric, *input) : nullptr;
+}
 
 }  // namespace tandem::cube

@@ -21,6 +21,13 @@ constexpr std::size_t kPerFace = 9;
 constexpr std::array<std::uint8_t, 6> kTheirFace = {0, 3, 5, 1, 2, 4};  // by our face
 constexpr std::array<std::uint8_t, 6> kOurFace = {0, 3, 4, 1, 5, 2};    // by their face
 
+// The position of our sticker `sticker` in the order of the other programs.
+std::size_t TheirPosition(std::size_t sticker) {
+  const std::size_t row = sticker % kPerFace / 3;
+  const std::size_t column = sticker % 3;
+  return kPerFace * kTheirFace[sticker / kPerFace] + 3 * column + (2 - row);
+}
+
 using Numbers = std::array<std::uint8_t, kStickers>;
 
 // Identifies the stickers of a cube. A sticker's colour alone does not, but its colour and the
@@ -103,14 +110,6 @@ std::array<std::uint8_t, kStickers> ReadState(const Domain& cube3, std::string_v
 }
 
 }  // namespace
-
-std::size_t TheirPosition(std::size_t sticker) {
-  const std::size_t row = sticker % kPerFace / 3;
-  const std::size_t column = sticker % 3;
-  return kPerFace * kTheirFace[sticker / kPerFace] + 3 * column + (2 - row);
-}
-
-std::size_t TheirColour(std::size_t colour) { return kTheirFace[colour]; }
 
 std::string Rewrite(std::string_view state, Notation from, Notation to) {
   static const std::unique_ptr<const Domain> cube3 = MakeDomain("cube3");

@@ -1,7 +1,6 @@
 // The notations of other programs for cubes with 3 layers.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,11 +17,6 @@ enum class Notation : std::uint8_t {
   kDeepCubeA,  ///< 54 numbers: for each place, the number 0 to 53 of the sticker that is there
   kDeepXube,   ///< 54 numbers: for each place, the number 0 to 5 of the colour that is there
 };
-
-/// The position of Tandem's sticker `sticker`, and the number of its colour `colour`, in the order
-/// of the other programs.
-std::size_t TheirPosition(std::size_t sticker);
-std::size_t TheirColour(std::size_t colour);
 
 /// Rewrites a state in another notation. Throws InputError that says what is wrong if no turns lead
 /// from the state to the solved cube. If that speaks of facelets, it has the state as facelets too.

@@ -4,7 +4,6 @@
 // of the whole cube. Turns of U, R and F are therefore enough. They never move the corner at the
 // bottom, back and left (DBL), so there is a single goal, and there are 3,674,160 states.
 #include <array>
-#include <memory>
 #include <string>
 
 #include "cube/cube.h"
@@ -18,18 +17,15 @@ namespace {
 constexpr std::array<std::uint8_t, 3> kFixed = {14, 23, 18};
 constexpr std::string_view kFixedColours = "DBL";
 
-DomainSpec Spec(cube::Metric metric) {
-  const bool half_turns = metric == cube::Metric::kHalfTurns;
-  return {.name = half_turns ? "cube2_htm" : "cube2",
-          .summary = std::string("Pocket Cube 2x2x2, ") +
-                     (half_turns ? "quarter and half turns" : "quarter turns") +
-                     " of U, R and F; a state is 24 facelets, faces in the order URFDLB",
-          .action_names = cube::MoveNames("URF", half_turns)};
-}
+constexpr cube::CubeKind kKind = {.size = 2,
+                                  .name = "cube2",
+                                  .title = "Pocket Cube 2x2x2",
+                                  .turns_of = " of U, R and F",
+                                  .faces = "URF"};
 
 class Cube2 final : public cube::Cube {
  public:
-  Cube2(cube::Metric metric, cube::Input input) : Cube(Spec(metric), 2, input) {}
+  Cube2(cube::Metric metric, cube::Input input) : Cube(kKind, metric, input) {}
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
     ReadColours(text, state);
@@ -44,14 +40,10 @@ class Cube2 final : public cube::Cube {
   }
 };
 
-template <cube::Metric kMetric>
-std::unique_ptr<const Domain> Make(const std::string& argument) {
-  const std::optional<cube::Input> input = cube::ParseInput(argument);
-  return input ? std::make_unique<const Cube2>(kMetric, *input) : nullptr;
-}
-
-TANDEM_REGISTER_DOMAIN(cube2, cube::InputParameter(), Make<cube::Metric::kQuarterTurns>);
-TANDEM_REGISTER_DOMAIN(cube2_htm, cube::InputParameter(), Make<cube::Metric::kHalfTurns>);
+TANDEM_REGISTER_DOMAIN(cube2, cube::InputParameter(),
+                       cube::Make<Cube2, cube::Metric::kQuarterTurns>);
+TANDEM_REGISTER_DOMAIN(cube2_htm, cube::InputParameter(),
+                       cube::Make<Cube2, cube::Metric::kHalfTurns>);
 
 }  // namespace
 }  // namespace tandem

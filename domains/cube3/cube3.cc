@@ -2,7 +2,6 @@
 // six centres.
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,18 +15,12 @@ namespace {
 constexpr std::size_t kPerFace = 9;
 constexpr std::array<std::uint8_t, 6> kCentres = {4, 13, 22, 31, 40, 49};
 
-DomainSpec Spec(cube::Metric metric) {
-  const bool half_turns = metric == cube::Metric::kHalfTurns;
-  return {.name = half_turns ? "cube3_htm" : "cube3",
-          .summary = std::string("Rubik's Cube 3x3x3, ") +
-                     (half_turns ? "quarter and half turns" : "quarter turns") +
-                     "; a state is 54 facelets, faces in the order URFDLB",
-          .action_names = cube::MoveNames("UDLRBF", half_turns)};
-}
+constexpr cube::CubeKind kKind = {
+    .size = 3, .name = "cube3", .title = "Rubik's Cube 3x3x3", .turns_of = "", .faces = "UDLRBF"};
 
 class Cube3 final : public cube::Cube {
  public:
-  Cube3(cube::Metric metric, cube::Input input) : Cube(Spec(metric), 3, input) {}
+  Cube3(cube::Metric metric, cube::Input input) : Cube(kKind, metric, input) {}
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
     ReadColours(text, state);
@@ -68,14 +61,10 @@ class Cube3 final : public cube::Cube {
   }
 };
 
-template <cube::Metric kMetric>
-std::unique_ptr<const Domain> Make(const std::string& argument) {
-  const std::optional<cube::Input> input = cube::ParseInput(argument);
-  return input ? std::make_unique<const Cube3>(kMetric, *input) : nullptr;
-}
-
-TANDEM_REGISTER_DOMAIN(cube3, cube::InputParameter(), Make<cube::Metric::kQuarterTurns>);
-TANDEM_REGISTER_DOMAIN(cube3_htm, cube::InputParameter(), Make<cube::Metric::kHalfTurns>);
+TANDEM_REGISTER_DOMAIN(cube3, cube::InputParameter(),
+                       cube::Make<Cube3, cube::Metric::kQuarterTurns>);
+TANDEM_REGISTER_DOMAIN(cube3_htm, cube::InputParameter(),
+                       cube::Make<Cube3, cube::Metric::kHalfTurns>);
 
 }  // namespace
 }  // namespace tandem

@@ -139,6 +139,9 @@ std::vector<double> Axis::Ticks(int count) const {
   return ticks;
 }
 
+namespace {
+
+// Draws the grid of a panel, with numbers below and to the left of it.
 void DrawGrid(Svg& svg, const Panel& panel, const Axis& to_x, const Axis& to_y) {
   for (const double tick : to_x.Ticks(5)) {
     svg.Line({to_x(tick), panel.top}, {to_x(tick), panel.bottom()}, kGrid);
@@ -149,11 +152,6 @@ void DrawGrid(Svg& svg, const Panel& panel, const Axis& to_x, const Axis& to_y) 
     svg.Text({panel.left - 6, to_y(tick) + 4}, fmt::format("{:g}", tick), Anchor::kEnd);
   }
 }
-
-namespace {
-
-constexpr std::size_t kMaxDots = 60;  // of a curve
-constexpr double kPaleOpacity = 0.4;
 
 // Returns at most kMaxPoints of the points, evenly spaced, with the last one.
 std::vector<Point> Thinned(const std::vector<Point>& points) {
@@ -174,21 +172,8 @@ Range RangeOf(const Chart& chart) {
   return range;
 }
 
-void DrawLineSample(Svg& svg, const Series& series, std::span<const Point> line) {
-  switch (series.stroke) {
-    case Stroke::kEvaluation:
-      svg.Polyline(line, series.colour, 2.5, 0.9, series.dashes);
-      return;
-    case Stroke::kTraining:
-      svg.Polyline(line, series.colour, 1.2, 0.8, series.dashes);
-      return;
-    case Stroke::kConstant:
-      svg.Polyline(line, series.colour, 1.5, 0.9, "6 5");
-      return;
-    case Stroke::kPale:
-      svg.Polyline(line, series.colour, 1, kPaleOpacity, series.dashes);
-      return;
-  }
+void DrawLine(Svg& svg, const Series& series, std::span<const Point> line) {
+  svg.Polyline(line, series.colour, series.stroke.width, series.stroke.opacity, series.dashes);
 }
 
 void DrawSeries(Svg& svg, const Series& series, const Axis& to_x, const Axis& to_y) {
@@ -200,19 +185,11 @@ void DrawSeries(Svg& svg, const Series& series, const Axis& to_x, const Axis& to
     constexpr double kDisc = 9;
     svg.Dot({to_x(series.best->x), to_y(series.best->y)}, series.colour, kDisc, 0.35);
   }
-  DrawLineSample(svg, series, line);
-  // A line through a single point is invisible, so a point has a dot in any case.
-  const bool is_pale = series.stroke == Stroke::kPale;
-  if (series.stroke == Stroke::kConstant || line.size() > (is_pale ? 1 : kMaxDots)) return;
-  const double radius = series.stroke == Stroke::kEvaluation ? 3.5 : 2;
+  DrawLine(svg, series, line);
+  if (line.size() > series.stroke.max_dots) return;
   for (const Point& point : line) {
-    svg.Dot(point, series.colour, radius, is_pale ? kPaleOpacity : 0.9);
+    svg.Dot(point, series.colour, series.stroke.dot_radius, series.stroke.opacity);
   }
-}
-
-Chart WithoutEmptySeries(Chart chart) {
-  std::erase_if(chart.series, [](const Series& series) { return series.points.empty(); });
-  return chart;
 }
 
 }  // namespace
@@ -242,9 +219,9 @@ void DrawPanel(Svg& svg, const Panel& panel, const Chart& chart) {
 
 void DrawLegend(Svg& svg, Point start, std::span<const Series> shown) {
   for (const Series& series : shown) {
-    if (series.name.empty()) continue;
+    if (series.name.empty() || series.points.empty()) continue;
     const std::array line = {Point{start.x, start.y - 4}, Point{start.x + 32, start.y - 4}};
-    DrawLineSample(svg, series, line);
+    DrawLine(svg, series, line);
     svg.Text({start.x + 40, start.y}, series.name);
     start.y += kLegendHeight;
   }
@@ -252,7 +229,7 @@ void DrawLegend(Svg& svg, Point start, std::span<const Series> shown) {
 
 void DrawChart(Svg& svg, const Panel& panel, const Chart& chart) {
   DrawPanel(svg, panel, chart);
-  DrawLegend(svg, {panel.left, panel.bottom() + 54}, WithoutEmptySeries(chart).series);
+  DrawLegend(svg, {panel.left, panel.bottom() + 54}, chart.series);
 }
 
 std::string ChartElement(const Chart& chart) {
@@ -261,8 +238,9 @@ std::string ChartElement(const Chart& chart) {
   constexpr double kLeft = 44;
   constexpr double kTop = 26;
   constexpr double kBelow = 44;  // the numbers and the name of the horizontal axis
-  const double legend =
-      kLegendHeight * static_cast<double>(WithoutEmptySeries(chart).series.size());
+  const auto shown = std::ranges::count_if(
+      chart.series, [](const Series& series) { return !series.points.empty(); });
+  const double legend = kLegendHeight * static_cast<double>(shown);
   Svg svg(kWidth, kBottom + kBelow + legend);
   DrawChart(svg,
             {.left = kLeft, .top = kTop, .width = kWidth - kLeft - 8, .height = kBottom - kTop},

@@ -97,32 +97,32 @@ struct Panel {
   double bottom() const { return top + height; }
 };
 
-/// Draws the grid of a panel, with numbers below and to the left of it.
-void DrawGrid(Svg& svg, const Panel& panel, const Axis& to_x, const Axis& to_y);
-
 /// The most points of a curve that are drawn; a pixel shows no more.
 inline constexpr std::size_t kMaxPoints = 800;
 
-/// How a curve is drawn.
-enum class Stroke {
-  kEvaluation,  ///< a thick line with dots
-  kTraining,    ///< a thin line
-  kConstant,    ///< a dashed grey line, such as a reference
-  kPale,        ///< a thin pale line, such as a repetition of another curve
+/// Stroke says how a curve is drawn: its line, and its dots if it has few points.
+struct Stroke {
+  double width, opacity, dot_radius;
+  std::size_t max_dots;
 };
+inline constexpr Stroke kEvaluation = {2.5, 0.9, 3.5, 60};
+inline constexpr Stroke kTraining = {1.2, 0.8, 2, 60};
+/// Of a reference, which is dashed and grey.
+inline constexpr Stroke kConstant = {1.5, 0.9, 0, 0};
+inline constexpr const char* kReference = "#888888";
+inline constexpr const char* kReferenceDashes = "6 5";
+/// Of a repetition of another curve. A line through a single point is invisible, so that has a dot.
+inline constexpr Stroke kPale = {1, 0.4, 2, 1};
 
 /// Series is one curve of a chart.
 struct Series {
   std::string name;  ///< in the legend; "": the legend leaves the series out
   const char* colour = kColours[0];
-  Stroke stroke = Stroke::kEvaluation;
+  Stroke stroke = kEvaluation;
   const char* dashes = "";  ///< as in Svg::Polyline
   std::vector<Point> points;
   std::optional<Point> best = std::nullopt;  ///< point to mark with a pale disc
 };
-
-/// Colour of reference curves.
-inline constexpr const char* kReference = "#888888";
 
 /// Chart holds what a panel shows.
 struct Chart {
@@ -140,8 +140,8 @@ struct Chart {
 /// points says "not measured".
 void DrawPanel(Svg& svg, const Panel& panel, const Chart& chart);
 
-/// Draws the line and the name of each series, kLegendHeight apart. The first text begins at
-/// `start`.
+/// Draws the line and the name of each series that has both, kLegendHeight apart. The first text
+/// begins at `start`.
 void DrawLegend(Svg& svg, Point start, std::span<const Series> shown);
 inline constexpr double kLegendHeight = 18;
 

@@ -187,15 +187,11 @@ double ChanceOf(std::span<const double> differences) {
 
 namespace {
 
-// Returns the spread of `measure`, a member of RunRecord or a function of one, over the runs. If
-// the measure is optional, the spread is too.
-template <class Measure>
-auto SpreadOver(const std::vector<RunRecord>& runs, const Measure& measure) {
-  std::vector<std::remove_cvref_t<std::invoke_result_t<Measure, const RunRecord&>>> values;
-  values.reserve(runs.size());
-  for (const RunRecord& run : runs) values.push_back(std::invoke(measure, run));
-  return SpreadOf(values);
-}
+using Json = nlohmann::ordered_json;
+using Values = std::vector<std::optional<double>>;  // one for each seed
+
+constexpr const char* kMissing = "-";
+constexpr const char* kLoss = "final loss";
 
 // Returns the solve rate at `seconds`, interpolated between the validations before and after, or
 // the last one if none came after. Using only the last one before would favour the run that was
@@ -215,9 +211,24 @@ std::optional<double> SolveRateAt(const RunRecord& run, double seconds) {
   return before != nullptr ? before->solve_rate : std::nullopt;
 }
 
+double EarliestEnd(std::span<const VariantRuns> variants, std::size_t seed) {
+  double seconds = variants.front().runs[seed].curve.back().seconds;
+  for (const VariantRuns& each : variants) {
+    seconds = std::min(seconds, each.runs[seed].curve.back().seconds);
+  }
+  return seconds;
+}
+
+Values SolveRatesAtEqualTime(std::span<const VariantRuns> variants, const VariantRuns& of) {
+  Values rates;
+  for (std::size_t seed = 0; seed < of.runs.size(); ++seed) {
+    rates.push_back(SolveRateAt(of.runs[seed], EarliestEnd(variants, seed)));
+  }
+  return rates;
+}
+
 // Returns nothing if a value is missing on either side.
-std::optional<double> ChanceBetween(const std::vector<std::optional<double>>& values,
-                                    const std::vector<std::optional<double>>& first) {
+std::optional<double> ChanceBetween(const Values& values, const Values& first) {
   std::vector<double> differences;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!values[i] || !first[i]) return std::nullopt;
@@ -235,16 +246,10 @@ std::string Distinct(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(once, ", "));
 }
 
-double EarliestEnd(std::span<const VariantRuns> variants, std::size_t seed) {
-  double seconds = variants.front().runs[seed].curve.back().seconds;
-  for (const VariantRuns& each : variants) {
-    seconds = std::min(seconds, each.runs[seed].curve.back().seconds);
-  }
-  return seconds;
-}
-
+// Returns the sequential runs that an async variant overlaps; null if there are none.
 const VariantRuns* SequentialCounterpart(std::span<const VariantRuns> variants,
                                          const Variant& variant) {
+  if (variant.mode != "async") return nullptr;
   for (const VariantRuns& each : variants) {
     if (each.variant.mode == "sequential" && each.variant.varied == variant.varied &&
         each.variant.ranks == variant.ranks) {
@@ -254,105 +259,143 @@ const VariantRuns* SequentialCounterpart(std::span<const VariantRuns> variants,
   return nullptr;
 }
 
-void FillIdeal(const VariantRuns& overlapped, const VariantRuns* sequential, Row& row) {
-  if (overlapped.variant.mode != "async" || sequential == nullptr) return;
-  std::vector<double> speed_up;
-  std::vector<std::string> bounds;
-  for (const RunRecord& run : sequential->runs) {
-    const Ideal ideal = IdealOf(run);
-    speed_up.push_back(run.seconds / ideal.seconds);
-    bounds.push_back(ideal.bound_by);
-  }
-  row.ideal_speed_up = SpreadOf(speed_up);
-  row.ideal_bound_by = Distinct(bounds);
+std::string CellOf(const Spread& spread, double scale, int digits) {
+  const auto text = [&](double value) { return fmt::format("{:.{}f}", scale * value, digits); };
+  if (spread.least == spread.most) return text(spread.median);
+  return fmt::format("{} ({} to {})", text(spread.median), text(spread.least), text(spread.most));
 }
 
-void FillBusy(const std::vector<RunRecord>& runs, Row& row) {
-  std::vector<double> shares;
-  std::vector<std::string> sides;
-  for (const RunRecord& run : runs) {
-    const Busy busy = BusyOf(run);
-    shares.push_back(busy.share);
-    sides.push_back(busy.side);
-  }
-  row.busy = SpreadOf(shares);
-  row.busiest = Distinct(sides);
-}
+// RowMaker measures the runs of one variant.
+class RowMaker {
+ public:
+  RowMaker(std::span<const VariantRuns> variants, const VariantRuns& variant)
+      : variants_(variants), variant_(variant), row_{.variant = variant.variant, .entries = {}} {}
 
-// The solve rates of a variant's runs, one for each seed.
-struct SolveRates {
-  std::vector<std::optional<double>> at_end, at_equal_time;
+  // Returns the row. Its entries are in the order of the table and of the JSON.
+  Row Make() {
+    const auto per_second = [&](auto count) {
+      return Each(
+          [count](const RunRecord& r) { return static_cast<double>(r.*count) / r.seconds; });
+    };
+    Add("updates/s", "updates_per_s", 1, 3, per_second(&RunRecord::updates));
+    Add("examples/s", "examples_per_s", 1, 0, per_second(&RunRecord::examples));
+    Add("s generating (critical path)", "generate_critical_s", 1, 2,
+        Each(&RunRecord::generate_critical_s));
+    Add("s training (critical path)", "train_critical_s", 1, 2, Each(&RunRecord::train_critical_s));
+    Add("% workers idle", "idle_workers", 100, 1, Each(&RunRecord::idle_workers));
+    Add("% main thread idle", "idle_main", 100, 1, Each(&RunRecord::idle_main));
+    Add("% GPU idle", "idle_gpu", 100, 1, Each([](const RunRecord& run) {
+          return run.gpu_s ? std::optional(1 - *run.gpu_s / run.seconds) : std::nullopt;
+        }),
+        "only traced updates on a GPU show it (--set profile.trace_updates=5 "
+        "--set profile.trace_from=1)");
+    Add("lag, updates", "lag_updates", 1, 2, Each(&RunRecord::lag_updates));
+    Add(kLoss, "final_loss", 1, 4, Each(&RunRecord::final_loss));
+    AddComparisonsWithFirst();
+    AddBounds();
+    const bool equal = EqualWeights(variant_, variants_.front());
+    row_.entries.push_back(
+        {"weights as the first's", "weights_equal_first", equal ? "equal" : "differ", equal});
+    return std::move(row_);
+  }
+
+ private:
+  // Returns `measure`, a member of RunRecord or a function of one, of each run.
+  template <class Of>
+  Values Each(const Of& measure) const {
+    Values values;
+    for (const RunRecord& run : variant_.runs) values.emplace_back(std::invoke(measure, run));
+    return values;
+  }
+
+  std::optional<Spread> Add(const char* name, const char* key, double scale, int digits,
+                            const Values& values, const char* why_missing = "") {
+    const std::optional<Spread> spread = SpreadOf(values);
+    RowEntry& added = row_.entries.emplace_back(RowEntry{name, key, kMissing, {}, why_missing});
+    if (!spread) return spread;
+    added.cell = CellOf(*spread, scale, digits);
+    added.json = {{"median", spread->median}, {"least", spread->least}, {"most", spread->most}};
+    return spread;
+  }
+
+  void AddChance(const char* key, std::optional<double> chance) {
+    row_.entries.push_back({"", key, "", chance ? Json(*chance) : Json()});
+  }
+
+  void AddComparisonsWithFirst() {
+    const VariantRuns& first = variants_.front();
+    const auto at_end = [](const RunRecord& run) {
+      return SolveRateAt(run, run.curve.back().seconds);
+    };
+    const Values solved = Each(at_end);
+    const Values solved_at_equal_time = SolveRatesAtEqualTime(variants_, variant_);
+    Values speed_up;
+    std::vector<double> log_speed_up;
+    Values solved_by_first;
+    for (std::size_t seed = 0; seed < first.runs.size(); ++seed) {
+      speed_up.emplace_back(first.runs[seed].seconds / variant_.runs[seed].seconds);
+      log_speed_up.push_back(std::log(*speed_up.back()));
+      solved_by_first.push_back(at_end(first.runs[seed]));
+    }
+    row_.solve_rate.spread = Add("% solved, equal iterations", "solve_rate_equal_iterations", 100,
+                                 1, solved, "a run was not validated (validation.every_updates)");
+    row_.solve_rate_equal_time.spread =
+        Add("% solved, equal seconds", "solve_rate_equal_seconds", 100, 1, solved_at_equal_time,
+            "a run had no validation before the first run of its seed ended; lower "
+            "validation.every_updates");
+    row_.speed_up.spread = Add("speed-up", "speed_up", 1, 3, speed_up);
+    if (&variant_ != &first) {
+      row_.speed_up.chance = ChanceOf(log_speed_up);
+      row_.solve_rate.chance = ChanceBetween(solved, solved_by_first);
+      row_.solve_rate_equal_time.chance =
+          ChanceBetween(solved_at_equal_time, SolveRatesAtEqualTime(variants_, first));
+    }
+    AddChance("speed_up_chance", row_.speed_up.chance);
+    AddChance("solve_rate_equal_iterations_chance", row_.solve_rate.chance);
+    AddChance("solve_rate_equal_seconds_chance", row_.solve_rate_equal_time.chance);
+  }
+
+  // Adds the ideal speed-up over sequential and the busiest side, with what bounds each.
+  void AddBounds() {
+    const char* const only_async =
+        "only async rows beside a sequential row of the same settings have one";
+    const VariantRuns* const sequential = SequentialCounterpart(variants_, variant_.variant);
+    Values ideal_speed_up(sequential == nullptr ? variant_.runs.size() : 0);
+    std::vector<std::string> bounds;
+    if (sequential != nullptr) {
+      for (const RunRecord& run : sequential->runs) {
+        ideal_speed_up.emplace_back(run.seconds / IdealOf(run).seconds);
+        bounds.push_back(IdealOf(run).side);
+      }
+    }
+    std::vector<std::string> sides;
+    for (const RunRecord& run : variant_.runs) sides.push_back(IdealOf(run).side);
+    Add("ideal speed-up", "ideal_speed_up", 1, 3, ideal_speed_up, only_async);
+    row_.entries.push_back({"ideal bound by", "ideal_bound_by",
+                            bounds.empty() ? kMissing : Distinct(bounds), Distinct(bounds),
+                            only_async});
+    Add("% busiest side at work", "busy_share", 100, 1, Each([](const RunRecord& run) {
+          return std::min(IdealOf(run).seconds / run.seconds, 1.0);
+        }));
+    row_.entries.push_back({"busiest side", "busiest_side", Distinct(sides), Distinct(sides)});
+  }
+
+  const std::span<const VariantRuns> variants_;
+  const VariantRuns& variant_;
+  Row row_;
 };
-
-SolveRates SolveRatesOf(std::span<const VariantRuns> variants, const std::vector<RunRecord>& runs) {
-  SolveRates rates;
-  for (std::size_t seed = 0; seed < runs.size(); ++seed) {
-    rates.at_end.push_back(SolveRateAt(runs[seed], runs[seed].curve.back().seconds));
-    rates.at_equal_time.push_back(SolveRateAt(runs[seed], EarliestEnd(variants, seed)));
-  }
-  return rates;
-}
-
-void CompareWithFirst(std::span<const VariantRuns> variants, const VariantRuns& variant, Row& row) {
-  const std::vector<RunRecord>& first = variants.front().runs;
-  std::vector<double> speed_up;
-  std::vector<double> log_speed_up;
-  for (std::size_t seed = 0; seed < variant.runs.size(); ++seed) {
-    speed_up.push_back(first[seed].seconds / variant.runs[seed].seconds);
-    log_speed_up.push_back(std::log(speed_up.back()));
-  }
-  row.speed_up = SpreadOf(speed_up);
-  row.weights_equal_first = EqualWeights(variant, variants.front());
-  const SolveRates rates = SolveRatesOf(variants, variant.runs);
-  row.solve_rate = SpreadOf(rates.at_end);
-  row.solve_rate_equal_time = SpreadOf(rates.at_equal_time);
-  if (&variant == &variants.front()) return;
-  const SolveRates first_rates = SolveRatesOf(variants, first);
-  row.speed_up_chance = ChanceOf(log_speed_up);
-  row.solve_rate_chance = ChanceBetween(rates.at_end, first_rates.at_end);
-  row.solve_rate_equal_time_chance = ChanceBetween(rates.at_equal_time, first_rates.at_equal_time);
-}
-
-Row RowOf(std::span<const VariantRuns> variants, const VariantRuns& variant) {
-  const std::vector<RunRecord>& runs = variant.runs;
-  const auto per_second = [](auto count) {
-    return [count](const RunRecord& run) { return static_cast<double>(run.*count) / run.seconds; };
-  };
-  Row row;
-  row.variant = variant.variant;
-  row.updates_per_s = SpreadOver(runs, per_second(&RunRecord::updates));
-  row.examples_per_s = SpreadOver(runs, per_second(&RunRecord::examples));
-  row.generate_critical_s = SpreadOver(runs, &RunRecord::generate_critical_s);
-  row.train_critical_s = SpreadOver(runs, &RunRecord::train_critical_s);
-  row.idle_workers = SpreadOver(runs, &RunRecord::idle_workers);
-  row.idle_main = SpreadOver(runs, &RunRecord::idle_main);
-  row.idle_gpu = SpreadOver(runs, [](const RunRecord& run) {
-    return run.gpu_s ? std::optional(1 - *run.gpu_s / run.seconds) : std::nullopt;
-  });
-  row.lag_updates = SpreadOver(runs, &RunRecord::lag_updates);
-  row.final_loss = SpreadOver(runs, &RunRecord::final_loss);
-  CompareWithFirst(variants, variant, row);
-  FillIdeal(variant, SequentialCounterpart(variants, variant.variant), row);
-  FillBusy(runs, row);
-  return row;
-}
 
 }  // namespace
 
 Ideal IdealOf(const RunRecord& run) {
-  Ideal ideal{.seconds = run.generate_critical_s, .bound_by = "generator"};
+  Ideal ideal{.seconds = run.generate_critical_s, .side = "generator"};
   const auto consider = [&](double seconds, const char* what) {
-    if (seconds > ideal.seconds) ideal = {.seconds = seconds, .bound_by = what};
+    if (seconds > ideal.seconds) ideal = {.seconds = seconds, .side = what};
   };
   consider(run.train_critical_s, "training");
   consider(run.core_s / run.cores, "cores");
   consider(run.gpu_s.value_or(0), "GPU");
   return ideal;
-}
-
-Busy BusyOf(const RunRecord& run) {
-  const Ideal ideal = IdealOf(run);
-  return {.share = std::min(ideal.seconds / run.seconds, 1.0), .side = ideal.bound_by};
 }
 
 bool EqualWeights(const VariantRuns& runs, const VariantRuns& others) {
@@ -364,8 +407,63 @@ bool EqualWeights(const VariantRuns& runs, const VariantRuns& others) {
 std::vector<Row> Compare(std::span<const VariantRuns> variants) {
   std::vector<Row> rows;
   rows.reserve(variants.size());
-  for (const VariantRuns& each : variants) rows.push_back(RowOf(variants, each));
+  for (const VariantRuns& each : variants) rows.push_back(RowMaker(variants, each).Make());
   return rows;
+}
+
+std::vector<std::string> Notes(std::span<const Row> rows, bool losses_compare) {
+  std::vector<std::pair<std::string, std::string>> missing;  // reason, names of measures
+  for (std::size_t i = 0; i < rows.front().entries.size(); ++i) {
+    const auto is_missing = [i](const Row& row) { return row.entries[i].cell == kMissing; };
+    if (std::ranges::none_of(rows, is_missing)) continue;
+    const RowEntry& entry = rows.front().entries[i];
+    if (missing.empty() || missing.back().first != entry.why_missing) {
+      missing.emplace_back(entry.why_missing, entry.name);
+    } else {
+      missing.back().second += "`, `" + entry.name;
+    }
+  }
+  std::vector<std::string> notes;
+  notes.reserve(missing.size() + 1);
+  for (const auto& [why, names] : missing) {
+    notes.push_back(fmt::format("`-` in `{}`: {}", names, why));
+  }
+  if (!losses_compare) {
+    notes.push_back(fmt::format(
+        "`{}` cannot be compared: the targets or losses differ, or targets grow with the network",
+        kLoss));
+  }
+  return notes;
+}
+
+std::string TableText(std::span<const Row> rows) {
+  std::vector<std::vector<std::string>> columns = {{""}};  // above the names of the measures
+  for (const RowEntry& entry : rows.front().entries) {
+    if (!entry.name.empty()) columns.front().push_back(entry.name);
+  }
+  for (const Row& row : rows) {
+    std::vector<std::string>& column = columns.emplace_back();
+    column.push_back(row.variant.name);
+    for (const RowEntry& entry : row.entries) {
+      if (!entry.name.empty()) column.push_back(entry.cell);
+    }
+  }
+  return TextTable(columns);
+}
+
+nlohmann::ordered_json ToJson(std::span<const Row> rows) {
+  Json all = Json::array();
+  for (const Row& row : rows) {
+    Json varied = Json::object();
+    for (const auto& [key, value] : row.variant.varied) varied[key] = value;
+    Json json = {{"name", row.variant.name},
+                 {"mode", row.variant.mode},
+                 {"ranks", row.variant.ranks},
+                 {"varied", varied}};
+    for (const RowEntry& entry : row.entries) json[entry.key] = entry.json;
+    all.push_back(std::move(json));
+  }
+  return all;
 }
 
 }  // namespace tandem

@@ -1,7 +1,9 @@
-// Compares variants of a config by the runs that were trained with them.
+// Compares variants of a config by the runs that were trained with them: as a table, as JSON, in
+// sentences and as a figure.
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,21 +80,14 @@ inline constexpr std::size_t kExactPairs = 20;
 
 /// Ideal is the shortest time in which perfect overlap could do the work of a run, without the
 /// cold start. It is the largest of the generator's critical path, the main thread's critical path,
-/// and the demand for each resource (core-seconds over cores; seconds that the GPU is busy).
+/// and the demand for each resource (core-seconds over cores; seconds that the GPU is busy). The
+/// side that it belongs to is the busiest. A busy GPU may run slow kernels, and a busy core may
+/// spin.
 struct Ideal {
   double seconds = 0;
-  std::string bound_by;  ///< "generator", "training", "cores" or "GPU"
+  std::string side;  ///< "generator", "training", "cores" or "GPU"
 };
 Ideal IdealOf(const RunRecord& run);
-
-/// Busy is the share of a run's wall time in which its busiest side worked: the generator, the
-/// main thread, the cores or the GPU. All times are from that run, so the share is at most 1. A
-/// busy GPU may run slow kernels, and a busy core may spin.
-struct Busy {
-  double share = 0;
-  std::string side;  ///< as Ideal::bound_by
-};
-Busy BusyOf(const RunRecord& run);
 
 /// VariantRuns holds the runs of a variant, one for each seed, in the order of the seeds.
 struct VariantRuns {
@@ -103,31 +98,62 @@ struct VariantRuns {
 /// Returns whether the networks of `runs` and `others` have the same weights for each seed.
 bool EqualWeights(const VariantRuns& runs, const VariantRuns& others);
 
-/// Row holds the results of one variant. Each spread is over the seeds.
-struct Row {
-  Variant variant;
-  Spread updates_per_s, examples_per_s;  ///< after the cold start
-  Spread generate_critical_s, train_critical_s;
-  Spread idle_workers, idle_main;  ///< shares in 0..1
-  std::optional<Spread> idle_gpu;  ///< only on a GPU
-  Spread lag_updates, final_loss;
-  std::optional<Spread> solve_rate;             ///< after all iterations
-  std::optional<Spread> solve_rate_equal_time;  ///< when the first run of the seed ended
-  Spread speed_up;                              ///< relative to the first row, seed by seed
-  std::optional<Spread> ideal_speed_up;  ///< relative to sequential; only in async rows that have a
-                                         ///< sequential counterpart
-  std::string ideal_bound_by;            ///< "cores", or "training, GPU" if seeds differ
-  Spread busy;                           ///< Busy::share
-  std::string busiest;                   ///< Busy::side, or several if seeds differ
-  bool weights_equal_first = false;      ///< for every seed, equal to the first row's
+/// RowEntry is one result of a variant: a cell of the table, an entry of the JSON, or both.
+struct RowEntry {
+  std::string name;             ///< of its line in the table; "": not in the table
+  std::string key;              ///< in the JSON
+  std::string cell;             ///< "-" if there is no value
+  nlohmann::ordered_json json;  ///< null if there is no value
+  const char* why_missing = "";
+};
 
+/// Compared is a result by which variants are judged.
+struct Compared {
+  std::optional<Spread> spread;
   /// Probability that chance alone makes as large a difference from the first row (ChanceOf).
   /// Nothing in the first row.
-  std::optional<double> speed_up_chance, solve_rate_chance, solve_rate_equal_time_chance;
+  std::optional<double> chance;
+};
+
+/// Row holds the results of one variant over the seeds, without the cold start.
+struct Row {
+  Variant variant;
+  std::vector<RowEntry> entries;   ///< the same ones, in the same order, in each row
+  Compared speed_up;               ///< relative to the first row, seed by seed
+  Compared solve_rate;             ///< after all iterations
+  Compared solve_rate_equal_time;  ///< when the first run of the seed ended
 };
 
 /// Returns a row for each variant. The first variant is the baseline of the speed-ups. Requires at
 /// least one variant, and the same number of runs of each.
 std::vector<Row> Compare(std::span<const VariantRuns> variants);
+
+/// Fewest seeds for a verdict. Even if all of four seeds agree, chance alone makes them agree in
+/// one of eight cases.
+inline constexpr std::size_t kMinSeeds = 5;
+
+/// Fewest seeds with which chance alone can be less likely than 5 %.
+inline constexpr std::size_t kEnoughSeeds = 6;
+
+/// Returns a sentence for each row after the first: how it differs from the first in speed and in
+/// solve rate, and how often chance alone makes such a difference. If chance does so in more than
+/// 10 % of cases, the sentence says that no difference was shown. The last sentence sums up: which
+/// row is best in what, and why. Returns nothing for a single row.
+std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds);
+
+/// Returns a sentence for each reason why cells of the table are `-`, and one about the losses if
+/// those of the rows cannot be compared (`losses_compare` is false).
+std::vector<std::string> Notes(std::span<const Row> rows, bool losses_compare);
+
+/// Returns the table as text: a line for each measure, and a column for each row.
+std::string TableText(std::span<const Row> rows);
+
+nlohmann::ordered_json ToJson(std::span<const Row> rows);
+
+/// Returns an SVG with four parts: the solve rate over iterations; the solve rate over seconds; a
+/// legend, which names curves that coincide; and a timeline of the generator and the main thread in
+/// the first updates of the first seed. If no run was validated, shows the loss instead of the
+/// solve rate. Requires at least one variant with runs, and the same number of runs of each.
+std::string Figure(std::span<const VariantRuns> variants, const std::string& title);
 
 }  // namespace tandem

@@ -1,5 +1,4 @@
-#include "report/comparison_output.h"
-
+// What a comparison says in sentences, and its figure.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,92 +9,11 @@
 #include <optional>
 #include <utility>
 
-#include "base/text.h"
 #include "report/chart.h"
+#include "report/comparison.h"
 
 namespace tandem {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// One measure of a row: an entry of the JSON and, if it has a name, a line of the table.
-struct Entry {
-  std::string name;  // "": not in the table
-  std::string key;   // in the JSON
-  std::function<std::string(const Row&)> cell;
-  std::function<Json(const Row&)> json;
-  std::string why_missing = {};  // why a cell may be `-`
-};
-
-constexpr const char* kMissing = "-";
-constexpr const char* kLoss = "final loss";
-
-std::string Cell(const Spread& spread, double scale, int digits) {
-  const auto text = [&](double value) { return fmt::format("{:.{}f}", scale * value, digits); };
-  if (spread.least == spread.most) return text(spread.median);
-  return fmt::format("{} ({} to {})", text(spread.median), text(spread.least), text(spread.most));
-}
-
-std::string Cell(const std::optional<Spread>& spread, double scale, int digits) {
-  return spread ? Cell(*spread, scale, digits) : kMissing;
-}
-
-Json ToJson(const Spread& spread) {
-  return {{"median", spread.median}, {"least", spread.least}, {"most", spread.most}};
-}
-Json ToJson(double number) { return number; }
-template <class Value>
-Json ToJson(const std::optional<Value>& value) {
-  return value ? ToJson(*value) : Json();
-}
-
-// Returns every measure, in the order of the table and of the JSON.
-std::vector<Entry> Entries() {
-  const auto spread = [](const char* name, const char* key, auto of, double scale, int digits,
-                         const char* why_missing = "") {
-    return Entry{name, key, [=](const Row& row) { return Cell(row.*of, scale, digits); },
-                 [=](const Row& row) { return ToJson(row.*of); }, why_missing};
-  };
-  const char* const only_async =
-      "only async rows beside a sequential row of the same settings have one";
-  const auto chance = [](const char* key, auto of) {
-    return Entry{"", key, {}, [=](const Row& row) { return ToJson(row.*of); }};
-  };
-  return {
-      spread("updates/s", "updates_per_s", &Row::updates_per_s, 1, 3),
-      spread("examples/s", "examples_per_s", &Row::examples_per_s, 1, 0),
-      spread("s generating (critical path)", "generate_critical_s", &Row::generate_critical_s, 1,
-             2),
-      spread("s training (critical path)", "train_critical_s", &Row::train_critical_s, 1, 2),
-      spread("% workers idle", "idle_workers", &Row::idle_workers, 100, 1),
-      spread("% main thread idle", "idle_main", &Row::idle_main, 100, 1),
-      spread("% GPU idle", "idle_gpu", &Row::idle_gpu, 100, 1,
-             "only traced updates on a GPU show it (--set profile.trace_updates=5 "
-             "--set profile.trace_from=1)"),
-      spread("lag, updates", "lag_updates", &Row::lag_updates, 1, 2),
-      spread(kLoss, "final_loss", &Row::final_loss, 1, 4),
-      spread("% solved, equal iterations", "solve_rate_equal_iterations", &Row::solve_rate, 100, 1,
-             "a run was not validated (validation.every_updates)"),
-      spread("% solved, equal seconds", "solve_rate_equal_seconds", &Row::solve_rate_equal_time,
-             100, 1,
-             "a run had no validation before the first run of its seed ended; lower "
-             "validation.every_updates"),
-      spread("speed-up", "speed_up", &Row::speed_up, 1, 3),
-      chance("speed_up_chance", &Row::speed_up_chance),
-      chance("solve_rate_equal_iterations_chance", &Row::solve_rate_chance),
-      chance("solve_rate_equal_seconds_chance", &Row::solve_rate_equal_time_chance),
-      spread("ideal speed-up", "ideal_speed_up", &Row::ideal_speed_up, 1, 3, only_async),
-      {"ideal bound by", "ideal_bound_by",
-       [](const Row& row) { return row.ideal_speed_up ? row.ideal_bound_by : kMissing; },
-       [](const Row& row) { return row.ideal_bound_by; }, only_async},
-      spread("% busiest side at work", "busy_share", &Row::busy, 100, 1),
-      {"busiest side", "busiest_side", [](const Row& row) { return row.busiest; },
-       [](const Row& row) { return row.busiest; }},
-      {"weights as the first's", "weights_equal_first",
-       [](const Row& row) { return row.weights_equal_first ? "equal" : "differ"; },
-       [](const Row& row) { return row.weights_equal_first; }},
-  };
-}
 
 constexpr double kUnlikely = 0.1;
 
@@ -109,31 +27,28 @@ std::string DescribeChance(double chance, std::size_t seeds) {
                      is_least ? fmt::format(", the least possible with {} seeds", seeds) : "");
 }
 
-std::string DescribeSpeed(const Row& row, std::size_t seeds) {
-  std::string sentence = fmt::format("{:.3f}x as fast", row.speed_up.median);
+std::string DescribeSpeed(const Compared& speed_up, std::size_t seeds) {
+  const Spread& spread = speed_up.spread.value();
+  std::string sentence = fmt::format("{:.3f}x as fast", spread.median);
   if (seeds == 1) return sentence;
-  const std::string range =
-      fmt::format("{:.3f} to {:.3f} over {} seeds; {}", row.speed_up.least, row.speed_up.most,
-                  seeds, DescribeChance(row.speed_up_chance.value_or(1), seeds));
-  if (seeds >= kMinSeeds && row.speed_up_chance > kUnlikely) {
-    return fmt::format("no difference in speed shown ({})", range);
-  }
-  return fmt::format("{} ({})", sentence, range);
+  if (seeds >= kMinSeeds && speed_up.chance > kUnlikely) sentence = "no difference in speed shown";
+  return fmt::format("{} ({:.3f} to {:.3f} over {} seeds; {})", sentence, spread.least, spread.most,
+                     seeds, DescribeChance(speed_up.chance.value_or(1), seeds));
 }
 
-std::string DescribeSolveRate(const std::optional<Spread>& rate, const std::optional<Spread>& first,
-                              std::optional<double> chance, const char* after, std::size_t seeds) {
-  if (!rate || !first) return "";
-  if (seeds > 1 && chance == 1.0) {
+std::string DescribeSolveRate(const Compared& rate, const Compared& first, const char* after,
+                              std::size_t seeds) {
+  if (!rate.spread || !first.spread) return "";
+  if (seeds > 1 && rate.chance == 1.0) {
     return fmt::format("; after equal {} no difference in solve rate", after);
   }
   std::string sentence = fmt::format("; after equal {} it solves {:.1f} % instead of {:.1f} %",
-                                     after, 100 * rate->median, 100 * first->median);
-  if (seeds == 1 || !chance) return sentence;
-  if (seeds >= kMinSeeds && *chance > kUnlikely) {
+                                     after, 100 * rate.spread->median, 100 * first.spread->median);
+  if (seeds == 1 || !rate.chance) return sentence;
+  if (seeds >= kMinSeeds && *rate.chance > kUnlikely) {
     sentence = fmt::format("; after equal {} no difference in solve rate shown", after);
   }
-  return fmt::format("{} ({})", sentence, DescribeChance(*chance, seeds));
+  return fmt::format("{} ({})", sentence, DescribeChance(*rate.chance, seeds));
 }
 
 // Says how many seeds it takes to be surer.
@@ -146,22 +61,23 @@ std::string MoreSeeds(std::size_t seeds) {
                      enough);
 }
 
-// Says which row has the highest median of `value`, as "async is fastest", or that no difference
+// Says which row has the highest median of `measure`, as "async is fastest", or that no difference
 // was shown. `what` names the measure. Returns "" if a row does not have it.
-template <class Value>
-std::string DescribeBest(std::span<const Row> rows, std::size_t seeds, const Value& value,
-                         std::optional<double> Row::*chance, const char* wins, const char* what,
+std::string DescribeBest(std::span<const Row> rows, std::size_t seeds, Compared Row::*measure,
+                         const char* wins, const char* what,
                          const std::function<std::string(const Row&)>& why) {
   const Row* best = &rows.front();
   bool differ = false;
   for (const Row& row : rows) {
-    const std::optional<Spread> spread = value(row);
+    const std::optional<Spread>& spread = (row.*measure).spread;
     if (!spread) return "";
-    const double most = value(*best)->median;
+    const double most = (best->*measure).spread->median;
     differ = differ || spread->median != most;
     if (spread->median > most) best = &row;
   }
-  const auto is_unlikely = [&](const Row& row) { return (row.*chance).value_or(1) <= kUnlikely; };
+  const auto is_unlikely = [&](const Row& row) {
+    return (row.*measure).chance.value_or(1) <= kUnlikely;
+  };
   const bool is_shown = best == &rows.front() ? std::ranges::any_of(rows.subspan(1), is_unlikely)
                                               : is_unlikely(*best);
   if (!differ || (seeds >= kMinSeeds && !is_shown)) {
@@ -192,16 +108,11 @@ std::string SumUp(std::span<const Row> rows, std::size_t seeds) {
                : "";
   };
   std::vector<std::string> parts = {
-      DescribeBest(
-          rows, seeds, [](const Row& row) { return std::optional(row.speed_up); },
-          &Row::speed_up_chance, "is fastest", "speed", why_fast),
-      DescribeBest(
-          rows, seeds, [](const Row& row) { return row.solve_rate; }, &Row::solve_rate_chance,
-          "solves most after equal iterations", "solve rates after equal iterations", why_learned),
-      DescribeBest(
-          rows, seeds, [](const Row& row) { return row.solve_rate_equal_time; },
-          &Row::solve_rate_equal_time_chance, "solves most after equal seconds",
-          "solve rates after equal seconds", [](const Row& /*best*/) { return ""; })};
+      DescribeBest(rows, seeds, &Row::speed_up, "is fastest", "speed", why_fast),
+      DescribeBest(rows, seeds, &Row::solve_rate, "solves most after equal iterations",
+                   "solve rates after equal iterations", why_learned),
+      DescribeBest(rows, seeds, &Row::solve_rate_equal_time, "solves most after equal seconds",
+                   "solve rates after equal seconds", [](const Row& /*best*/) { return ""; })};
   std::erase(parts, "");
   return fmt::format("in short: {}{}", fmt::join(parts, "; "),
                      seeds < kMinSeeds ? "; all of this may be chance" : "");
@@ -214,68 +125,14 @@ std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds) 
   const Row& first = rows.front();
   for (const Row& row : rows.subspan(1)) {
     sentences.push_back(fmt::format(
-        "{} against {}: {}{}{}{}", row.variant.name, first.variant.name, DescribeSpeed(row, seeds),
-        DescribeSolveRate(row.solve_rate, first.solve_rate, row.solve_rate_chance, "iterations",
-                          seeds),
-        DescribeSolveRate(row.solve_rate_equal_time, first.solve_rate_equal_time,
-                          row.solve_rate_equal_time_chance, "seconds", seeds),
+        "{} against {}: {}{}{}{}", row.variant.name, first.variant.name,
+        DescribeSpeed(row.speed_up, seeds),
+        DescribeSolveRate(row.solve_rate, first.solve_rate, "iterations", seeds),
+        DescribeSolveRate(row.solve_rate_equal_time, first.solve_rate_equal_time, "seconds", seeds),
         MoreSeeds(seeds)));
   }
   if (rows.size() > 1) sentences.push_back(SumUp(rows, seeds));
   return sentences;
-}
-
-std::vector<std::string> Notes(std::span<const Row> rows, bool losses_compare) {
-  std::vector<std::pair<std::string, std::string>> missing;  // reason, names of measures
-  for (const Entry& entry : Entries()) {
-    const auto is_missing = [&](const Row& row) { return entry.cell(row) == kMissing; };
-    if (entry.name.empty() || std::ranges::none_of(rows, is_missing)) continue;
-    if (missing.empty() || missing.back().first != entry.why_missing) {
-      missing.emplace_back(entry.why_missing, entry.name);
-    } else {
-      missing.back().second += "`, `" + entry.name;
-    }
-  }
-  std::vector<std::string> notes;
-  notes.reserve(missing.size() + 1);
-  for (const auto& [why, names] : missing) {
-    notes.push_back(fmt::format("`-` in `{}`: {}", names, why));
-  }
-  if (!losses_compare) {
-    notes.push_back(fmt::format(
-        "`{}` cannot be compared: the targets or losses differ, or targets grow with the network",
-        kLoss));
-  }
-  return notes;
-}
-
-std::string TableText(std::span<const Row> rows) {
-  std::vector<Entry> lines = Entries();
-  std::erase_if(lines, [](const Entry& entry) { return entry.name.empty(); });
-  std::vector<std::vector<std::string>> columns(1);
-  columns.front().emplace_back();  // above the names of the measures
-  for (const Entry& line : lines) columns.front().push_back(line.name);
-  for (const Row& row : rows) {
-    std::vector<std::string>& column = columns.emplace_back();
-    column.push_back(row.variant.name);
-    for (const Entry& line : lines) column.push_back(line.cell(row));
-  }
-  return TextTable(columns);
-}
-
-nlohmann::ordered_json ToJson(std::span<const Row> rows) {
-  Json all = Json::array();
-  for (const Row& row : rows) {
-    Json varied = Json::object();
-    for (const auto& [key, value] : row.variant.varied) varied[key] = value;
-    Json json = {{"name", row.variant.name},
-                 {"mode", row.variant.mode},
-                 {"ranks", row.variant.ranks},
-                 {"varied", varied}};
-    for (const Entry& entry : Entries()) json[entry.key] = entry.json(row);
-    all.push_back(std::move(json));
-  }
-  return all;
 }
 
 namespace {
@@ -295,59 +152,37 @@ constexpr double kBarHeight = 14;
 constexpr double kRowHeight = 50;
 constexpr int kUpdatesShown = 8;
 
-const char* ColourOf(std::size_t variant) { return kColours[variant % kColours.size()]; }
-const char* DashesOf(std::size_t variant) { return kDashes[variant % kDashes.size()]; }
-
-using Coordinate = std::function<double(const UpdatePoint&)>;
-
-// The quantity that the panels show. `y` returns nothing for points without a value.
-struct Quantity {
-  std::string name;
-  std::function<std::optional<double>(const UpdatePoint&)> y;
-  bool from_zero = false;
-};
-
-// Returns the solve rate, or the loss if no run was validated. The loss does not show whether a
-// network learns, because it rises with the targets of value iteration.
-Quantity QuantityFor(std::span<const VariantRuns> variants) {
-  for (const VariantRuns& each : variants) {
-    for (const RunRecord& run : each.runs) {
-      for (const UpdatePoint& point : run.curve) {
-        if (!point.solve_rate) continue;
-        return {.name = "% of validation puzzles solved",
-                .y = [](const UpdatePoint& p) -> std::optional<double> {
-                  if (!p.solve_rate) return std::nullopt;
-                  return 100 * *p.solve_rate;
-                },
-                .from_zero = true};
-      }
-    }
-  }
-  return {.name = "loss (no solve rate: the runs were not validated)",
-          .y = [](const UpdatePoint& p) { return std::optional(p.loss); }};
-}
-
 // Returns a chart with a curve for every run: a thick line for the first seed of a variant, pale
-// lines for the others.
-Chart ChartOf(std::span<const VariantRuns> variants, const Quantity& quantity, const Coordinate& x,
-              std::string x_name) {
-  Chart chart{
-      .name = quantity.name, .x_name = std::move(x_name), .across = {.least = 0}, .series = {}};
-  if (quantity.from_zero) chart.up = Range{.least = 0, .most = 0};
+// lines for the others. It shows the solve rate, or the loss if no run was validated. The loss does
+// not show whether a network learns, because it rises with the targets of value iteration.
+template <class Coordinate>
+Chart ChartOf(std::span<const VariantRuns> variants, const char* x_name, const Coordinate& x) {
+  const bool validated = std::ranges::any_of(variants, [](const VariantRuns& each) {
+    return std::ranges::any_of(each.runs, [](const RunRecord& run) {
+      return std::ranges::any_of(run.curve,
+                                 [](const UpdatePoint& p) { return p.solve_rate.has_value(); });
+    });
+  });
+  Chart chart{.name = validated ? "% of validation puzzles solved"
+                                : "loss (no solve rate: the runs were not validated)",
+              .x_name = x_name,
+              .across = {.least = 0},
+              .series = {}};
+  if (validated) chart.up = Range{.least = 0, .most = 0};
   for (std::size_t i = 0; i < variants.size(); ++i) {
     // The first seed comes last, so that its thick line is on top.
     for (std::size_t seed = variants[i].runs.size(); seed-- > 0;) {
       Series& series = chart.series.emplace_back();
       if (seed == 0) series.name = variants[i].variant.name;
-      series.colour = ColourOf(i);
-      series.dashes = DashesOf(i);
-      series.stroke = seed == 0 ? Stroke::kEvaluation : Stroke::kPale;
+      series.colour = kColours[i % kColours.size()];
+      series.dashes = kDashes[i % kDashes.size()];
+      series.stroke = seed == 0 ? kEvaluation : kPale;
       for (const UpdatePoint& point : variants[i].runs[seed].curve) {
-        chart.across.Add(x(point));
-        const std::optional<double> y = quantity.y(point);
-        if (!y) continue;
-        if (chart.up) chart.up->Add(*y);
-        series.points.push_back({x(point), *y});
+        chart.across.Add(static_cast<double>(x(point)));
+        if (validated && !point.solve_rate) continue;
+        const double y = validated ? 100 * *point.solve_rate : point.loss;
+        if (chart.up) chart.up->Add(y);
+        series.points.push_back({static_cast<double>(x(point)), y});
       }
     }
   }
@@ -367,10 +202,6 @@ std::vector<std::string> Notes(std::span<const VariantRuns> variants) {
         variants[i].variant.name, variants[0].variant.name));
   }
   return notes;
-}
-
-double TimelineTop(std::span<const VariantRuns> variants, const std::vector<std::string>& notes) {
-  return kLegendTop + kLegendHeight * static_cast<double>(variants.size() + notes.size()) + 24;
 }
 
 // Draws the first fills and trainings of each variant, one above the other.
@@ -412,25 +243,21 @@ void DrawTimelines(Svg& svg, std::span<const VariantRuns> variants, double timel
 
 std::string Figure(std::span<const VariantRuns> variants, const std::string& title) {
   const std::vector<std::string> notes = Notes(variants);
-  const Quantity quantity = QuantityFor(variants);
-  const double timeline_top = TimelineTop(variants, notes);
+  const double notes_top = kLegendTop + kLegendHeight * static_cast<double>(variants.size());
+  const double timeline_top = notes_top + kLegendHeight * static_cast<double>(notes.size()) + 24;
   Svg svg(kWidth, timeline_top + static_cast<double>(variants.size()) * kRowHeight + 40);
   svg.Text({kWidth / 2, 24}, title, Anchor::kMiddle, 16);
   Panel panel{.left = kLeft, .top = kPanelTop, .width = kPanelWidth, .height = kPanelHeight};
-  const Chart chart = ChartOf(
-      variants, quantity, [](const UpdatePoint& p) { return static_cast<double>(p.iterations); },
-      "iterations");
+  const Chart chart =
+      ChartOf(variants, "iterations", [](const UpdatePoint& p) { return p.iterations; });
   DrawPanel(svg, panel, chart);
   panel.left += kPanelWidth + 90;
-  DrawPanel(svg, panel,
-            ChartOf(
-                variants, quantity, [](const UpdatePoint& p) { return p.seconds; },
-                "seconds since the start"));
+  DrawPanel(svg, panel, ChartOf(variants, "seconds since the start", [](const UpdatePoint& p) {
+              return p.seconds;
+            }));
   DrawLegend(svg, {kLeft, kLegendTop}, chart.series);
-  double y = kLegendTop + kLegendHeight * static_cast<double>(variants.size());
-  for (const std::string& note : notes) {
-    svg.Text({kLeft, y}, note);
-    y += kLegendHeight;
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    svg.Text({kLeft, notes_top + kLegendHeight * static_cast<double>(i)}, notes[i]);
   }
   DrawTimelines(svg, variants, timeline_top);
   return svg.Finish();

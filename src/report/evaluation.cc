@@ -22,52 +22,42 @@ double Share(Part part, Whole whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Sums over the states of one length, or of all lengths.
-struct Sums {
-  std::int64_t states = 0;
-  std::int64_t solved = 0;
-  std::int64_t estimated = 0;  // states that have an estimate
+std::optional<EstimateFigures> EstimatesOf(std::span<const SolveOutcome> outcomes) {
+  std::int64_t estimated = 0;
   double estimates = 0;
   double squared_errors = 0;
-
-  void Add(const SolveOutcome& outcome) {
-    ++states;
-    if (outcome.solved) ++solved;
-    if (!outcome.estimate) return;
+  for (const SolveOutcome& outcome : outcomes) {
+    if (!outcome.estimate) continue;
     ++estimated;
-    const double error = *outcome.estimate - outcome.cost;
     estimates += *outcome.estimate;
+    const double error = *outcome.estimate - outcome.cost;
     squared_errors += error * error;
   }
-
-  std::optional<EstimateFigures> Estimates() const {
-    if (estimated == 0) return std::nullopt;
-    return EstimateFigures{.mean = Share(estimates, estimated),
-                           .error = std::sqrt(Share(squared_errors, estimated))};
-  }
-};
+  if (estimated == 0) return std::nullopt;
+  return EstimateFigures{.mean = Share(estimates, estimated),
+                         .error = std::sqrt(Share(squared_errors, estimated))};
+}
 
 std::optional<KnownLengthFigures> SummariseKnown(std::span<const SolveOutcome> outcomes) {
   KnownLengthFigures known;
-  Sums all;
-  std::map<std::int64_t, Sums> by_length;
-  double lengths = 0;
+  std::vector<SolveOutcome> all;
+  std::map<std::int64_t, std::vector<SolveOutcome>> by_length;
   for (const SolveOutcome& outcome : outcomes) {
     if (!outcome.optimal) continue;
-    all.Add(outcome);
-    by_length[*outcome.optimal].Add(outcome);
-    lengths += static_cast<double>(*outcome.optimal);
+    all.push_back(outcome);
+    by_length[*outcome.optimal].push_back(outcome);
+    known.mean_length += static_cast<double>(*outcome.optimal);
     if (outcome.solved && outcome.length == *outcome.optimal) ++known.optimal;
   }
-  if (all.states == 0) return std::nullopt;
-  known.states = all.states;
-  known.mean_length = Share(lengths, all.states);
-  known.estimates = all.Estimates();
-  for (const auto& [length, sums] : by_length) {
+  if (all.empty()) return std::nullopt;
+  known.states = std::ssize(all);
+  known.mean_length /= static_cast<double>(known.states);
+  known.estimates = EstimatesOf(all);
+  for (const auto& [length, of_length] : by_length) {
     known.by_length.push_back({.length = length,
-                               .states = sums.states,
-                               .solved = sums.solved,
-                               .estimates = sums.Estimates()});
+                               .states = std::ssize(of_length),
+                               .solved = std::ranges::count(of_length, true, &SolveOutcome::solved),
+                               .estimates = EstimatesOf(of_length)});
   }
   return known;
 }
@@ -122,40 +112,38 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A column of a table: its heading, and the text of each row.
-template <class Row>
-struct Column {
-  std::string heading;
-  std::function<std::string(const Row&)> cell;
-};
+constexpr const char* kMissing = "-";
 
-template <class Row>
-std::string Table(std::span<const Column<Row>> columns, std::span<const Row> rows) {
-  std::vector<std::vector<std::string>> cells;
-  cells.reserve(columns.size());
-  for (const Column<Row>& column : columns) {
-    cells.push_back({column.heading});
-    for (const Row& row : rows) cells.back().push_back(column.cell(row));
+// Table has a line for each item.
+template <class Item>
+class Table {
+ public:
+  explicit Table(std::span<const Item> items) : items_(items) {}
+
+  // Adds a column. `cell` returns the text of an item.
+  template <class Cell>
+  void Add(const char* heading, const Cell& cell) {
+    std::vector<std::string>& column = columns_.emplace_back(1, heading);
+    for (const Item& item : items_) column.push_back(cell(item));
   }
-  return TextTable(cells);
-}
 
-// A column of the measure that `figures` of a network yields, with "-" for networks without one.
-template <class Figures>
-Column<EvaluatedNetwork> OptionalColumn(const char* heading,
-                                        std::optional<Figures> SolveFigures::*figures,
-                                        std::function<std::string(const Figures&)> cell) {
-  return {heading, [figures, cell = std::move(cell)](const EvaluatedNetwork& n) {
-            return n.figures.*figures ? cell(*(n.figures.*figures)) : std::string("-");
-          }};
-}
+  // Adds a column unless it is missing for all items. `cell` returns a number, or nothing.
+  template <class Cell>
+  void AddIfKnown(const char* heading, int digits, const Cell& cell) {
+    const auto is_known = [&](const Item& item) { return cell(item).has_value(); };
+    if (std::ranges::none_of(items_, is_known)) return;
+    Add(heading, [&](const Item& item) {
+      const std::optional<double> number = cell(item);
+      return number ? fmt::format("{:.{}f}", *number, digits) : kMissing;
+    });
+  }
 
-std::string EstimateError(const std::optional<EstimateFigures>& estimates) {
-  return estimates ? fmt::format("{:.2f}", estimates->error) : "-";
-}
+  std::string Text() const { return TextTable(columns_); }
 
-// Whether the network has estimates, rather than being a policy.
-bool HasEstimates(const SolveFigures& figures) { return figures.known && figures.known->estimates; }
+ private:
+  const std::span<const Item> items_;
+  std::vector<std::vector<std::string>> columns_;
+};
 
 std::string Percent(double share) { return fmt::format("{:.1f}", 100 * share); }
 
@@ -172,60 +160,46 @@ std::optional<std::size_t> BestBySolving(std::span<const EvaluatedNetwork> netwo
 
 std::string EvaluationTable(std::span<const EvaluatedNetwork> networks) {
   using Network = EvaluatedNetwork;
-  std::vector<Column<Network>> columns = {
-      {"network", [](const Network& n) { return n.name + (n.complete ? "" : " (stopped)"); }},
-      {"iterations", [](const Network& n) { return WithThousands(n.iterations); }},
-      {"solved",
-       [](const Network& n) {
-         return fmt::format("{} of {}", n.figures.solved, n.figures.states);
-       }},
-      {"%", [](const Network& n) { return Percent(n.figures.solve_rate()); }},
-      {"mean length",
-       [](const Network& n) {
-         return n.figures.solved > 0 ? fmt::format("{:.2f}", n.figures.mean_length) : "-";
-       }},
-  };
-  const auto any = [&](auto has) { return std::ranges::any_of(networks, has, &Network::figures); };
-  if (any([](const SolveFigures& f) { return f.known.has_value(); })) {
-    columns.push_back(OptionalColumn<KnownLengthFigures>(
-        "% optimal", &SolveFigures::known,
-        [](const KnownLengthFigures& k) { return Percent(k.share_optimal()); }));
-  }
-  if (any(HasEstimates)) {
-    columns.push_back(OptionalColumn<KnownLengthFigures>(
-        "value error", &SolveFigures::known,
-        [](const KnownLengthFigures& k) { return EstimateError(k.estimates); }));
-  }
-  if (any([](const SolveFigures& f) { return f.best_known.has_value(); })) {
-    columns.push_back(OptionalColumn<BestKnownFigures>(
-        "x best known", &SolveFigures::best_known,
-        [](const BestKnownFigures& b) { return fmt::format("{:.3f}", b.mean_ratio); }));
-  }
-  columns.push_back({"nodes", [](const Network& n) { return WithThousands(n.figures.nodes); }});
-  columns.push_back({"nodes/s", [](const Network& n) {
-                       return WithThousands(std::llround(n.figures.nodes_per_s()));
-                     }});
-  columns.push_back(
-      {"mean s", [](const Network& n) { return fmt::format("{:.3f}", n.figures.mean_s()); }});
-  columns.push_back(
-      {"slowest s", [](const Network& n) { return fmt::format("{:.3f}", n.figures.slowest_s); }});
-  return Table<Network>(columns, networks);
+  Table<Network> table(networks);
+  table.Add("network", [](const Network& n) { return n.name + (n.complete ? "" : " (stopped)"); });
+  table.Add("iterations", [](const Network& n) { return WithThousands(n.iterations); });
+  table.Add("solved", [](const Network& n) {
+    return fmt::format("{} of {}", n.figures.solved, n.figures.states);
+  });
+  table.Add("%", [](const Network& n) { return Percent(n.figures.solve_rate()); });
+  table.Add("mean length", [](const Network& n) {
+    return n.figures.solved > 0 ? fmt::format("{:.2f}", n.figures.mean_length) : kMissing;
+  });
+  table.AddIfKnown("% optimal", 1, [](const Network& n) {
+    return IfKnown(n.figures.known, [](const auto& k) { return 100 * k.share_optimal(); });
+  });
+  table.AddIfKnown("value error", 2, [](const Network& n) {
+    return n.figures.known ? IfKnown(n.figures.known->estimates, &EstimateFigures::error)
+                           : std::nullopt;
+  });
+  table.AddIfKnown("x best known", 3, [](const Network& n) {
+    return IfKnown(n.figures.best_known, &BestKnownFigures::mean_ratio);
+  });
+  table.Add("nodes", [](const Network& n) { return WithThousands(n.figures.nodes); });
+  table.Add("nodes/s",
+            [](const Network& n) { return WithThousands(std::llround(n.figures.nodes_per_s())); });
+  table.Add("mean s", [](const Network& n) { return fmt::format("{:.3f}", n.figures.mean_s()); });
+  table.Add("slowest s",
+            [](const Network& n) { return fmt::format("{:.3f}", n.figures.slowest_s); });
+  return table.Text();
 }
 
 std::string ByLengthTable(const SolveFigures& figures) {
   using Length = LengthFigures;
-  std::vector<Column<Length>> columns = {
-      {"optimal length", [](const Length& l) { return std::to_string(l.length); }},
-      {"states", [](const Length& l) { return std::to_string(l.states); }},
-      {"% solved", [](const Length& l) { return Percent(l.solve_rate()); }},
-  };
-  if (HasEstimates(figures)) {
-    columns.push_back({"mean estimate", [](const Length& l) {
-                         return l.estimates ? fmt::format("{:.2f}", l.estimates->mean) : "-";
-                       }});
-    columns.push_back({"value error", [](const Length& l) { return EstimateError(l.estimates); }});
-  }
-  return Table<Length>(columns, figures.known->by_length);
+  Table<Length> table(figures.known->by_length);
+  table.Add("optimal length", [](const Length& l) { return std::to_string(l.length); });
+  table.Add("states", [](const Length& l) { return std::to_string(l.states); });
+  table.Add("% solved", [](const Length& l) { return Percent(l.solve_rate()); });
+  table.AddIfKnown("mean estimate", 2,
+                   [](const Length& l) { return IfKnown(l.estimates, &EstimateFigures::mean); });
+  table.AddIfKnown("value error", 2,
+                   [](const Length& l) { return IfKnown(l.estimates, &EstimateFigures::error); });
+  return table.Text();
 }
 
 Json ToJson(const EvaluatedNetwork& network) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -11,6 +12,12 @@
 #include <vector>
 
 namespace tandem {
+
+/// Returns of(*value), or nothing if there is no value.
+template <class Value, class Of>
+std::optional<double> IfKnown(const std::optional<Value>& value, const Of& of) {
+  return value ? std::optional<double>(std::invoke(of, *value)) : std::nullopt;
+}
 
 /// SolveOutcome is the result of searching for a solution of one state with one network.
 struct SolveOutcome {

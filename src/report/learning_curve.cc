@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <functional>
 #include <utility>
 
 namespace tandem {
@@ -59,43 +57,29 @@ class SeriesBuilder {
   }
 
   // `y` returns nothing for a network without a value.
-  Series OfNetworks(std::string name, const char* colour,
-                    const std::function<std::optional<double>(const SolveFigures&)>& y) const {
-    Series series{.name = std::move(name),
-                  .colour = colour,
-                  .stroke = Stroke::kEvaluation,
-                  .points = {},
-                  .best = {}};
-    for (std::size_t i = 0; i < curve_.networks.size(); ++i) {
-      const std::optional<double> value = y(curve_.networks[i].figures);
-      if (!value) continue;
-      series.points.push_back({Along(curve_.networks[i]) / unit_.scale, *value});
-      if (curve_.best == i) series.best = series.points.back();
+  template <class Y>
+  Series OfNetworks(std::string name, const char* colour, const Y& y) const {
+    const auto y_of = [&](const EvaluatedNetwork& network) { return y(network.figures); };
+    Series series = SeriesOf(curve_.networks, std::move(name), colour, kEvaluation, y_of);
+    if (const std::optional<std::size_t> number = BestBySolving(curve_.networks)) {
+      const EvaluatedNetwork& best = curve_.networks[*number];
+      if (const std::optional<double> value = y_of(best)) series.best = {At(best), *value};
     }
     return series;
   }
 
   // `y` returns nothing for an update without a value.
-  Series OfTraining(std::string name, const char* colour,
-                    const std::function<std::optional<double>(const UpdatePoint&)>& y) const {
-    Series series{.name = std::move(name),
-                  .colour = colour,
-                  .stroke = Stroke::kTraining,
-                  .points = {},
-                  .best = {}};
-    for (const UpdatePoint& point : curve_.training) {
-      const std::optional<double> value = y(point);
-      if (value) series.points.push_back({Along(point) / unit_.scale, *value});
-    }
-    return series;
+  template <class Y>
+  Series OfTraining(std::string name, const char* colour, const Y& y) const {
+    return SeriesOf(curve_.training, std::move(name), colour, kTraining, y);
   }
 
   Series Constant(std::string name, double value) const {
     return {.name = std::move(name),
             .colour = kReference,
-            .stroke = Stroke::kConstant,
-            .points = {{0, value}, {most_, value}},
-            .best = {}};
+            .stroke = kConstant,
+            .dashes = kReferenceDashes,
+            .points = {{0, value}, {most_, value}}};
   }
 
  private:
@@ -106,6 +90,16 @@ class SeriesBuilder {
   double Along(const UpdatePoint& point) const {
     return curve_.axis == CurveAxis::kSeconds ? point.seconds : static_cast<double>(point.examples);
   }
+  double At(const auto& item) const { return Along(item) / unit_.scale; }
+
+  Series SeriesOf(const auto& items, std::string name, const char* colour, const Stroke& stroke,
+                  const auto& y) const {
+    Series series{.name = std::move(name), .colour = colour, .stroke = stroke, .points = {}};
+    for (const auto& item : items) {
+      if (const std::optional<double> value = y(item)) series.points.push_back({At(item), *value});
+    }
+    return series;
+  }
 
   const LearningCurve& curve_;
   Unit unit_;
@@ -113,38 +107,34 @@ class SeriesBuilder {
 };
 
 using Figures = SolveFigures;
-using MaybeReal = std::optional<double>;
+
+double Percent(double share) { return 100 * share; }
 
 Chart SolveRates(const SeriesBuilder& builder) {
   return builder.ChartOf(
       "% of the states",
       {builder.OfNetworks("solved by the search", kColours[0],
-                          [](const Figures& f) { return MaybeReal(100 * f.solve_rate()); }),
+                          [](const Figures& f) { return std::optional(Percent(f.solve_rate())); }),
        builder.OfNetworks("solved by a shortest solution", kColours[2],
-                          [](const Figures& f) -> MaybeReal {
-                            if (!f.known) return std::nullopt;
-                            return 100 * f.known->share_optimal();
+                          [](const Figures& f) {
+                            return IfKnown(f.known, [](const KnownLengthFigures& known) {
+                              return Percent(known.share_optimal());
+                            });
                           }),
        builder.OfTraining("validation states solved during training", kColours[1],
-                          [](const UpdatePoint& p) -> MaybeReal {
-                            if (!p.solve_rate) return std::nullopt;
-                            return 100 * *p.solve_rate;
-                          })},
+                          [](const UpdatePoint& p) { return IfKnown(p.solve_rate, Percent); })},
       Range{.least = 0, .most = 100});
 }
 
 Chart Lengths(const SeriesBuilder& builder, const LearningCurve& curve) {
-  Chart chart =
-      builder.ChartOf("moves", {builder.OfNetworks("mean length of the solutions found",
-                                                   kColours[0], [](const Figures& f) -> MaybeReal {
-                                                     if (f.solved == 0) return std::nullopt;
-                                                     return f.mean_length;
-                                                   })});
-  if (curve.networks.empty()) return chart;
-  const std::optional<KnownLengthFigures>& known = curve.networks.front().figures.known;
-  if (known) {
-    chart.series.push_back(
-        builder.Constant("mean length of the shortest solutions", known->mean_length));
+  Chart chart = builder.ChartOf(
+      "moves",
+      {builder.OfNetworks("mean length of the solutions found", kColours[0], [](const Figures& f) {
+        return f.solved > 0 ? std::optional(f.mean_length) : std::nullopt;
+      })});
+  if (!curve.networks.empty() && curve.networks.front().figures.known) {
+    chart.series.push_back(builder.Constant("mean length of the shortest solutions",
+                                            curve.networks.front().figures.known->mean_length));
   }
   return chart;
 }
@@ -153,9 +143,9 @@ Chart Errors(const SeriesBuilder& builder) {
   return builder.ChartOf(
       "error of the estimates (root mean square)",
       {builder.OfNetworks("of the states, against optimal lengths", kColours[0],
-                          [](const Figures& f) -> MaybeReal {
-                            if (!f.known || !f.known->estimates) return std::nullopt;
-                            return f.known->estimates->error;
+                          [](const Figures& f) {
+                            return f.known ? IfKnown(f.known->estimates, &EstimateFigures::error)
+                                           : std::nullopt;
                           }),
        builder.OfTraining("validation, against optimal lengths", kColours[1],
                           [](const UpdatePoint& p) { return p.value_error; }),
@@ -165,18 +155,18 @@ Chart Errors(const SeriesBuilder& builder) {
 
 Chart Losses(const SeriesBuilder& builder) {
   // The point before the first update has no loss.
-  return builder.ChartOf("loss of training",
-                         {builder.OfTraining("mean of each update", kColours[3],
-                                             [](const UpdatePoint& p) -> MaybeReal {
-                                               if (p.iterations == 0) return std::nullopt;
-                                               return p.loss;
-                                             })});
+  return builder.ChartOf(
+      "loss of training",
+      {builder.OfTraining("mean of each update", kColours[3], [](const UpdatePoint& p) {
+        return p.iterations > 0 ? std::optional(p.loss) : std::nullopt;
+      })});
 }
 
 std::string BestNote(const LearningCurve& curve) {
-  if (!curve.best || curve.networks.size() < 2) return "";
-  const EvaluatedNetwork& best = curve.networks[*curve.best];
-  return fmt::format("The pale disc marks the network that solves best: {}.", best.name);
+  const std::optional<std::size_t> best = BestBySolving(curve.networks);
+  if (!best || curve.networks.size() < 2) return "";
+  return fmt::format("The pale disc marks the network that solves best: {}.",
+                     curve.networks[*best].name);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Draws how a run learned: the evaluations of its networks, and its own measurements.
 #pragma once
 
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +18,6 @@ struct LearningCurve {
   std::string title;
   std::vector<UpdatePoint> training;       ///< from metrics.jsonl
   std::vector<EvaluatedNetwork> networks;  ///< sorted by the iterations that they were trained for
-  std::optional<std::size_t> best;         ///< index of the network that solves best
   CurveAxis axis = CurveAxis::kSeconds;
 };
 

@@ -18,14 +18,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json JsonOf(const std::string& text, const std::string& where) {
-  Json json = ParseJsonOrDiscard(text);
-  if (json.is_discarded()) {
-    throw InputError(where + ": not valid JSON. Expected the file that `tandem train` wrote.");
-  }
-  return json;
-}
-
 // Calls `read` with `json`. If an entry is missing or wrong, the error names `where`.
 template <class Read>
 void ReadFrom(const Json& json, const std::string& where, const Read& read) {
@@ -36,7 +28,7 @@ void ReadFrom(const Json& json, const std::string& where, const Read& read) {
   }
 }
 
-void ReadSummary(const Json& json, RunRecord& record) {
+void ReadSummaryInto(const Json& json, RunRecord& record) {
   record.updates = ReadEntry<std::int64_t>(json, "updates");
   record.examples = ReadEntry<std::int64_t>(json, "examples");
   record.final_loss = ReadEntry<double>(json, "final_loss");
@@ -141,13 +133,23 @@ RunRecord ReadUpdates(const std::filesystem::path& metrics) {
   return ReadMetrics(metrics, /*finished=*/false);
 }
 
+nlohmann::json ReadSummary(const std::filesystem::path& file) {
+  Json summary = ParseJsonOrDiscard(ReadFile(file));
+  if (!summary.is_object()) {
+    throw InputError(
+        fmt::format("{}: not a JSON object. Expected the summary of a finished run; "
+                    "remove the file, or train again.",
+                    file.string()));
+  }
+  RequireKnownSchema(file.string(), summary, kSummarySchema);
+  return summary;
+}
+
 RunRecord ReadRun(const std::filesystem::path& folder) {
-  const std::string summary = (folder / kSummaryFile).string();
+  const std::filesystem::path summary = folder / kSummaryFile;
   RunRecord record = ReadMetrics(folder / kMetricsFile, /*finished=*/true);
-  const Json whole = JsonOf(ReadFile(summary), summary);
-  RequireKnownSchema(summary, whole, kSummarySchema);
-  ReadFrom(whole, summary, [&](const Json& json) {
-    ReadSummary(json, record);
+  ReadFrom(ReadSummary(summary), summary.string(), [&](const Json& json) {
+    ReadSummaryInto(json, record);
     const auto validation = json.find("validation");
     if (validation == json.end() || !validation->is_null()) {
       record.curve.back().solve_rate =

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -70,6 +71,10 @@ struct RunRecord {
 /// match their hash. Members that summary.json gives keep their defaults. Throws InputError that
 /// names the file and the missing entry, or says that there is no update yet.
 RunRecord ReadUpdates(const std::filesystem::path& metrics);
+
+/// Reads a summary.json. Throws InputError that names the file if it is not a JSON object, or has a
+/// larger schema than this program knows.
+nlohmann::json ReadSummary(const std::filesystem::path& file);
 
 /// Reads summary.json and metrics.jsonl. Throws InputError that names the file, and the missing
 /// entry or a larger schema than this program knows.

@@ -351,6 +351,14 @@ void SolveAndReplay(const Domain& domain, Search& search, const ProblemBatch& pr
   });
 }
 
+SearchResult SolveAndReplay(const Domain& domain, Search& search,
+                            std::span<const std::uint8_t> state, const StopSignal& stop) {
+  SearchResult only;
+  SolveAndReplay(domain, search, ConstRows(state), stop,
+                 [&](std::size_t /*number*/, SearchResult result) { only = std::move(result); });
+  return only;
+}
+
 void CheckByReplay(const Domain& domain, std::span<const std::uint8_t> start,
                    const std::vector<Action>& actions) {
   std::vector<std::uint8_t> state(start.begin(), start.end());

@@ -50,6 +50,10 @@ void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, S
 void SolveAndReplay(const Domain& domain, Search& search, const ProblemBatch& problems,
                     const StopSignal& stop, const Search::Done& done);
 
+/// Does SolveAndReplay for one state, and returns the result.
+SearchResult SolveAndReplay(const Domain& domain, Search& search,
+                            std::span<const std::uint8_t> state, const StopSignal& stop);
+
 /// Throws Error if the moves do not lead to a goal, which means a bug in the search or the domain.
 void CheckByReplay(const Domain& domain, std::span<const std::uint8_t> start,
                    const std::vector<Action>& actions);

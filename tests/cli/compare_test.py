@@ -120,6 +120,13 @@ class Compare(CliTest):
                             in zip(updates, updates[1:])]
             self.assertEqual(any(fills_beside), overlaps, mode)
 
+    def test_losses_of_walk_lengths_can_be_compared(self):
+        out, _ = self.compare("--out", "all", "--set", "generate.target=walk_length")
+        self.assertNotIn("cannot be compared", out)
+        out, _ = self.compare("--modes", "async", "--vary", "network.head=v,q", "--out", "heads",
+                              "--set", "generate.target=walk_length")
+        self.assertIn("`final loss` cannot be compared: ", out)
+
     def test_any_key_may_vary(self):
         out, _ = self.compare("--modes", "async", "--vary", "prefetch.enabled=true,false", "--vary",
                               "prefetch.copy_stream=true,false", "--out", "all")

@@ -157,15 +157,6 @@ class Report(CliTest):
             self.assertIn(f"{name}: its layout has number 2, expected at most 1", error)
             (run / name).write_text(content)
 
-    def test_a_summary_of_an_older_version_names_the_busiest_side(self):
-        run = self.train()
-        summary = json.loads((run / "summary.json").read_text())
-        del summary["bottleneck"], summary["learning"]
-        (run / "summary.json").write_text(json.dumps(summary))
-        self.run_tandem("report", run, "--no-puzzle")
-        self.assertRegex(self.page(run / "report.html").text["overlap"],
-                         r"The busiest side was \w+: it worked in \d+ % of the time")
-
     def test_a_puzzle_that_is_too_hard_is_replaced_by_an_easier_one(self):
         run = self.train()
         self.run_tandem("report", run, "--random", 40, "--set", "search.max_length=1")

@@ -8,7 +8,6 @@
 #include "report/learning_curve.h"
 #include "report/report_page.h"
 #include "report/run_record.h"
-#include "report/run_timeline.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "report/chart.h"
-#include "report/comparison_output.h"
+#include "report/comparison.h"
 
 namespace tandem {
 namespace {

@@ -37,8 +37,7 @@ UpdatePoint Validated(double seconds, std::int64_t examples, double solve_rate) 
 LearningCurve Curve() {
   return {.title = "a < b",
           .training = {Validated(0, 0, 0), Validated(10, 500, 0.25), Validated(20, 1000, 0.5)},
-          .networks = {Network("update 1", 500, 10, 1), Network("update 2", 1000, 20, 2)},
-          .best = 1};
+          .networks = {Network("update 1", 500, 10, 1), Network("update 2", 1000, 20, 2)}};
 }
 
 TEST(LearningCurve, DrawsEvaluationsAndValidationsOverSeconds) {
@@ -78,7 +77,6 @@ TEST(LearningCurve, DrawsASingleNetworkWithoutMetrics) {
   LearningCurve curve = Curve();
   curve.networks.resize(1);
   curve.training.clear();
-  curve.best = 0;
   const std::string figure = LearningCurveFigure(curve);
   EXPECT_THAT(figure, HasSubstr("<circle cx=\"464.0\""));
   EXPECT_THAT(figure, Not(HasSubstr("solves best")));

@@ -1,5 +1,5 @@
 // Tests when the threads of a run worked, from metrics and from a trace.
-#include "report/run_timeline.h"
+#include "report/report_page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
