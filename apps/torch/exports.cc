@@ -17,7 +17,6 @@
 #include "search/search.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
-#include "train/initial_network.h"
 #include "train/loaded_model.h"
 #include "train/resolve.h"
 

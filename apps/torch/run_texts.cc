@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -19,8 +17,6 @@
 #include "data/stream_folder.h"
 #include "nn/network.h"
 #include "tandem/registry.h"
-#include "train/bottleneck.h"
-#include "train/rank_times.h"
 #include "train/report.h"
 #include "train/run_profile.h"
 
@@ -150,14 +146,7 @@ void ReportEnd(const RunSummary& summary, const Config& config) {
 void ReportTimes(const RunSummary& summary, const Config& config) {
   std::vector<std::string> lines = DescribeTimes(summary.time.threads);
   lines.push_back(DescribeCores(summary.time, NumCores()));
-  if (summary.ranks) lines.push_back(DescribeRanks(*summary.ranks));
-  if (summary.data) {
-    std::ranges::move(DescribeShardReport(*summary.data, config.device), std::back_inserter(lines));
-  }
-  if (summary.stream) {
-    std::ranges::move(DescribeStream(*summary.stream, summary.time.wall_s),
-                      std::back_inserter(lines));
-  }
+  lines.insert(lines.end(), summary.lines.begin(), summary.lines.end());
   if (summary.since_update > 0) {
     LogInfo(fmt::format("  since --resume, after update {}:", summary.since_update));
   }

@@ -32,10 +32,8 @@
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
 #include "train/prepare_run.h"
-#include "train/rank_plan.h"
 #include "train/report.h"
 #include "train/resolve.h"
-#include "train/resume.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"
 
@@ -157,38 +155,29 @@ int Run(TrainRun& run, const fs::path& folder, const StopOnSignals& signals) {
   return summary.iterations > 0 ? kDone : kFailed;
 }
 
-// Tells the other ranks what to do.
-void Send(RankGroup* group, const RankPlan& plan) {
-  if (group != nullptr) group->ranks.Broadcast(EncodePlan(plan));
-}
-
 // By this text, a launcher remembers that the ranks which it started have begun to train in a
 // folder.
 std::string NoteOf(const fs::path& folder) {
   return "trains in " + fs::absolute(folder).lexically_normal().string();
 }
 
-// Says what a prepared run will do, and tells it to the other ranks.
-void Begin(const PreparedRun& prepared, const fs::path& folder, RankGroup* group) {
-  Announce(prepared.config, prepared.device->description(), folder);
-  if (group != nullptr) group->ranks.Remember(NoteOf(folder));
-  Send(group, {.config = prepared.config,
-               .checkpoint = prepared.from ? prepared.from->file() : std::string()});
+// Returns a function that says what a prepared run will do, and tells it to the other ranks.
+OnPrepared Begin(const fs::path& folder) {
+  return [folder](const Config& config, const RunOptions& options) {
+    Announce(config, options.device->description(), folder);
+    if (options.ranks == nullptr) return;
+    options.ranks->Remember(NoteOf(folder));
+    options.ranks->Broadcast(EncodePlan(
+        {.config = config, .checkpoint = options.from != nullptr ? options.from->file() : ""}));
+  };
 }
 
-int TrainNew(const TrainArgs& args, RankGroup* group) {
-  const Stopwatch began;
+int TrainNew(const TrainArgs& args, RunOptions options, const StopOnSignals& signals) {
   const Config asked = LoadConfig(args.config, args.overrides, PathsOf::kNewRun);
   const fs::path folder = args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out);
-  const RunDirectory directory = RunDirectory::Create(folder);
-  const StopOnSignals signals(ClosedPipe::kStops);
+  options.directory = RunDirectory::Create(folder);
   try {
-    const auto run = MakeNewRun(
-        asked, directory,
-        {.stop = signals.stop(),
-         .began = began,
-         .group = group,
-         .on_prepared = [&](const PreparedRun& prepared) { Begin(prepared, folder, group); }});
+    const auto run = MakeNewRun(asked, options, Begin(folder));
     return Run(*run, folder, signals);
   } catch (const Stopped&) {
     LogWarning("stopped before training began");
@@ -196,24 +185,17 @@ int TrainNew(const TrainArgs& args, RankGroup* group) {
   }
 }
 
-int Resume(const TrainArgs& args, RankGroup* group) {
-  const Stopwatch began;
+int Resume(const TrainArgs& args, RunOptions options, const StopOnSignals& signals) {
   CheckMayChange(args.overrides);
-  const RunDirectory directory = RunDirectory::Reopen(args.resume);
-  const StopOnSignals signals(ClosedPipe::kStops);
-  std::string continuing;
-  const auto run = MakeResumedRun(directory, args.overrides,
-                                  {.stop = signals.stop(),
-                                   .began = began,
-                                   .group = group,
-                                   .on_prepared = [&](const PreparedRun& prepared) {
-                                     Begin(prepared, args.resume, group);
-                                     continuing = fmt::format("continuing after update {} of {}",
-                                                              prepared.from->Counters().updates,
-                                                              *prepared.config.train.max_updates);
-                                   }});
-  LogInfo(continuing);
+  options.directory = RunDirectory::Reopen(args.resume);
+  const auto run = MakeResumedRun(args.overrides, options, Begin(args.resume));
+  LogInfo(fmt::format("continuing after update {} of {}", run->progress().updates,
+                      *run->config().train.max_updates));
   return Run(*run, args.resume, signals);
+}
+
+int TrainOrResume(const TrainArgs& args, const RunOptions& options, const StopOnSignals& signals) {
+  return args.resume.empty() ? TrainNew(args, options, signals) : Resume(args, options, signals);
 }
 
 // Whether torchrun started the ranks again after they had begun to train in this folder, and it has
@@ -224,11 +206,10 @@ bool IsRestart(const Ranks& ranks, const fs::path& folder) {
 }
 
 // Trains as rank 0, which decides what all ranks do, and writes all files.
-int Lead(const TrainArgs& args, const Config& asked, RankGroup& group) {
+int Lead(const TrainArgs& args, const Config& asked, const RunOptions& options,
+         const StopOnSignals& signals) {
   const fs::path folder = args.resume.empty() ? args.out : args.resume;
-  if (!IsRestart(group.ranks, folder)) {
-    return args.resume.empty() ? TrainNew(args, &group) : Resume(args, &group);
-  }
+  if (!IsRestart(*options.ranks, folder)) return TrainOrResume(args, options, signals);
   TrainArgs continued = args;
   continued.resume = folder;
   {
@@ -238,37 +219,31 @@ int Lead(const TrainArgs& args, const Config& asked, RankGroup& group) {
     if (args.resume.empty()) {
       continued.overrides.clear();  // they are in the config of the run
       const Config began = checkpoint->ReadConfig();
-      CheckConfigStays(began, WithAbsolutePaths(ResolveAutos(asked, *group.device, group.cores)),
-                       folder);
+      CheckConfigStays(
+          began, WithAbsolutePaths(ResolveAutos(asked, *options.device, options.cores)), folder);
     }
     const Config rest = ConfigToResume(directory, *checkpoint, continued.overrides);
     if (IsComplete(rest, checkpoint->Counters(), folder)) {
-      Send(&group, {.config = rest, .complete = true});
+      options.ranks->Broadcast(EncodePlan({.config = rest, .complete = true}));
       LogInfo(fmt::format("{}: the run was complete before the ranks were started again",
                           folder.string()));
       return kDone;
     }
   }
-  return Resume(continued, &group);
+  return Resume(continued, options, signals);
 }
 
 // Trains as another rank, which writes no files.
-int Follow(RankGroup& group) {
-  const Stopwatch began;
-  const RankPlan plan = DecodePlan(group.ranks.Broadcast(""));
+int Follow(RunOptions options, const StopOnSignals& signals) {
+  const RankPlan plan = DecodePlan(options.ranks->Broadcast(""));
   if (plan.complete) return kDone;
   CheckPluginDomain(*MakeDomain(plan.config.domain.full_name()));
-  const StopOnSignals signals(ClosedPipe::kStops);
   std::optional<Checkpoint> from;
-  if (!plan.checkpoint.empty()) from.emplace(plan.checkpoint);
+  if (!plan.checkpoint.empty()) options.from = &from.emplace(plan.checkpoint);
   Config config = plan.config;
-  config.device = group.device->torch().str();
-  TrainRun run(config, {.device = group.device,
-                        .stop = signals.stop(),
-                        .began = began,
-                        .from = from ? &*from : nullptr,
-                        .ranks = &group.ranks});
-  group.ranks.Barrier();
+  config.device = options.device->torch().str();
+  TrainRun run(config, options);
+  options.ranks->Barrier();
   from.reset();
   while (run.RunUpdate()) {
   }
@@ -301,8 +276,11 @@ int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {
   Ranks ranks(environment);
   try {
     ranks.UseDevice(*device);
-    RankGroup group{.ranks = ranks, .device = device, .cores = CoresOfEach(ranks)};
-    return environment.rank == 0 ? Lead(args, asked, group) : Follow(group);
+    const int cores = CoresOfEach(ranks);
+    const StopOnSignals signals(ClosedPipe::kStops);
+    const RunOptions options{
+        .device = device, .stop = signals.stop(), .ranks = &ranks, .cores = cores};
+    return environment.rank == 0 ? Lead(args, asked, options, signals) : Follow(options, signals);
   } catch (const c10::Error& error) {
     ranks.ReportFailure(MessageFor(error));
     throw;
@@ -314,7 +292,10 @@ int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {
 
 int Train(const TrainArgs& args) {
   const std::optional<RankEnvironment> environment = ReadRankEnvironment();
-  if (!environment) return args.resume.empty() ? TrainNew(args, nullptr) : Resume(args, nullptr);
+  if (!environment) {
+    const StopOnSignals signals(ClosedPipe::kStops);
+    return TrainOrResume(args, {.stop = signals.stop()}, signals);
+  }
   if (environment->rank == 0) return TrainAsRank(args, *environment);
   const auto named = [&](const std::exception& error) {
     return fmt::format("rank {}: {}", environment->rank, error.what());

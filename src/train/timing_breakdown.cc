@@ -65,14 +65,14 @@ TimingBreakdown::TimingBreakdown(Track& main, Device& device, const Config& conf
       "or generated during training, so the times are exact and the run is slower");
 }
 
-void TimingBreakdown::AfterIteration(std::int64_t iteration) {
+void TimingBreakdown::OnIteration(std::int64_t iteration) {
   if (!logs_) return;
   ++seen_;
   last_ = iteration;
   if (seen_ <= kFirstIterations || seen_ % kEvery == 0) LogSinceLast();
 }
 
-void TimingBreakdown::Finish() {
+void TimingBreakdown::OnTrainingEnd() {
   if (logs_ && seen_ > logged_) LogSinceLast();
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/timeline.h"
 #include "config/config.h"
+#include "train/report.h"
 
 namespace tandem {
 
@@ -19,17 +20,16 @@ Config WithoutOverlapIfTimed(Config config);
 /// TimingBreakdown makes the main thread wait for the device after each activity, for
 /// profile.timing_breakdown. It logs the milliseconds of each activity after each of the first ten
 /// iterations, and then a mean every 200 iterations. Only the main thread uses this class.
-class TimingBreakdown {
+class TimingBreakdown final : public RunSection {
  public:
   /// `main` and `device` must outlive this object and the activities of `main`. Without `logs`, the
   /// run has the same speed, but logs nothing.
   TimingBreakdown(Track& main, Device& device, const Config& config, bool logs);
 
-  /// Call after each iteration of the run.
-  void AfterIteration(std::int64_t iteration);
+  void OnIteration(std::int64_t iteration) override;
 
   /// Logs the mean of the iterations since the last line.
-  void Finish();
+  void OnTrainingEnd() override;
 
  private:
   void LogSinceLast();

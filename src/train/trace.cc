@@ -173,7 +173,7 @@ void Tracer::OnUpdateEnd(std::int64_t updates) {
   if (state_ == State::kRecording && updates >= end_) Write();
 }
 
-void Tracer::Finish() {
+void Tracer::Report(RunSummary& summary) {
   if (state_ == State::kRecording) {
     Write();
   } else if (state_ == State::kWaiting && !std::filesystem::exists(path_)) {
@@ -183,6 +183,7 @@ void Tracer::Finish() {
                 : "ended before update",
         first_));
   }
+  summary.time.gpu = gpu_;
 }
 
 void Tracer::Start() {

@@ -10,7 +10,7 @@
 
 #include "base/timeline.h"
 #include "config/config.h"
-#include "train/run_profile.h"
+#include "train/report.h"
 
 namespace tandem {
 
@@ -20,26 +20,22 @@ class KernelTrace;
 /// Tracer records updates [trace_from, trace_from + trace_updates) and writes the file when they
 /// are done. If the trace cannot be recorded or written, it logs a warning and training continues.
 /// Only the main thread uses this class.
-class Tracer {
+class Tracer final : public RunSection {
  public:
   /// Starts recording at once if `next_update` is to be traced, so that the trace includes the cold
   /// start. `timeline` and `device` must outlive this object.
   Tracer(Timeline& timeline, Device& device, const Config& config, std::filesystem::path path,
          std::int64_t next_update);
-  ~Tracer();
+  ~Tracer() override;
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
-  void OnUpdateStart(std::int64_t update);
+  void OnUpdateStart(std::int64_t update) override;
+  void OnUpdateEnd(std::int64_t updates) override;
 
-  /// Call when `updates` updates are done.
-  void OnUpdateEnd(std::int64_t updates);
-
-  /// Writes what was recorded, if the run ended before the last update to trace.
-  void Finish();
-
-  /// Returns the times of the GPU once the file is written; nothing without a GPU.
-  const std::optional<GpuTimes>& gpu() const { return gpu_; }
+  /// Writes what was recorded, if the run ended before the last update to trace. Reports the times
+  /// of the GPU.
+  void Report(RunSummary& summary) override;
 
  private:
   void Start();
