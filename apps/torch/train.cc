@@ -10,10 +10,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "apps/output.h"
-#include "apps/torch/run_texts.h"
 #include "apps/torch_library.h"
 #include "base/log.h"
 #include "base/machine.h"
@@ -21,10 +22,15 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "config/fields.h"
 #include "config/load.h"
 #include "config/validate.h"
+#include "data/run_files.h"
+#include "data/shard_set.h"
+#include "data/stream_folder.h"
 #include "domain/registry.h"
 #include "nn/device.h"
+#include "nn/network.h"
 #include "nn/torch_message.h"
 #include "ranks/membership.h"
 #include "ranks/ranks.h"
@@ -35,6 +41,7 @@
 #include "train/report.h"
 #include "train/resolve.h"
 #include "train/run_directory.h"
+#include "train/run_profile.h"
 #include "train/train_run.h"
 
 namespace tandem {
@@ -133,6 +140,202 @@ void ProgressDisplay::Show(const TrainingProgress& progress) const {
   const std::string line =
       fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '-'), text);
   ShowStatus(fmt::format("{:.{}}", line, columns));
+}
+
+// Describes the layers of a network before its output layer. Programs may add kinds of networks;
+// only the name of such a kind is known.
+std::string DescribeNetwork(const NetworkConfig& network) {
+  const bool has_stem = network.stem_width > 0;
+  const std::string widths = has_stem ? fmt::format("{}-{}", network.stem_width, network.width)
+                                      : std::to_string(network.width);
+  const std::string blocks = Counted(network.blocks, "residual block");
+  if (network.kind == kResNetFc) return fmt::format("{}, {}", widths, blocks);
+  if (network.kind == kResNet2d) {
+    return fmt::format("{}, {}, and a layer of {}", Counted(network.channels, "channel"), blocks,
+                       network.width);
+  }
+  if (network.kind == kMlp) {
+    const std::int64_t layers = (has_stem ? 2 : 1) + network.blocks;
+    return fmt::format("{}, {}", widths, Counted(layers, "hidden layer"));
+  }
+  return fmt::format("kind {}", network.kind);
+}
+
+// Warns if the labels of the shards are not those that the config asks for, or if rows generated
+// during the run would differ from the rows of the shards.
+void WarnOfDifferences(const ShardSetSpec& set, const Config& c) {
+  const bool mixed = c.live_part_of(c.train.batch_size) > 0;
+  const std::string target = ValueText(c, "generate.target");
+  if (set.target != target) {
+    LogWarning(fmt::format(
+        "the shards were labelled with target {}, but generate.target is {}{}", set.target, target,
+        mixed ? "; the labels of a batch will differ in meaning" : ", which is not used"));
+  }
+  for (const auto& [key, value] : set.provenance) {
+    if (!mixed || !key.starts_with("generate.")) continue;
+    const std::string own = FindValueText(c, key).value_or("unknown");  // another version's key
+    if (own == value) continue;
+    LogWarning(
+        fmt::format("{} is {} for the shards and {} for the rows that are generated during the run",
+                    key, value, own));
+  }
+}
+
+std::string DescribeShards(const Config& c, const ShardSetSpec& set) {
+  const std::int64_t live = c.live_part_of(c.train.batch_size);
+  const auto rows = static_cast<double>(c.rows_per_update() - c.live_rows());
+  return fmt::format(
+      "{}: {} examples, target {}; an update takes {:.3g} epochs of them{}", c.data.path,
+      WithThousands(set.examples), set.target, rows / static_cast<double>(set.examples),
+      live > 0 ? fmt::format("; {} rows of each batch are generated during the run", live) : "");
+}
+
+void AdviseToResume(const fs::path& out) {
+  LogNextCommand(fmt::format("train --resume {}", ShellWord(out.string())));
+}
+
+const char* DescribeEnd(RunEnd end) {
+  switch (end) {
+    case RunEnd::kAllUpdates:
+      return "all updates done";
+    case RunEnd::kTimeLimit:
+      return "the time limit was reached";
+    case RunEnd::kStopped:
+      return "stopped on request";
+  }
+  return "";
+}
+
+// Says which examples the run learns from, and whether it would repeat.
+void AnnounceTask(const Config& c) {
+  const std::string search =
+      c.generate.searches() ? fmt::format(" by {} search", ValueText(c, "generate.search")) : "";
+  LogInfo(fmt::format("{}: {} targets{}, {}", MakeDomain(c.domain.full_name())->spec().name,
+                      ValueText(c, "generate.target"), search, ValueText(c, "pipeline.mode")));
+  if (LabelsWhenTraining(c.pipeline.mode)) {
+    LogInfo("  repeats   not bit for bit: in sync_main the weights depend on timing");
+  }
+  if (c.streams()) {
+    LogInfo("  repeats   not bit for bit: with a stream, timing decides which rows are there");
+  }
+}
+
+void AnnounceNetwork(const Config& c) {
+  const NetworkSpec spec = NetworkFor(c.network, MakeDomain(c.domain.full_name())->spec());
+  const std::string norm = c.network.norm == Norm::kNone
+                               ? "not normalised"
+                               : ValueText(c, "network.norm") + " normalisation";
+  LogInfo(fmt::format("  network   {} of {}, {}: {} parameters", TraitsOf(c.network.head).network,
+                      DescribeNetwork(c.network), norm, WithThousands(CostOf(spec).parameters)));
+}
+
+// Says where rows that are not generated by this process come from.
+void AnnounceData(const Config& c, const fs::path& out) {
+  if (c.data.source == DataSource::kShards) {
+    const ShardSetSpec set = ReadShardSetSpec(c.data.path);
+    LogInfo("  data      " + DescribeShards(c, set));
+    WarnOfDifferences(set, c);
+    WarnOfStrays(c.data.path, set.num_shards());
+  }
+  if (!c.streams()) return;
+  const std::int64_t live = c.live_part_of(c.train.batch_size);
+  LogInfo(fmt::format("  data      from `tandem generate --follow {}`, through {}; {}",
+                      ShellWord(out.string()), StreamPathOf(out, c).string(),
+                      live > 0
+                          ? fmt::format("{} rows of each batch are generated by this process", live)
+                          : "training waits until the rows of a batch are there"));
+}
+
+// Says why the run ended and how much it did.
+void ReportEnd(const RunSummary& summary, const Config& config) {
+  const double rate = static_cast<double>(summary.examples) / summary.wall_s;
+  const std::string loss =
+      summary.iterations > 0
+          ? fmt::format(", loss {:.4f}{}", summary.final_loss,
+                        HasGrowingTargets(config) ? " against growing targets" : "")
+          : "";
+  LogInfo(fmt::format("{}: {}, {} examples in {} ({} examples/s){}, peak memory {}",
+                      DescribeEnd(summary.end), Counted(summary.updates, "update"),
+                      WithThousands(summary.examples), HumanSeconds(summary.wall_s),
+                      WithThousands(static_cast<long long>(rate)), loss,
+                      HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
+}
+
+// Says where the time went and what would make the run faster.
+void ReportTimes(const RunSummary& summary, const Config& config) {
+  std::vector<std::string> lines = DescribeTimes(summary.time.threads);
+  lines.push_back(DescribeCores(summary.time, NumCores()));
+  lines.insert(lines.end(), summary.lines.begin(), summary.lines.end());
+  if (summary.since_update > 0) {
+    LogInfo(fmt::format("  since --resume, after update {}:", summary.since_update));
+  }
+  for (const std::string& line : lines) LogInfo("  " + line);
+  LogInfo(summary.bottleneck);
+}
+
+void ReportCurriculum(const FillStats& fill, const Config& config) {
+  if (!fill.longest_scramble || !fill.searches_solved) return;
+  LogInfo(fmt::format(
+      "curriculum: scrambles have up to {} of {} actions; the searches of the last update solve "
+      "{:.0f} %",
+      *fill.longest_scramble, config.generate.max_scramble, 100 * *fill.searches_solved));
+}
+
+void ReportValidation(const RunSummary& summary, const Config& config) {
+  if (!summary.validation) return;
+  LogInfo(fmt::format("validation: {} {:.1f} % of {}{}; best after update {}",
+                      WhatSolves(config.validation), 100 * summary.validation->solve_rate,
+                      config.validation.file.empty() ? "fixed scrambles" : config.validation.file,
+                      DescribeValueError(summary.validation->value_error, config),
+                      summary.best_update));
+}
+
+// Logs what a run of `config`, which has no `auto` left, will do. `out` is its folder. Warns if
+// its shards do not match the config.
+void Announce(const Config& c, const std::string& device, const fs::path& out) {
+  const std::string_view about = c.train.follows_clock ? "about " : "";
+  AnnounceTask(c);
+  AnnounceNetwork(c);
+  LogInfo(fmt::format("  device    {}: training {} {}, generating {}", device,
+                      Counted(*c.train.threads, "thread"), ValueText(c, "train.precision"),
+                      Counted(*c.generate.workers, "worker")));
+  LogInfo(fmt::format("  updates   {}{} of {} batches of {} rows", about, *c.train.max_updates,
+                      c.train.iterations_per_update, c.train.batch_size));
+  AnnounceData(c, out);
+  if (HasGrowingTargets(c)) {
+    LogInfo(
+        "  loss      rises when targets grow, even while the network improves; judge by the share "
+        "solved");
+  }
+  LogInfo(fmt::format("  folder    {}", out.string()));
+}
+
+// Logs what the run in the folder `out` has done, and what to do next.
+void Report(const RunSummary& summary, const Config& config, const fs::path& out) {
+  ReportEnd(summary, config);
+  if (summary.iterations == 0 && summary.end == RunEnd::kTimeLimit) {
+    LogInfo(
+        fmt::format("nothing was trained: the time limit came before the first iteration; raise "
+                    "train.max_seconds (now {})",
+                    config.train.max_seconds));
+    return;
+  }
+  if (const std::string cut = DescribeSchedule(summary, config); !cut.empty()) LogWarning(cut);
+  ReportTimes(summary, config);
+  ReportCurriculum(summary.last_fill, config);
+  ReportValidation(summary, config);
+  if (summary.end == RunEnd::kStopped) {
+    AdviseToResume(out);
+  } else {
+    LogNextCommand(fmt::format("solve --model {} --states FILE", ShellWord(out.string())));
+  }
+  LogInfo(summary.learning);
+}
+
+// Logs how to go on with the run in the folder `out`, which has failed, if it has a checkpoint.
+void ReportFailure(const fs::path& out) {
+  std::error_code ignored;
+  if (fs::exists(out / kCheckpointFile, ignored)) AdviseToResume(out);
 }
 
 // `folder` is the folder of the run, as the user named it.

@@ -36,7 +36,7 @@ void AddSearches(const FillStats& fill, nlohmann::ordered_json& json) {
 nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Config& config) {
   const std::string error = ErrorKey(config);
   nlohmann::ordered_json json = ToJson(report, config);
-  for (const auto& [length, value] : report.by_length) {
+  for (const auto& [length, value] : report.value_error_by_length) {
     json[error + "_by_length"][std::to_string(length)] = RoundedReal(value);
   }
   for (const auto& [length, value] : report.solve_rate_by_length) {

@@ -12,7 +12,6 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
@@ -112,13 +111,9 @@ void RunDirectory::Abandon() const {
 
 // Removes what a run writes before its first checkpoint is complete, except config.yaml.
 void RunDirectory::RemoveBegunFiles() const {
-  RemoveStream();
-  RemovePartialFiles();
-}
-
-void RunDirectory::RemoveStream() const {
   std::error_code ignored;
   for (const std::string_view folder : kStreamFolders) fs::remove_all(path_ / folder, ignored);
+  RemovePartialFiles();
 }
 
 RunDirectory RunDirectory::Open(const fs::path& path) {
@@ -282,7 +277,9 @@ void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> be
         Counted(first, "update")));
   }
   RemoveLinesFrom(shards(), updates);
-  RemoveArchivedAfter(updates);
+  for (const std::int64_t number : NumbersOf(kArchivedNetworks)) {
+    if (number > updates) RemoveFile(archived(number));
+  }
   for (const std::int64_t next : Previous()) {
     if (next > updates) RemoveFile(previous(next));
   }
@@ -329,21 +326,11 @@ fs::path RunDirectory::archived(std::int64_t updates) const {
 }
 
 std::vector<fs::path> RunDirectory::AllArchived() const {
-  std::map<std::int64_t, fs::path> by_update;
-  for (const std::string& file : EntryNames(path_)) {
-    const auto update = kArchivedNetworks.NumberIn(file);
-    if (update) by_update.emplace(*update, path_ / file);
-  }
   std::vector<fs::path> paths;
-  paths.reserve(by_update.size());
-  for (const auto& [update, path] : by_update) paths.push_back(path);
-  return paths;
-}
-
-void RunDirectory::RemoveArchivedAfter(std::int64_t updates) const {
-  for (const fs::path& path : AllArchived()) {
-    if (kArchivedNetworks.NumberIn(path.filename().string()) > updates) RemoveFile(path);
+  for (const std::int64_t updates : NumbersOf(kArchivedNetworks)) {
+    paths.push_back(archived(updates));
   }
+  return paths;
 }
 
 fs::path RunDirectory::replay(std::int64_t next) const { return path_ / kReplayRows.With(next); }

@@ -135,10 +135,8 @@ class RunDirectory {
   static void Sync(const std::filesystem::path& file);
   static std::optional<std::int64_t> RemoveLinesFrom(const std::filesystem::path& file,
                                                      std::int64_t updates);
-  void RemoveArchivedAfter(std::int64_t updates) const;
   void RemoveUnusedBests(std::optional<std::int64_t> update, std::int64_t newest) const;
   bool IsAbandonedClaim() const;
-  void RemoveStream() const;
   void Lock();
   void RemoveBegunFiles() const;
   void RemovePartialFiles() const;

@@ -22,8 +22,6 @@
 #include "train/components.h"
 #include "train/report_sections.h"
 #include "train/resolve.h"
-#include "train/timing_breakdown.h"
-#include "train/trace.h"
 
 namespace tandem {
 
@@ -139,12 +137,12 @@ TrainRun::TrainRun(Config config, RunOptions options)
   // The trace and the breakdown begin before the components are made.
   if (config_.profile.timing_breakdown) {
     // The run without a folder that measures the speed of updates logs nothing.
-    sections_.push_back(std::make_unique<TimingBreakdown>(time_.main(), *device_, config_,
-                                                          /*logs=*/directory_.has_value()));
+    sections_.push_back(MakeTimingBreakdown(time_.main(), *device_, config_,
+                                            /*logs=*/directory_.has_value()));
   }
   if (config_.profile.trace_updates > 0 && directory_) {
-    sections_.push_back(std::make_unique<Tracer>(time_.timeline(), *device_, config_,
-                                                 directory_->trace(), so_far_.updates));
+    sections_.push_back(
+        MakeTracer(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates));
   }
   if (resumes) CheckReplayCanBeRead();
   components_ = std::make_unique<Components>(

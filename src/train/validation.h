@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -56,16 +57,8 @@ class Validator {
   ValidationReport Validate(const Network& net, const StopSignal& stop);
 
  private:
-  // The states of one length and cost.
-  struct LengthGroup {
-    std::int64_t length = 0;
-    float cost = 0;
-    std::int64_t states = 0;
-  };
-
-  void GroupStates();
   std::vector<bool> Solve(const StopSignal& stop);
-  void MeasureValueErrors(ValidationReport& report);
+  std::map<std::int64_t, double> SquaredErrors();
 
   const Domain& domain_;
   const ValidationConfig config_;
@@ -73,8 +66,7 @@ class Validator {
   const int threads_;
   const std::size_t rows_per_call_;
   const ValidationSet validation_set_;
-  std::vector<LengthGroup> groups_;  // sorted by length
-  DataBuffer rows_;  // encoded states; the target of each is the number of its group
+  DataBuffer rows_;  // encoded states; the target of each is its number
   InferenceNet net_;
   std::unique_ptr<Search> search_;  // null: greedy descent
   std::unique_ptr<Stream> stream_;
