@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -194,17 +195,9 @@ void AdviseToResume(const fs::path& out) {
   LogNextCommand(fmt::format("train --resume {}", ShellWord(out.string())));
 }
 
-const char* DescribeEnd(RunEnd end) {
-  switch (end) {
-    case RunEnd::kAllUpdates:
-      return "all updates done";
-    case RunEnd::kTimeLimit:
-      return "the time limit was reached";
-    case RunEnd::kStopped:
-      return "stopped on request";
-  }
-  return "";
-}
+// By RunEnd.
+constexpr std::array kEnds = {"all updates done", "the time limit was reached",
+                              "stopped on request"};
 
 // Says which examples the run learns from, and whether it would repeat.
 void AnnounceTask(const Config& c) {
@@ -255,10 +248,10 @@ void ReportEnd(const RunSummary& summary, const Config& config) {
                         HasGrowingTargets(config) ? " against growing targets" : "")
           : "";
   LogInfo(fmt::format("{}: {}, {} examples in {} ({} examples/s){}, peak memory {}",
-                      DescribeEnd(summary.end), Counted(summary.updates, "update"),
-                      WithThousands(summary.examples), HumanSeconds(summary.wall_s),
-                      WithThousands(static_cast<long long>(rate)), loss,
-                      HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
+                      kEnds.at(static_cast<std::size_t>(summary.end)),
+                      Counted(summary.updates, "update"), WithThousands(summary.examples),
+                      HumanSeconds(summary.wall_s), WithThousands(static_cast<long long>(rate)),
+                      loss, HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
 }
 
 // Says where the time went and what would make the run faster.
@@ -375,10 +368,12 @@ OnPrepared Begin(const fs::path& folder) {
   };
 }
 
-int TrainNew(const TrainArgs& args, RunOptions options, const StopOnSignals& signals) {
+int TrainNew(const TrainArgs& args, RunOptions options) {
   const Config asked = LoadConfig(args.config, args.overrides, PathsOf::kNewRun);
   const fs::path folder = args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out);
   options.directory = RunDirectory::Create(folder);
+  const StopOnSignals signals(ClosedPipe::kStops);
+  options.stop = signals.stop();
   try {
     const auto run = MakeNewRun(asked, options, Begin(folder));
     return Run(*run, folder, signals);
@@ -388,17 +383,19 @@ int TrainNew(const TrainArgs& args, RunOptions options, const StopOnSignals& sig
   }
 }
 
-int Resume(const TrainArgs& args, RunOptions options, const StopOnSignals& signals) {
+int Resume(const TrainArgs& args, RunOptions options) {
   CheckMayChange(args.overrides);
   options.directory = RunDirectory::Reopen(args.resume);
+  const StopOnSignals signals(ClosedPipe::kStops);
+  options.stop = signals.stop();
   const auto run = MakeResumedRun(args.overrides, options, Begin(args.resume));
   LogInfo(fmt::format("continuing after update {} of {}", run->progress().updates,
                       *run->config().train.max_updates));
   return Run(*run, args.resume, signals);
 }
 
-int TrainOrResume(const TrainArgs& args, const RunOptions& options, const StopOnSignals& signals) {
-  return args.resume.empty() ? TrainNew(args, options, signals) : Resume(args, options, signals);
+int TrainOrResume(const TrainArgs& args, const RunOptions& options) {
+  return args.resume.empty() ? TrainNew(args, options) : Resume(args, options);
 }
 
 // Whether torchrun started the ranks again after they had begun to train in this folder, and it has
@@ -409,10 +406,9 @@ bool IsRestart(const Ranks& ranks, const fs::path& folder) {
 }
 
 // Trains as rank 0, which decides what all ranks do, and writes all files.
-int Lead(const TrainArgs& args, const Config& asked, const RunOptions& options,
-         const StopOnSignals& signals) {
+int Lead(const TrainArgs& args, const Config& asked, const RunOptions& options) {
   const fs::path folder = args.resume.empty() ? args.out : args.resume;
-  if (!IsRestart(*options.ranks, folder)) return TrainOrResume(args, options, signals);
+  if (!IsRestart(*options.ranks, folder)) return TrainOrResume(args, options);
   TrainArgs continued = args;
   continued.resume = folder;
   {
@@ -433,14 +429,16 @@ int Lead(const TrainArgs& args, const Config& asked, const RunOptions& options,
       return kDone;
     }
   }
-  return Resume(continued, options, signals);
+  return Resume(continued, options);
 }
 
 // Trains as another rank, which writes no files.
-int Follow(RunOptions options, const StopOnSignals& signals) {
+int Follow(RunOptions options) {
   const RankPlan plan = DecodePlan(options.ranks->Broadcast(""));
   if (plan.complete) return kDone;
   CheckPluginDomain(*MakeDomain(plan.config.domain.full_name()));
+  const StopOnSignals signals(ClosedPipe::kStops);
+  options.stop = signals.stop();
   std::optional<Checkpoint> from;
   if (!plan.checkpoint.empty()) options.from = &from.emplace(plan.checkpoint);
   Config config = plan.config;
@@ -479,11 +477,10 @@ int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {
   Ranks ranks(environment);
   try {
     ranks.UseDevice(*device);
-    const int cores = CoresOfEach(ranks);
-    const StopOnSignals signals(ClosedPipe::kStops);
+    const StopSignal never;  // until signals are caught
     const RunOptions options{
-        .device = device, .stop = signals.stop(), .ranks = &ranks, .cores = cores};
-    return environment.rank == 0 ? Lead(args, asked, options, signals) : Follow(options, signals);
+        .device = device, .stop = never, .ranks = &ranks, .cores = CoresOfEach(ranks)};
+    return environment.rank == 0 ? Lead(args, asked, options) : Follow(options);
   } catch (const c10::Error& error) {
     ranks.ReportFailure(MessageFor(error));
     throw;
@@ -496,8 +493,8 @@ int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {
 int Train(const TrainArgs& args) {
   const std::optional<RankEnvironment> environment = ReadRankEnvironment();
   if (!environment) {
-    const StopOnSignals signals(ClosedPipe::kStops);
-    return TrainOrResume(args, {.stop = signals.stop()}, signals);
+    const StopSignal never;  // until signals are caught
+    return TrainOrResume(args, {.stop = never});
   }
   if (environment->rank == 0) return TrainAsRank(args, *environment);
   const auto named = [&](const std::exception& error) {

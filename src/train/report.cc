@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -98,17 +99,8 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
 
 namespace {
 
-const char* EndedBy(RunEnd end) {
-  switch (end) {
-    case RunEnd::kAllUpdates:
-      return "max_updates";
-    case RunEnd::kTimeLimit:
-      return "max_seconds";
-    case RunEnd::kStopped:
-      return "stopped";
-  }
-  return "";
-}
+// By RunEnd.
+constexpr std::array kEndedBy = {"max_updates", "max_seconds", "stopped"};
 
 // Returns the measurements that `tandem compare` compares.
 nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& config) {
@@ -134,7 +126,7 @@ nlohmann::ordered_json SummaryJson(const RunSummary& summary, const Config& conf
                                    const std::string& device) {
   nlohmann::ordered_json json = {
       {"schema", kSummarySchema},
-      {"ended_by", EndedBy(summary.end)},
+      {"ended_by", kEndedBy.at(static_cast<std::size_t>(summary.end))},
       {"mode", ValueText(config, "pipeline.mode")},
       {"device", device},
       {"parameters", summary.parameters},

@@ -109,7 +109,7 @@ Config ProbeFor(Config config) {
 // nothing if no iteration ended in time.
 std::optional<double> IterationsPerSecond(const Config& config, const RunOptions& of_run,
                                           double length_s) {
-  StopSignal ends(&of_run.stop);
+  StopSignal ends(&of_run.stop.get());
   TrainRun run(ProbeFor(config), {.device = of_run.device, .stop = ends});
   const Stopwatch since_set_up;
   ends.SetDeadlineIn(kPatience * length_s);  // setting up may take longer than that
@@ -121,7 +121,7 @@ std::optional<double> IterationsPerSecond(const Config& config, const RunOptions
     measured = watch.Seconds();
     iterations += run.config().train.iterations_per_update;
   }
-  if (of_run.stop.requested()) throw Stopped();
+  if (of_run.stop.get().requested()) throw Stopped();
   if (iterations > 0) return static_cast<double>(iterations) / measured;
   const double seconds = since_set_up.Seconds();
   const std::int64_t done = run.Finish().iterations;

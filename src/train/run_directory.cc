@@ -40,6 +40,61 @@ std::string_view NameOfPartial(std::string_view file) {
   return partial ? partial->name : "";
 }
 
+// Removes the lines of a file of JSON lines whose `update` is `updates` or later. Returns the
+// update of the first remaining line, or nothing if no line remains.
+std::optional<std::int64_t> RemoveLinesFrom(const fs::path& file, std::int64_t updates) {
+  if (!fs::exists(file)) return std::nullopt;
+  std::optional<std::int64_t> first;
+  std::istringstream old(ReadFile(file));
+  std::string remaining;
+  std::string text;
+  for (int number = 1; std::getline(old, text); ++number) {
+    const std::string where = fmt::format("{}:{}", file.string(), number);
+    const auto line = ReadLineOrWarn<nlohmann::json>(text, where, "the line is removed");
+    if (!line) continue;
+    const auto update = line->find("update");
+    if (update == line->end() || !update->is_number_integer()) {
+      LogWarning(where + ": expected a JSON object with `update`; the line is removed");
+    } else if (update->get<std::int64_t>() < updates) {
+      if (!first) first = update->get<std::int64_t>();
+      remaining += text + "\n";
+    }
+  }
+  WriteFileAtomically(file, remaining);
+  return first;
+}
+
+// Does nothing if there is no such file.
+void Sync(const fs::path& file) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);  // CIFS syncs no other
+  if (descriptor < 0 && errno == ENOENT) return;
+  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
+  const int error = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!synced) {
+    throw Error(fmt::format("cannot write {}: {}", file.string(), std::strerror(error)));
+  }
+}
+
+// A second name for the file costs no space, and writing a new `file` replaces only the first name.
+void PreserveAs(const fs::path& file, const fs::path& preserved) {
+  if (fs::exists(preserved)) return;
+  std::error_code no_links;
+  fs::create_hard_link(fs::canonical(file), preserved, no_links);
+  if (no_links) {
+    WriteFileAtomically(preserved, ReadFile(file, std::numeric_limits<std::int64_t>::max()));
+  }
+}
+
+// Adds lines to the end of a file.
+void Append(const fs::path& file, const std::string& lines) {
+  std::ofstream out(file, std::ios::app);
+  out << lines << std::flush;
+  if (!out) {
+    throw Error(fmt::format("cannot write {}: {}", file.string(), std::strerror(errno)));
+  }
+}
+
 }  // namespace
 
 fs::path CheckpointIn(const fs::path& path) {
@@ -165,31 +220,6 @@ void RunDirectory::RemovePartialFiles() const {
   }
 }
 
-// Removes the lines of a file of JSON lines whose `update` is `updates` or later. Returns the
-// update of the first remaining line, or nothing if no line remains.
-std::optional<std::int64_t> RunDirectory::RemoveLinesFrom(const fs::path& file,
-                                                          std::int64_t updates) {
-  if (!fs::exists(file)) return std::nullopt;
-  std::optional<std::int64_t> first;
-  std::istringstream old(ReadFile(file));
-  std::string remaining;
-  std::string text;
-  for (int number = 1; std::getline(old, text); ++number) {
-    const std::string where = fmt::format("{}:{}", file.string(), number);
-    const auto line = ReadLineOrWarn<nlohmann::json>(text, where, "the line is removed");
-    if (!line) continue;
-    const auto update = line->find("update");
-    if (update == line->end() || !update->is_number_integer()) {
-      LogWarning(where + ": expected a JSON object with `update`; the line is removed");
-    } else if (update->get<std::int64_t>() < updates) {
-      if (!first) first = update->get<std::int64_t>();
-      remaining += text + "\n";
-    }
-  }
-  WriteFileAtomically(file, remaining);
-  return first;
-}
-
 void RunDirectory::AddToLastMetrics(std::int64_t update, const nlohmann::ordered_json& more) const {
   std::string lines = fs::exists(metrics()) ? ReadFile(metrics()) : "";
   const std::size_t end = lines.find_last_not_of('\n') + 1;
@@ -214,30 +244,8 @@ void RunDirectory::SyncMetrics() const {
   Sync(shards());
 }
 
-// Does nothing if there is no such file.
-void RunDirectory::Sync(const fs::path& file) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);  // CIFS syncs no other
-  if (descriptor < 0 && errno == ENOENT) return;
-  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
-  const int error = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!synced) {
-    throw Error(fmt::format("cannot write {}: {}", file.string(), std::strerror(error)));
-  }
-}
-
 fs::path RunDirectory::preserved_best(std::int64_t update) const {
   return path_ / kPreservedBests.With(update);
-}
-
-// A second name for the file costs no space, and writing a new `file` replaces only the first name.
-void RunDirectory::PreserveAs(const fs::path& file, const fs::path& preserved) {
-  if (fs::exists(preserved)) return;
-  std::error_code no_links;
-  fs::create_hard_link(fs::canonical(file), preserved, no_links);
-  if (no_links) {
-    WriteFileAtomically(preserved, ReadFile(file, std::numeric_limits<std::int64_t>::max()));
-  }
 }
 
 void RunDirectory::PreserveBest(std::int64_t update) const {
@@ -365,13 +373,5 @@ void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {
 }
 
 void RunDirectory::AppendShards(const std::string& lines) const { Append(shards(), lines); }
-
-void RunDirectory::Append(const fs::path& file, const std::string& lines) {
-  std::ofstream out(file, std::ios::app);
-  out << lines << std::flush;
-  if (!out) {
-    throw Error(fmt::format("cannot write {}: {}", file.string(), std::strerror(errno)));
-  }
-}
 
 }  // namespace tandem

@@ -159,6 +159,7 @@ TrainRun::TrainRun(Config config, RunOptions options)
   stop_.Watch(time_.timeline(), config_.train);
   StartToSave(resumes);
 }
+
 TrainRun::~TrainRun() = default;
 
 void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }

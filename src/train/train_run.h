@@ -47,7 +47,7 @@ struct RunOptions {
   std::optional<RunDirectory> directory = {};
 
   /// Ends the run early once it is reached. It must outlive the run.
-  const StopSignal& stop;
+  std::reference_wrapper<const StopSignal> stop;
 
   /// The time limit and the wall time count from here.
   Stopwatch began = {};
