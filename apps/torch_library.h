@@ -15,7 +15,7 @@
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
-#include "train/model_args.h"
+#include "train/trained_network.h"
 
 namespace tandem {
 

@@ -12,7 +12,6 @@
 #include "nn/torch_message.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
-#include "train/initial_network.h"
 #include "train/loaded_model.h"
 #include "train/resolve.h"
 

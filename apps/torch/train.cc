@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -10,10 +11,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "apps/output.h"
-#include "apps/torch/run_texts.h"
 #include "apps/torch_library.h"
 #include "base/log.h"
 #include "base/machine.h"
@@ -21,10 +23,15 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "config/fields.h"
 #include "config/load.h"
 #include "config/validate.h"
+#include "data/run_files.h"
+#include "data/shard_set.h"
+#include "data/stream_folder.h"
 #include "domain/registry.h"
 #include "nn/device.h"
+#include "nn/network.h"
 #include "nn/torch_message.h"
 #include "ranks/membership.h"
 #include "ranks/ranks.h"
@@ -32,11 +39,10 @@
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
 #include "train/prepare_run.h"
-#include "train/rank_plan.h"
 #include "train/report.h"
 #include "train/resolve.h"
-#include "train/resume.h"
 #include "train/run_directory.h"
+#include "train/run_profile.h"
 #include "train/train_run.h"
 
 namespace tandem {
@@ -137,6 +143,194 @@ void ProgressDisplay::Show(const TrainingProgress& progress) const {
   ShowStatus(fmt::format("{:.{}}", line, columns));
 }
 
+// Describes the layers of a network before its output layer. Programs may add kinds of networks;
+// only the name of such a kind is known.
+std::string DescribeNetwork(const NetworkConfig& network) {
+  const bool has_stem = network.stem_width > 0;
+  const std::string widths = has_stem ? fmt::format("{}-{}", network.stem_width, network.width)
+                                      : std::to_string(network.width);
+  const std::string blocks = Counted(network.blocks, "residual block");
+  if (network.kind == kResNetFc) return fmt::format("{}, {}", widths, blocks);
+  if (network.kind == kResNet2d) {
+    return fmt::format("{}, {}, and a layer of {}", Counted(network.channels, "channel"), blocks,
+                       network.width);
+  }
+  if (network.kind == kMlp) {
+    const std::int64_t layers = (has_stem ? 2 : 1) + network.blocks;
+    return fmt::format("{}, {}", widths, Counted(layers, "hidden layer"));
+  }
+  return fmt::format("kind {}", network.kind);
+}
+
+// Warns if the labels of the shards are not those that the config asks for, or if rows generated
+// during the run would differ from the rows of the shards.
+void WarnOfDifferences(const ShardSetSpec& set, const Config& c) {
+  const bool mixed = c.live_part_of(c.train.batch_size) > 0;
+  const std::string target = ValueText(c, "generate.target");
+  if (set.target != target) {
+    LogWarning(fmt::format(
+        "the shards were labelled with target {}, but generate.target is {}{}", set.target, target,
+        mixed ? "; the labels of a batch will differ in meaning" : ", which is not used"));
+  }
+  for (const auto& [key, value] : set.provenance) {
+    if (!mixed || !key.starts_with("generate.")) continue;
+    const std::string own = FindValueText(c, key).value_or("unknown");  // another version's key
+    if (own == value) continue;
+    LogWarning(
+        fmt::format("{} is {} for the shards and {} for the rows that are generated during the run",
+                    key, value, own));
+  }
+}
+
+std::string DescribeShards(const Config& c, const ShardSetSpec& set) {
+  const std::int64_t live = c.live_part_of(c.train.batch_size);
+  const auto rows = static_cast<double>(c.rows_per_update() - c.live_rows());
+  return fmt::format(
+      "{}: {} examples, target {}; an update takes {:.3g} epochs of them{}", c.data.path,
+      WithThousands(set.examples), set.target, rows / static_cast<double>(set.examples),
+      live > 0 ? fmt::format("; {} rows of each batch are generated during the run", live) : "");
+}
+
+void AdviseToResume(const fs::path& out) {
+  LogNextCommand(fmt::format("train --resume {}", ShellWord(out.string())));
+}
+
+// By RunEnd.
+constexpr std::array kEnds = {"all updates done", "the time limit was reached",
+                              "stopped on request"};
+
+// Says which examples the run learns from, and whether it would repeat.
+void AnnounceTask(const Config& c) {
+  const std::string search =
+      c.generate.searches() ? fmt::format(" by {} search", ValueText(c, "generate.search")) : "";
+  LogInfo(fmt::format("{}: {} targets{}, {}", MakeDomain(c.domain.full_name())->spec().name,
+                      ValueText(c, "generate.target"), search, ValueText(c, "pipeline.mode")));
+  if (LabelsWhenTraining(c.pipeline.mode)) {
+    LogInfo("  repeats   not bit for bit: in sync_main the weights depend on timing");
+  }
+  if (c.streams()) {
+    LogInfo("  repeats   not bit for bit: with a stream, timing decides which rows are there");
+  }
+}
+
+void AnnounceNetwork(const Config& c) {
+  const NetworkSpec spec = NetworkFor(c.network, MakeDomain(c.domain.full_name())->spec());
+  const std::string norm = c.network.norm == Norm::kNone
+                               ? "not normalised"
+                               : ValueText(c, "network.norm") + " normalisation";
+  LogInfo(fmt::format("  network   {} of {}, {}: {} parameters", TraitsOf(c.network.head).network,
+                      DescribeNetwork(c.network), norm, WithThousands(CostOf(spec).parameters)));
+}
+
+// Says where rows that are not generated by this process come from.
+void AnnounceData(const Config& c, const fs::path& out) {
+  if (c.data.source == DataSource::kShards) {
+    const ShardSetSpec set = ReadShardSetSpec(c.data.path);
+    LogInfo("  data      " + DescribeShards(c, set));
+    WarnOfDifferences(set, c);
+    WarnOfStrays(c.data.path, set.num_shards());
+  }
+  if (!c.streams()) return;
+  const std::int64_t live = c.live_part_of(c.train.batch_size);
+  LogInfo(fmt::format("  data      from `tandem generate --follow {}`, through {}; {}",
+                      ShellWord(out.string()), StreamPathOf(out, c).string(),
+                      live > 0
+                          ? fmt::format("{} rows of each batch are generated by this process", live)
+                          : "training waits until the rows of a batch are there"));
+}
+
+// Says why the run ended and how much it did.
+void ReportEnd(const RunSummary& summary, const Config& config) {
+  const double rate = static_cast<double>(summary.examples) / summary.wall_s;
+  const std::string loss =
+      summary.iterations > 0
+          ? fmt::format(", loss {:.4f}{}", summary.final_loss,
+                        HasGrowingTargets(config) ? " against growing targets" : "")
+          : "";
+  LogInfo(fmt::format("{}: {}, {} examples in {} ({} examples/s){}, peak memory {}",
+                      kEnds.at(static_cast<std::size_t>(summary.end)),
+                      Counted(summary.updates, "update"), WithThousands(summary.examples),
+                      HumanSeconds(summary.wall_s), WithThousands(static_cast<long long>(rate)),
+                      loss, HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
+}
+
+// Says where the time went and what would make the run faster.
+void ReportTimes(const RunSummary& summary, const Config& config) {
+  std::vector<std::string> lines = DescribeTimes(summary.time.threads);
+  lines.push_back(DescribeCores(summary.time, NumCores()));
+  lines.insert(lines.end(), summary.lines.begin(), summary.lines.end());
+  if (summary.since_update > 0) {
+    LogInfo(fmt::format("  since --resume, after update {}:", summary.since_update));
+  }
+  for (const std::string& line : lines) LogInfo("  " + line);
+  LogInfo(summary.bottleneck);
+}
+
+void ReportCurriculum(const FillStats& fill, const Config& config) {
+  if (!fill.longest_scramble || !fill.searches_solved) return;
+  LogInfo(fmt::format(
+      "curriculum: scrambles have up to {} of {} actions; the searches of the last update solve "
+      "{:.0f} %",
+      *fill.longest_scramble, config.generate.max_scramble, 100 * *fill.searches_solved));
+}
+
+void ReportValidation(const RunSummary& summary, const Config& config) {
+  if (!summary.validation) return;
+  LogInfo(fmt::format("validation: {} {:.1f} % of {}{}; best after update {}",
+                      WhatSolves(config.validation), 100 * summary.validation->solve_rate,
+                      config.validation.file.empty() ? "fixed scrambles" : config.validation.file,
+                      DescribeValueError(summary.validation->value_error, config),
+                      summary.best_update));
+}
+
+// Logs what a run of `config`, which has no `auto` left, will do. `out` is its folder. Warns if
+// its shards do not match the config.
+void Announce(const Config& c, const std::string& device, const fs::path& out) {
+  const std::string_view about = c.train.follows_clock ? "about " : "";
+  AnnounceTask(c);
+  AnnounceNetwork(c);
+  LogInfo(fmt::format("  device    {}: training {} {}, generating {}", device,
+                      Counted(*c.train.threads, "thread"), ValueText(c, "train.precision"),
+                      Counted(*c.generate.workers, "worker")));
+  LogInfo(fmt::format("  updates   {}{} of {} batches of {} rows", about, *c.train.max_updates,
+                      c.train.iterations_per_update, c.train.batch_size));
+  AnnounceData(c, out);
+  if (HasGrowingTargets(c)) {
+    LogInfo(
+        "  loss      rises when targets grow, even while the network improves; judge by the share "
+        "solved");
+  }
+  LogInfo(fmt::format("  folder    {}", out.string()));
+}
+
+// Logs what the run in the folder `out` has done, and what to do next.
+void Report(const RunSummary& summary, const Config& config, const fs::path& out) {
+  ReportEnd(summary, config);
+  if (summary.iterations == 0 && summary.end == RunEnd::kTimeLimit) {
+    LogInfo(
+        fmt::format("nothing was trained: the time limit came before the first iteration; raise "
+                    "train.max_seconds (now {})",
+                    config.train.max_seconds));
+    return;
+  }
+  if (const std::string cut = DescribeSchedule(summary, config); !cut.empty()) LogWarning(cut);
+  ReportTimes(summary, config);
+  ReportCurriculum(summary.last_fill, config);
+  ReportValidation(summary, config);
+  if (summary.end == RunEnd::kStopped) {
+    AdviseToResume(out);
+  } else {
+    LogNextCommand(fmt::format("solve --model {} --states FILE", ShellWord(out.string())));
+  }
+  LogInfo(summary.learning);
+}
+
+// Logs how to go on with the run in the folder `out`, which has failed, if it has a checkpoint.
+void ReportFailure(const fs::path& out) {
+  std::error_code ignored;
+  if (fs::exists(out / kCheckpointFile, ignored)) AdviseToResume(out);
+}
+
 // `folder` is the folder of the run, as the user named it.
 int Run(TrainRun& run, const fs::path& folder, const StopOnSignals& signals) {
   ProgressDisplay progress(run.config());
@@ -157,38 +351,31 @@ int Run(TrainRun& run, const fs::path& folder, const StopOnSignals& signals) {
   return summary.iterations > 0 ? kDone : kFailed;
 }
 
-// Tells the other ranks what to do.
-void Send(RankGroup* group, const RankPlan& plan) {
-  if (group != nullptr) group->ranks.Broadcast(EncodePlan(plan));
-}
-
 // By this text, a launcher remembers that the ranks which it started have begun to train in a
 // folder.
 std::string NoteOf(const fs::path& folder) {
   return "trains in " + fs::absolute(folder).lexically_normal().string();
 }
 
-// Says what a prepared run will do, and tells it to the other ranks.
-void Begin(const PreparedRun& prepared, const fs::path& folder, RankGroup* group) {
-  Announce(prepared.config, prepared.device->description(), folder);
-  if (group != nullptr) group->ranks.Remember(NoteOf(folder));
-  Send(group, {.config = prepared.config,
-               .checkpoint = prepared.from ? prepared.from->file() : std::string()});
+// Returns a function that says what a prepared run will do, and tells it to the other ranks.
+OnPrepared Begin(const fs::path& folder) {
+  return [folder](const Config& config, const RunOptions& options) {
+    Announce(config, options.device->description(), folder);
+    if (options.ranks == nullptr) return;
+    options.ranks->Remember(NoteOf(folder));
+    options.ranks->Broadcast(EncodePlan(
+        {.config = config, .checkpoint = options.from != nullptr ? options.from->file() : ""}));
+  };
 }
 
-int TrainNew(const TrainArgs& args, RankGroup* group) {
-  const Stopwatch began;
+int TrainNew(const TrainArgs& args, RunOptions options) {
   const Config asked = LoadConfig(args.config, args.overrides, PathsOf::kNewRun);
   const fs::path folder = args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out);
-  const RunDirectory directory = RunDirectory::Create(folder);
+  options.directory = RunDirectory::Create(folder);
   const StopOnSignals signals(ClosedPipe::kStops);
+  options.stop = signals.stop();
   try {
-    const auto run = MakeNewRun(
-        asked, directory,
-        {.stop = signals.stop(),
-         .began = began,
-         .group = group,
-         .on_prepared = [&](const PreparedRun& prepared) { Begin(prepared, folder, group); }});
+    const auto run = MakeNewRun(asked, options, Begin(folder));
     return Run(*run, folder, signals);
   } catch (const Stopped&) {
     LogWarning("stopped before training began");
@@ -196,24 +383,19 @@ int TrainNew(const TrainArgs& args, RankGroup* group) {
   }
 }
 
-int Resume(const TrainArgs& args, RankGroup* group) {
-  const Stopwatch began;
+int Resume(const TrainArgs& args, RunOptions options) {
   CheckMayChange(args.overrides);
-  const RunDirectory directory = RunDirectory::Reopen(args.resume);
+  options.directory = RunDirectory::Reopen(args.resume);
   const StopOnSignals signals(ClosedPipe::kStops);
-  std::string continuing;
-  const auto run = MakeResumedRun(directory, args.overrides,
-                                  {.stop = signals.stop(),
-                                   .began = began,
-                                   .group = group,
-                                   .on_prepared = [&](const PreparedRun& prepared) {
-                                     Begin(prepared, args.resume, group);
-                                     continuing = fmt::format("continuing after update {} of {}",
-                                                              prepared.from->Counters().updates,
-                                                              *prepared.config.train.max_updates);
-                                   }});
-  LogInfo(continuing);
+  options.stop = signals.stop();
+  const auto run = MakeResumedRun(args.overrides, options, Begin(args.resume));
+  LogInfo(fmt::format("continuing after update {} of {}", run->progress().updates,
+                      *run->config().train.max_updates));
   return Run(*run, args.resume, signals);
+}
+
+int TrainOrResume(const TrainArgs& args, const RunOptions& options) {
+  return args.resume.empty() ? TrainNew(args, options) : Resume(args, options);
 }
 
 // Whether torchrun started the ranks again after they had begun to train in this folder, and it has
@@ -224,11 +406,9 @@ bool IsRestart(const Ranks& ranks, const fs::path& folder) {
 }
 
 // Trains as rank 0, which decides what all ranks do, and writes all files.
-int Lead(const TrainArgs& args, const Config& asked, RankGroup& group) {
+int Lead(const TrainArgs& args, const Config& asked, const RunOptions& options) {
   const fs::path folder = args.resume.empty() ? args.out : args.resume;
-  if (!IsRestart(group.ranks, folder)) {
-    return args.resume.empty() ? TrainNew(args, &group) : Resume(args, &group);
-  }
+  if (!IsRestart(*options.ranks, folder)) return TrainOrResume(args, options);
   TrainArgs continued = args;
   continued.resume = folder;
   {
@@ -238,37 +418,33 @@ int Lead(const TrainArgs& args, const Config& asked, RankGroup& group) {
     if (args.resume.empty()) {
       continued.overrides.clear();  // they are in the config of the run
       const Config began = checkpoint->ReadConfig();
-      CheckConfigStays(began, WithAbsolutePaths(ResolveAutos(asked, *group.device, group.cores)),
-                       folder);
+      CheckConfigStays(
+          began, WithAbsolutePaths(ResolveAutos(asked, *options.device, options.cores)), folder);
     }
     const Config rest = ConfigToResume(directory, *checkpoint, continued.overrides);
     if (IsComplete(rest, checkpoint->Counters(), folder)) {
-      Send(&group, {.config = rest, .complete = true});
+      options.ranks->Broadcast(EncodePlan({.config = rest, .complete = true}));
       LogInfo(fmt::format("{}: the run was complete before the ranks were started again",
                           folder.string()));
       return kDone;
     }
   }
-  return Resume(continued, &group);
+  return Resume(continued, options);
 }
 
 // Trains as another rank, which writes no files.
-int Follow(RankGroup& group) {
-  const Stopwatch began;
-  const RankPlan plan = DecodePlan(group.ranks.Broadcast(""));
+int Follow(RunOptions options) {
+  const RankPlan plan = DecodePlan(options.ranks->Broadcast(""));
   if (plan.complete) return kDone;
   CheckPluginDomain(*MakeDomain(plan.config.domain.full_name()));
   const StopOnSignals signals(ClosedPipe::kStops);
+  options.stop = signals.stop();
   std::optional<Checkpoint> from;
-  if (!plan.checkpoint.empty()) from.emplace(plan.checkpoint);
+  if (!plan.checkpoint.empty()) options.from = &from.emplace(plan.checkpoint);
   Config config = plan.config;
-  config.device = group.device->torch().str();
-  TrainRun run(config, {.device = group.device,
-                        .stop = signals.stop(),
-                        .began = began,
-                        .from = from ? &*from : nullptr,
-                        .ranks = &group.ranks});
-  group.ranks.Barrier();
+  config.device = options.device->torch().str();
+  TrainRun run(config, options);
+  options.ranks->Barrier();
   from.reset();
   while (run.RunUpdate()) {
   }
@@ -301,8 +477,10 @@ int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {
   Ranks ranks(environment);
   try {
     ranks.UseDevice(*device);
-    RankGroup group{.ranks = ranks, .device = device, .cores = CoresOfEach(ranks)};
-    return environment.rank == 0 ? Lead(args, asked, group) : Follow(group);
+    const StopSignal never;  // until signals are caught
+    const RunOptions options{
+        .device = device, .stop = never, .ranks = &ranks, .cores = CoresOfEach(ranks)};
+    return environment.rank == 0 ? Lead(args, asked, options) : Follow(options);
   } catch (const c10::Error& error) {
     ranks.ReportFailure(MessageFor(error));
     throw;
@@ -314,7 +492,10 @@ int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {
 
 int Train(const TrainArgs& args) {
   const std::optional<RankEnvironment> environment = ReadRankEnvironment();
-  if (!environment) return args.resume.empty() ? TrainNew(args, nullptr) : Resume(args, nullptr);
+  if (!environment) {
+    const StopSignal never;  // until signals are caught
+    return TrainOrResume(args, {.stop = never});
+  }
   if (environment->rank == 0) return TrainAsRank(args, *environment);
   const auto named = [&](const std::exception& error) {
     return fmt::format("rank {}: {}", environment->rank, error.what());

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <limits>
+#include <span>
 #include <utility>
 
 #include "base/timeline.h"
@@ -10,6 +13,47 @@
 #include "data/examples.h"
 
 namespace tandem {
+
+std::optional<LabelStats> LabelStatsOf(const DataBuffer& rows) {
+  if (rows.schema().columns.size() <= kTargetColumn) return std::nullopt;
+  if (rows.memory() == Memory::kDevice) return std::nullopt;
+  const std::span<const float> labels = rows.floats(kTargetColumn);
+  const std::span<const float> weights =
+      HasWeights(rows.schema()) ? rows.floats(kWeightColumn) : std::span<const float>();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  LabelStats stats{.min = kInfinity, .max = -kInfinity};
+  double sum = 0;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (!weights.empty() && weights[i] == 0) continue;
+    const double label = labels[i];
+    sum += label;
+    stats.min = std::min(stats.min, label);
+    stats.max = std::max(stats.max, label);
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  stats.mean = sum / static_cast<double>(count);
+  return stats;
+}
+
+void TargetNetworkSchedule::RefreshIfDue(std::int64_t updates) {
+  if (!needs_network_ && publisher_ == nullptr) return;
+  state_.offered = updates;
+  if (updates > 0 && !RefreshIsDue(updates)) return;
+  if (needs_network_) trainer_.RefreshTarget();
+  if (publisher_ != nullptr) publisher_->Publish(updates);
+  state_.refreshed = updates;
+  state_.rate_at_refresh = state_.solve_rate;
+}
+
+bool TargetNetworkSchedule::RefreshIsDue(std::int64_t updates) const {
+  if (config_.solve_rate_margin) {
+    return state_.solve_rate > state_.rate_at_refresh + *config_.solve_rate_margin;
+  }
+  if (updates % config_.refresh_every != 0) return false;
+  return !config_.loss_thresh || state_.last_loss <= *config_.loss_thresh;
+}
 
 Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_t first_update,
                    std::int64_t end_update, const PipelineState& state, const StopSignal& stop)

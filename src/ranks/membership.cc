@@ -132,14 +132,11 @@ c10::intrusive_ptr<c10d::Store> Connect(const RankEnvironment& environment, mill
   }
 }
 
-// The counters of the ranks in `of`, as texts. Each rank set its counter when it joined.
-std::vector<std::string> Counters(c10d::Store& store, const std::vector<int>& of) {
+// The counters of all ranks, as texts. Each rank set its counter when it joined.
+std::vector<std::string> Counters(c10d::Store& store, int world_size) {
   std::vector<std::string> keys;
-  keys.reserve(of.size());
-  for (const int rank : of) keys.push_back(AliveKey(rank));
+  for (int rank = 0; rank < world_size; ++rank) keys.push_back(AliveKey(rank));
   std::vector<std::string> counters;
-  if (keys.empty()) return counters;
-  counters.reserve(keys.size());
   for (const auto& counter : store.multiGet(keys)) counters.push_back(TextOf(counter));
   return counters;
 }
@@ -363,17 +360,16 @@ std::string Membership::DescribeSilent() {
   // A report without a text comes from a rank that ends because it lost another one.
   ReportFailure("");
   std::map<int, std::string> failures;
-  const std::vector<int> others = Others();
-  silent_ = others;
-  const std::vector<std::string> before = Counters(*store_, others);
+  silent_ = Others();
+  const std::vector<std::string> before = Counters(*store_, size());
   const Stopwatch watch;
   while (!silent_.empty() && watch.Seconds() < kProofTime) {
     std::this_thread::sleep_for(kLookAgain);
     failures = FailuresIn(*store_);
-    const std::vector<std::string> now = Counters(*store_, others);
+    const std::vector<std::string> now = Counters(*store_, size());
     std::erase_if(silent_, [&](int rank) {
-      const auto i = static_cast<std::size_t>(rank < environment_.rank ? rank : rank - 1);
-      return failures.contains(rank) || now[i] != before[i];
+      const auto i = static_cast<std::size_t>(rank);
+      return failures.contains(rank) || now.at(i) != before.at(i);
     });
   }
   std::vector<std::string> failed;

@@ -64,6 +64,8 @@ class Membership {
   Membership& operator=(const Membership&) = delete;
 
   const RankEnvironment& environment() const { return environment_; }
+  int rank() const { return environment_.rank; }
+  int size() const { return environment_.world_size; }
 
   /// The store, with a prefix of this start of the ranks. For the main thread.
   const c10::intrusive_ptr<c10d::Store>& store() const { return store_; }

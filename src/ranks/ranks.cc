@@ -52,9 +52,9 @@ c10::intrusive_ptr<c10d::Backend> MakeGloo(const Membership& membership) {
 
 }  // namespace
 
-Ranks::Ranks(const RankEnvironment& environment) : membership_(environment) {
+Ranks::Ranks(const RankEnvironment& environment) : Membership(environment) {
   try {
-    host_ = MakeGloo(membership_);
+    host_ = MakeGloo(*this);
   } catch (const std::exception& error) {
     FailBecause(MessageFor(std::string_view(error.what())));
   }
@@ -64,7 +64,7 @@ Ranks::Ranks(const RankEnvironment& environment) : membership_(environment) {
 Ranks::~Ranks() {
   // The process ends soon. Until then, Gloo's destructor would wait for a rank that does not
   // answer, and NCCL's for a thread that may end the process before its message was read.
-  if (device_ != host_ && (membership_.has_lost() || !TryToEndDevice())) device_.release();
+  if (device_ != host_ && (has_lost() || !TryToEndDevice())) device_.release();
   if (stuck_) host_.release();
 }
 
@@ -80,8 +80,8 @@ bool Ranks::TryToEndDevice() noexcept {
 
 void Ranks::UseDevice(Device& device) {
   CheckSameKind(device);
-  const auto store = c10::make_intrusive<c10d::PrefixStore>("device", membership_.store());
-  if (auto backend = device.MakeBackend(store, rank(), size())) {
+  const auto own = c10::make_intrusive<c10d::PrefixStore>("device", store());
+  if (auto backend = device.MakeBackend(own, rank(), size())) {
     device_ = std::move(backend);
     device_->setTimeout(kExchangeTimeout);  // NCCL ignores that of a call
     end_device_ = [backend = device_, once = std::make_shared<std::once_flag>()] {
@@ -91,7 +91,7 @@ void Ranks::UseDevice(Device& device) {
       });
     };
     // Otherwise the main thread would wait for the device for ever.
-    membership_.OnLost(end_device_);
+    OnLost(end_device_);
     // NCCL's ranks meet in their first exchange, and wait at most five minutes for each other.
     at::Tensor nothing = at::zeros({1}, device.torch());
     Sum(nothing);
@@ -112,7 +112,7 @@ void Ranks::CheckSameKind(const Device& device) {
 }
 
 void Ranks::CheckAlive() {
-  if (membership_.has_lost()) FailBecause("no exchange is possible");
+  if (has_lost()) FailBecause("no exchange is possible");
 }
 
 template <class Begin>
@@ -125,19 +125,19 @@ void Ranks::Exchange(const Begin& begin) {
       return begin();
     } catch (const c10::Error& error) {
       // The error of a group that was aborted meanwhile names no rank.
-      if (membership_.has_lost()) FailBecause(MessageFor(error));
+      if (has_lost()) FailBecause(MessageFor(error));
       throw;
     }
   }();
   const auto future = work->getFuture();
   const auto done = std::make_shared<std::atomic<bool>>(false);
-  const auto end = [done, wake = membership_.waker()](c10::ivalue::Future&) {
+  const auto end = [done, wake = waker()](c10::ivalue::Future&) {
     *done = true;
     wake();
   };
   // A callback that uses the result would make one of CUDA's pooled streams wait for it.
   future->addCallback(end, /*uses_future=*/false);
-  stuck_ = !membership_.WaitFor([&] { return done->load(); });
+  stuck_ = !WaitFor([&] { return done->load(); });
   if (stuck_) FailBecause("no answer");
   if (future->hasError()) {
     FailBecause(MessageFor(std::string_view(future->tryRetrieveErrorMessage())));
@@ -146,7 +146,7 @@ void Ranks::Exchange(const Begin& begin) {
 }
 
 void Ranks::FailBecause(const std::string& why) {
-  const std::string lost = membership_.DescribeLost();
+  const std::string lost = DescribeLost();
   throw Error(fmt::format("{}, so this rank ends too ({})", lost, why));
 }
 

@@ -22,24 +22,17 @@ namespace tandem {
 
 class Device;
 
-/// Ranks lets the processes of a run exchange tensors, by c10d: Gloo for memory of the CPU, and
-/// NCCL for that of GPUs where it was built. All ranks must call the same methods in the same
-/// order, from their main threads. Each method throws Error if a rank has ended or failed. Its
-/// message names that rank; the object can then only be destroyed.
-class Ranks {
+/// Ranks is a Membership whose processes can exchange tensors, by c10d: Gloo for memory of the CPU,
+/// and NCCL for that of GPUs where it was built. All ranks must call the same methods of this class
+/// in the same order, from their main threads. Each method throws Error if a rank has ended or
+/// failed. Its message names that rank; the object can then only be destroyed.
+class Ranks final : public Membership {
  public:
   /// Joins the ranks, and waits for all of them. Throws Error if one does not come.
   explicit Ranks(const RankEnvironment& environment);
   ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
-
-  int rank() const { return membership_.environment().rank; }
-  int size() const { return membership_.environment().world_size; }
-  const RankEnvironment& environment() const { return membership_.environment(); }
-
-  /// "rank 1 (process 4711 on node3)".
-  const std::string& NameOf(int rank) const { return membership_.NameOf(rank); }
 
   /// From now on, exchanges tensors in the memory of `device` by its own means
   /// (Device::MakeBackend). All ranks must call it; it waits for them. Throws InputError in all
@@ -63,13 +56,6 @@ class Ranks {
   /// Returns after all ranks have called it.
   void Barrier();
 
-  /// Tells the other ranks why this one ends.
-  void ReportFailure(std::string_view why) noexcept { membership_.ReportFailure(why); }
-
-  /// Remembers a text for later starts of the ranks by the same launcher (Membership).
-  void Remember(const std::string& text) { membership_.Remember(text); }
-  bool Remembers(const std::string& text) const { return membership_.Remembers(text); }
-
   /// Seconds that the main thread has waited for the other ranks.
   double wait_s() const { return wait_s_; }
 
@@ -81,7 +67,6 @@ class Ranks {
   [[noreturn]] void FailBecause(const std::string& why);
   bool TryToEndDevice() noexcept;
 
-  Membership membership_;
   c10::intrusive_ptr<c10d::Backend> host_;    // for memory of the CPU
   c10::intrusive_ptr<c10d::Backend> device_;  // for that of the device; may be host_
   std::function<void()> end_device_;          // ends its exchanges, once; empty if it is host_

@@ -1,5 +1,3 @@
-#include "train/bottleneck.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,7 @@
 
 #include "base/text.h"
 #include "config/fields.h"
-#include "train/rank_times.h"
+#include "train/report.h"
 
 namespace tandem {
 namespace {
@@ -200,33 +198,31 @@ std::string DescribeStored(const TimeReport& report, const Config& config) {
 }
 
 // The rank that waited least is the one for which the others waited.
-std::string DescribeWaitForRanks(const TimeReport& report, const Config& config,
-                                 const RankReport* ranks) {
+std::string DescribeWaitForRanks(const TimeReport& report, const Config& config) {
   const std::string fewer =
       fmt::format("raise train.batch_size (now {}), so that the ranks meet less often",
                   config.train.batch_size);
-  if (ranks != nullptr) {
-    const std::vector<double>& waits = ranks->wait_for_ranks_s;
+  if (report.ranks) {
+    const std::vector<double>& waits = report.ranks->wait_for_ranks_s;
     const auto [least, most] = std::ranges::minmax_element(waits);
     if (*least < 0.5 * *most) {
       return fmt::format(
           "the slowest rank is the bottleneck: {}, for which another one waited {}; give it a "
           "machine as fast as the others', or {}",
-          ranks->names[static_cast<std::size_t>(least - waits.begin())], HumanSeconds(*most),
+          report.ranks->names[static_cast<std::size_t>(least - waits.begin())], HumanSeconds(*most),
           fewer);
     }
   }
   return fmt::format(
       "the exchange between ranks is the bottleneck: training waited {} for the others, and they "
-      "as "
-      "long; {}",
+      "as long; {}",
       HumanSeconds(report.wait_for_ranks_s), fewer);
 }
 
 // Returns the longest wait for other ranks: of this process, or of all ranks if they are known.
-double WaitForRanks(const TimeReport& report, const RankReport* ranks) {
-  if (ranks == nullptr) return report.wait_for_ranks_s;
-  return std::max(report.wait_for_ranks_s, std::ranges::max(ranks->wait_for_ranks_s));
+double WaitForRanks(const TimeReport& report) {
+  if (!report.ranks) return report.wait_for_ranks_s;
+  return std::max(report.wait_for_ranks_s, std::ranges::max(report.ranks->wait_for_ranks_s));
 }
 
 std::string Ideal(double ideal, double measured) {
@@ -236,8 +232,7 @@ std::string Ideal(double ideal, double measured) {
 
 }  // namespace
 
-std::string DescribeBottleneck(const TimeReport& report, const Config& config, std::int64_t cores,
-                               const RankReport* ranks) {
+std::string DescribeBottleneck(const TimeReport& report, const Config& config, std::int64_t cores) {
   if (report.train_critical_s == 0) return "nothing was trained";
   const double generate = report.generate_critical_s;
   const double train = report.train_critical_s;
@@ -250,9 +245,9 @@ std::string DescribeBottleneck(const TimeReport& report, const Config& config, s
   const auto is_evidence = [&](double waited) {
     return waited > std::max(kFewWaits, kNegligible * measured);
   };
-  const double for_ranks = WaitForRanks(report, ranks);
+  const double for_ranks = WaitForRanks(report);
   if (is_evidence(for_ranks) && for_ranks > std::max(wait, report.wait_for_stored_s)) {
-    return DescribeWaitForRanks(report, config, ranks);
+    return DescribeWaitForRanks(report, config);
   }
   if (is_evidence(report.wait_for_stored_s) && report.wait_for_stored_s > wait) {
     return DescribeStored(report, config);

@@ -1,21 +1,31 @@
 #include "train/checkpoint.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <limits>
+#include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "config/fields.h"
+#include "config/load.h"
 #include "config/write.h"
+#include "data/run_files.h"
 #include "data/stream_folder.h"
 #include "domain/registry.h"
 #include "tandem/error.h"
+#include "train/run_directory.h"
 
 namespace tandem {
+
 namespace {
 
 using nlohmann::json;
@@ -77,6 +87,14 @@ void Visit(StreamPosition& stream, const auto& visit) {
   visit("used_shards", stream.used_shards);
   visit("dropped_rows", stream.dropped_rows);
   visit("dropped_shards", stream.dropped_shards);
+}
+
+void Visit(RunState& state, const auto& visit) {
+  visit("counters", state.counters);
+  visit("target", state.pipeline.target);
+  visit("longest_scramble", state.pipeline.longest_scramble);
+  visit("position", state.position);
+  visit("stream", state.stream);
 }
 
 template <class Part>
@@ -173,16 +191,6 @@ Value Get(const json& object, const std::string& name, const std::string& file) 
   }
 }
 
-json ToJson(const RunState& state) {
-  json object = {{"config", ToJson(ToYaml(state.config))},
-                 {"counters", ToJson(state.counters)},
-                 {"target", ToJson(state.pipeline.target)},
-                 {"longest_scramble", state.pipeline.longest_scramble}};
-  if (state.position) object["position"] = ToJson(*state.position);
-  if (state.stream) object["stream"] = ToJson(*state.stream);
-  return object;
-}
-
 std::string PrefixOf(const std::string& part) { return fmt::format("{}{}.", kResumePrefix, part); }
 
 // Whether the tensors of two state dicts share their memory.
@@ -207,6 +215,7 @@ std::string WriteCheckpoint(const std::filesystem::path& path, const std::string
   StateDict others;
   if (resume != nullptr) {
     json& state = content[kResume] = ToJson(*resume);
+    state["config"] = ToJson(ToYaml(resume->config));
     for (const auto& [part, tensors] :
          {std::pair("model", &resume->model), std::pair("optimizer", &resume->optimizer),
           std::pair("target_network", &resume->target_network),
@@ -286,9 +295,14 @@ const json& Checkpoint::Resume() const {
                   file_));
 }
 
-RunCounters Checkpoint::Counters() const {
-  const auto counters = Get<RunCounters>(Resume(), "counters", file_);
-  if (counters.best_update <= counters.updates) return counters;
+RunCounters Checkpoint::Counters() const { return State().counters; }
+
+RunState Checkpoint::State() const {
+  Resume();
+  auto state = Get<RunState>(json_, kResume, file_);
+  state.pipeline.longest_scramble = std::max<std::int64_t>(state.pipeline.longest_scramble, 1);
+  const RunCounters& counters = state.counters;
+  if (counters.best_update <= counters.updates) return state;
   throw DamagedFile(fmt::format(
       "{}: `best_update` is {}, expected at most {}, the number of completed updates; the file is "
       "damaged. Train a new run; network.init_from can take the weights of best.safetensors.",
@@ -299,20 +313,6 @@ std::string Checkpoint::ConfigYaml() const { return Get<std::string>(Resume(), "
 
 Config Checkpoint::ReadConfig(const std::vector<Override>& overrides) const {
   return ParseConfig(ConfigYaml(), fmt::format("the config in {}", file_), overrides);
-}
-
-std::optional<ShardPosition> Checkpoint::PositionInShards() const {
-  return Get<std::optional<ShardPosition>>(Resume(), "position", file_);
-}
-
-std::optional<StreamPosition> Checkpoint::PositionInStream() const {
-  return Get<std::optional<StreamPosition>>(Resume(), "stream", file_);
-}
-
-PipelineState Checkpoint::Pipeline() const {
-  const auto longest_scramble = Get<std::int64_t>(Resume(), "longest_scramble", file_);
-  return {.target = Get<TargetState>(Resume(), "target", file_),
-          .longest_scramble = std::max<std::int64_t>(longest_scramble, 1)};
 }
 
 // Returns the tensors whose names begin with `prefix`, without it. Those of the network have none.
@@ -337,6 +337,69 @@ void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,
   load("optimizer", optimizer);
   load("target_network", target_network);
   if (!average.empty()) load("average", average);
+}
+
+namespace {
+
+// Returns the config of the run that wrote a checkpoint, or nothing if it is not known.
+// best.safetensors has no config, but the folder of its run does.
+std::optional<Config> ConfigOf(const Checkpoint& checkpoint) {
+  try {
+    return checkpoint.ReadConfig();
+  } catch (const InputError&) {
+  }
+  const auto file = std::filesystem::path(checkpoint.file()).parent_path() / kConfigFile;
+  try {
+    return ParseConfig(ReadFile(file), file.string());
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+// Returns how the network of `config` differs from that of a checkpoint: "network.width is 64, but
+// 1000 in the checkpoint". Returns "" if no difference is known, or if Checkpoint::LoadModel names
+// the key itself.
+std::string NetworkDifferences(const Config& config, const Checkpoint& checkpoint) {
+  std::optional<Config> trained = ConfigOf(checkpoint);
+  if (!trained) return "";
+  std::vector<std::string> differences;
+  for (const Field& field : FieldsOf(*trained)) {
+    if (field.section() != "network" || field.key == "network.init_from") continue;
+    const std::string now = ValueText(config, field.key);
+    const std::string then = FieldText(field);
+    if (now == then) continue;
+    if (field.key == "network.kind" || field.key == "network.activation") return "";
+    differences.push_back(fmt::format("{} is {}, but {} in the checkpoint", field.key, now, then));
+  }
+  return fmt::format("{}", fmt::join(differences, "; "));
+}
+
+// Copies the weights of a checkpoint into `net`, the network of `config`.
+void LoadWeights(const Checkpoint& checkpoint, const Config& config, const DomainSpec& domain,
+                 Network& net) {
+  checkpoint.CheckDomain(domain.identity());
+  try {
+    checkpoint.LoadModel(net, domain.identity());
+  } catch (const DamagedFile&) {
+    throw;
+  } catch (const InputError&) {
+    const std::string differences = NetworkDifferences(config, checkpoint);
+    if (differences.empty()) throw;
+    throw InputError(fmt::format(
+        "{}: the network of the config differs from that of the checkpoint: {}. Set the keys to "
+        "the values of the checkpoint, or use another checkpoint.",
+        checkpoint.file(), differences));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Network> MakeInitialNet(const Config& config, const DomainSpec& domain) {
+  auto net = MakeNetwork(NetworkFor(config.network, domain), config.random_seed());
+  if (!config.network.init_from.empty()) {
+    LoadWeights(Checkpoint(CheckpointIn(config.network.init_from)), config, domain, *net);
+  }
+  return net;
 }
 
 }  // namespace tandem

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -30,6 +31,7 @@
 #include "nn/network.h"
 #include "nn/tensor_file.h"
 #include "pipeline/pipeline.h"
+#include "tandem/domain.h"
 #include "train/run_counters.h"
 
 namespace tandem {
@@ -85,9 +87,8 @@ class Checkpoint {
   std::string ConfigYaml() const;
   /// The config, with `overrides`. Also throws the InputError of ParseConfig.
   Config ReadConfig(const std::vector<Override>& overrides = {}) const;
-  std::optional<ShardPosition> PositionInShards() const;
-  std::optional<StreamPosition> PositionInStream() const;
-  PipelineState Pipeline() const;
+  /// The state without its config and its tensors, which ReadConfig and LoadState return.
+  RunState State() const;
 
   /// Copies the state before the next update into these tensors. Throws InputError if the state
   /// does not match them in names, shapes or types, and DamagedFile if it is damaged.
@@ -103,5 +104,10 @@ class Checkpoint {
   nlohmann::json json_;
   std::int64_t iterations_ = 0;
 };
+
+/// Returns a network with random weights that depend on `seed`, or with the weights of
+/// `network.init_from`. Throws InputError if that checkpoint does not fit; it names the keys of the
+/// network that differ, if they are known.
+std::unique_ptr<Network> MakeInitialNet(const Config& config, const DomainSpec& domain);
 
 }  // namespace tandem

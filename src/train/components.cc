@@ -11,7 +11,7 @@
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "tensor/tensor_generator.h"
-#include "train/initial_network.h"
+#include "train/checkpoint.h"
 
 namespace tandem {
 namespace {
@@ -27,87 +27,94 @@ std::size_t MaxThreads(const Config& config) {
   return static_cast<std::size_t>(std::max(*config.generate.workers, *config.train.threads)) + 1;
 }
 
-StartPoint StartOf(const Checkpoint* from) {
-  if (from == nullptr) return {};
-  return {.update = from->Counters().updates,
-          .shards = from->PositionInShards(),
-          .stream = from->PositionInStream(),
-          .pipeline = from->Pipeline()};
-}
-
-std::optional<GradientReducer> MakeReducer(const std::optional<RankLinks>& links, Device& device) {
-  if (!links) return std::nullopt;
-  return std::optional<GradientReducer>(std::in_place, links->ranks, links->stop, device);
+std::optional<GradientReducer> MakeReducer(Ranks* ranks, RunStop& stop, Device& device) {
+  if (ranks == nullptr) return std::nullopt;
+  return std::optional<GradientReducer>(std::in_place, *ranks, *stop.agreed(), device);
 }
 
 }  // namespace
 
-Components::Components(Config run, RunContext shared, const Checkpoint* from)
+Components::Components(Config run, std::shared_ptr<Device> on, Ranks* among, RunStop& ends,
+                       const TrainingHooks& hooks, const std::filesystem::path& folder,
+                       const Checkpoint* from)
     : config(std::move(run)),
-      context(std::move(shared)),
-      start(StartOf(from)),
+      device(std::move(on)),
+      ranks(among),
+      stop(ends),
+      start(from != nullptr ? from->State() : RunState()),
       tbb_limit(tbb::global_control::max_allowed_parallelism, MaxThreads(config)),
       domain(MakeDomain(config.domain.full_name())),
       network(NetworkFor(config.network, domain->spec())),
       net(MakeNet(from)),
       target(MakeTarget()),
       shards(MakeShards()),
-      stream(MakeStream()),
-      loader(*context.device, ExampleSchema(domain->spec(), config), config, stored(), rank()),
-      reducer(MakeReducer(context.links, *context.device)),
-      trainer(*net, target.get(), loader, *context.device, config, reducer ? &*reducer : nullptr) {
+      stream(MakeStream(folder)),
+      loader(*device, ExampleSchema(domain->spec(), config), config, stored(), rank()),
+      reducer(MakeReducer(ranks, stop, *device)),
+      trainer(*net, target.get(), loader, *device, config, reducer ? &*reducer : nullptr) {
   if (generates()) MakeGenerator();
   if (config.validation.every_updates > 0 && rank() == 0) {
-    validator = std::make_unique<Validator>(*domain, network, *context.device, config);
+    validator = std::make_unique<Validator>(*domain, network, *device, config);
   }
   if (target != nullptr) trainer.RefreshTarget();
   if (from != nullptr) {
     const RunState state = State({});
     from->LoadState(state.model, state.optimizer, state.target_network, state.average);
-    context.device->Synchronize();  // the target network is read on another stream
+    device->Synchronize();  // the target network is read on another stream
   }
   if (stream != nullptr) {
     const Network& labels = config.train.labels_with_average() ? trainer.average()->net() : *net;
     publisher = std::make_unique<StreamPublisher>(
-        context.folder, config, domain->spec().identity(), labels, *context.device, *stream,
-        context.interrupter, start.update, start.pipeline.target.refreshed);
+        folder, config, domain->spec().identity(), labels, *device, *stream, stop.interrupter(),
+        start.counters.updates, start.pipeline.target.refreshed);
   }
   loader.UseBatchSize(config.train.batch_size);
-  MakePipeline();
+  const PipelineParts parts{.trainer = trainer,
+                            .hooks = hooks,
+                            .generator = generator.get(),
+                            .replay = replay.get(),
+                            .queue = queue.get(),
+                            .labeller = labeller.get(),
+                            .publisher = publisher.get(),
+                            .interrupter = &stop.interrupter(),
+                            .rank = rank()};
+  pipeline =
+      std::make_unique<Pipeline>(config, parts, start.counters.updates,
+                                 UpdatePlan(config.train).updates(), start.pipeline, stop.signal());
 }
 
 std::unique_ptr<Network> Components::MakeNet(const Checkpoint* from) const {
   if (from != nullptr) from->CheckDomain(domain->spec().identity());
   auto made = from == nullptr ? MakeInitialNet(config, domain->spec())
                               : MakeNetwork(network, config.random_seed());
-  made->To(context.device->torch());
+  made->To(device->torch());
   made->SetTraining(true);
   return made;
 }
 
 std::unique_ptr<InferenceNet> Components::MakeTarget() const {
   if (!generates() || !NeedsNetwork(config.generate.target)) return nullptr;
-  return std::make_unique<InferenceNet>(network, config.inference, *context.device);
+  return std::make_unique<InferenceNet>(network, config.inference, *device);
 }
 
 std::unique_ptr<ShardLoader> Components::MakeShards() const {
   if (config.data.source != DataSource::kShards) return nullptr;
   ShardSet set(config.data.path);
   set.CheckFits(domain->spec(), config.network.head);
-  return std::make_unique<ShardLoader>(*context.device, std::move(set), network.input.depth, config,
-                                       start.shards, &context.interrupter);
+  return std::make_unique<ShardLoader>(*device, std::move(set), network.input.depth, config,
+                                       start.position, &stop.interrupter());
 }
 
-std::unique_ptr<StreamLoader> Components::MakeStream() const {
+std::unique_ptr<StreamLoader> Components::MakeStream(const std::filesystem::path& folder) const {
   if (!config.streams()) return nullptr;
-  if (context.folder.empty()) {
+  if (folder.empty()) {
     throw InputError(
         "`data.source: stream`: the run has no folder into which it could publish its weights. "
         "Give the run a folder, or set data.source to live.");
   }
-  return std::make_unique<StreamLoader>(*context.device, StreamPathOf(context.folder, config),
+  return std::make_unique<StreamLoader>(*device, StreamPathOf(folder, config),
                                         StreamKind(config, domain->spec()), network.input.depth,
-                                        config, start.stream, context.stop, &context.interrupter);
+                                        config, start.stream, stop.signal(), &stop.interrupter());
 }
 
 StoredExamples* Components::stored() const {
@@ -120,13 +127,13 @@ void Components::MakeGenerator() {
   Evaluator* evaluator = target.get();
   const auto exact = MakeExactLabels(*domain, config);
   if (LabelsWhenTraining(config.pipeline.mode)) {
-    online = std::make_unique<OnlineEvaluator>(trainer, config.inference, *context.device);
+    online = std::make_unique<OnlineEvaluator>(trainer, config.inference, *device);
     queue = std::make_unique<InferenceQueue>(*online);
     labeller = std::make_unique<StoredStateLabeller>(*domain, *target, config, exact);
     evaluator = queue.get();
   }
   generator = config.generate.program == Program::kTensor
-                  ? MakeTensorGenerator(*domain, config, target.get(), *context.device)
+                  ? MakeTensorGenerator(*domain, config, target.get(), *device)
                   : tandem::MakeGenerator(*domain, config, evaluator, exact);
   if (config.replay.updates > 0) {
     replay = WithMemoryAdvice("lower replay.updates", [&] {
@@ -137,28 +144,13 @@ void Components::MakeGenerator() {
   }
 }
 
-void Components::MakePipeline() {
-  const PipelineParts parts{.trainer = trainer,
-                            .hooks = context.hooks,
-                            .generator = generator.get(),
-                            .replay = replay.get(),
-                            .queue = queue.get(),
-                            .labeller = labeller.get(),
-                            .publisher = publisher.get(),
-                            .interrupter = &context.interrupter,
-                            .rank = rank()};
-  pipeline =
-      std::make_unique<Pipeline>(config, parts, start.update, UpdatePlan(config.train).updates(),
-                                 start.pipeline, context.stop);
-}
-
 void Components::UsePlan(const UpdatePlan& plan) {
   trainer.UsePlan(plan);
   pipeline->EndAt(plan.updates());
 }
 
-void Components::AttachTo(RunSaver& saver) {
-  attachment.emplace(saver, RunSaver::Sources{.replay = replay.get(), .stream = stream.get()});
+void Components::EndStream() {
+  if (publisher != nullptr) publisher->End();
 }
 
 RunState Components::State(const RunCounters& counters) const {

@@ -19,7 +19,6 @@
 #include "tandem/registry.h"
 #include "tensor/tensor_beam_search.h"
 #include "train/checkpoint.h"
-#include "train/initial_network.h"
 #include "train/resolve.h"
 
 namespace tandem {

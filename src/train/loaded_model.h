@@ -14,8 +14,8 @@
 #include "search/evaluation.h"
 #include "search/search.h"
 #include "tandem/domain.h"
-#include "train/model_args.h"
 #include "train/run_directory.h"
+#include "train/trained_network.h"
 
 namespace tandem {
 

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/machine.h"
 #include "base/text.h"
@@ -26,13 +25,6 @@ nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result, con
   return json;
 }
 
-// How often per second the ranks together do what takes each of them `seconds`.
-double PerSecondOfAll(const std::vector<double>& seconds) {
-  double sum = 0;
-  for (const double value : seconds) sum += value > 0 ? 1 / value : 0;
-  return sum;
-}
-
 // Adds how long the scrambles of a fill were, with generate.curriculum, and what its searches
 // solved.
 void AddSearches(const FillStats& fill, nlohmann::ordered_json& json) {
@@ -45,7 +37,7 @@ void AddSearches(const FillStats& fill, nlohmann::ordered_json& json) {
 nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Config& config) {
   const std::string error = ErrorKey(config);
   nlohmann::ordered_json json = ToJson(report, config);
-  for (const auto& [length, value] : report.by_length) {
+  for (const auto& [length, value] : report.value_error_by_length) {
     json[error + "_by_length"][std::to_string(length)] = RoundedReal(value);
   }
   for (const auto& [length, value] : report.solve_rate_by_length) {
@@ -57,7 +49,7 @@ nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Conf
 nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& config,
                                    const RunCounters& counters,
                                    const std::optional<ValidationReport>& validation,
-                                   const ThreadTimes& times, const RankReport* ranks) {
+                                   const ThreadTimes& times) {
   const TrainStats& train = record.train;
   const auto seconds_at = [&](Stopwatch::Clock::time_point time) {
     return RoundedSeconds(counters.wall_s -
@@ -86,9 +78,8 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
       {"train_examples_per_s",
        RoundedReal(static_cast<double>(train.examples) / (train.seconds - train.wait_s))}};
   if (record.fill.seconds > 0) {
-    line["generate_examples_per_s"] = RoundedReal(
-        static_cast<double>(config.live_rows()) *
-        (ranks != nullptr ? PerSecondOfAll(ranks->generate_s) : 1 / record.fill.seconds));
+    line["generate_examples_per_s"] =
+        RoundedReal(static_cast<double>(config.live_rows()) / record.fill.seconds);
   }
   if (const std::optional<LabelStats> labels = CostLabels(record, config)) {
     line["label_mean"] = RoundedReal(labels->mean);
@@ -103,23 +94,13 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
   AddSearches(record.fill, line);
   if (validation) line.update(ValidationJson(*validation, config));
   line.update(FlatJson(times));
-  if (ranks != nullptr) line.update(FlatJson(*ranks));
   return line;
 }
 
 namespace {
 
-const char* EndedBy(RunEnd end) {
-  switch (end) {
-    case RunEnd::kAllUpdates:
-      return "max_updates";
-    case RunEnd::kTimeLimit:
-      return "max_seconds";
-    case RunEnd::kStopped:
-      return "stopped";
-  }
-  return "";
-}
+// By RunEnd.
+constexpr std::array kEndedBy = {"max_updates", "max_seconds", "stopped"};
 
 // Returns the measurements that `tandem compare` compares.
 nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& config) {
@@ -141,11 +122,11 @@ nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& c
 
 }  // namespace
 
-void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
-                  const Config& config, const std::string& device) {
+nlohmann::ordered_json SummaryJson(const RunSummary& summary, const Config& config,
+                                   const std::string& device) {
   nlohmann::ordered_json json = {
       {"schema", kSummarySchema},
-      {"ended_by", EndedBy(summary.end)},
+      {"ended_by", kEndedBy.at(static_cast<std::size_t>(summary.end))},
       {"mode", ValueText(config, "pipeline.mode")},
       {"device", device},
       {"parameters", summary.parameters},
@@ -175,10 +156,8 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"time", ToJson(summary.time.threads)}};
   AddSearches(summary.last_fill, json);
   if (summary.time.gpu) json["time"]["gpu"] = ToJson(*summary.time.gpu);
-  if (summary.data) json["data"] = ToJson(*summary.data);
-  if (summary.stream) json["stream"] = ToJson(*summary.stream, summary.time.wall_s);
-  if (summary.ranks) json["ranks"] = ToJson(*summary.ranks);
-  WriteFileAtomically(path, DumpJson(json, 2) + "\n");
+  json.update(summary.sections);
+  return json;
 }
 
 namespace {

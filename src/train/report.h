@@ -2,19 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "config/config.h"
-#include "pipeline/update.h"
-#include "train/rank_times.h"
+#include "pipeline/pipeline.h"
 #include "train/run_counters.h"
 #include "train/run_profile.h"
-#include "train/shard_report.h"
-#include "train/stream_report.h"
 
 namespace tandem {
 
@@ -30,12 +26,36 @@ struct RunSummary : RunCounters {
   std::int64_t peak_rss_bytes = 0;
   std::string weights_sha256;
   TimeReport time;
-  std::string bottleneck;              ///< a sentence (DescribeBottleneck)
-  std::string learning;                ///< a sentence (DescribeLearning)
-  FillStats last_fill;                 ///< of the rows of the last update
-  std::optional<ShardReport> data;     ///< only with shards
-  std::optional<StreamReport> stream;  ///< nothing without a stream
-  std::optional<RankReport> ranks;     ///< only if ranks trained together
+  std::string bottleneck;  ///< a sentence (DescribeBottleneck)
+  std::string learning;    ///< a sentence (DescribeLearning)
+  FillStats last_fill;     ///< of the rows of the last update
+  nlohmann::ordered_json sections = nlohmann::ordered_json::object();  ///< entries of RunSections
+  std::vector<std::string> lines;  ///< of the RunSections, for the screen
+};
+
+/// RunSection measures a part of a run that only some runs have, and reports it. Only the main
+/// thread uses it. An exception thrown by a method ends the run.
+class RunSection {
+ public:
+  virtual ~RunSection() = default;
+
+  /// Update `update` begins.
+  virtual void OnUpdateStart(std::int64_t /*update*/) {}
+
+  /// Iteration `iteration` of the run has ended.
+  virtual void OnIteration(std::int64_t /*iteration*/) {}
+
+  /// The training of an update has ended. Adds entries to `line`, its line of metrics.jsonl.
+  virtual void OnUpdate(const UpdateRecord& /*record*/, nlohmann::ordered_json& /*line*/) {}
+
+  /// `updates` updates are done and saved, and another one follows.
+  virtual void OnUpdateEnd(std::int64_t /*updates*/) {}
+
+  /// No update follows.
+  virtual void OnTrainingEnd() {}
+
+  /// Adds to the summary, which has its times. Call it once, at the end of the run.
+  virtual void Report(RunSummary& /*summary*/) {}
 };
 
 /// Returns the entries of a validation: `solve_rate` and, unless the network is a policy, the error
@@ -45,16 +65,15 @@ nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Conf
 /// Returns a flat object for an update. `counters` are those after the update. `validation` is the
 /// validation since the previous line, if there was one. `times` are those since the previous line;
 /// their entries are named "main_forward_s" and so on, and entries below a millisecond are left
-/// out. `ranks` is null if this process trains alone; with ranks, `record` has the times of this
-/// one, and the examples of all. Numbers are rounded.
+/// out. Numbers are rounded.
 nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& config,
                                    const RunCounters& counters,
                                    const std::optional<ValidationReport>& validation,
-                                   const ThreadTimes& times, const RankReport* ranks = nullptr);
+                                   const ThreadTimes& times);
 
-/// Writes summary.json.
-void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
-                  const Config& config, const std::string& device);
+/// Returns the contents of summary.json.
+nlohmann::ordered_json SummaryJson(const RunSummary& summary, const Config& config,
+                                   const std::string& device);
 
 /// Returns whether the labels are backups of the network's estimates. The loss can then rise while
 /// the network improves, because the targets grow.
@@ -84,5 +103,13 @@ std::string DescribeSchedule(const RunSummary& summary, const Config& config);
 /// last update, or nothing if it is not known.
 std::string DescribeLearning(const RunCounters& run, const Config& config,
                              std::optional<double> longest_label = std::nullopt);
+
+/// Returns a line in the form of DescribeTimes that compares CPU time with wall time.
+std::string DescribeCores(const TimeReport& report, std::int64_t cores);
+
+/// Returns one sentence: which side is the bottleneck, or what training waited for; how long the
+/// run would take with ideal overlap; and which setting to change on a machine with `cores` cores.
+/// `config` must have no `auto` left.
+std::string DescribeBottleneck(const TimeReport& report, const Config& config, std::int64_t cores);
 
 }  // namespace tandem

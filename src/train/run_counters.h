@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <vector>
 
 namespace tandem {
 
@@ -17,22 +17,11 @@ struct ValidationResult {
   std::int64_t states = 0;  ///< number of validation states
 };
 
-/// LengthError is the value error of the states of one length.
-struct LengthError {
-  std::int64_t length = 0;
-  double value_error = 0;
-};
-
-/// LengthSolveRate is the solve rate of the states of one length.
-struct LengthSolveRate {
-  std::int64_t length = 0;
-  double solve_rate = 0;
-};
-
-/// ValidationReport adds the value error and the solve rate by length.
+/// ValidationReport adds the value error, unless the network is a policy, and the solve rate of the
+/// states of each length.
 struct ValidationReport : ValidationResult {
-  std::vector<LengthError> by_length;                 ///< sorted by length; empty with a policy
-  std::vector<LengthSolveRate> solve_rate_by_length;  ///< sorted by length
+  std::map<std::int64_t, double> value_error_by_length;
+  std::map<std::int64_t, double> solve_rate_by_length;
 };
 
 /// RunCounters holds what a run has done so far.

@@ -12,7 +12,6 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
@@ -39,6 +38,61 @@ constexpr std::array<std::string_view, 2> kStreamFolders = {"stream", "published
 std::string_view NameOfPartial(std::string_view file) {
   const std::optional<PartialName> partial = ParsePartialName(file);
   return partial ? partial->name : "";
+}
+
+// Removes the lines of a file of JSON lines whose `update` is `updates` or later. Returns the
+// update of the first remaining line, or nothing if no line remains.
+std::optional<std::int64_t> RemoveLinesFrom(const fs::path& file, std::int64_t updates) {
+  if (!fs::exists(file)) return std::nullopt;
+  std::optional<std::int64_t> first;
+  std::istringstream old(ReadFile(file));
+  std::string remaining;
+  std::string text;
+  for (int number = 1; std::getline(old, text); ++number) {
+    const std::string where = fmt::format("{}:{}", file.string(), number);
+    const auto line = ReadLineOrWarn<nlohmann::json>(text, where, "the line is removed");
+    if (!line) continue;
+    const auto update = line->find("update");
+    if (update == line->end() || !update->is_number_integer()) {
+      LogWarning(where + ": expected a JSON object with `update`; the line is removed");
+    } else if (update->get<std::int64_t>() < updates) {
+      if (!first) first = update->get<std::int64_t>();
+      remaining += text + "\n";
+    }
+  }
+  WriteFileAtomically(file, remaining);
+  return first;
+}
+
+// Does nothing if there is no such file.
+void Sync(const fs::path& file) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);  // CIFS syncs no other
+  if (descriptor < 0 && errno == ENOENT) return;
+  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
+  const int error = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!synced) {
+    throw Error(fmt::format("cannot write {}: {}", file.string(), std::strerror(error)));
+  }
+}
+
+// A second name for the file costs no space, and writing a new `file` replaces only the first name.
+void PreserveAs(const fs::path& file, const fs::path& preserved) {
+  if (fs::exists(preserved)) return;
+  std::error_code no_links;
+  fs::create_hard_link(fs::canonical(file), preserved, no_links);
+  if (no_links) {
+    WriteFileAtomically(preserved, ReadFile(file, std::numeric_limits<std::int64_t>::max()));
+  }
+}
+
+// Adds lines to the end of a file.
+void Append(const fs::path& file, const std::string& lines) {
+  std::ofstream out(file, std::ios::app);
+  out << lines << std::flush;
+  if (!out) {
+    throw Error(fmt::format("cannot write {}: {}", file.string(), std::strerror(errno)));
+  }
 }
 
 }  // namespace
@@ -112,13 +166,9 @@ void RunDirectory::Abandon() const {
 
 // Removes what a run writes before its first checkpoint is complete, except config.yaml.
 void RunDirectory::RemoveBegunFiles() const {
-  RemoveStream();
-  RemovePartialFiles();
-}
-
-void RunDirectory::RemoveStream() const {
   std::error_code ignored;
   for (const std::string_view folder : kStreamFolders) fs::remove_all(path_ / folder, ignored);
+  RemovePartialFiles();
 }
 
 RunDirectory RunDirectory::Open(const fs::path& path) {
@@ -170,31 +220,6 @@ void RunDirectory::RemovePartialFiles() const {
   }
 }
 
-// Removes the lines of a file of JSON lines whose `update` is `updates` or later. Returns the
-// update of the first remaining line, or nothing if no line remains.
-std::optional<std::int64_t> RunDirectory::RemoveLinesFrom(const fs::path& file,
-                                                          std::int64_t updates) {
-  if (!fs::exists(file)) return std::nullopt;
-  std::optional<std::int64_t> first;
-  std::istringstream old(ReadFile(file));
-  std::string remaining;
-  std::string text;
-  for (int number = 1; std::getline(old, text); ++number) {
-    const std::string where = fmt::format("{}:{}", file.string(), number);
-    const auto line = ReadLineOrWarn<nlohmann::json>(text, where, "the line is removed");
-    if (!line) continue;
-    const auto update = line->find("update");
-    if (update == line->end() || !update->is_number_integer()) {
-      LogWarning(where + ": expected a JSON object with `update`; the line is removed");
-    } else if (update->get<std::int64_t>() < updates) {
-      if (!first) first = update->get<std::int64_t>();
-      remaining += text + "\n";
-    }
-  }
-  WriteFileAtomically(file, remaining);
-  return first;
-}
-
 void RunDirectory::AddToLastMetrics(std::int64_t update, const nlohmann::ordered_json& more) const {
   std::string lines = fs::exists(metrics()) ? ReadFile(metrics()) : "";
   const std::size_t end = lines.find_last_not_of('\n') + 1;
@@ -219,30 +244,8 @@ void RunDirectory::SyncMetrics() const {
   Sync(shards());
 }
 
-// Does nothing if there is no such file.
-void RunDirectory::Sync(const fs::path& file) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);  // CIFS syncs no other
-  if (descriptor < 0 && errno == ENOENT) return;
-  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
-  const int error = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!synced) {
-    throw Error(fmt::format("cannot write {}: {}", file.string(), std::strerror(error)));
-  }
-}
-
 fs::path RunDirectory::preserved_best(std::int64_t update) const {
   return path_ / kPreservedBests.With(update);
-}
-
-// A second name for the file costs no space, and writing a new `file` replaces only the first name.
-void RunDirectory::PreserveAs(const fs::path& file, const fs::path& preserved) {
-  if (fs::exists(preserved)) return;
-  std::error_code no_links;
-  fs::create_hard_link(fs::canonical(file), preserved, no_links);
-  if (no_links) {
-    WriteFileAtomically(preserved, ReadFile(file, std::numeric_limits<std::int64_t>::max()));
-  }
 }
 
 void RunDirectory::PreserveBest(std::int64_t update) const {
@@ -282,7 +285,9 @@ void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> be
         Counted(first, "update")));
   }
   RemoveLinesFrom(shards(), updates);
-  RemoveArchivedAfter(updates);
+  for (const std::int64_t number : NumbersOf(kArchivedNetworks)) {
+    if (number > updates) RemoveFile(archived(number));
+  }
   for (const std::int64_t next : Previous()) {
     if (next > updates) RemoveFile(previous(next));
   }
@@ -329,21 +334,11 @@ fs::path RunDirectory::archived(std::int64_t updates) const {
 }
 
 std::vector<fs::path> RunDirectory::AllArchived() const {
-  std::map<std::int64_t, fs::path> by_update;
-  for (const std::string& file : EntryNames(path_)) {
-    const auto update = kArchivedNetworks.NumberIn(file);
-    if (update) by_update.emplace(*update, path_ / file);
-  }
   std::vector<fs::path> paths;
-  paths.reserve(by_update.size());
-  for (const auto& [update, path] : by_update) paths.push_back(path);
-  return paths;
-}
-
-void RunDirectory::RemoveArchivedAfter(std::int64_t updates) const {
-  for (const fs::path& path : AllArchived()) {
-    if (kArchivedNetworks.NumberIn(path.filename().string()) > updates) RemoveFile(path);
+  for (const std::int64_t updates : NumbersOf(kArchivedNetworks)) {
+    paths.push_back(archived(updates));
   }
+  return paths;
 }
 
 fs::path RunDirectory::replay(std::int64_t next) const { return path_ / kReplayRows.With(next); }
@@ -378,13 +373,5 @@ void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {
 }
 
 void RunDirectory::AppendShards(const std::string& lines) const { Append(shards(), lines); }
-
-void RunDirectory::Append(const fs::path& file, const std::string& lines) {
-  std::ofstream out(file, std::ios::app);
-  out << lines << std::flush;
-  if (!out) {
-    throw Error(fmt::format("cannot write {}: {}", file.string(), std::strerror(errno)));
-  }
-}
 
 }  // namespace tandem

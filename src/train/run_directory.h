@@ -130,15 +130,8 @@ class RunDirectory {
   std::filesystem::path previous(std::int64_t next) const;
   std::set<std::int64_t> NumbersOf(const NumberedName& kind) const;
   std::vector<std::int64_t> Previous() const;  // the newest first
-  static void PreserveAs(const std::filesystem::path& file, const std::filesystem::path& preserved);
-  static void Append(const std::filesystem::path& file, const std::string& lines);
-  static void Sync(const std::filesystem::path& file);
-  static std::optional<std::int64_t> RemoveLinesFrom(const std::filesystem::path& file,
-                                                     std::int64_t updates);
-  void RemoveArchivedAfter(std::int64_t updates) const;
   void RemoveUnusedBests(std::optional<std::int64_t> update, std::int64_t newest) const;
   bool IsAbandonedClaim() const;
-  void RemoveStream() const;
   void Lock();
   void RemoveBegunFiles() const;
   void RemovePartialFiles() const;

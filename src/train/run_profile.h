@@ -11,7 +11,7 @@
 
 #include "base/stopwatch.h"
 #include "base/timeline.h"
-#include "train/training_progress.h"
+#include "train/training.h"
 
 namespace tandem {
 
@@ -62,8 +62,18 @@ struct GpuTimes {
 
 nlohmann::ordered_json ToJson(const GpuTimes& times);
 
-/// TimeReport says how a run spent its time. All members except the first two leave out the cold
-/// start and the time after the last update.
+/// RankReport says how the ranks of a run shared its time. Vectors have an entry for each rank,
+/// in seconds.
+struct RankReport {
+  std::vector<std::string> names;       ///< Ranks::NameOf
+  std::vector<double> generate_s;       ///< in fills
+  std::vector<double> train_s;          ///< in training, without the waits for batches and ranks
+  std::vector<double> wait_for_rows_s;  ///< waiting for buffers
+  std::vector<double> wait_for_ranks_s;
+};
+
+/// TimeReport says how a run spent its time. All members except the first two and `ranks` leave out
+/// the cold start and the time after the last update.
 struct TimeReport {
   ThreadTimes threads;
   double cold_start_s = 0;  ///< the main thread's wait for the first rows
@@ -77,6 +87,7 @@ struct TimeReport {
   double main_core_s = 0;          ///< CPU time of the main thread
   std::optional<GpuTimes> gpu;     ///< only on a GPU, and only if updates were traced
   double generating_thread_s = 0;  ///< work of the generator thread and the workers
+  std::optional<RankReport> ranks = {};  ///< of all updates; only if ranks trained together
 
   /// Time in which the main thread waited for others.
   double waits_s() const { return wait_for_rows_s + wait_for_stored_s + wait_for_ranks_s; }

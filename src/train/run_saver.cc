@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/fault_point.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/timeline.h"
+#include "config/write.h"
 #include "data/replay_buffer.h"
 #include "loaders/stream_loader.h"
+#include "nn/tensor_file.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 #include "train/run_profile.h"
@@ -24,25 +29,26 @@ RunState CopyOf(const RunState& state) {
   return copy;
 }
 
+// The network to solve with: the trained one or its average.
+const StateDict& NetworkToSave(const RunState& state) {
+  return state.config.train.saves_average() ? state.average : state.model;
+}
+
 }  // namespace
 
+std::string RunFiles::SaveCheckpoint(const RunState& current) {
+  return WeightsSha256(NetworkToSave(current));
+}
+
 RunSaver::RunSaver(const RunDirectory& directory, Device& device, Config config,
-                   std::string domain_identity, Interrupter* interrupter)
+                   std::string domain_identity, const Sources& sources)
     : directory_(directory),
       device_(device),
       config_(std::move(config)),
       domain_identity_(std::move(domain_identity)),
       stream_(device.MakeStream()),
-      writer_(kWriterThread, interrupter) {}
-
-RunSaver::Attachment::Attachment(RunSaver& saver, const Sources& sources) : saver_(saver) {
-  saver_.sources_ = sources;
-}
-
-RunSaver::Attachment::~Attachment() {
-  saver_.writer_.Wait();
-  saver_.sources_ = {};
-}
+      sources_(sources),
+      writer_(kWriterThread, sources.interrupter) {}
 
 void RunSaver::ContinueFrom(RunCounters& so_far) {
   saved_next_ = so_far.updates;
@@ -67,26 +73,46 @@ std::string RunSaver::WhyBestIsUnusable(const RunCounters& so_far) const {
   }
 }
 
-// If a checkpoint was just started, its copy of the tensors is that of the next update too.
-void RunSaver::TakeSnapshot(RunState state) {
+void RunSaver::BeginEvents(std::int64_t iterations) {
+  events_.emplace(directory_.new_events(), config_, iterations);
+}
+
+// Replay needs one buffer more than a checkpoint, so the update with which a checkpoint continues
+// replaces no row that the writing thread reads, but the update after it does. If a checkpoint was
+// just started, its copy of the tensors is that of the next update too.
+void RunSaver::BeginUpdate(const RunState& state) {
+  if (sources_.replay != nullptr && state.counters.updates > started_next_) Wait();
+  const Span span(Activity::kKeepState);
   const std::shared_ptr<const RunState> copied = std::exchange(copied_, nullptr);
   if (copied != nullptr && copied->counters.iterations == state.counters.iterations) {
-    state.model = copied->model;
-    state.optimizer = copied->optimizer;
-    state.target_network = copied->target_network;
-    state.average = copied->average;
+    RunState snapshot = state;
+    snapshot.model = copied->model;
+    snapshot.optimizer = copied->optimizer;
+    snapshot.target_network = copied->target_network;
+    snapshot.average = copied->average;
+    snapshot_ = std::make_unique<const RunState>(std::move(snapshot));
   } else {
-    state = CopyOf(state);
+    snapshot_ = std::make_unique<const RunState>(CopyOf(state));
   }
-  snapshot_ = std::make_unique<const RunState>(std::move(state));
 }
 
-void RunSaver::SaveSnapshot() {
+void RunSaver::EndUpdate(const RunState& state, double update_s) {
+  const std::int64_t updates = state.counters.updates;
+  const bool checkpoint_is_due = CheckpointIsDue(updates, update_s);
+  const std::int64_t every = config_.checkpoint.keep_every;
+  if (every > 0 && updates % every == 0)
+    StartToArchiveNetwork(NetworkToSave(state), state.counters);
+  const bool last = updates == *state.config.train.max_updates;
+  if (checkpoint_is_due && !last) StartCheckpoint(state);
+  snapshot_.reset();
+}
+
+void RunSaver::SaveUnfinished(const RunState& current) {
   writer_.Wait();
-  Save(*snapshot_, *snapshot_);
+  const RunState& state = snapshot_ ? *snapshot_ : current;
+  Save(state, state);
 }
 
-// Called once per update, so at most one checkpoint is started per update.
 bool RunSaver::CheckpointIsDue(std::int64_t updates, double update_s) {
   const CheckpointConfig& checkpoint = config_.checkpoint;
   const bool by_updates = updates % checkpoint.every_updates == 0;
@@ -119,11 +145,11 @@ void RunSaver::StartToArchiveNetwork(const StateDict& network, const RunCounters
   });
 }
 
-void RunSaver::SaveBest(const StateDict& network, const RunCounters& counters) {
+void RunSaver::SaveBest(const RunState& state) {
   const Span span(Activity::kCheckpoint);
-  if (const auto earlier = BestUpdateOf(counters)) directory_.PreserveBest(*earlier);
-  WriteCheckpoint(directory_.best(), domain_identity_, config_.network, counters, network,
-                  /*resume=*/nullptr);
+  if (const auto earlier = BestUpdateOf(state.counters)) directory_.PreserveBest(*earlier);
+  WriteCheckpoint(directory_.best(), domain_identity_, config_.network, state.counters,
+                  NetworkToSave(state), /*resume=*/nullptr);
 }
 
 // Lets the writing thread run `write`, whose tensors were copied on the main stream.
@@ -166,7 +192,7 @@ std::string RunSaver::Save(const RunState& resume, const RunState& current) {
   }
   std::string weights_sha256 =
       WriteCheckpoint(directory_.checkpoint(), domain_identity_, config_.network, current.counters,
-                      config_.train.saves_average() ? current.average : current.model, &resume);
+                      NetworkToSave(current), &resume);
   if (resume.stream) sources_.stream->OnCheckpoint(*resume.stream);
   saved_next_ = next;
   directory_.RemoveFilesBefore(next, BestUpdateOf(resume.counters), config_.checkpoint.keep);
@@ -179,11 +205,24 @@ void RunSaver::Wait() {
   ReportFailure();
 }
 
-// Replay needs one buffer more than a checkpoint, so the update with which a checkpoint continues
-// replaces no row that the writing thread reads, but the update after it does.
-void RunSaver::WaitForReplay(std::int64_t update) {
-  if (sources_.replay == nullptr) return;
-  if (update > started_next_) Wait();
+void RunSaver::SaveConfig(const Config& config) {
+  WriteFileAtomically(directory_.config(), ToYaml(config));
+}
+
+void RunSaver::AddMetrics(const nlohmann::ordered_json& line, std::int64_t iterations) {
+  directory_.AppendMetrics(line);
+  last_line_ = line.at("update").get<std::int64_t>();
+  events_->Add(line, iterations);
+}
+
+void RunSaver::AddToLastMetrics(const nlohmann::ordered_json& entries,
+                                const RunCounters& counters) {
+  directory_.AddToLastMetrics(last_line_.value_or(counters.updates - 1), entries);
+  events_->Add(entries, counters.iterations);
+}
+
+void RunSaver::SaveSummary(const nlohmann::ordered_json& summary) {
+  WriteFileAtomically(directory_.summary(), DumpJson(summary, 2) + "\n");
 }
 
 void RunSaver::ReportFailure() {

@@ -33,6 +33,7 @@ void RunStop::SetTimeLimit(const Stopwatch& began, double seconds) {
 }
 
 void RunStop::Watch(const Timeline& timeline, const TrainingConfig& config) {
+  if (config.watchdog_seconds == 0) return;
   watchdog_.emplace(timeline, config.watchdog_seconds,
                     Watchdog::Actions{.on_stall =
                                           [this](const std::string& description) {

@@ -14,7 +14,7 @@
 #include "loaders/stream_loader.h"
 #include "nn/device.h"
 #include "nn/network.h"
-#include "pipeline/target_schedule.h"
+#include "pipeline/pipeline.h"
 
 namespace tandem {
 

@@ -1,11 +1,10 @@
-#include "train/timing_breakdown.h"
-
 #include <fmt/format.h>
 
 #include <array>
 
 #include "base/log.h"
 #include "nn/device.h"
+#include "train/report_sections.h"
 
 namespace tandem {
 namespace {
@@ -53,40 +52,63 @@ Config WithoutOverlapIfTimed(Config config) {
   return config;
 }
 
-TimingBreakdown::TimingBreakdown(Track& main, Device& device, const Config& config, bool logs)
-    : main_(main),
-      logs_(logs),
-      micro_steps_(config.train.accumulation_steps),
-      before_(main.Times()) {
-  main.SynchronizeAfterActivities([&device] { device.Synchronize(); });
-  if (!logs_) return;
-  LogInfo(
-      "timing: the run waits for the device after each activity, and nothing is prefetched, copied "
-      "or generated during training, so the times are exact and the run is slower");
-}
+namespace {
 
-void TimingBreakdown::AfterIteration(std::int64_t iteration) {
-  if (!logs_) return;
-  ++seen_;
-  last_ = iteration;
-  if (seen_ <= kFirstIterations || seen_ % kEvery == 0) LogSinceLast();
-}
+class TimingBreakdown final : public RunSection {
+ public:
+  TimingBreakdown(Track& main, Device& device, const Config& config, bool logs)
+      : main_(main),
+        logs_(logs),
+        micro_steps_(config.train.accumulation_steps),
+        before_(main.Times()) {
+    main.SynchronizeAfterActivities([&device] { device.Synchronize(); });
+    if (!logs_) return;
+    LogInfo(
+        "timing: the run waits for the device after each activity, and nothing is prefetched, "
+        "copied or generated during training, so the times are exact and the run is slower");
+  }
 
-void TimingBreakdown::Finish() {
-  if (logs_ && seen_ > logged_) LogSinceLast();
-}
+  void OnIteration(std::int64_t iteration) override {
+    if (!logs_) return;
+    ++seen_;
+    last_ = iteration;
+    if (seen_ <= kFirstIterations || seen_ % kEvery == 0) LogSinceLast();
+  }
 
-void TimingBreakdown::LogSinceLast() {
-  const ActivityTimes now = main_.Times();
-  ActivityTimes since = now;
-  since -= before_;
-  const std::int64_t count = seen_ - logged_;
-  const std::string which = count == 1
-                                ? fmt::format("iteration {}", last_)
-                                : fmt::format("mean of {} iterations up to {}", count, last_);
-  LogInfo(fmt::format("timing: {}, ms: {}", which, DescribeIteration(since, count, micro_steps_)));
-  logged_ = seen_;
-  before_ = now;
+  // Logs the mean of the iterations since the last line.
+  void OnTrainingEnd() override {
+    if (logs_ && seen_ > logged_) LogSinceLast();
+  }
+
+ private:
+  void LogSinceLast() {
+    const ActivityTimes now = main_.Times();
+    ActivityTimes since = now;
+    since -= before_;
+    const std::int64_t count = seen_ - logged_;
+    const std::string which = count == 1
+                                  ? fmt::format("iteration {}", last_)
+                                  : fmt::format("mean of {} iterations up to {}", count, last_);
+    LogInfo(
+        fmt::format("timing: {}, ms: {}", which, DescribeIteration(since, count, micro_steps_)));
+    logged_ = seen_;
+    before_ = now;
+  }
+
+  const Track& main_;
+  const bool logs_;
+  const std::int64_t micro_steps_;  // per iteration
+  std::int64_t seen_ = 0;           // iterations so far
+  std::int64_t logged_ = 0;         // iterations that lines have covered
+  std::int64_t last_ = 0;           // number of the last iteration
+  ActivityTimes before_;            // times when the last line was logged
+};
+
+}  // namespace
+
+std::unique_ptr<RunSection> MakeTimingBreakdown(Track& main, Device& device, const Config& config,
+                                                bool logs) {
+  return std::make_unique<TimingBreakdown>(main, device, config, logs);
 }
 
 }  // namespace tandem

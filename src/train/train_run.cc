@@ -2,69 +2,167 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <exception>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/timeline.h"
-#include "config/write.h"
+#include "config/fields.h"
 #include "data/examples.h"
 #include "data/replay_buffer.h"
 #include "nn/backend.h"
 #include "nn/device.h"
-#include "nn/tensor_file.h"
 #include "nn/torch_message.h"
-#include "ranks/ranks.h"
-#include "train/bottleneck.h"
+#include "tandem/error.h"
 #include "train/checkpoint.h"
 #include "train/components.h"
-#include "train/failure.h"
+#include "train/report_sections.h"
 #include "train/resolve.h"
 
 namespace tandem {
+
+namespace {
+
+// What the main thread does in an activity. A failure of another thread arrives where the main
+// thread waits for its work.
+std::string_view StageOf(Activity activity) {
+  switch (activity) {
+    case Activity::kGenerate:
+    case Activity::kWaitForRows:
+    case Activity::kServe:
+      return "generating rows";
+    case Activity::kScramble:
+    case Activity::kExpand:
+    case Activity::kEvaluate:
+    case Activity::kBackUp:
+    case Activity::kWrite:
+    case Activity::kWaitForWorkers:
+    case Activity::kWaitForInference:
+    case Activity::kWaitForFreeSlot:
+      return "evaluating states";
+    case Activity::kShuffle:
+    case Activity::kGather:
+    case Activity::kHostToDevice:
+    case Activity::kWaitForRoom:
+    case Activity::kWaitForBatch:
+      return "making batches";
+    case Activity::kDiskLoad:
+    case Activity::kWaitForChunk:
+    case Activity::kGpuTransfer:
+    case Activity::kGpuQueueWait:
+      return "reading shards";
+    case Activity::kReplay:
+      return "drawing from replay";
+    case Activity::kForward:
+    case Activity::kBackward:
+    case Activity::kClipGradients:
+    case Activity::kOptimizer:
+    case Activity::kWaitForDevice:
+    case Activity::kReduce:
+      return "training";
+    case Activity::kWaitForRanks:
+      return "waiting for the other ranks";
+    case Activity::kRefreshTarget:
+      return "refreshing the target network";
+    case Activity::kPublish:
+      return "publishing the weights";
+    case Activity::kKeepState:
+      return "copying the state";
+    case Activity::kValidation:
+      return "validation";
+    case Activity::kCheckpoint:
+      return "writing a checkpoint";
+    case Activity::kReport:
+      return "writing metrics";
+    case Activity::kSetUp:
+      return "setting up";
+    case Activity::kUnnamed:
+    case Activity::kIdle:
+    case Activity::kCount:
+      break;
+  }
+  return "";
+}
+
+// Call in a catch block. Rethrows the current exception with the update and the stage in front of
+// its message: "update 3, generating rows: ...". `activity` is the activity of the main thread in
+// which the exception arrived (Timeline::FailedActivity). Error and InputError keep their class.
+// All other exceptions, those of LibTorch and of plug-ins among them, become Error. Stopped is
+// rethrown unchanged.
+[[noreturn]] void ThrowWithStage(std::int64_t update, Activity activity) {
+  const std::string_view stage = StageOf(activity);
+  const auto with_stage = [&](std::string_view cause) {
+    return fmt::format("update {}{}{}: {}", update, stage.empty() ? "" : ", ", stage, cause);
+  };
+  try {
+    throw;
+  } catch (const Stopped&) {
+    throw;
+  } catch (const InputError& error) {
+    throw InputError(with_stage(error.what()));
+  } catch (const c10::Error& error) {
+    throw Error(with_stage(MessageFor(error)));
+  } catch (const std::bad_alloc&) {
+    throw Error(with_stage(fmt::format("out of memory; {}", kToSpareMemory)));
+  } catch (const std::exception& error) {
+    throw Error(with_stage(error.what()));
+  } catch (...) {
+    throw Error(with_stage("unknown exception (not derived from std::exception)"));
+  }
+}
+
+}  // namespace
 
 TrainRun::TrainRun(Config config, RunOptions options)
     : config_(WithBackends(WithAbsolutePaths(std::move(config)), *options.device)),
       directory_(std::move(options.directory)),
       began_(options.began),
       device_(std::move(options.device)),
-      device_description_(device_->description()),
       stream_(device_->MainStream()),
-      ranks_(options.ranks),
       time_(options.began),
       stop_(options.stop, /*among_ranks=*/options.ranks != nullptr),
       validation_(config_.validation, so_far_, stop_.requests()) {
   const Attach attach(time_.main());
   const Span span(Activity::kSetUp);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  if (options.from != nullptr) ContinueFrom(*options.from);
-  if (config_.profile.timing_breakdown) {
-    // The run without a folder that measures the speed of updates logs nothing.
-    breakdown_.emplace(time_.main(), *device_, config_, /*logs=*/directory_.has_value());
-  }
-  if (config_.profile.trace_updates > 0 && directory_) {
-    tracer_.emplace(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates);
-  }
+  const bool resumes = options.from != nullptr;
+  if (resumes) ContinueFrom(*options.from);
   if (const double limit = TimeLimitOf(config_.train); limit > 0) {
     stop_.SetTimeLimit(began_, limit - earlier_s_);
   }
-  if (ranks_ != nullptr) rank_times_.emplace(*ranks_);
-  MakeComponents(options.from);
-  if (config_.train.watchdog_seconds > 0) stop_.Watch(time_.timeline(), config_.train);
-  if (directory_) StartToSave(/*resumes=*/options.from != nullptr);
+  // The trace and the breakdown begin before the components are made.
+  if (config_.profile.timing_breakdown) {
+    // The run without a folder that measures the speed of updates logs nothing.
+    sections_.push_back(MakeTimingBreakdown(time_.main(), *device_, config_,
+                                            /*logs=*/directory_.has_value()));
+  }
+  if (config_.profile.trace_updates > 0 && directory_) {
+    sections_.push_back(
+        MakeTracer(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates));
+  }
+  if (resumes) CheckReplayCanBeRead();
+  components_ = std::make_unique<Components>(
+      WithoutOverlapIfTimed(config_), device_, options.ranks, stop_,
+      TrainingHooks{.on_training_start =
+                        [this] {
+                          files_->ReportFailure();
+                          time_.OnTrainingStart();
+                        },
+                    .on_iteration_end = [this](std::int64_t done) { OnIterationEnd(done); }},
+      directory_ ? directory_->path() : std::filesystem::path(), options.from);
+  if (resumes) ReadReplayRows();
+  AddSections(options.ranks);
+  stop_.Watch(time_.timeline(), config_.train);
+  StartToSave(resumes);
 }
 
 TrainRun::~TrainRun() = default;
 
 void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }
-
-std::string TrainRun::domain_identity() const { return components_->domain->spec().identity(); }
-
-std::int64_t TrainRun::num_parameters() const { return components_->net->NumParameters(); }
 
 // Takes over what the run has done. The updates from there on will be repeated, so their revisions
 // of the plan go.
@@ -78,26 +176,6 @@ void TrainRun::ContinueFrom(const Checkpoint& checkpoint) {
   plan.WriteTo(config_.train);
 }
 
-void TrainRun::MakeComponents(const Checkpoint* from) {
-  if (from != nullptr) CheckReplayCanBeRead();
-  components_ = std::make_unique<Components>(
-      WithoutOverlapIfTimed(config_),
-      RunContext{.device = device_,
-                 .hooks = {.on_training_start = [this] { OnTrainingStart(); },
-                           .on_iteration_end = [this](std::int64_t done) { OnIterationEnd(done); }},
-                 .stop = stop_.signal(),
-                 .interrupter = stop_.interrupter(),
-                 .links = ranks_ != nullptr
-                              ? std::optional(RankLinks{.ranks = *ranks_, .stop = *stop_.agreed()})
-                              : std::nullopt,
-                 .folder = directory_ ? directory_->path() : std::filesystem::path()},
-      from);
-  const bool has_rows = components_->replay != nullptr && so_far_.updates > 0;
-  if (from != nullptr && has_rows) ReadReplayRows();
-  if (components_->shards != nullptr) began_training_ = Mark();
-  if (components_->stream != nullptr) began_stream_ = components_->stream->position();
-}
-
 void TrainRun::CheckReplayCanBeRead() const {
   if (directory_ || config_.replay.updates == 0) return;
   throw InputError(
@@ -108,6 +186,7 @@ void TrainRun::CheckReplayCanBeRead() const {
 
 // Reads the replay rows of the checkpoint from which the run continues.
 void TrainRun::ReadReplayRows() {
+  if (components_->replay == nullptr || so_far_.updates == 0) return;
   ReplayBuffer& replay = *components_->replay;
   const std::filesystem::path file = directory_->replay(so_far_.updates);
   ReadReplay(file, replay, so_far_.updates);
@@ -117,22 +196,37 @@ void TrainRun::ReadReplayRows() {
   }
 }
 
+// Adds the parts of the run that report what the components did.
+void TrainRun::AddSections(Ranks* ranks) {
+  Components& run = *components_;
+  if (ranks != nullptr) sections_.push_back(MakeRankSection(*ranks, *run.net, config_));
+  if (run.shards != nullptr) sections_.push_back(MakeShardSection(*run.shards, config_));
+  if (run.stream != nullptr) sections_.push_back(MakeStreamSection(*run.stream, *directory_));
+}
+
 // From now on, the folder belongs to this run. Afterwards it has a checkpoint of `so_far_`. The
 // only newer file may be a damaged checkpoint.safetensors, if the run continues from an earlier
-// one.
+// one. The checkpoint contains the config too, so a run that is killed before config.yaml is
+// written can resume.
 void TrainRun::StartToSave(bool resumes) {
-  // Only the wait for a stream's rows may never end by itself.
-  Interrupter* const interrupter = config_.streams() ? &stop_.interrupter() : nullptr;
-  saver_.emplace(*directory_, *device_, config_, domain_identity(), interrupter);
-  components_->AttachTo(*saver_);
-  if (resumes) {
-    saver_->ContinueFrom(so_far_);
-  } else {
-    saver_->SaveCheckpoint(State());
+  if (!directory_) {
+    files_ = std::make_unique<RunFiles>();
+    return;
   }
-  // The checkpoint contains the config too, so a run that is killed before this write can resume.
-  SaveConfig();
-  metrics_.emplace(*directory_, config_, so_far_.iterations);
+  // Only the wait for a stream's rows may never end by itself.
+  auto saver = std::make_unique<RunSaver>(
+      *directory_, *device_, config_, components_->domain->spec().identity(),
+      RunSaver::Sources{.replay = components_->replay.get(),
+                        .stream = components_->stream.get(),
+                        .interrupter = config_.streams() ? &stop_.interrupter() : nullptr});
+  if (resumes) {
+    saver->ContinueFrom(so_far_);
+  } else {
+    saver->SaveCheckpoint(State());
+  }
+  saver->SaveConfig(config_);
+  saver->BeginEvents(so_far_.iterations);
+  files_ = std::move(saver);
 }
 
 // A failed update leaves half-trained weights, which must not be saved as a complete state.
@@ -148,19 +242,16 @@ bool TrainRun::RunUpdate() {
   const Attach attach(time_.main());
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   SaveOnFailure([this] {
-    if (tracer_) tracer_->OnUpdateStart(so_far_.updates);
-    if (saver_) saver_->WaitForReplay(so_far_.updates);
+    for (const auto& section : sections_) section->OnUpdateStart(so_far_.updates);
     validation_.ValidateAtStart(*components_);
     // Repeats a validation that was stopped before the run was resumed.
     RecordLate(validation_.ValidateIfDue(*components_));
-    TakeSnapshot();
+    files_->BeginUpdate(State());
     RevisePlan();
-    {
-      const Section section("update", so_far_.updates);
-      RunPipelineUpdate();
-    }
+    RunPipelineUpdate();
     DecideWhetherEnded();
-    if (tracer_ && !ended_) tracer_->OnUpdateEnd(so_far_.updates);  // otherwise Finish does
+    if (ended_) return;  // Finish ends the sections
+    for (const auto& section : sections_) section->OnUpdateEnd(so_far_.updates);
   });
   return !ended_;
 }
@@ -189,11 +280,12 @@ void TrainRun::RevisePlan() {
   const UpdatePlan plan = pacer_.Revised(before, config_.train.max_seconds);
   if (plan.revisions() == before.revisions()) return;
   plan.WriteTo(config_.train);
-  if (directory_) SaveConfig();
+  files_->SaveConfig(config_);
   components_->UsePlan(plan);
 }
 
 void TrainRun::RunPipelineUpdate() {
+  const Section section("update", so_far_.updates);
   UpdateRecord record;
   try {
     record = components_->pipeline->RunUpdate();
@@ -202,19 +294,12 @@ void TrainRun::RunPipelineUpdate() {
     return;  // the stop came while the main thread waited for a buffer
   }
   if (record.train.iterations > 0) EndUpdate(record);
-  if (record.complete && saver_) saver_->DropSnapshot();
-}
-
-void TrainRun::OnTrainingStart() {
-  if (saver_) saver_->ReportFailure();
-  time_.OnTrainingStart();
 }
 
 void TrainRun::OnIterationEnd(std::int64_t iterations) {
-  if (saver_) saver_->ReportFailure();
+  files_->ReportFailure();
   const Span span(Activity::kReport);
-  if (breakdown_) breakdown_->AfterIteration(iterations - 1);
-  if (observers_.empty()) return;
+  for (const auto& section : sections_) section->OnIteration(iterations - 1);
   TrainingProgress now = progress();
   const std::int64_t of_update = iterations - so_far_.updates * config_.train.iterations_per_update;
   now.iterations = iterations;
@@ -247,17 +332,19 @@ TrainingProgress TrainRun::progress() const {
 void TrainRun::EndUpdate(const UpdateRecord& record) {
   const Span span(Activity::kReport);
   Count(record);
-  std::optional<RankReport> ranks;
-  if (rank_times_) ranks = rank_times_->AddUpdate(record, components_->net->State());
+  nlohmann::ordered_json of_sections = nlohmann::ordered_json::object();
+  for (const auto& section : sections_) section->OnUpdate(record, of_sections);
   std::optional<ValidationReport> report;
   if (record.complete) report = validation_.ValidateIfDue(*components_);
   if (report) RecordValidation(*report);
   const ThreadTimes times = time_.TakeTimes();
   busy_ = BusySharesOf(times);
-  if (metrics_) AddMetrics(record, report, times, ranks ? &*ranks : nullptr);
+  nlohmann::ordered_json line = MetricsLine(record, config_, Counters(), report, times);
+  line.update(of_sections);
+  files_->AddMetrics(line, so_far_.iterations);
   // If an observer throws, the update is repeated, so its state is not saved before.
   for (TrainObserver* observer : observers_) observer->OnUpdate(record);
-  if (saver_ && record.complete) SaveWhatIsDue(record.seconds);
+  if (record.complete) files_->EndUpdate(State(), record.seconds);
 }
 
 void TrainRun::Count(const UpdateRecord& record) {
@@ -273,23 +360,6 @@ void TrainRun::Count(const UpdateRecord& record) {
   if (const auto labels = CostLabels(record, config_)) longest_label_ = labels->max;
 }
 
-void TrainRun::AddMetrics(const UpdateRecord& record,
-                          const std::optional<ValidationReport>& validation,
-                          const ThreadTimes& times, const RankReport* ranks) {
-  nlohmann::ordered_json line = MetricsLine(record, config_, Counters(), validation, times, ranks);
-  if (components_->stream != nullptr) ReportStream(record.update, line);
-  metrics_->Add(record.update, line, so_far_.iterations);
-}
-
-// Adds what the update used of the stream to its line of metrics.
-void TrainRun::ReportStream(std::int64_t update, nlohmann::ordered_json& line) {
-  const StreamUse use = components_->stream->TakeUse();
-  stream_report_.Add(use);
-  line.update(StreamJson(use));
-  const std::vector<DoneShard> done = components_->stream->TakeDone();
-  directory_->AppendShards(LedgerLines(update, done));
-}
-
 void TrainRun::DecideWhetherEnded() {
   const bool all_done = so_far_.updates == *config_.train.max_updates;
   if (!all_done && stop_.signal().Reached()) {
@@ -301,9 +371,7 @@ void TrainRun::DecideWhetherEnded() {
 // Saves the network first if it is the best one, because saving needs the counters of the best one
 // before it.
 void TrainRun::RecordValidation(const ValidationReport& report) {
-  if (saver_ && validation_.IsBest(report)) {
-    saver_->SaveBest(components_->trainer.saved_net().State(), Counters());
-  }
+  if (validation_.IsBest(report)) files_->SaveBest(State());
   validation_.Record(report);
 }
 
@@ -312,8 +380,7 @@ void TrainRun::RecordLate(const std::optional<ValidationReport>& report) {
   if (!report) return;
   const Span span(Activity::kReport);
   RecordValidation(*report);
-  if (!metrics_) return;
-  metrics_->AddToLast(so_far_.updates, ValidationJson(*report, config_), so_far_.iterations);
+  files_->AddToLastMetrics(ValidationJson(*report, config_), so_far_);
 }
 
 RunCounters TrainRun::Counters() const {
@@ -329,43 +396,21 @@ RunState TrainRun::State() const {
   return state;
 }
 
-void TrainRun::SaveConfig() const { WriteFileAtomically(directory_->config(), ToYaml(config_)); }
-
-void TrainRun::TakeSnapshot() {
-  if (!saver_) return;
-  const Span span(Activity::kKeepState);
-  saver_->TakeSnapshot(State());
-}
-
-// Call after a whole update.
-void TrainRun::SaveWhatIsDue(double update_s) {
-  const bool checkpoint_is_due = saver_->CheckpointIsDue(so_far_.updates, update_s);
-  const std::int64_t every = config_.checkpoint.keep_every;
-  if (every > 0 && so_far_.updates % every == 0) {
-    saver_->StartToArchiveNetwork(components_->trainer.saved_net().State(), Counters());
-  }
-  const bool last = so_far_.updates == *config_.train.max_updates;  // Finish writes that checkpoint
-  if (checkpoint_is_due && !last) saver_->StartCheckpoint(State());
-}
-
 void TrainRun::AwaitCheckpoint() {
-  if (!saver_) return;
   const Attach attach(time_.main());
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  SaveOnFailure([this] { saver_->Wait(); });
+  SaveOnFailure([this] { files_->Wait(); });
 }
 
 // Saves the state from before the update, because a failure may have left the network in any state.
 void TrainRun::SaveUnfinished() {
-  if (!saver_) return;
   const Span span(Activity::kCheckpoint);
   const auto warn = [](std::string_view why) {
     LogWarning(fmt::format(
         "cannot save the state before the update: {} The last checkpoint stays as it is.", why));
   };
   try {
-    if (!saver_->has_snapshot()) TakeSnapshot();
-    if (saver_->has_snapshot()) saver_->SaveSnapshot();
+    files_->SaveUnfinished(State());
   } catch (const c10::Error& error) {
     warn(MessageFor(error));
   } catch (const std::exception& error) {
@@ -375,67 +420,43 @@ void TrainRun::SaveUnfinished() {
   }
 }
 
-TrainingMark TrainRun::Mark() const {
-  return {.position = components_->shards->position(), .train_s = so_far_.train_s};
-}
-
 RunSummary TrainRun::Finish() {
   RequireNoFailure();
   const Attach attach(time_.main());
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   time_.OnTrainingEnd();
   std::string weights_sha256;
-  SaveOnFailure([&] { weights_sha256 = ValidateAndSave(); });
+  SaveOnFailure([&] {
+    if (end_ != RunEnd::kStopped) RecordLate(validation_.ValidateAtEnd(*components_));
+    for (const auto& section : sections_) section->OnTrainingEnd();
+    const Span span(Activity::kCheckpoint);
+    weights_sha256 = files_->SaveCheckpoint(State());
+  });
   const Span span(Activity::kCheckpoint);
-  RunSummary summary = MakeSummary();
-  summary.weights_sha256 = std::move(weights_sha256);
-  if (directory_) SaveOnFailure([&] { WriteAndNotify(summary); });
+  RunSummary summary = MakeSummary(std::move(weights_sha256));
+  SaveOnFailure([&] {
+    const Span writing(Activity::kReport);
+    files_->SaveSummary(SummaryJson(summary, config_, device_->description()));
+    // Comes last, so that the run is complete also if the generators cannot be told.
+    if (end_ != RunEnd::kStopped) components_->EndStream();
+  });
   return summary;
 }
 
-// Writes the last checkpoint. Returns the SHA-256 of the weights of the final network.
-std::string TrainRun::ValidateAndSave() {
-  if (end_ != RunEnd::kStopped) RecordLate(validation_.ValidateAtEnd(*components_));
-  if (breakdown_) breakdown_->Finish();
-  const Span span(Activity::kCheckpoint);
-  return saver_ ? saver_->SaveCheckpoint(State())
-                : WeightsSha256(components_->trainer.saved_net().State());
-}
-
-// Returns the summary without the hash of the weights. Also ends the trace and measures the speed
-// of the machine, because the summary reports both.
-RunSummary TrainRun::MakeSummary() {
+RunSummary TrainRun::MakeSummary(std::string weights_sha256) {
   RunSummary summary;
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;
   summary.since_update = first_update_;
   summary.last_fill = last_fill_;
-  summary.parameters = num_parameters();
+  summary.parameters = components_->net->NumParameters();
   summary.peak_rss_bytes = PeakRssBytes();
-  if (tracer_) tracer_->Finish();
+  summary.weights_sha256 = std::move(weights_sha256);
   summary.time = time_.Report();
-  if (tracer_) summary.time.gpu = tracer_->gpu();
-  if (rank_times_ && !rank_times_->total().names.empty()) summary.ranks = rank_times_->total();
-  summary.bottleneck = DescribeBottleneck(summary.time, config_, NumCores(),
-                                          summary.ranks ? &*summary.ranks : nullptr);
+  for (const auto& section : sections_) section->Report(summary);
+  summary.bottleneck = DescribeBottleneck(summary.time, config_, NumCores());
   summary.learning = DescribeLearning(summary, config_, longest_label_);
-  if (components_->shards != nullptr) {
-    summary.data = ReportOfShards(*components_->shards, began_training_, Mark());
-  }
-  if (components_->stream != nullptr) {
-    summary.stream = stream_report_;
-    summary.stream->CountShards(began_stream_, components_->stream->position());
-  }
   return summary;
-}
-
-// Writes summary.json, and tells the generators in other processes that the run has ended. That
-// comes last, so that the run is complete also if they cannot be told.
-void TrainRun::WriteAndNotify(const RunSummary& summary) {
-  const Span span(Activity::kReport);
-  WriteSummary(directory_->summary(), summary, config_, device_description_);
-  const bool has_ended = end_ != RunEnd::kStopped;
-  if (has_ended && components_->publisher != nullptr) components_->publisher->End();
 }
 
 }  // namespace tandem

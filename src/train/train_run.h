@@ -2,40 +2,31 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/machine.h"
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "config/config.h"
 #include "config/update_plan.h"
 #include "pipeline/pipeline.h"
-#include "train/metrics_log.h"
-#include "train/rank_times.h"
 #include "train/report.h"
 #include "train/run_directory.h"
 #include "train/run_profile.h"
 #include "train/run_saver.h"
 #include "train/run_stop.h"
-#include "train/run_validation.h"
-#include "train/stream_report.h"
-#include "train/timing_breakdown.h"
-#include "train/trace.h"
-#include "train/training_progress.h"
+#include "train/training.h"
+#include "train/validation.h"
 
 namespace tandem {
 
 class Checkpoint;
-class Device;
 class Ranks;
-class Stream;
 struct Components;
-struct RunState;
 
 /// TrainObserver receives callbacks on the main thread. An exception thrown by a callback ends
 /// the run.
@@ -46,17 +37,17 @@ class TrainObserver {
   virtual void OnUpdate(const UpdateRecord& /*record*/) {}
 };
 
-/// RunOptions holds what a TrainRun needs in addition to its config.
+/// RunOptions holds what a run needs in addition to its config.
 struct RunOptions {
-  /// The device that the config names.
-  std::shared_ptr<Device> device;
+  /// The device that the config names. MakeNewRun and MakeResumedRun open it if it is null.
+  std::shared_ptr<Device> device = {};
 
   /// The folder for the run's files. A new run writes a first checkpoint there. Empty: the run
   /// writes no files.
   std::optional<RunDirectory> directory = {};
 
   /// Ends the run early once it is reached. It must outlive the run.
-  const StopSignal& stop;
+  std::reference_wrapper<const StopSignal> stop;
 
   /// The time limit and the wall time count from here.
   Stopwatch began = {};
@@ -70,6 +61,8 @@ struct RunOptions {
   /// the same config, with the rows and the device of its rank, and only that of rank 0 has a
   /// directory and validates. CheckRanks must accept the config. Null: this process trains alone.
   Ranks* ranks = nullptr;
+
+  int cores = NumCores();  ///< that this process can use, for each `auto` of the config
 };
 
 /// TrainRun trains a network, one update at a time. Call all methods except RequestStop from one
@@ -115,14 +108,11 @@ class TrainRun final {
   const Config& config() const { return config_; }
 
  private:
-  std::string domain_identity() const;
-  std::int64_t num_parameters() const;
-
   // Setting up.
-  void MakeComponents(const Checkpoint* from);
   void ContinueFrom(const Checkpoint& checkpoint);
   void CheckReplayCanBeRead() const;
   void ReadReplayRows();
+  void AddSections(Ranks* ranks);
   void StartToSave(bool resumes);
 
   // An update, and what happens between two updates.
@@ -130,66 +120,43 @@ class TrainRun final {
   void SaveOnFailure(const std::function<void()>& work);
   void RevisePlan();
   void RunPipelineUpdate();
-  void OnTrainingStart();
   void OnIterationEnd(std::int64_t iterations);
   void EndUpdate(const UpdateRecord& record);
   void Count(const UpdateRecord& record);
   void RecordValidation(const ValidationReport& report);
   void RecordLate(const std::optional<ValidationReport>& report);
-  void AddMetrics(const UpdateRecord& record, const std::optional<ValidationReport>& validation,
-                  const ThreadTimes& times, const RankReport* ranks);
-  void ReportStream(std::int64_t update, nlohmann::ordered_json& line);
   void DecideWhetherEnded();
 
-  // Saving.
   RunCounters Counters() const;
   RunState State() const;
-  void SaveConfig() const;
-  void TakeSnapshot();
-  void SaveWhatIsDue(double update_s);
   void SaveUnfinished();
-
-  // Ending.
-  std::string ValidateAndSave();
-  RunSummary MakeSummary();
-  void WriteAndNotify(const RunSummary& summary);
-
-  // Measuring.
-  TrainingMark Mark() const;
+  RunSummary MakeSummary(std::string weights_sha256);
 
   Config config_;  // only its plan changes
   UpdatePacer pacer_;
   const std::optional<RunDirectory> directory_;
   const Stopwatch began_;
   const std::shared_ptr<Device> device_;
-  const std::string device_description_;
   const std::unique_ptr<Stream> stream_;  // stream of all device work of the calling thread
-  Ranks* const ranks_;                    // null if this process trains alone
   std::vector<TrainObserver*> observers_;
 
   RunProfile time_;
   RunStop stop_;
-  std::optional<TimingBreakdown> breakdown_;
-  std::optional<Tracer> tracer_;
-  std::optional<MetricsLog> metrics_;    // with a folder
-  std::optional<RankTimes> rank_times_;  // with ranks
 
   RunCounters so_far_;
   RunValidation validation_;
   double earlier_s_ = 0;                 // wall time before this run was resumed
   std::int64_t first_update_ = 0;        // that this object does
-  StreamReport stream_report_;           // since this object was made
-  StreamPosition began_stream_;          // when this object was made
   FillStats last_fill_;                  // of the last update's rows
   std::optional<double> longest_label_;  // of the last update; nothing if it is not known
   std::optional<BusyShares> busy_;       // in the last update
-  TrainingMark began_training_;          // when the components were built
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   bool failed_ = false;
 
-  std::optional<RunSaver> saver_;           // with a folder
-  std::unique_ptr<Components> components_;  // last, because its threads use the members above
+  std::unique_ptr<Components> components_;             // its threads use the members above
+  std::vector<std::unique_ptr<RunSection>> sections_;  // parts of the run that the config turns on
+  std::unique_ptr<RunFiles> files_;                    // last, because its thread uses components_
 };
 
 }  // namespace tandem

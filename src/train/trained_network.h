@@ -7,15 +7,24 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/stop_signal.h"
 #include "config/config.h"
+#include "config/load.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/rows.h"
-#include "train/model_args.h"
 
 namespace tandem {
+
+/// ModelArgs names the networks of runs, and changes to the runs' configs. If there is more than
+/// one network, their mean is used.
+struct ModelArgs {
+  std::vector<std::string> runs;                    ///< folders; at least one
+  std::vector<std::string> checkpoints = {"last"};  ///< of each run: "last", "best" or a file
+  std::vector<Override> overrides;
+};
 
 /// TrainedNetwork is a LoadedModel for a program that does not include LibTorch: it estimates
 /// states and solves puzzles with the networks of runs. Only one call at a time; successive calls

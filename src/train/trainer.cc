@@ -21,6 +21,7 @@
 #include "tandem/error.h"
 
 namespace tandem {
+
 namespace {
 
 // Whether all weights are finite. Blocks until the device has computed them. The sum of the norms
@@ -216,6 +217,14 @@ void TorchTrainer::AverageStatistics() {
   const c10::NoGradGuard no_grad;
   reducer_->AverageBuffers(net_);
   if (average_) reducer_->AverageBuffers(average_->net());
+}
+
+void OnlineEvaluator::Evaluate(ConstRows inputs, std::span<float> values) {
+  if (steps_of_copy_ != trainer_.num_steps()) {
+    copy_.Load(trainer_.net());
+    steps_of_copy_ = trainer_.num_steps();
+  }
+  copy_.Evaluate(inputs, values);
 }
 
 }  // namespace tandem

@@ -3,8 +3,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "config/config.h"
 #include "config/update_plan.h"
@@ -14,8 +16,9 @@
 #include "nn/inference_net.h"
 #include "nn/network.h"
 #include "nn/optimizer.h"
-#include "pipeline/update.h"
+#include "pipeline/pipeline.h"
 #include "ranks/gradient_reducer.h"
+#include "tandem/evaluator.h"
 
 namespace tandem {
 
@@ -81,6 +84,24 @@ class TorchTrainer final : public Trainer {
   const bool measures_copies_;  // RefreshTarget sets copy_error_
   at::Tensor sample_;           // of the first batch's inputs, for copy_error_
   std::optional<double> copy_error_;
+};
+
+/// OnlineEvaluator evaluates the network that a trainer trains, through an inference copy that it
+/// refreshes if the trainer has done a step since. Only the thread that trains may use it, between
+/// iterations.
+class OnlineEvaluator final : public Evaluator {
+ public:
+  /// `trainer` and `device` must outlive this object.
+  OnlineEvaluator(const TorchTrainer& trainer, const InferenceConfig& config, Device& device)
+      : trainer_(trainer), copy_(trainer.net().spec(), config, device) {}
+
+  bool estimates_states() const override { return copy_.estimates_states(); }
+  void Evaluate(ConstRows inputs, std::span<float> values) override;
+
+ private:
+  const TorchTrainer& trainer_;
+  InferenceNet copy_;
+  std::int64_t steps_of_copy_ = -1;  // TorchTrainer::num_steps when the copy was made
 };
 
 }  // namespace tandem

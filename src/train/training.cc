@@ -6,7 +6,6 @@
 #include "config/write.h"
 #include "train/prepare_run.h"
 #include "train/program_call.h"
-#include "train/resume.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"
 
@@ -22,11 +21,12 @@ Config Checked(const Config& config) { return ParseConfig(ToYaml(config), "the c
 
 struct Training::Run {
   Run(const Config& asked, const std::filesystem::path& folder, const StopSignal* outer)
-      : stop(outer), train(MakeNewRun(asked, RunDirectory::Create(folder), {.stop = stop})) {}
+      : stop(outer),
+        train(MakeNewRun(asked, {.directory = RunDirectory::Create(folder), .stop = stop})) {}
 
   Run(const RunDirectory& directory, const std::vector<Override>& overrides,
       const StopSignal* outer)
-      : stop(outer), train(MakeResumedRun(directory, overrides, {.stop = stop})) {}
+      : stop(outer), train(MakeResumedRun(overrides, {.directory = directory, .stop = stop})) {}
 
   const StopSignal stop;
   const std::unique_ptr<TrainRun> train;

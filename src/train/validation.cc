@@ -6,12 +6,18 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <span>
 #include <tuple>
 #include <utility>
 
+#include "base/fault_point.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/random.h"
+#include "base/stopwatch.h"
+#include "base/timeline.h"
 #include "data/examples.h"
 #include "domain/random_walk.h"
 #include "loaders/loader.h"
@@ -20,9 +26,11 @@
 #include "search/greedy_search.h"
 #include "search/problems.h"
 #include "tandem/error.h"
+#include "train/components.h"
 #include "train/run_profile.h"
 
 namespace tandem {
+
 namespace {
 
 // Not the run's seed, so that results of different runs are comparable.
@@ -67,34 +75,6 @@ ValidationSet FromFile(const Domain& domain, const std::string& path, std::int64
   return validation_set;
 }
 
-// Sums the squares of estimate minus cost, by groups of states with the same cost. Copies every
-// batch to the host, which is cheap beside solving, and sums there in double precision.
-class SquaredErrors {
- public:
-  // `costs[i]` is the true cost of the states of group i.
-  explicit SquaredErrors(const std::vector<float>& costs) : costs_(costs), sums_(costs.size()) {}
-
-  // Adds n states. `estimates` has shape (n); `groups` has shape (n, 1) and holds group numbers as
-  // floats. Call it on the stream of the estimates.
-  void Add(const at::Tensor& estimates, const at::Tensor& groups) {
-    const at::Tensor values = estimates.cpu();
-    const at::Tensor numbers = groups.cpu().contiguous();
-    const auto* value = values.const_data_ptr<float>();
-    const auto* group = numbers.const_data_ptr<float>();
-    for (std::int64_t i = 0; i < values.numel(); ++i) {
-      const auto g = static_cast<std::size_t>(group[i]);
-      const double error = static_cast<double>(value[i]) - costs_[g];
-      sums_[g] += error * error;
-    }
-  }
-
-  const std::vector<double>& sums() const { return sums_; }
-
- private:
-  std::vector<float> costs_;
-  std::vector<double> sums_;
-};
-
 Config ConfigOfSearch(const Config& config, std::int64_t longest) {
   Config result = config;
   result.search = {.method = SearchMethod::kBeam,
@@ -135,30 +115,13 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
       stream_(device.MakeStream()),
       loader_(device, rows_.schema(), kBatchSize, config.prefetch, kOrderSeed,
               kValidationPrefetch) {
-  GroupStates();
+  domain_.Encode(validation_set_.rows(), rows_.column(kInputColumn));
+  const std::span<float> numbers = rows_.floats(kTargetColumn);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
   if (config_.beam_width == 0) return;
   CheckBeamWidth(domain.spec(), config_.beam_width, "validation.beam_width");
   const std::int64_t longest = std::ranges::max(validation_set_.lengths);
   search_ = MakeSearch(domain, net_, ConfigOfSearch(config, longest));
-}
-
-void Validator::GroupStates() {
-  std::vector<std::pair<std::int64_t, float>> kinds;
-  const auto kind_of = [&](std::size_t i) {
-    return std::pair(validation_set_.lengths[i], validation_set_.costs[i]);
-  };
-  for (std::size_t i = 0; i < validation_set_.lengths.size(); ++i) kinds.push_back(kind_of(i));
-  std::ranges::sort(kinds);
-  const auto [end, last] = std::ranges::unique(kinds);
-  kinds.erase(end, last);
-  for (const auto& [length, cost] : kinds) groups_.push_back({.length = length, .cost = cost});
-  domain_.Encode(validation_set_.rows(), rows_.column(kInputColumn));
-  const std::span<float> numbers = rows_.floats(kTargetColumn);
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto group = std::ranges::lower_bound(kinds, kind_of(i)) - kinds.begin();
-    ++groups_[static_cast<std::size_t>(group)].states;
-    numbers[i] = static_cast<float>(group);
-  }
 }
 
 // Returns which states were solved.
@@ -190,46 +153,103 @@ ValidationReport Validator::Validate(const Network& net, const StopSignal& stop)
   report.states = std::ssize(solved);
   report.solve_rate =
       static_cast<double>(std::ranges::count(solved, true)) / static_cast<double>(solved.size());
-  std::map<std::int64_t, std::vector<bool>> by_length;
+  std::map<std::int64_t, double> states;
+  for (const std::int64_t length : validation_set_.lengths) ++states[length];
   for (std::size_t i = 0; i < solved.size(); ++i) {
-    by_length[validation_set_.lengths[i]].push_back(solved[i]);
+    report.solve_rate_by_length[validation_set_.lengths[i]] += solved[i] ? 1 : 0;
   }
-  for (const auto& [length, are_solved] : by_length) {
-    const auto of_length = static_cast<double>(std::ranges::count(are_solved, true));
-    report.solve_rate_by_length.push_back(
-        {.length = length, .solve_rate = of_length / static_cast<double>(are_solved.size())});
+  for (auto& [length, rate] : report.solve_rate_by_length) rate /= states[length];
+  if (!EstimatesCosts(head_)) return report;
+  report.value_error_by_length = SquaredErrors();
+  double sum = 0;
+  for (auto& [length, error] : report.value_error_by_length) {
+    sum += error;
+    error = std::sqrt(error / states[length]);
   }
-  if (EstimatesCosts(head_)) MeasureValueErrors(report);
+  report.value_error = std::sqrt(sum / static_cast<double>(solved.size()));
   return report;
 }
 
-void Validator::MeasureValueErrors(ValidationReport& report) {
+// Returns the sum of the squares of estimate minus cost, for the states of each length. Copies
+// every batch to the host, which is cheap beside solving, and sums there in double precision.
+std::map<std::int64_t, double> Validator::SquaredErrors() {
   const ScopedThreads threads(threads_);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  std::vector<float> costs;
-  for (const LengthGroup& group : groups_) costs.push_back(group.cost);
-  SquaredErrors errors(costs);
+  std::map<std::int64_t, double> sums;
   const std::unique_ptr<BatchIterator> batches = loader_.Open(rows_, 0);
   const auto rows = static_cast<std::int64_t>(rows_.rows());
   for (std::int64_t done = 0; done < rows; done += kBatchSize) {
     const Batch batch = batches->Next();
-    errors.Add(net_.Estimates(batch.inputs), batch.targets);
-  }
-  const std::vector<double>& sums = errors.sums();
-  double all = 0;
-  for (std::size_t g = 0; g < groups_.size();) {
-    const std::int64_t length = groups_[g].length;
-    double sum = 0;
-    std::int64_t states = 0;
-    for (; g < groups_.size() && groups_[g].length == length; ++g) {
-      sum += sums[g];
-      states += groups_[g].states;
+    const at::Tensor estimates = net_.Estimates(batch.inputs).cpu();
+    const at::Tensor numbers = batch.targets.cpu().contiguous();
+    for (std::int64_t i = 0; i < estimates.numel(); ++i) {
+      const auto state = static_cast<std::size_t>(numbers.const_data_ptr<float>()[i]);
+      const double error =
+          static_cast<double>(estimates.const_data_ptr<float>()[i]) - validation_set_.costs[state];
+      sums[validation_set_.lengths[state]] += error * error;
     }
-    all += sum;
-    report.by_length.push_back(
-        {.length = length, .value_error = std::sqrt(sum / static_cast<double>(states))});
   }
-  report.value_error = std::sqrt(all / static_cast<double>(rows));
+  return sums;
+}
+
+RunValidation::RunValidation(ValidationConfig config, RunCounters& so_far,
+                             const StopSignal& requests)
+    : config_(std::move(config)), so_far_(so_far), requests_(requests) {}
+
+void RunValidation::ValidateAtStart(Components& components) {
+  if (components.validator == nullptr || so_far_.iterations > 0 || so_far_.at_start) return;
+  const ScopedTimer timer(so_far_.validate_s);
+  const Span span(Activity::kSetUp);
+  try {
+    so_far_.at_start = components.validator->Validate(components.trainer.saved_net(), requests_);
+    components.pipeline->OnValidation(so_far_.at_start->solve_rate);
+  } catch (const Stopped&) {
+  }
+}
+
+std::optional<ValidationReport> RunValidation::ValidateIfDue(Components& components) {
+  if (components.validator == nullptr) return std::nullopt;
+  const std::int64_t every = config_.every_updates;
+  if (every == 0 || so_far_.updates == 0 || so_far_.updates % every != 0) return std::nullopt;
+  // The pipeline of a resumed run has not seen the result of the checkpoint.
+  if (has_result() && so_far_.validation) {
+    components.pipeline->OnValidation(so_far_.validation->solve_rate);
+  }
+  std::optional<ValidationReport> report = Validate(components);
+  if (report) components.pipeline->OnValidation(report->solve_rate);
+  return report;
+}
+
+std::optional<ValidationReport> RunValidation::ValidateAtEnd(Components& components) {
+  if (components.validator == nullptr || has_result()) return std::nullopt;
+  std::optional<ValidationReport> report = Validate(components);
+  if (!report) LogWarning("the last validation was stopped, so it has no result");
+  return report;
+}
+
+std::optional<ValidationReport> RunValidation::Validate(Components& components) {
+  if (has_result()) return std::nullopt;
+  const ScopedTimer timer(so_far_.validate_s);
+  const Span span(Activity::kValidation);
+  FaultPoint(Fault::kValidate);
+  try {
+    return components.validator->Validate(components.trainer.saved_net(), requests_);
+  } catch (const Stopped&) {
+    return std::nullopt;
+  }
+}
+
+bool RunValidation::IsBest(const ValidationReport& report) const {
+  return !so_far_.best || IsBetter(report, *so_far_.best, config_.best_by);
+}
+
+void RunValidation::Record(const ValidationReport& report) {
+  if (IsBest(report)) {
+    so_far_.best = report;
+    so_far_.best_update = so_far_.updates;
+  }
+  so_far_.validation = report;
+  so_far_.validated_iterations = so_far_.iterations;
 }
 
 }  // namespace tandem

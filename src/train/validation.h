@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -17,6 +18,8 @@
 #include "train/run_counters.h"
 
 namespace tandem {
+
+struct Components;
 
 /// ValidationSet holds states with an upper bound of their distance to the goal. Training uses
 /// other random numbers, so it meets these states only by chance.
@@ -54,16 +57,8 @@ class Validator {
   ValidationReport Validate(const Network& net, const StopSignal& stop);
 
  private:
-  // The states of one length and cost.
-  struct LengthGroup {
-    std::int64_t length = 0;
-    float cost = 0;
-    std::int64_t states = 0;
-  };
-
-  void GroupStates();
   std::vector<bool> Solve(const StopSignal& stop);
-  void MeasureValueErrors(ValidationReport& report);
+  std::map<std::int64_t, double> SquaredErrors();
 
   const Domain& domain_;
   const ValidationConfig config_;
@@ -71,12 +66,48 @@ class Validator {
   const int threads_;
   const std::size_t rows_per_call_;
   const ValidationSet validation_set_;
-  std::vector<LengthGroup> groups_;  // sorted by length
-  DataBuffer rows_;  // encoded states; the target of each is the number of its group
+  DataBuffer rows_;  // encoded states; the target of each is its number
   InferenceNet net_;
   std::unique_ptr<Search> search_;  // null: greedy descent
   std::unique_ptr<Stream> stream_;
   BufferLoader loader_;
+};
+
+/// RunValidation validates the network of a run when that is due. The caller passes each result to
+/// Record, which records it in the run's counters. The methods that validate do nothing if the
+/// components have no validator. A stop request interrupts a validation, which then has no result;
+/// the time limit does not. Only the main thread uses this class.
+class RunValidation {
+ public:
+  /// `so_far`, the counters of the run, must outlive this object, and so must `requests`, its stop
+  /// requests.
+  RunValidation(ValidationConfig config, RunCounters& so_far, const StopSignal& requests);
+
+  /// Measures the untrained network before the first update. DescribeLearning compares later
+  /// validations with it.
+  void ValidateAtStart(Components& components);
+
+  /// Validates after each multiple of validation.every_updates, unless that was done. Pass the
+  /// result, if there is a new one, to Record.
+  std::optional<ValidationReport> ValidateIfDue(Components& components);
+
+  /// Validates the final network, unless that was done. Warns if a stop request interrupts it. Pass
+  /// the result, if there is a new one, to Record.
+  std::optional<ValidationReport> ValidateAtEnd(Components& components);
+
+  /// Returns whether the network of `report` is the best one so far.
+  bool IsBest(const ValidationReport& report) const;
+
+  /// Records the result for the current network.
+  void Record(const ValidationReport& report);
+
+ private:
+  bool has_result() const { return so_far_.validated_iterations == so_far_.iterations; }
+  std::optional<ValidationReport> Validate(Components& components);
+
+  const ValidationConfig config_;
+  RunCounters& so_far_;
+  const StopSignal& requests_;
 };
 
 }  // namespace tandem

@@ -16,7 +16,6 @@
 #include "support/source_folder.h"
 #include "support/temp_folder.h"
 #include "tandem/registry.h"
-#include "train/calibrate.h"
 #include "train/loaded_model.h"
 #include "train/resolve.h"
 #include "train/run_directory.h"
@@ -102,7 +101,7 @@ TEST_P(Optimal, AMinuteOfTrainingGivesShortestSolutionsWithFewExpansions) {
   ASSERT_GE(config.search.weight, 0.5);
   ASSERT_EQ(config.search.method, SearchMethod::kAStar);
   const RunDirectory trained = RunDirectory::Create(temp.path() / "trained");
-  config = ResolveMaxUpdates(config, device, watch, never);
+  config = ResolveMaxUpdates(config, {.device = device, .stop = never, .began = watch});
   TrainRun run(config, {.device = device, .directory = trained, .stop = never, .began = watch});
   while (run.RunUpdate()) {
   }

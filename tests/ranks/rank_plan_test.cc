@@ -1,10 +1,9 @@
 // Tests that ranks receive the plan of rank 0 as it was sent.
-#include "train/rank_plan.h"
-
 #include <gtest/gtest.h>
 
 #include "config/load.h"
 #include "config/write.h"
+#include "train/prepare_run.h"
 
 namespace tandem {
 namespace {

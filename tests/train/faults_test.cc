@@ -23,7 +23,7 @@
 #include "support/wait.h"
 #include "tandem/error.h"
 #include "train/checkpoint.h"
-#include "train/resume.h"
+#include "train/prepare_run.h"
 #include "train/train_run.h"
 
 namespace tandem {

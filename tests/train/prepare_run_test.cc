@@ -17,7 +17,6 @@
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "train/resolve.h"
-#include "train/resume.h"
 #include "train/run_counters.h"
 #include "train/run_directory.h"
 
@@ -53,9 +52,9 @@ class RunOfAnotherMachine : public testing::Test {
     std::ofstream(folder_ / "config.yaml") << ToYaml(config);
   }
 
-  PreparedRun Rest(const std::vector<Override>& overrides = {}) const {
-    const RunDirectory directory = RunDirectory::Reopen(folder_);
-    return PrepareResume(directory, directory.checkpoint(), overrides, /*group=*/nullptr);
+  Config Rest(const std::vector<Override>& overrides = {}) const {
+    RunOptions options{.directory = RunDirectory::Reopen(folder_), .stop = never_};
+    return PrepareResume(Checkpoint(options.directory->checkpoint()), overrides, options);
   }
 
   const TempFolder temp_;
@@ -65,8 +64,7 @@ class RunOfAnotherMachine : public testing::Test {
 };
 
 TEST_F(RunOfAnotherMachine, GetsABackendThatThisOneHas) {
-  const PreparedRun rest = Rest();
-  EXPECT_EQ(rest.config.backend, BackendKind::kReference);
+  EXPECT_EQ(Rest().backend, BackendKind::kReference);
 }
 
 // A CPU has the backend of a GPU too, but it is slow there.
@@ -76,7 +74,7 @@ TEST_F(RunOfAnotherMachine, LeavesTheBackendOfItsGpu) {
     config.device = device;
     config.backend = BackendKind::kGpu;
     std::ofstream(folder_ / "config.yaml") << ToYaml(config);
-    return Rest({ParseOverride("device=cpu")}).config;
+    return Rest({ParseOverride("device=cpu")});
   };
   const Config of_gpu = rest_of_run_on("cuda:0");
   EXPECT_EQ(of_gpu.backend, BackendKind::kReference);
@@ -85,7 +83,7 @@ TEST_F(RunOfAnotherMachine, LeavesTheBackendOfItsGpu) {
 }
 
 TEST_F(RunOfAnotherMachine, KeepsABackendThatTheUserNames) {
-  EXPECT_EQ(Rest({ParseOverride("backend=cpu")}).config.backend, BackendKind::kCpu);
+  EXPECT_EQ(Rest({ParseOverride("backend=cpu")}).backend, BackendKind::kCpu);
 }
 
 TEST_F(RunOfAnotherMachine, MissingPathErrorNamesTheKey) {
@@ -93,7 +91,8 @@ TEST_F(RunOfAnotherMachine, MissingPathErrorNamesTheKey) {
   const Config config = ParseConfig(
       kOddWidth, "small.yaml",
       {ParseOverride("validation.file=/none"), ParseOverride("validation.every_updates=1")});
-  EXPECT_THAT([&] { PrepareNew(config, /*group=*/nullptr, Stopwatch(), never_); },
+  RunOptions options{.stop = never_};
+  EXPECT_THAT([&] { PrepareNew(config, options); },
               ThrowsMessage<InputError>("`validation.file`: /none: no such file"));
 }
 
@@ -119,11 +118,13 @@ TEST(MakeNewRun, FolderCanBeUsedAgainIfTheFirstCheckpointCannotBeWritten) {
   const StopSignal never;
   const Config config = ParseConfig(std::string(kOddWidth) + "replay: {updates: 1}\n", "test");
   ArmFault("checkpoint.write:full");
-  EXPECT_THROW(MakeNewRun(config, RunDirectory::Create(folder), {.stop = never}),
-               std::system_error);
+  const auto make = [&] {
+    MakeNewRun(config, {.directory = RunDirectory::Create(folder), .stop = never});
+  };
+  EXPECT_THROW(make(), std::system_error);
   ArmFault("");
   EXPECT_FALSE(fs::exists(folder));
-  MakeNewRun(config, RunDirectory::Create(folder), {.stop = never});
+  make();
 }
 
 TEST(ResolveAutosTest, ConfigOfAMachineWithMoreCoresThanAKeyAllowsCanBeReadAgain) {

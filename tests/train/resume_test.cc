@@ -329,14 +329,14 @@ TEST_P(WithCurriculum, ResumeAfterEachUpdateGivesSameWeights) {
     RunInterrupted(at, [](TrainRun& run) { run.RequestStop(); });
     const Checkpoint checkpoint(folder_ / "checkpoint.safetensors");
     EXPECT_EQ(checkpoint.Counters().updates, at / 5);
-    EXPECT_GE(checkpoint.Pipeline().longest_scramble, at == 5 ? 2 : 4);
+    EXPECT_GE(checkpoint.State().pipeline.longest_scramble, at == 5 ? 2 : 4);
     ExpectTheSame(GoOn());
   }
 }
 
 TEST_P(WithCurriculum, ResumeWithinAnUpdateStartsFromTheLengthOfItsRows) {
   RunInterrupted(8, [](TrainRun& run) { run.RequestStop(); });  // in update 1
-  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.safetensors").Pipeline().longest_scramble, 2);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.safetensors").State().pipeline.longest_scramble, 2);
   ExpectTheSame(GoOn());
 }
 
@@ -395,8 +395,7 @@ void ReadAll(const fs::path& file, const Config& config) {
   checkpoint.LoadModel(net, domain->spec().name);
   checkpoint.Counters();
   checkpoint.ConfigYaml();
-  checkpoint.PositionInShards();
-  checkpoint.Pipeline();
+  checkpoint.State();
   checkpoint.LoadState({}, {}, {});
 }
 

@@ -45,7 +45,7 @@ TEST(RunSaver, OnlyAnEarlierCheckpointDelaysOneThatIsDue) {
   const RunDirectory directory = RunDirectory::Create(temp.path() / "run");
   const Config config =
       ParseConfig("train: {max_updates: 9}\ncheckpoint: {every_updates: 2}\n", "test");
-  RunSaver saver(directory, device, config, "puzzle", /*interrupter=*/nullptr);
+  RunSaver saver(directory, device, config, "puzzle", {});
   const ResNetFC net(SmallSpec(Norm::kNone), 1);
   RunCounters counters;
   counters.updates = 2;

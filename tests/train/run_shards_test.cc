@@ -62,8 +62,8 @@ TEST_F(FromShards, TwoRunsEndInEqualWeights) {
             summary.weights_sha256);
   EXPECT_NE(Run({"seed=2"}).weights_sha256, summary.weights_sha256);
   EXPECT_EQ(summary.examples, 8 * 300);
-  ASSERT_TRUE(summary.data.has_value());
-  EXPECT_EQ(summary.data->rows, 8 * 300);
+  ASSERT_TRUE(summary.sections.contains("data"));
+  EXPECT_EQ(summary.sections["data"]["rows"], 8 * 300);
   EXPECT_GT(summary.time.cold_start_s, 0);  // the wait for the first chunk
   EXPECT_LT(summary.final_loss, Run({"train.max_updates=1"}).final_loss);
 }
@@ -89,8 +89,8 @@ TEST_F(FromShards, SummaryOfAResumedRunCountsShardsSinceItsStart) {
   RunStopped(13, {});  // 2 whole updates
   const RunSummary resumed = ResumeRun(folder_, device_);
   EXPECT_EQ(resumed.since_update, 2);
-  EXPECT_EQ(resumed.data->rows, 6 * 300);
-  EXPECT_EQ(resumed.data->training.bytes, 6 * 300 * 13);
+  EXPECT_EQ(resumed.sections["data"]["rows"], 6 * 300);
+  EXPECT_EQ(resumed.sections["data"]["training"]["bytes"], 6 * 300 * 13);
   const auto summary = nlohmann::json::parse(ReadFile(folder_ / "summary.json"));
   EXPECT_EQ(summary["since_update"], 2);
   EXPECT_EQ(summary["examples"], 8 * 300);

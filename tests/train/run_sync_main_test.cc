@@ -9,7 +9,7 @@
 #include "support/small_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
-#include "train/calibrate.h"
+#include "train/resolve.h"
 #include "train/train_run.h"
 
 namespace tandem {
@@ -119,7 +119,7 @@ TEST_F(SyncMain, NonFiniteLossEndsTheRunWithItsOwnError) {
 TEST_F(SyncMain, AutoMaxUpdatesWorksAsInOtherModes) {
   Config config = MakeConfig({"train.max_updates=auto", "train.max_seconds=20"});
   testing::internal::CaptureStderr();
-  config = ResolveMaxUpdates(config, device_, Stopwatch(), never_);
+  config = ResolveMaxUpdates(config, {.device = device_, .stop = never_});
   EXPECT_EQ(testing::internal::GetCapturedStderr().find("no iteration ended within"),
             std::string::npos);
   EXPECT_TRUE(config.train.follows_clock);

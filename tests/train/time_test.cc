@@ -17,11 +17,9 @@
 #include "support/temp_folder.h"
 #include "support/wait.h"
 #include "tandem/error.h"
-#include "train/bottleneck.h"
-#include "train/rank_times.h"
+#include "train/report.h"
+#include "train/report_sections.h"
 #include "train/run_profile.h"
-#include "train/timing_breakdown.h"
-#include "train/trace.h"
 #include "train/train_run.h"
 
 namespace tandem {
@@ -328,16 +326,18 @@ TEST(Bottleneck, NamesWhatTrainingWaitedFor) {
                          "processes"));
   report = Report(10, 20, 1);
   report.wait_for_ranks_s = 5;
-  RankReport ranks{.names = {"rank 0", "rank 1"}, .wait_for_ranks_s = {5, 0.2}};
-  EXPECT_THAT(DescribeBottleneck(report, Resolved({}), 2, &ranks),
+  std::vector<double>& waits =
+      report.ranks.emplace(RankReport{.names = {"rank 0", "rank 1"}}).wait_for_ranks_s;
+  waits = {5, 0.2};
+  EXPECT_THAT(DescribeBottleneck(report, Resolved({}), 2),
               StartsWith("the slowest rank is the bottleneck: rank 1, for which another one waited "
                          "5.0 s"));
-  ranks.wait_for_ranks_s = {5, 4.8};
-  EXPECT_THAT(DescribeBottleneck(report, Resolved({}), 2, &ranks),
+  waits = {5, 4.8};
+  EXPECT_THAT(DescribeBottleneck(report, Resolved({}), 2),
               StartsWith("the exchange between ranks is the bottleneck"));
-  ranks.wait_for_ranks_s = {0.1, 4.8};  // rank 0, which reports, is the slowest
+  waits = {0.1, 4.8};  // rank 0, which reports, is the slowest
   report.wait_for_ranks_s = 0.1;
-  EXPECT_THAT(DescribeBottleneck(report, Resolved({}), 2, &ranks),
+  EXPECT_THAT(DescribeBottleneck(report, Resolved({}), 2),
               StartsWith("the slowest rank is the bottleneck: rank 0, "));
 }
 

@@ -34,10 +34,9 @@
 #include "support/wait.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
-#include "train/calibrate.h"
 #include "train/checkpoint.h"
-#include "train/initial_network.h"
 #include "train/loaded_model.h"
+#include "train/resolve.h"
 #include "train/tensorboard.h"
 
 namespace tandem {
@@ -762,7 +761,7 @@ class Calibrate : public testing::Test {
  protected:
   Config Resolve(std::vector<std::string> sets, const StopSignal& stop) {
     sets.push_back("train.max_updates=auto");
-    return ResolveMaxUpdates(MakeConfig(sets, *device_), device_, Stopwatch(), stop);
+    return ResolveMaxUpdates(MakeConfig(sets, *device_), {.device = device_, .stop = stop});
   }
 
   const std::shared_ptr<Device> device_ = OpenDevice("cpu");
@@ -770,9 +769,9 @@ class Calibrate : public testing::Test {
 };
 
 TEST_F(Calibrate, KeepsAConfigThatSetsMaxUpdates) {
-  EXPECT_EQ(
-      ResolveMaxUpdates(MakeConfig({}, *device_), device_, Stopwatch(), stop_).train.max_updates,
-      6);
+  EXPECT_EQ(ResolveMaxUpdates(MakeConfig({}, *device_), {.device = device_, .stop = stop_})
+                .train.max_updates,
+            6);
 }
 
 TEST(IterationsPerUpdate, AreFewerIfTooFewUpdatesWouldFit) {
@@ -885,7 +884,7 @@ TEST(ResolveMaxUpdates, TimeOfSettingUpIsNotThatOfTheMeasurement) {
   const Config config = MakeConfig({"train.max_updates=auto", "train.max_seconds=8"}, *device);
   const StopSignal never;
   testing::internal::CaptureStderr();
-  const Config resolved = ResolveMaxUpdates(config, device, Stopwatch(), never);
+  const Config resolved = ResolveMaxUpdates(config, {.device = device, .stop = never});
   EXPECT_EQ(testing::internal::GetCapturedStderr().find("no iteration ended within"),
             std::string::npos);
   EXPECT_GT(resolved.train.max_updates, 1);

@@ -21,7 +21,6 @@
 #include "support/recording_device.h"
 #include "support/ring_domain.h"
 #include "tandem/error.h"
-#include "train/online_evaluator.h"
 #include "train/resolve.h"
 
 namespace tandem {

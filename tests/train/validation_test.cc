@@ -53,11 +53,11 @@ class Validation : public testing::Test {
 
 TEST_F(Validation, ReportsTheErrorOfEachLength) {
   const ValidationReport report = Validate({});
-  ASSERT_EQ(report.by_length.size(), 7);  // 50 states: 8 of length 1 and 7 of each other
-  double sum = 8 * std::pow(report.by_length[0].value_error, 2);
-  for (std::size_t i = 1; i < 7; ++i) {
-    EXPECT_EQ(report.by_length[i].length, static_cast<std::int64_t>(i) + 1);
-    sum += 7 * std::pow(report.by_length[i].value_error, 2);
+  // 50 states: 8 of length 1 and 7 of each other
+  ASSERT_EQ(report.value_error_by_length.size(), 7);
+  double sum = 8 * std::pow(report.value_error_by_length.at(1), 2);
+  for (std::int64_t length = 2; length <= 7; ++length) {
+    sum += 7 * std::pow(report.value_error_by_length.at(length), 2);
   }
   EXPECT_NEAR(report.value_error.value(), std::sqrt(sum / 50), 1e-9);
   EXPECT_GT(report.solve_rate, 0);  // one move from the goal, the goal is found
@@ -67,11 +67,10 @@ TEST_F(Validation, ReportsTheErrorOfEachLength) {
 TEST_F(Validation, ReportsTheSolveRateOfEachLength) {
   const ValidationReport report = Validate({});
   ASSERT_EQ(report.solve_rate_by_length.size(), 7);
-  EXPECT_EQ(report.solve_rate_by_length[0].solve_rate, 1);  // one move from the goal
-  double solved = 8 * report.solve_rate_by_length[0].solve_rate;
-  for (std::size_t i = 1; i < 7; ++i) {
-    EXPECT_EQ(report.solve_rate_by_length[i].length, static_cast<std::int64_t>(i) + 1);
-    solved += 7 * report.solve_rate_by_length[i].solve_rate;
+  EXPECT_EQ(report.solve_rate_by_length.at(1), 1);  // one move from the goal
+  double solved = 8 * report.solve_rate_by_length.at(1);
+  for (std::int64_t length = 2; length <= 7; ++length) {
+    solved += 7 * report.solve_rate_by_length.at(length);
   }
   EXPECT_NEAR(report.solve_rate, solved / 50, 1e-9);
 }
@@ -95,7 +94,7 @@ TEST_F(Validation, BeamsSolveWhatGreedyDescentDoesNot) {
 TEST_F(Validation, FewStatesAreSpreadOverAllLengths) {
   const ValidationReport report = Validate({"generate.max_scramble=26", "validation.states=5"});
   std::vector<std::int64_t> lengths;
-  for (const LengthError& each : report.by_length) lengths.push_back(each.length);
+  for (const auto& [length, error] : report.value_error_by_length) lengths.push_back(length);
   EXPECT_THAT(lengths, ElementsAre(5, 10, 15, 20, 26));
 }
 
@@ -113,7 +112,7 @@ TEST_F(Validation, PolicyHasASolveRateAndNoErrors) {
   EXPECT_GT(report.solve_rate, 0);
   EXPECT_LT(report.solve_rate, 1);
   EXPECT_FALSE(report.value_error.has_value());
-  EXPECT_TRUE(report.by_length.empty());
+  EXPECT_TRUE(report.value_error_by_length.empty());
   EXPECT_EQ(report.solve_rate_by_length.size(), 7);
 }
 
@@ -130,9 +129,9 @@ TEST_F(Validation, ValueAndPolicyIsMeasuredByItsValue) {
   }
   Validator validator(*domain, spec, *device_, config);
   const ValidationReport report = validator.Validate(net, StopSignal());
-  ASSERT_EQ(report.by_length.size(), 7);
-  for (const LengthError& each : report.by_length) {
-    EXPECT_NEAR(each.value_error, std::abs(static_cast<double>(each.length) - 2), 1e-5);
+  ASSERT_EQ(report.value_error_by_length.size(), 7);
+  for (const auto& [length, error] : report.value_error_by_length) {
+    EXPECT_NEAR(error, std::abs(static_cast<double>(length) - 2), 1e-5);
   }
 }
 
@@ -141,9 +140,9 @@ TEST_F(Validation, ReadsStatesFromAFile) {
       "{\"id\": 1, \"state\": \"1 2 3 4 5 6 7 0 8\", \"optimal\": 1}\n"
       "{\"id\": 2, \"state\": \"8 6 7 2 5 4 3 0 1\", \"optimal\": 31}\n");
   const ValidationReport report = Validate({"validation.file=" + file});
-  ASSERT_EQ(report.by_length.size(), 2);
-  EXPECT_EQ(report.by_length[0].length, 1);
-  EXPECT_EQ(report.by_length[1].length, 31);
+  EXPECT_EQ(report.value_error_by_length.size(), 2);
+  EXPECT_TRUE(report.value_error_by_length.contains(1));
+  EXPECT_TRUE(report.value_error_by_length.contains(31));
   EXPECT_EQ(report.states, 2);  // the config asks for 50
 }
 
