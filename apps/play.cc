@@ -246,8 +246,7 @@ void Session::Solve(std::string_view /*nothing*/) {
   const StopOnSignals signals;
   try {
     if (search_ == nullptr) search_ = model.make_search();
-    const SearchResult result =
-        SolveAndReplay(domain_, *search_, game_.state(), signals.stop());
+    const SearchResult result = SolveAndReplay(domain_, *search_, game_.state(), signals.stop());
     if (result.solved) {
       fmt::print("{}, cost {:g}: {}\n", Count(result.actions.size()), result.cost,
                  domain_.FormatMoves(result.actions, domain_.FormatState(game_.state())));

@@ -24,8 +24,8 @@
 namespace tandem {
 namespace {
 
-// kQuickstart is the network of configs/quickstart.yaml and reads the pieces of a cube; the others read
-// its stickers. kFourMillion has as many parameters.
+// kQuickstart is the network of configs/quickstart.yaml and reads the pieces of a cube; the others
+// read its stickers. kFourMillion has as many parameters.
 enum Net : std::int64_t { kQuickstart, kDeepCubeA, kDeepXubeLarge, kFourMillion };
 
 std::unique_ptr<const Domain> CubeOf(std::int64_t net) {

@@ -255,7 +255,7 @@ void ReportEnd(const RunSummary& summary, const Config& config) {
 }
 
 // Says where the time went and what would make the run faster.
-void ReportTimes(const RunSummary& summary, const Config& config) {
+void ReportTimes(const RunSummary& summary) {
   std::vector<std::string> lines = DescribeTimes(summary.time.threads);
   lines.push_back(DescribeCores(summary.time, NumCores()));
   lines.insert(lines.end(), summary.lines.begin(), summary.lines.end());
@@ -314,7 +314,7 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
     return;
   }
   if (const std::string cut = DescribeSchedule(summary, config); !cut.empty()) LogWarning(cut);
-  ReportTimes(summary, config);
+  ReportTimes(summary);
   ReportCurriculum(summary.last_fill, config);
   ReportValidation(summary, config);
   if (summary.end == RunEnd::kStopped) {

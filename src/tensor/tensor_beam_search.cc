@@ -184,8 +184,7 @@ class TensorBeamSearch final : public Search {
     if (const std::optional<StopReason> limit = LimitReached(result.nodes)) return limit;
     const Children children = Expand();
     const auto generated = children.useful.sum().item<std::int64_t>();
-    if (WorkLimitExceeded(config_, result.nodes + generated, 0))
-      return StopReason::kNodeLimit;
+    if (WorkLimitExceeded(config_, result.nodes + generated, 0)) return StopReason::kNodeLimit;
     result.nodes += generated;
     result.expanded += frontier_.hashes.size(0);
     solution = CheapestSolution(children);

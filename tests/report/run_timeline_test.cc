@@ -1,12 +1,11 @@
 // Tests when the threads of a run worked, from metrics and from a trace.
-#include "report/report_page.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "report/report_page.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 
