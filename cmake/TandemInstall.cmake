@@ -22,7 +22,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tandem ${TANDEM_INTERFACE_INCLUD
 
 # The headers for programs that embed training, and all headers of src/ that they include. They go
 # into a folder of their own, because only component `torch` has them.
-set(TANDEM_TORCH_HEADERS config/choices.h config/config.h config/load.h nn/network.h
+set(TANDEM_TORCH_HEADERS config/choices.h config/config.h config/fields.h config/load.h nn/network.h
                          train/training.h)
 if(TARGET tandem_torch)
   foreach(header ${TANDEM_TORCH_HEADERS})

@@ -102,9 +102,10 @@ class Configs(CliTest):
         (self.folder / "config.yaml").write_text(self.run_tandem("init", "cube3")[0])
         for mebibytes in range(320, 440, 20):  # too little for its code, its data, or its threads
             with self.subTest(mebibytes=mebibytes):
-                _, error = self.run_tandem("train", "config.yaml", "--out", "run", code=1,
+                _, error = self.run_tandem("train", "config.yaml", "--out", "run", code=None,
                                            memory=mebibytes << 20)
-                self.assertTrue(error.strip())
+                # The system's loader ends a program itself if it has no room for thread-local data.
+                self.assertRegex(error, "LibTorch, which cannot be loaded|out of memory|thread-local data")
                 self.assertNotIn("terminate called", error)
                 self.assertFalse((self.folder / "run").exists())
 
