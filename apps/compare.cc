@@ -178,6 +178,7 @@ constexpr auto kGracePeriod = std::chrono::seconds(30);  // for a child that was
 // Returns texts as execve takes them. They must outlive the result.
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;

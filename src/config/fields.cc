@@ -17,6 +17,7 @@ namespace {
 std::vector<std::string>& KindNames() {
   static std::vector<std::string> names = [] {
     std::vector<std::string> own;
+    own.reserve(kNetworkKinds.size());
     for (const NetworkKindRow& kind : kNetworkKinds) own.emplace_back(kind.name);
     return own;
   }();
@@ -104,8 +105,9 @@ bool SetField(const Field& field, std::string_view text) {
                         },
                         [&](const TextField& f) {
                           if (f.may_be_null) return SetTextOrNull(*f.value, text);
-                          if (text.empty() || (f.accepts != nullptr && !f.accepts(text)))
+                          if (text.empty() || (f.accepts != nullptr && !f.accepts(text))) {
                             return false;
+                          }
                           *f.value = text;
                           return true;
                         },

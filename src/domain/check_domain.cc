@@ -239,8 +239,8 @@ std::string CheckThreads(const SampledStates& samples, int workers) {
     }
     return found;
   };
-  std::vector<std::future<std::string>> results;
-  for (int i = 0; i < workers; ++i) results.push_back(std::async(std::launch::async, compare));
+  std::vector<std::future<std::string>> results(static_cast<std::size_t>(workers));
+  for (std::future<std::string>& result : results) result = std::async(std::launch::async, compare);
   for (std::future<std::string>& result : results) {
     std::string found = result.get();
     if (!found.empty()) return found;

@@ -79,6 +79,8 @@ struct StateBatch {
     return children.CostToGo(child, child_estimates[child]);
   }
 
+  // The users of a batch fill in its data, so these members are public.
+  // NOLINTBEGIN(misc-non-private-member-variables-in-classes)
   const Domain& domain;
   std::vector<std::uint8_t> states;  ///< the bytes of all states
   std::vector<Action> actions;       ///< of the only children; set before Expand
@@ -92,6 +94,7 @@ struct StateBatch {
   std::vector<float> estimates;
   Expander children;
   std::vector<float> child_estimates;
+  // NOLINTEND(misc-non-private-member-variables-in-classes)
 
  private:
   void FindNeeded();

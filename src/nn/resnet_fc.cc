@@ -106,7 +106,7 @@ at::Tensor Dense::Normalise(const at::Tensor& y) {
 }
 
 DenseTensors Fold(const Dense& dense) {
-  if (dense.norm != Norm::kBatch) return dense;
+  if (dense.norm != Norm::kBatch) return static_cast<const DenseTensors&>(dense);
   // norm(Wx + b) = s (Wx + b - mean) + norm_bias with s = norm_weight / sqrt(var + epsilon)
   const at::Tensor scale = dense.norm_weight / (dense.running_var + Dense::kEpsilon).sqrt();
   return {.weight = dense.weight * scale.unsqueeze(1),

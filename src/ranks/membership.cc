@@ -135,6 +135,7 @@ c10::intrusive_ptr<c10d::Store> Connect(const RankEnvironment& environment, mill
 // The counters of all ranks, as texts. Each rank set its counter when it joined.
 std::vector<std::string> Counters(c10d::Store& store, int world_size) {
   std::vector<std::string> keys;
+  keys.reserve(static_cast<std::size_t>(world_size));
   for (int rank = 0; rank < world_size; ++rank) keys.push_back(AliveKey(rank));
   std::vector<std::string> counters;
   for (const auto& counter : store.multiGet(keys)) counters.push_back(TextOf(counter));

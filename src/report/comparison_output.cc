@@ -152,17 +152,19 @@ constexpr double kBarHeight = 14;
 constexpr double kRowHeight = 50;
 constexpr int kUpdatesShown = 8;
 
+bool WasValidated(const VariantRuns& variant) {
+  return std::ranges::any_of(variant.runs, [](const RunRecord& run) {
+    return std::ranges::any_of(run.curve,
+                               [](const UpdatePoint& p) { return p.solve_rate.has_value(); });
+  });
+}
+
 // Returns a chart with a curve for every run: a thick line for the first seed of a variant, pale
 // lines for the others. It shows the solve rate, or the loss if no run was validated. The loss does
 // not show whether a network learns, because it rises with the targets of value iteration.
 template <class Coordinate>
 Chart ChartOf(std::span<const VariantRuns> variants, const char* x_name, const Coordinate& x) {
-  const bool validated = std::ranges::any_of(variants, [](const VariantRuns& each) {
-    return std::ranges::any_of(each.runs, [](const RunRecord& run) {
-      return std::ranges::any_of(run.curve,
-                                 [](const UpdatePoint& p) { return p.solve_rate.has_value(); });
-    });
-  });
+  const bool validated = std::ranges::any_of(variants, WasValidated);
   Chart chart{.name = validated ? "% of validation puzzles solved"
                                 : "loss (no solve rate: the runs were not validated)",
               .x_name = x_name,

@@ -34,9 +34,10 @@ std::int64_t MostStored(const SearchConfig& config) {
 
 // The number of nodes that entries can name, or fewer if the config says so.
 std::int64_t MostNodes(OpenEntry entry, const DomainSpec& spec, const SearchConfig& config) {
-  const std::int64_t most = entry == OpenEntry::kState
-                                ? NodeTable::kMostNodes
-                                : std::numeric_limits<std::uint32_t>::max() / spec.num_actions();
+  const std::int64_t most =
+      entry == OpenEntry::kState
+          ? static_cast<std::int64_t>(NodeTable::kMostNodes)
+          : std::int64_t{std::numeric_limits<std::uint32_t>::max()} / spec.num_actions();
   return MostStored(config) > 0 ? std::min(MostStored(config), most) : most;
 }
 

@@ -225,8 +225,9 @@ class TensorBeamSearch final : public Search {
   std::optional<StopReason> LimitReached(std::int64_t nodes) const {
     const std::int64_t states = frontier_.hashes.size(0);
     if (states == 0) return excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
-    if (std::cmp_greater_equal(history_.size(), config_.max_length))
+    if (std::cmp_greater_equal(history_.size(), config_.max_length)) {
       return StopReason::kLengthLimit;
+    }
     if (num_kept_ + config_.beam_width > kMostElements) {
       throw Error(fmt::format(
           "the beam has kept {} states, and the next depth could exceed the {} that CUDA can sort; "

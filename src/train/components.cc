@@ -149,7 +149,7 @@ void Components::UsePlan(const UpdatePlan& plan) {
   pipeline->EndAt(plan.updates());
 }
 
-void Components::EndStream() {
+void Components::EndStream() const {
   if (publisher != nullptr) publisher->End();
 }
 

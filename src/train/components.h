@@ -42,7 +42,7 @@ struct Components {
   void UsePlan(const UpdatePlan& plan);
 
   /// Tells the generators of a stream, if there is one, that the run has ended.
-  void EndStream();
+  void EndStream() const;
 
   /// Returns the state to save. Its tensors share memory with the components.
   RunState State(const RunCounters& counters) const;

@@ -77,6 +77,7 @@ class RankSection final : public RunSection {
     line["world_size"] = ranks_.size();
     for (std::size_t i = 0; i < kTimes.size(); ++i) {
       std::vector<double> seconds;
+      seconds.reserve(all.size());
       for (const auto& numbers : all) seconds.push_back(numbers[kHashParts + i]);
       std::vector<double>& sum = total_.*kTimes[i].seconds;
       std::ranges::transform(sum, seconds, sum.begin(), std::plus());

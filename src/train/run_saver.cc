@@ -100,8 +100,9 @@ void RunSaver::EndUpdate(const RunState& state, double update_s) {
   const std::int64_t updates = state.counters.updates;
   const bool checkpoint_is_due = CheckpointIsDue(updates, update_s);
   const std::int64_t every = config_.checkpoint.keep_every;
-  if (every > 0 && updates % every == 0)
+  if (every > 0 && updates % every == 0) {
     StartToArchiveNetwork(NetworkToSave(state), state.counters);
+  }
   const bool last = updates == *state.config.train.max_updates;
   if (checkpoint_is_due && !last) StartCheckpoint(state);
   snapshot_.reset();

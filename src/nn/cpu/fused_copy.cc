@@ -81,7 +81,7 @@ class FusedCopy final : public NetworkCopy {
 
   struct Layer {
     LayerShape plan;
-    HiddenLayer shape;              // its pointers are those of the tensors of weights_
+    HiddenLayer shape = {};         // its pointers are those of the tensors of weights_
     AlignedVector<T> operand = {};  // the weights as a product takes them; not of the first layer
     Int8Weights int8 = {};          // in place of `operand`
   };

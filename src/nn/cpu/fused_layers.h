@@ -363,7 +363,7 @@ class BatchNormalisation {
 template <class T>
 struct FusedLayer {
   LayerShape plan;
-  HiddenLayer shape;  ///< what passes read of the parameters
+  HiddenLayer shape = {};  ///< what passes read of the parameters
   DenseTensors parameters, gradients;
   /// Second operands of products, in panels: (in, width) and (width, in). `forward` of a first
   /// layer that is gathered is its weights in bf16, in rows.
