@@ -159,6 +159,12 @@ bool WasValidated(const VariantRuns& variant) {
   });
 }
 
+// The solve rate in percent, if the runs were validated, or else the loss.
+std::optional<double> HeightOf(const UpdatePoint& point, bool validated) {
+  if (!validated) return point.loss;
+  return point.solve_rate ? std::optional(100 * *point.solve_rate) : std::nullopt;
+}
+
 // Returns a chart with a curve for every run: a thick line for the first seed of a variant, pale
 // lines for the others. It shows the solve rate, or the loss if no run was validated. The loss does
 // not show whether a network learns, because it rises with the targets of value iteration.
@@ -181,10 +187,10 @@ Chart ChartOf(std::span<const VariantRuns> variants, const char* x_name, const C
       series.stroke = seed == 0 ? kEvaluation : kPale;
       for (const UpdatePoint& point : variants[i].runs[seed].curve) {
         chart.across.Add(static_cast<double>(x(point)));
-        if (validated && !point.solve_rate) continue;
-        const double y = validated ? 100 * *point.solve_rate : point.loss;
-        if (chart.up) chart.up->Add(y);
-        series.points.push_back({static_cast<double>(x(point)), y});
+        const std::optional<double> y = HeightOf(point, validated);
+        if (!y) continue;
+        if (chart.up) chart.up->Add(*y);
+        series.points.push_back({static_cast<double>(x(point)), *y});
       }
     }
   }
