@@ -4,12 +4,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arrays.h"
@@ -51,6 +50,11 @@ void CheckColumn(const Array2& array, const Column& column, std::size_t rows) {
                                NameOf(column.type)));
 }
 
+void CheckSize(std::string_view name, std::int64_t value, std::int64_t most) {
+  if (value >= 1 && value <= most) return;
+  throw InputError(fmt::format("{}: expected 1 to {}, found {}", name, most, value));
+}
+
 /// NewSet is a set of shards to write from arrays: a column each, whose values fit the puzzle.
 class NewSet {
  public:
@@ -71,8 +75,13 @@ class NewSet {
     if (const auto limit = FindExceededLimit(spec_)) throw InputError(limit->text);
   }
 
-  // Leaves no shard behind if writing fails.
+  // Throws InputError if the folder is in use. Leaves nothing behind if writing fails.
   void Write(const fs::path& folder) const {
+    const bool created = fs::create_directories(folder);
+    if (!created && !fs::is_empty(folder)) {
+      throw InputError(
+          fmt::format("{} is not empty; expected a new or empty folder", folder.string()));
+    }
     std::int64_t shard = 0;
     try {
       for (; shard < spec_.num_shards(); ++shard) {
@@ -85,6 +94,7 @@ class NewSet {
     } catch (...) {
       std::error_code ignored;
       while (shard-- > 0) fs::remove(ShardPath(folder, shard), ignored);
+      if (created) fs::remove(folder, ignored);
       throw;
     }
   }
@@ -109,6 +119,8 @@ void WriteShards(const fs::path& folder, const Puzzle& puzzle, const Array2& inp
                  const Array2& targets, const std::optional<Array2>& weights,
                  const std::string& head, std::int64_t chunk_rows, std::int64_t chunks_per_shard,
                  bool compress) {
+  CheckSize("chunk_rows", chunk_rows, kMaxChunkRows);
+  CheckSize("chunks_per_shard", chunks_per_shard, kMaxShardChunks);
   std::vector<Array2> columns = {inputs, targets};
   if (weights) columns.push_back(*weights);
   ShardSetSpec sizes{.domain = {},
@@ -120,11 +132,6 @@ void WriteShards(const fs::path& folder, const Puzzle& puzzle, const Array2& inp
                      .compression = compress ? Compression::kZstd : Compression::kNone};
   const NewSet set(puzzle.spec(), std::move(columns), ParseHead(head), std::move(sizes));
   const nb::gil_scoped_release release;
-  const bool created = fs::create_directories(folder);
-  if (!created && !fs::is_empty(folder)) {
-    throw InputError(
-        fmt::format("{} is not empty; expected a new or empty folder", folder.string()));
-  }
   set.Write(folder);
 }
 

@@ -65,6 +65,10 @@ class Shards(FolderTest):
             self.assertFalse((self.folder / "wrong").exists())
         with self.assertRaisesRegex(ValueError, "head: expected v, q, q_in, policy or vp, found heart"):
             self.write("wrong", inputs, targets, head="heart")
+        with self.assertRaisesRegex(ValueError, "chunk_rows: expected 1 to 2147483647, found 0"):
+            self.write("wrong", inputs, targets, chunk_rows=0)
+        with self.assertRaisesRegex(ValueError, "chunks_per_shard: expected 1 to 1048576, found -1"):
+            self.write("wrong", inputs, targets, chunks_per_shard=-1)
 
     def test_a_folder_that_is_in_use_is_refused(self):
         self.write("set", *examples(10))
