@@ -68,8 +68,8 @@ const StartingConfig* NearestTo(const DomainConfig& wanted) {
   return nearest;
 }
 
-// Returns the config for a puzzle: of the nearest puzzle or, if there is none, of the first one.
-// The ball around the goal is then left out, because not every puzzle can have it.
+// Returns the config that comes with the nearest puzzle. If no puzzle is near, returns the first
+// config without the ball around the goal, because not every puzzle can have it.
 std::string StarterFor(const std::string& full_name) {
   const DomainConfig puzzle = DomainFor(full_name);
   const StartingConfig* const nearest = NearestTo(puzzle);

@@ -1,11 +1,12 @@
 """Searches that are guided by a network or a function of the caller."""
 
-import sys
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing
+import torch
 
 from tandem import _tandem
 from tandem._config import load_config
@@ -25,7 +26,7 @@ def solve(domain: _tandem.Domain | str, states: numpy.typing.ArrayLike, evaluate
     head: what `evaluate` returns. "v": the cost-to-go of each state, of shape (m,) or (m, 1). "q": for
         each action its cost plus the cost-to-go of its child, of shape (m, num_actions). "policy": the
         logits of the actions, of that shape. A module is in evaluation mode while it is called.
-    batch_size: the most states in one call; None: 10,000.
+    batch_size: the most states in one call; None: 4,096.
     search: keys of `search` in a config, such as method="beam", beam_width=1000, ball_radius=3.
 
     The searches are those of `tandem solve`, and every solution is replayed to check it. Ctrl-C stops the
@@ -45,35 +46,33 @@ def solve(domain: _tandem.Domain | str, states: numpy.typing.ArrayLike, evaluate
     config = load_config({"network": {"head": head}, **target}, settings)
     width = 1 if head == "v" else domain.num_actions
 
-    def checked(inputs):
-        return _surprisals(_values(call, inputs, width)) if head == "policy" else _values(call, inputs, width)
+    with _function(evaluate) as function:
+        def checked(inputs):
+            values = _values(function, inputs, width)
+            return _surprisals(values) if head == "policy" else values
 
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(evaluate, torch.nn.Module):
-        call = evaluate
         return _tandem.solve(domain, states, checked, config)
-    call = _Module(evaluate)
+
+
+@contextlib.contextmanager
+def _function(evaluate):
+    """Gives a function of an array, which calls a module on its device, without gradients."""
+    if not isinstance(evaluate, torch.nn.Module):
+        yield evaluate
+        return
+    parameter = next(evaluate.parameters(), None)
+    device = "cpu" if parameter is None else parameter.device
+
+    def call(inputs):
+        with torch.inference_mode():
+            return evaluate(torch.from_numpy(inputs).to(device)).float().cpu()
+
     was_training = evaluate.training
     evaluate.eval()
     try:
-        return _tandem.solve(domain, states, checked, config)
+        yield call
     finally:
         evaluate.train(was_training)
-
-
-class _Module:
-    """Calls a torch.nn.Module without gradients, on its device."""
-
-    def __init__(self, module):
-        import torch
-        self._torch = torch
-        self._module = module
-        parameter = next(module.parameters(), None)
-        self._device = "cpu" if parameter is None else parameter.device
-
-    def __call__(self, inputs):
-        with self._torch.inference_mode():
-            return self._module(self._torch.from_numpy(inputs).to(self._device)).float().cpu()
 
 
 def _values(call, inputs, width):

@@ -40,7 +40,7 @@ struct LayerShape {
 
   static constexpr std::int64_t kSide = 3;
 
-  /// The number of inputs of a unit, each of which has a weight.
+  /// The number of inputs of a unit. A unit has a weight for each input.
   std::int64_t inputs() const { return cells > 0 ? in * kSide * kSide : in; }
 };
 

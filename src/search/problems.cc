@@ -41,8 +41,8 @@ std::optional<int> ReadLength(const json& object, const char* key) {
   return static_cast<int>(ReadCount(object, key, kLongest));
 }
 
-// Returns the largest allowed cost that `object` has as `at_most`, or 0 if there is no limit. A
-// float rounds 1e-50 to 0, so that does not count as above 0.
+// Returns the largest allowed cost that `object` has as `at_most`, or 0 if there is no limit.
+// Refuses numbers that a float rounds to 0, such as 1e-50.
 float ReadAtMost(const json& object) {
   if (!HasValue(object, "at_most")) return 0;
   const json& value = object["at_most"];

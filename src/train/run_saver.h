@@ -42,7 +42,7 @@ class RunFiles {
   /// last update, SaveCheckpoint writes the checkpoint.
   virtual void EndUpdate(const RunState& /*state*/, double /*update_s*/) {}
 
-  /// Call after a failure. Writes the snapshot as a checkpoint, or `current` if there is none.
+  /// Call after a failure. Writes the snapshot as a checkpoint. If there is none, writes `current`.
   /// Waits for earlier files first, and ignores their failures.
   virtual void SaveUnfinished(const RunState& /*current*/) {}
 

@@ -26,7 +26,7 @@ class RunStop {
 
   /// Starts the watchdog of `config`, if it has one, on the threads of `timeline`, which must
   /// outlive this object. A run that is stuck is stopped as by a request, and its waits for buffers
-  /// end with an error. ThrowIfStalled then throws that error, also if the main thread did not wait
+  /// end with an error. ThrowIfStalled then throws that error, even if the main thread did not wait
   /// and the thread that was stuck goes on. If the run does not end even then, the process ends
   /// without it.
   void Watch(const Timeline& timeline, const TrainingConfig& config);

@@ -437,7 +437,7 @@ RunSummary TrainRun::Finish() {
   SaveOnFailure([&] {
     const Span writing(Activity::kReport);
     files_->SaveSummary(SummaryJson(summary, config_, device_->description()));
-    // Comes last, so that the run is complete also if the generators cannot be told.
+    // Comes last, so that the run is complete even if the generators cannot be told.
     if (end_ != RunEnd::kStopped) components_->EndStream();
   });
   return summary;

@@ -99,7 +99,7 @@ class TrainRun final {
   /// summary. Call once, after RunUpdate returned false.
   RunSummary Finish();
 
-  /// Returns how far the run is. The iterations of an update count once it has ended, also if it
+  /// Returns how far the run is. The iterations of an update count once it has ended, even if it
   /// was cut short.
   TrainingProgress progress() const;
 
