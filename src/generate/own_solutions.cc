@@ -22,8 +22,9 @@ std::int64_t InstancesAtOnce(const GenerateConfig& config) {
 
 Config ConfigOfSearch(const DomainSpec& spec, const Config& config) {
   const bool is_beam = config.generate.search == GenerateSearch::kBeam;
-  if (is_beam)
+  if (is_beam) {
     CheckBeamWidth(spec, config.generate.search_beam_width, "generate.search_beam_width");
+  }
   Config result = config;
   result.search = {.method = is_beam ? SearchMethod::kBeam : SearchMethod::kGreedy,
                    .beam_width = config.generate.search_beam_width,
