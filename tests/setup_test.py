@@ -95,11 +95,12 @@ class CudaToolkit(unittest.TestCase):
         (self.programs / "nvcc").symlink_to(self.root / "opt/cuda/bin/nvcc")
         self.assertEqual(self.chosen(), f"FOUND CUDA 13.0 in {self.root / 'opt/cuda'}")
 
-    def set_up(self):
-        """Runs set-up on a machine that seems to have all packages and an NVIDIA driver. What it installs from
-        PyPI is recorded."""
+    def set_up(self, has_driver=True):
+        """Runs set-up on a machine that seems to have all packages, LibTorch and perhaps an NVIDIA driver. What it
+        installs from PyPI is recorded."""
         write(self.programs / "dpkg-query", "#!/bin/sh\necho ok installed\n", is_program=True)
-        write(self.programs / "nvidia-smi", "#!/bin/sh\n", is_program=True)
+        if has_driver:
+            write(self.programs / "nvidia-smi", "#!/bin/sh\n", is_program=True)
         toolkit = self.packages / "nvidia/cu13"
         write(self.root / ".venv/bin/python", f"""#!/bin/sh
             case "$*" in
@@ -125,8 +126,14 @@ class CudaToolkit(unittest.TestCase):
     def test_set_up_installs_no_toolkit_beside_the_right_one(self):
         make_toolkit(self.local / "cuda", 13000)
         said, installed = self.set_up()
-        self.assertEqual(installed, "")
+        self.assertNotIn("scripts/requirements/cuda.txt", installed)
         self.assertIn(f"CUDA 13.0 in {self.local / 'cuda'}", said)
+
+    @unittest.skipIf(pathlib.Path("/proc/driver/nvidia/version").exists(), "this machine has a driver")
+    def test_set_up_installs_what_torch_needs_for_a_gpu_only_where_it_can_be_used(self):
+        self.assertIn("scripts/requirements/torch.txt", self.set_up()[1])
+        self.setUp()
+        self.assertEqual(self.set_up(has_driver=False)[1], "")
 
     def test_set_up_does_not_take_an_empty_folder_for_a_toolkit(self):
         (self.local / "cuda").mkdir(parents=True)
