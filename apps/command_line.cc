@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/log.h"
@@ -31,7 +33,36 @@ std::vector<std::uint8_t> ReadState(const Domain& domain, const std::string& tex
   return state;
 }
 
+// The folder with configs/ and data/. An installed program has them in share/tandem beside bin; one
+// that was built in build/PRESET uses those of its sources.
+std::filesystem::path ShippedFolder() {
+  namespace fs = std::filesystem;
+  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
+  const fs::path installed = program.parent_path() / "share" / "tandem";
+  return fs::exists(installed) ? installed : program.parent_path().parent_path();
+}
+
 }  // namespace
+
+CLI::Validator ShippedFile(const std::string& folder, const std::string& ending) {
+  return {
+      [folder, ending](std::string& name) {
+        std::error_code ignored;
+        const auto shipped = ShippedFolder() / folder / (name + ending);
+        if (!std::filesystem::exists(name, ignored) && std::filesystem::exists(shipped, ignored)) {
+          name = shipped.string();
+        }
+        return std::string();
+      },
+      ""};
+}
+
+CLI::Option* AddConfigOption(CLI::App& command, std::string& config) {
+  return command
+      .add_option("config", config, "YAML file, or a config of Tandem by name, such as quickstart")
+      ->type_name("CONFIG")
+      ->transform(ShippedFile("configs", ".yaml"));
+}
 
 void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std::string& option,
                   const std::string& key, const std::string& help) {
@@ -85,7 +116,8 @@ CLI::Option* AddStatesOptions(CLI::App& command, std::string& states,
           .add_option("--states", states,
                       "File of JSON lines with `id`, `state` and, if known, `optimal`, `at_most` "
                       "and `solution`; or one state per line")
-          ->type_name("FILE");
+          ->type_name("FILE")
+          ->transform(ShippedFile("data", ".jsonl"));
   command.add_option("--limit", limit, "Solve only the first N states")
       ->type_name("N")
       ->check(WholeNumber(1, std::int64_t{1} << 40));

@@ -465,9 +465,7 @@ void AddCompare(CommandLine& line) {
   const auto [compare, args] =
       AddCommand(line, "compare",
                  "Run a config in several modes and report differences beyond chance", RunCompare);
-  compare.add_option("config", args.config, "YAML config, such as configs/compare.yaml")
-      ->required()
-      ->type_name("CONFIG");
+  AddConfigOption(compare, args.config)->required();
   compare.add_option("--modes", args.modes, "Modes to run; the first is the baseline")
       ->type_name("MODE,...")
       ->capture_default_str();

@@ -305,10 +305,7 @@ int RunGenerate(const GenerateArgs& args) {
 // The config and the folder of a set of shards, or with --follow the run that gets the rows.
 // Returns --follow.
 CLI::Option* AddSourceOptions(CLI::App& generate, GenerateArgs& args) {
-  CLI::Option* config =
-      generate.add_option("config", args.config, "YAML config, such as configs/quickstart.yaml")
-          ->required()
-          ->type_name("CONFIG");
+  CLI::Option* config = AddConfigOption(generate, args.config)->required();
   CLI::Option* examples =
       generate
           .add_option("--examples", args.sharding.examples, "Number of examples in the whole set")

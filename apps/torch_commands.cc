@@ -43,8 +43,7 @@ std::string ListSearches() {
 void AddTrain(CommandLine& line) {
   const auto [train, args] =
       AddCommand(line, "train", "Train a network from a YAML config", CheckAndTrain);
-  train.add_option("config", args.config, "YAML config, such as configs/quickstart.yaml")
-      ->type_name("CONFIG");
+  AddConfigOption(train, args.config);
   train
       .add_option("--out", args.out, "New or empty folder for the run (default: runs/CONFIG-TIME)")
       ->type_name("DIR");

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -63,8 +64,9 @@ def load_config(config: "str | os.PathLike | Mapping | _tandem.Config",
                 settings: Settings | None = None) -> _tandem.Config:
     """Returns a checked tandem.Config.
 
-    config: the path of a YAML file, a mapping such as {"domain": {"name": "cube2"}}, or a
-        tandem.Config. Keys that are missing have their defaults.
+    config: the path of a YAML file, the name of a config that comes with Tandem such as "quickstart", a
+        mapping such as {"domain": {"name": "cube2"}}, or a tandem.Config. Keys that are missing have
+        their defaults.
     settings: changes, such as {"train.max_seconds": 10}. A value is a str, a number, a bool, a path or
         None.
 
@@ -75,4 +77,14 @@ def load_config(config: "str | os.PathLike | Mapping | _tandem.Config",
         return _tandem.Config.from_yaml(config.to_yaml(), "the config", texts)
     if isinstance(config, Mapping):
         return _tandem.Config.from_yaml(_json(config, ""), "the config", texts)  # JSON is YAML
-    return _tandem.Config.from_file(os.fspath(config), texts)
+    return _tandem.Config.from_file(_config_file(os.fspath(config)), texts)
+
+
+def _config_file(name: str) -> str:
+    """Returns `name`, or the path of the config of that name that comes with Tandem if no file has it."""
+    package = pathlib.Path(__file__).resolve().parent
+    for folder in (package / "share" / "tandem", package.parents[1]):  # a wheel's, a source tree's
+        file = folder / "configs" / f"{name}.yaml"
+        if not os.path.exists(name) and file.exists():
+            return str(file)
+    return name

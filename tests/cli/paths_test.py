@@ -1,10 +1,11 @@
 """Tests that runs can be used from any folder, and that the files of puzzles may move."""
 
+import json
 import os
 import sys
 import unittest
 
-from harness import CliTest
+from harness import SMALL, CliTest
 
 RULES = "goal: [1, 2, 3, 4]\ngenerators: {L: \"(0 3 2 1)\", X: \"(0 1)\"}\n"
 CONFIG = """\
@@ -47,6 +48,25 @@ class Paths(CliTest):
         moved.write_text(RULES.replace("(0 1)", "(1 2)"))
         self.assertIn(f"made for permutation:{self.folder / 'my.yaml'}, expected permutation:",
                       self.run_tandem(*solve, "--set", f"domain.file={moved}", code=2)[1])
+
+
+class ShippedFiles(CliTest):
+    def domain_of(self, config):
+        return json.loads(self.run_tandem("config", config, "--json")[0])["domain"]["name"]
+
+    def test_what_comes_with_tandem_is_named_without_folder_and_ending(self):
+        self.assertEqual(self.domain_of("puzzle8"), "npuzzle")
+        self.write("config.yaml", "domain: {name: npuzzle, size: 3}\n" + SMALL)
+        self.run_tandem("train", "config.yaml", "--out", "run")
+        self.assertIn("4 of 4", self.run_tandem("solve", "--model", "run", "--states", "puzzle8_solved",
+                                                "--limit", 4)[1])
+
+    def test_a_file_of_ones_own_comes_first(self):
+        self.write("puzzle8", "domain: {name: cube2}\n")
+        self.assertEqual(self.domain_of("puzzle8"), "cube2")
+
+    def test_an_unknown_name_is_said_as_it_was_written(self):
+        self.assertIn("puzzle88", self.run_tandem("config", "puzzle88", code=2)[1])
 
 
 if __name__ == "__main__":
