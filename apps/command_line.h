@@ -80,8 +80,8 @@ CLI::Option* AddStatesOptions(CLI::App& command, std::string& states,
 /// Adds --search, --beam-width, --weight and other short forms of keys of the search.
 void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides);
 
-/// Lets an argument name a file that comes with Tandem: FOLDER/NAME.ENDING for NAME, unless there is
-/// a file NAME. "quickstart" stands for configs/quickstart.yaml.
+/// Lets an argument name a file that comes with Tandem: FOLDER/NAME.ENDING for NAME, unless there
+/// is a file NAME. "quickstart" stands for configs/quickstart.yaml.
 CLI::Validator ShippedFile(const std::string& folder, const std::string& ending);
 
 /// Adds the argument that names a config: a file, or a config that comes with Tandem.
