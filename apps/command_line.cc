@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "config/choices.h"
 #include "domain/moves.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
 

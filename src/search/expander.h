@@ -170,8 +170,9 @@ class Expander {
 
   const Domain& domain_;
   const std::shared_ptr<const GoalBall> ball_;  // may be null
-  const float least_rest_;  // of children of unknown cost, which need at least one action
-  const bool permutes_;     // making a child twice costs less than keeping it
+  const float least_rest_;   // of children of unknown cost, which need at least one action
+  const bool permutes_;      // making a child twice costs less than keeping it
+  const std::size_t grain_;  // states per TBB task
 
   std::optional<ConstRows> parents_;  // set by ExpandHashes if the children were not kept
   std::vector<std::uint8_t> children_;

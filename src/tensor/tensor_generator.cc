@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "base/timeline.h"
 #include "data/examples.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "generate/row_ranges.h"
 #include "generate/walk_generator.h"
 #include "nn/threads.h"
@@ -119,7 +119,7 @@ class TensorGenerator final : public Generator {
 
   // Draws walks first, first + 1, ... of an update, and takes their ends. length_of(random) is the
   // length of a walk, which may draw from `random` first, and at most `longest`. Costs are added in
-  // the order in which a RandomWalk adds them, so that they are rounded in the same way.
+  // the order in which RandomWalks adds them, so that they are rounded in the same way.
   template <class LengthOf>
   Chunk DrawWalks(std::int64_t update, std::int64_t first, std::int64_t walks, std::int64_t longest,
                   const LengthOf& length_of) {

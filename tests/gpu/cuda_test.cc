@@ -22,7 +22,7 @@
 
 #include "base/random.h"
 #include "data/examples.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "loaders/loader.h"
 #include "loaders/shard_loader.h"
 #include "nn/device.h"
