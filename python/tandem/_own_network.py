@@ -1,7 +1,9 @@
 """Networks that are written in Python with PyTorch."""
 
+import atexit
 import functools
 import re
+import weakref
 from collections.abc import Callable, Iterator
 
 import torch
@@ -11,6 +13,15 @@ from tandem import _tandem
 Factory = Callable[[int, int, int], torch.nn.Module]
 
 _factories: dict[str, Factory] = {}
+_living: "weakref.WeakSet[OwnNetwork]" = weakref.WeakSet()
+
+
+@atexit.register
+def _release_modules():
+    """C++ code holds a module, whose class holds the variables of the program, and those may hold that C++ code.
+    Python does not see this cycle."""
+    for net in list(_living):
+        net.release()
 
 
 class WrongNetwork(ValueError):
@@ -46,7 +57,7 @@ def register_network(name: str, factory: Factory) -> None:
     """
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(f"network {name!r}: expected a name of letters, digits and _ that begins with a letter")
-    if not callable(factory):
+    if not callable(factory) or isinstance(factory, torch.nn.Module):
         raise TypeError(f"network {name!r}: factory is {factory!r}, expected a function or class that returns a "
                         "torch.nn.Module")
     if name not in _factories:
@@ -63,6 +74,11 @@ class OwnNetwork:
         self._outputs = outputs
         self._buffers = [(owner, key, buffer) for owner in module.modules()
                          for key, buffer in owner.named_buffers(recurse=False)]
+        _living.add(self)
+
+    def release(self) -> None:
+        """Forgets the module. Later calls of `forward` fail."""
+        del self._module, self._buffers
 
     def state(self) -> list[tuple[str, torch.Tensor, bool]]:
         """Returns the tensors of the state dict, with their names, and whether they are trained."""
