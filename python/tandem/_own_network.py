@@ -22,6 +22,8 @@ def _release_modules():
     Python does not see this cycle."""
     for net in list(_living):
         net.release()
+    _factories.clear()
+    _tried.cache_clear()
 
 
 class WrongNetwork(ValueError):
