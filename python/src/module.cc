@@ -38,6 +38,7 @@ NB_MODULE(_tandem, module) {
   tandem::python::BindConfig(module);
   tandem::python::BindSolve(module);
   tandem::python::BindNetwork(module);
+  tandem::python::BindOwnNetworks(module);
   tandem::python::BindShards(module);
   tandem::python::BindTraining(module);
 }

@@ -16,6 +16,7 @@ from tandem._tandem import (Config, Domain, Progress, Solution, TrainingResult, 
                             domain_names, load_plugin)
 from tandem._config import load_config
 from tandem._network import Network
+from tandem._own_network import register_network
 from tandem._puzzle import Puzzle, register_domain
 from tandem._shards import Rows, read_shards, write_shards
 from tandem._solve import solve
@@ -23,4 +24,4 @@ from tandem._training import Training, resume, train
 
 __all__ = ["Config", "Domain", "Network", "Progress", "Puzzle", "Rows", "Solution",
            "Training", "TrainingResult", "config_reference", "domain_names", "load_config", "load_plugin",
-           "read_shards", "register_domain", "resume", "solve", "train", "write_shards"]
+           "read_shards", "register_domain", "register_network", "resume", "solve", "train", "write_shards"]

@@ -355,8 +355,17 @@ class Reader {
     }
     throw InputError(fmt::format("{}: `{}` is {}, expected {}{}", at, field.key,
                                  value.empty() ? "empty" : fmt::format("'{}'", value),
-                                 Expected(field),
-                                 SuggestRemoved(fmt::format("{}:{}", field.key, value))));
+                                 Expected(field), Advice(field.key, value)));
+  }
+
+  // What to do about a value that is not accepted; "" if there is no advice.
+  static std::string Advice(const std::string& key, const std::string& value) {
+    if (std::string removed = SuggestRemoved(fmt::format("{}:{}", key, value)); !removed.empty()) {
+      return removed;
+    }
+    if (key != "network.kind") return "";
+    return ", or a network that this program registers. A network in Python is known after "
+           "tandem.register_network, in programs that call it.";
   }
 
   std::string WithOrigin(const std::string& key) const {

@@ -183,7 +183,7 @@ double TorchTrainer::ErrorOfTarget() {
   const c10::NoGradGuard no_grad;
   const OneHot one_hot(net_.spec().input, at::kFloat, device_.torch());
   net_.SetTraining(false);
-  const at::Tensor exact = net_.Forward(one_hot(sample_));
+  const at::Tensor exact = ForwardChecked(net_, one_hot, sample_);
   net_.SetTraining(true);
   return (target_->Forward(sample_) - exact).square().mean().sqrt().item<double>();
 }

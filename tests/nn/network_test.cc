@@ -229,16 +229,17 @@ class OfAnotherWidth final : public Network {
 
 TEST(Network, OutputsOfAnotherShapeAreAnError) {
   const NetworkSpec spec{.input = kInput, .layers = {.kind = "mine"}, .outputs = 1};
-  const at::Tensor features = at::zeros({4, spec.features()});
+  const OneHot one_hot(kInput, at::kFloat, c10::kCPU);
+  const at::Tensor rows = at::zeros({4, kInput.positions}, at::kByte);
   OfAnotherWidth<0> right(spec);
-  EXPECT_EQ(ForwardChecked(right, features).size(1), 1);
+  EXPECT_EQ(ForwardChecked(right, one_hot, rows).size(1), 1);
   OfAnotherWidth<2> wide(spec);
   EXPECT_THAT(
-      [&] { ForwardChecked(wide, features); },
+      [&] { ForwardChecked(wide, one_hot, rows); },
       ThrowsMessage<Error>(HasSubstr(
           "network mine: Forward returned a tensor of shape (4, 3), expected shape (4, 1)")));
   OfAnotherWidth<-1> none(spec);
-  EXPECT_THAT([&] { ForwardChecked(none, features); },
+  EXPECT_THAT([&] { ForwardChecked(none, one_hot, rows); },
               ThrowsMessage<Error>(HasSubstr("Forward returned no tensor")));
 }
 
