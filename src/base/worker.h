@@ -5,7 +5,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -33,11 +32,9 @@ class Channel {
 
   /// Waits while the channel is full. Throws the reason if the channel is closed.
   void Push(T item) {
-    {
-      std::unique_lock lock(mutex_);
-      WaitForRoom(lock);
-      items_.push_back(std::move(item));
-    }
+    std::unique_lock lock(mutex_);
+    WaitForRoom(lock);
+    items_.push_back(std::move(item));
     changed_.notify_all();
   }
 
@@ -72,11 +69,9 @@ class Channel {
 
   /// Closes the channel. Only the first call counts.
   void Close(std::exception_ptr reason) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!closed_) closed_ = std::move(reason);
-      items_.clear();
-    }
+    const std::lock_guard lock(mutex_);
+    if (!closed_) closed_ = std::move(reason);
+    items_.clear();
     changed_.notify_all();
   }
 
