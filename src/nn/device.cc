@@ -10,9 +10,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
-#include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
-#include <utility>
 
 #include "base/log.h"
 #include "base/text.h"

@@ -15,7 +15,6 @@
 #include <cmath>
 #include <numbers>
 #include <utility>
-#include <vector>
 
 #include "base/timeline.h"
 #include "nn/gpu/pass_runner.h"

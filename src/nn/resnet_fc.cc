@@ -15,8 +15,6 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <string>
 #include <utility>
 
 #include "nn/device.h"

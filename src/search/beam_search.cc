@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <numeric>
-#include <utility>
 
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "search/expander.h"
 #include "search/loops.h"
 
 namespace tandem {

@@ -2,16 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <utility>
 
 #include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "search/costs.h"
 #include "search/hash_set.h"
 #include "tandem/error.h"
 

@@ -1,7 +1,5 @@
 #include "search/costs.h"
 
-#include <algorithm>
-
 #include "tandem/error.h"
 
 namespace tandem {

@@ -7,14 +7,8 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <utility>
-#include <vector>
 
-#include "base/stop_signal.h"
-#include "search/costs.h"
-#include "search/evaluation.h"
-#include "search/expander.h"
 #include "search/hash_set.h"
 #include "search/loops.h"
 

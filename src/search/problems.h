@@ -1,7 +1,6 @@
 // Files of problems, for solving and validation, and the check of their solutions.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>

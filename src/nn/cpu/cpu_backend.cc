@@ -11,7 +11,6 @@
 #include "nn/cpu/block_products.h"
 #include "nn/cpu/packed_weights.h"
 #include "nn/device.h"
-#include "nn/resnet_fc.h"
 
 namespace tandem {
 

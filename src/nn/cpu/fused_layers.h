@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "nn/bf16.h"
