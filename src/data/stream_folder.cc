@@ -170,8 +170,6 @@ StreamFolder::Listing StreamFolder::List() const {
 
 std::vector<std::string> StreamFolder::Used() const { return EntryNames(path_ / kUsed); }
 
-std::int64_t StreamFolder::NumRejected() const { return std::ssize(EntryNames(path_ / kRejected)); }
-
 void StreamFolder::MarkUsed(const StreamShardName& name) const {
   const std::string file = FormatStreamShardName(name);
   RenameFile(path_ / file, path_ / kUsed / file);

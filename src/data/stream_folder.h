@@ -100,9 +100,6 @@ class StreamFolder {
   /// The names of the files in used/, sorted.
   std::vector<std::string> Used() const;
 
-  /// The number of files in rejected/.
-  std::int64_t NumRejected() const;
-
   /// Moves a waiting shard to used/.
   void MarkUsed(const StreamShardName& name) const;
 

@@ -16,7 +16,6 @@
 #include "base/slot_ring.h"
 #include "base/stop_signal.h"
 #include "base/timeline.h"
-#include "data/examples.h"
 #include "tensor/device_rows.h"
 
 namespace tandem {
@@ -163,9 +162,7 @@ class BufferLoader::Iterator final : public BatchIterator {
       return at::index_select(ColumnTensor(rows_, column, loader_.device_), 0,
                               slot.device(kNumbers).narrow(0, 0, size));
     };
-    Batch result{.inputs = rows_of(kInputColumn), .targets = rows_of(kTargetColumn)};
-    if (HasWeights(rows_.schema())) result.weights = rows_of(kWeightColumn);
-    return result;
+    return MakeBatch(rows_.schema(), rows_of);
   }
 
  private:
@@ -238,8 +235,7 @@ std::unique_ptr<BatchIterator> BufferLoader::Open(const DataBuffer& rows, std::i
   return std::make_unique<Iterator>(*this, rows, update);
 }
 
-// Joins each generated batch with a stored batch. Without generated batches, hands out the stored
-// ones.
+// Joins each generated batch, if there are any, with a stored batch.
 class DataLoader::Iterator final : public BatchIterator {
  public:
   Iterator(std::unique_ptr<BatchIterator> live, StoredExamples& stored, std::int64_t update)
@@ -260,22 +256,13 @@ class DataLoader::Iterator final : public BatchIterator {
   const std::int64_t update_;
 };
 
-DataLoader::DataLoader(Device& device, Schema schema, Config config, StoredExamples* stored,
-                       std::int64_t rank)
-    : device_(device),
-      schema_(std::move(schema)),
-      config_(std::move(config)),
-      stored_(stored),
-      rank_(rank) {}
-
-void DataLoader::UseBatchSize(std::int64_t batch_size) {
-  const std::int64_t live_rows = config_.live_part_of(batch_size);
-  if (live_rows > 0) {
-    live_.emplace(
-        device_, schema_, live_rows, config_.prefetch, config_.random_seed(), kPrefetchThread,
-        config_.generate.program == Program::kTensor ? Memory::kDevice : Memory::kHost, rank_);
-  }
-  if (stored_ != nullptr) stored_->UseBatchSize(batch_size - live_rows);
+DataLoader::DataLoader(Device& device, const Schema& schema, const Config& config,
+                       StoredExamples* stored, std::int64_t rank)
+    : stored_(stored) {
+  const std::int64_t live_rows = config.live_part_of(config.train.batch_size);
+  if (live_rows == 0) return;
+  live_.emplace(device, schema, live_rows, config.prefetch, config.random_seed(), kPrefetchThread,
+                config.generate.program == Program::kTensor ? Memory::kDevice : Memory::kHost, rank);
 }
 
 std::unique_ptr<BatchIterator> DataLoader::Open(const DataBuffer* rows, std::int64_t update) {
@@ -288,9 +275,9 @@ std::unique_ptr<BatchIterator> DataLoader::Open(const DataBuffer* rows, std::int
 Batch ShuffledRows::Take(std::int64_t most) {
   const std::int64_t count = std::min(most, left());
   const at::Tensor picked = order.narrow(0, next, count);
-  Batch batch{.inputs = at::index_select(inputs, 0, picked),
-              .targets = at::index_select(targets, 0, picked)};
-  if (weights.defined()) batch.weights = at::index_select(weights, 0, picked);
+  Batch batch{.inputs = at::index_select(all.inputs, 0, picked),
+              .targets = at::index_select(all.targets, 0, picked)};
+  if (all.weights.defined()) batch.weights = at::index_select(all.weights, 0, picked);
   next += count;
   return batch;
 }

@@ -102,8 +102,6 @@ class AgreedStop {
   bool requested_ = false;
 };
 
-class Ranks;
-
 /// RankCores says which cores a rank may use.
 struct RankCores {
   double machine;  ///< a number that the machine's ranks have in common
