@@ -10,17 +10,17 @@ SlotRing::SlotRing(std::size_t slots, std::size_t stages, std::vector<std::size_
 }
 
 std::int64_t SlotRing::Begin(std::size_t stage) {
-  std::unique_lock lock(mutex_);
-  while (!IsOver(stage) && !(HasArrived(stage) && HasRoom(stage))) changed_.wait(lock);
+  MutexLock lock(mutex_);
+  while (!IsOver(stage) && !(HasArrived(stage) && HasRoom(stage))) lock.Wait(changed_);
   if (IsOver(stage)) std::rethrow_exception(reason_);
   changed_.notify_all();
   return stages_[stage].begun++;
 }
 
 void SlotRing::AwaitRoom(std::size_t stage) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!IsOver(stage) && !(HasRoom(stage) && (stage > 0 || HasArrived(stage)))) {
-    changed_.wait(lock);
+    lock.Wait(changed_);
   }
   if (IsOver(stage)) std::rethrow_exception(reason_);
 }
@@ -55,27 +55,27 @@ bool SlotRing::WillEndMore(std::size_t stage) const {
 }
 
 void SlotRing::End(std::size_t stage) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++stages_[stage].ended;
   changed_.notify_all();
 }
 
 void SlotRing::AwaitEnd(std::size_t stage, std::int64_t item) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const Stage& self = stages_[stage];
-  while (!closed_ && self.ended <= item && WillEndMore(stage)) changed_.wait(lock);
+  while (!closed_ && self.ended <= item && WillEndMore(stage)) lock.Wait(changed_);
   if (closed_ || self.ended <= item) std::rethrow_exception(reason_);
 }
 
 void SlotRing::Fail(std::size_t stage, std::exception_ptr reason) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stages_[stage].failed = true;
   if (!reason_) reason_ = std::move(reason);
   changed_.notify_all();
 }
 
 void SlotRing::Close(std::exception_ptr reason) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = true;
   if (!reason_) reason_ = std::move(reason);
   changed_.notify_all();

@@ -4,12 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/stop_signal.h"
 #include "base/worker.h"
 #include "data/stream_folder.h"
@@ -165,8 +165,9 @@ class StreamLedger {
   const StreamFolder& folder_;
   const std::int64_t max_lag_;
   std::int64_t published_ = 0;
-  mutable std::mutex mutex_;
-  StreamPosition position_;  // `done` is guarded by mutex_
+  StreamPosition position_;  // without `done`
+  mutable Mutex mutex_;
+  std::vector<std::string> not_deleted_ ABSL_GUARDED_BY(mutex_);  // StreamPosition::done
   std::optional<StreamShardName> begun_;
   std::int64_t lag_ = 0;  // of the rows that were last used
   StreamUse use_;

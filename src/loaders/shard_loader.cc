@@ -139,7 +139,7 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
     return false;
   }
   damaged_.erase(chunk);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   disk_.bytes += set_.StoredBytes(chunk);
   disk_.seconds += watch.Seconds();
   return true;
@@ -163,18 +163,18 @@ void ShardLoader::Transfer(std::int64_t step, std::size_t slot) {
   const Stopwatch watch;
   memory.EnqueueCopy();
   memory.AwaitHost();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   transfer_.bytes += static_cast<std::int64_t>(set_.spec().BytesOfChunk(chunk));
   transfer_.seconds += watch.Seconds();
 }
 
 StageTotals ShardLoader::disk() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return disk_;
 }
 
 StageTotals ShardLoader::transfer() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return transfer_;
 }
 

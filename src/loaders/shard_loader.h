@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/shard_pipeline.h"
@@ -88,8 +88,9 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
 
   EpochOrder transfer_order_;  // used by the transfer thread
 
-  mutable std::mutex mutex_;
-  StageTotals disk_, transfer_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  StageTotals disk_ ABSL_GUARDED_BY(mutex_);
+  StageTotals transfer_ ABSL_GUARDED_BY(mutex_);
 
   // Declared last, so that its threads end before the members that they use.
   std::unique_ptr<ShardPipeline> stages_;

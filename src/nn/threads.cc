@@ -10,11 +10,11 @@
 #include <omp.h>
 
 #include <array>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/text.h"
 #include "tandem/error.h"
 
@@ -104,11 +104,11 @@ void CompareWithReference(const LinearFunction& linear, c10::Device device, int 
 }
 
 void CheckProducts(const Device& device, int threads) {
-  static std::mutex mutex;
-  static std::set<std::pair<std::string, int>> checked;
-  const std::scoped_lock lock(mutex);
-  const auto check = [&](c10::Device place) {
-    if (checked.contains({place.str(), threads})) return;
+  static Mutex mutex;
+  static std::set<std::pair<std::string, int>> checked ABSL_GUARDED_BY(mutex);
+  const MutexLock lock(mutex);
+  for (const c10::Device place : {c10::Device(c10::kCPU), device.torch()}) {
+    if (checked.contains({place.str(), threads})) continue;
     const ScopedThreads scope(threads);
     if (const int started = OpenMpTeamSize(); started != threads) {
       throw Error(fmt::format(
@@ -120,9 +120,7 @@ void CheckProducts(const Device& device, int threads) {
     CompareWithReference([](const at::Tensor& x, const at::Tensor& w) { return at::linear(x, w); },
                          place, threads);
     checked.insert({place.str(), threads});
-  };
-  check(c10::kCPU);
-  if (device.torch().is_cuda()) check(device.torch());
+  }
 }
 
 }  // namespace tandem

@@ -8,12 +8,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace c10d {
 class Store;
@@ -73,8 +74,7 @@ class Membership {
   /// "rank 1 (process 4711 on node3)".
   const std::string& NameOf(int rank) const { return names_.at(static_cast<std::size_t>(rank)); }
 
-  /// Remembers a text for later starts of the ranks (RankEnvironment::restart), if the launcher
-  /// holds the store.
+  /// Remembers a text for later starts of the ranks (`restart`), if the launcher holds the store.
   void Remember(const std::string& text);
   bool Remembers(const std::string& text) const;
 
@@ -102,16 +102,17 @@ class Membership {
   using Clock = std::chrono::steady_clock;
 
   struct Alarm {
-    std::mutex mutex;
+    Mutex mutex;
     std::condition_variable changed;
-    bool lost = false;
-    bool ends = false;
+    bool lost ABSL_GUARDED_BY(mutex) = false;
+    bool ends ABSL_GUARDED_BY(mutex) = false;
   };
 
   void AwaitAll(Clock::time_point deadline);
   bool HasJoined(int rank, Clock::time_point deadline);
   bool AwaitName(int rank, std::chrono::milliseconds time);
   void Beat();
+  bool EndsWithin(std::chrono::milliseconds time);
   void Leave() noexcept;
   std::vector<int> Others() const;
   std::string DescribeSilent();
