@@ -13,9 +13,9 @@ namespace tandem {
 /// DoubleBuffer lets one writer fill a buffer while one reader drains the other.
 ///
 /// Buffers are read in the order in which they were written. The writer waits until a buffer is
-/// empty, and the reader until one is full. WriteSlot and ReadSlot hold the right to a buffer. If a
-/// WriteSlot is destroyed before Commit, the DoubleBuffer closes with an error, so a forgotten
-/// hand-over is an exception on the other side and never a deadlock.
+/// empty, and the reader until one is full. If a WriteSlot, the right to write a buffer, is
+/// destroyed before Commit, the DoubleBuffer closes with an error, so a forgotten hand-over is an
+/// exception on the other side and never a deadlock.
 ///
 /// One writer thread and one reader thread; Close from any.
 class DoubleBuffer {

@@ -68,8 +68,8 @@ constexpr int kManifestSchema = 1;
 constexpr std::int64_t kMaxVersion = std::int64_t{1} << 53;
 constexpr std::int64_t kMaxManifestBytes = 4 << 20;
 
-// Opens and closes a folder, if it exists. A client of NFS keeps the names in a folder, and thus
-// may not see a new file for up to a minute. It asks the server again when the folder is opened.
+// Opens and closes a folder, if it exists. A client of NFS keeps the names in a folder for up to a
+// minute. It asks the server again when the folder is opened.
 void RefreshNames(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor >= 0) ::close(descriptor);
@@ -216,8 +216,7 @@ std::int64_t StreamFolder::ClaimStart(std::string_view generator) const {
     if (file < 0 && errno == EEXIST) continue;  // another generator was faster
     if (file < 0) Fail("create", path, {errno, std::generic_category()});
     const std::string text = fmt::format("{}\n", generator);
-    // If the machine stops, a claim that is not durable is lost. The next start would then claim
-    // the same rows.
+    // The next start must not claim the same rows if the machine stops, so the claim is durable.
     const bool written =
         ::write(file, text.data(), text.size()) == std::ssize(text) && ::fsync(file) == 0;
     const int error = errno;

@@ -14,8 +14,8 @@
 namespace tandem {
 namespace {
 
-// A shared file system does not report new files, so the folder is listed this often while no shard
-// is known.
+// A shared file system does not report new files, so the folder is listed this often if none is
+// known.
 constexpr auto kLookEvery = std::chrono::milliseconds(100);
 
 // How often a waiting thread checks for a stop.

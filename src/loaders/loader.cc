@@ -25,8 +25,7 @@ namespace {
 // which the device may still be working on.
 constexpr std::int64_t kHeld = 2;
 
-// The number of slots, each of one batch: those that the trainer holds, and those that are prepared
-// ahead.
+// The number of slots, each of one batch: those that are held, and those that are prepared ahead.
 std::int64_t NumSlots(const PrefetchConfig& config) {
   return kHeld + (config.enabled ? config.depth : 0);
 }
@@ -56,8 +55,7 @@ class RowOrder {
 // The tensor of a slot that holds row numbers instead of rows.
 constexpr std::size_t kNumbers = 0;
 
-// Copies the numbers of rows to the slot's host memory. CheckSizes allows more rows than an int32
-// can count.
+// Copies the numbers of rows to the slot's host memory. There may be more than an int32 can count.
 void CopyNumbers(std::span<const std::uint32_t> picked, TransferSlot& slot) {
   auto* const to = reinterpret_cast<std::int64_t*>(slot.host(kNumbers).data());
   std::ranges::copy(picked, to);
@@ -262,7 +260,8 @@ DataLoader::DataLoader(Device& device, const Schema& schema, const Config& confi
   const std::int64_t live_rows = config.live_part_of(config.train.batch_size);
   if (live_rows == 0) return;
   live_.emplace(device, schema, live_rows, config.prefetch, config.random_seed(), kPrefetchThread,
-                config.generate.program == Program::kTensor ? Memory::kDevice : Memory::kHost, rank);
+                config.generate.program == Program::kTensor ? Memory::kDevice : Memory::kHost,
+                rank);
 }
 
 std::unique_ptr<BatchIterator> DataLoader::Open(const DataBuffer* rows, std::int64_t update) {

@@ -82,10 +82,10 @@ inline constexpr const char* kPrefetchThread = "prefetch";
 /// gathers rows into a ring of host slots, which are pinned memory for a GPU, and enqueues each
 /// slot's copy to the device on the copy stream. The copy of batch n + 1 is enqueued before batch n
 /// is handed out. Without prefetching, it gathers and copies each batch on the calling thread when
-/// it is requested, so that each step can be timed alone. The batches are the same.
+/// it is requested, so that each step can be timed alone.
 ///
 /// If the rows are in the device's memory, a slot holds the numbers of a batch's rows instead of
-/// the rows, and Next gathers the rows on the device. The batches are the same.
+/// the rows, and Next gathers the rows on the device. The batches are the same in each case.
 ///
 /// A slot's host memory is rewritten only after the event of its last copy, and its device memory
 /// only after the event of the training stream (TransferSlot).
@@ -99,9 +99,8 @@ class BufferLoader {
                const std::string& thread_name = kPrefetchThread, Memory memory = Memory::kHost,
                std::int64_t rank = 0);
 
-  /// Returns an iterator over the batches of `rows`, which must outlive it. Each row occurs once.
-  /// The order is a function of the seed and `update`. The previous iterator must have been
-  /// destroyed.
+  /// Returns an iterator over the batches of `rows`, which must outlive it, in an order that is a
+  /// function of the seed and `update`. Each row occurs once. The previous iterator must be gone.
   std::unique_ptr<BatchIterator> Open(const DataBuffer& rows, std::int64_t update);
 
  private:
@@ -117,21 +116,21 @@ class BufferLoader {
 };
 
 /// DataLoader makes the batches of each update: from a buffer of generated rows, from shards or a
-/// stream, or from both. `data.live_share` says how many rows of a batch are generated
-/// (Config::live_part_of); they are the first rows of the batch. Use it from one thread.
+/// stream, or from both. The first rows of a batch are generated, as many as Config::live_part_of
+/// says. Use it from one thread.
 class DataLoader {
  public:
   /// `stored` is null if all rows are generated. `device` and `stored` must outlive this object.
   /// `schema` is an ExampleSchema. With `generate.program: tensor`, generated rows are in the
-  /// device's memory. `rank` is the number of this process among those that train together, each of
-  /// which has an order of rows of its own.
+  /// device's memory. `rank` is the number of this process, each of which has its own order of
+  /// rows.
   DataLoader(Device& device, const Schema& schema, const Config& config, StoredExamples* stored,
              std::int64_t rank = 0);
 
   /// Returns an iterator over the batches of update `update`. `rows` must outlive it; null if no
-  /// rows are generated. Each generated row occurs once, in an order that is a function of the
-  /// seed and `update`. The previous iterator must have been destroyed. Waits until the first rows
-  /// from shards or a stream are there, unless batches do without them.
+  /// rows are generated. Each generated row occurs once, in an order that is a function of the seed
+  /// and `update`. The previous iterator must have been destroyed. Waits until the first rows from
+  /// shards or a stream are there, unless batches do without them.
   std::unique_ptr<BatchIterator> Open(const DataBuffer* rows, std::int64_t update);
 
  private:
@@ -149,7 +148,8 @@ struct ShuffledRows {
 
   std::int64_t left() const { return order.size(0) - next; }
 
-  /// Takes the next rows, at least 1 and at most `most`, into their own memory. Requires left() > 0.
+  /// Takes the next rows, at least 1 and at most `most`, into their own memory. Requires left() >
+  /// 0.
   Batch Take(std::int64_t most);
 };
 

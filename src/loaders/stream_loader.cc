@@ -85,9 +85,8 @@ bool StreamLoader::BeginShard(std::int64_t update) {
   at::Tensor order = at::empty({shard->name.rows}, at::kInt);
   ShuffleRows({order.data_ptr<std::int32_t>(), static_cast<std::size_t>(shard->name.rows)}, seed_,
               /*epoch=*/0, shard->name.first_row);
-  current_ = ShuffledRows{.all = MakeBatch(rows.schema(), column),
-                          .order = to_device(order),
-                          .next = *first_row};
+  current_ = ShuffledRows{
+      .all = MakeBatch(rows.schema(), column), .order = to_device(order), .next = *first_row};
   return true;
 }
 

@@ -335,7 +335,7 @@ bool Membership::WaitFor(const std::function<bool()>& done) {
 std::function<void()> Membership::waker() const {
   return [alarm = alarm_] {
     { const MutexLock lock(alarm->mutex); }  // so that no waiting thread is between its test
-    alarm->changed.notify_all();                   // and its sleep
+    alarm->changed.notify_all();             // and its sleep
   };
 }
 

@@ -73,10 +73,9 @@ class Ranks final : public Membership {
 
 /// AgreedStop holds a stop of this rank back until all ranks know of it. In each iteration, every
 /// rank votes for a stop because it was requested (wants_stop) or because its time is up.
-/// GradientReducer reads the votes of all ranks in the next iteration, or at the end of the update
-/// if that comes first, and calls Decide. Only then `signal` is reached. A stop therefore takes
-/// effect one iteration after the vote, but never later than the end of the vote's update. Use it
-/// from the main thread; other threads may read the signal.
+/// GradientReducer reads the votes of all ranks in the next iteration, but never later than the end
+/// of the update, and calls Decide. Only then `signal` is reached. Use it from the main thread;
+/// other threads may read the signal.
 class AgreedStop {
  public:
   /// `local` has this rank's stop requests and its time limit. It must outlive this object.
@@ -111,8 +110,7 @@ struct RankCores {
 };
 
 /// Returns how many cores every rank can use, at least 1. Ranks of a machine divide a quota, and
-/// those with the same mask also divide its cores. If the launcher has bound each rank to cores of
-/// its own, these are divided already.
+/// those with the same mask also divide its cores. The launcher may have bound each to its own.
 int CoresOfEach(const std::vector<RankCores>& ranks);
 
 /// Does this for the ranks of a run, which must all call it.
