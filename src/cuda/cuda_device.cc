@@ -47,8 +47,7 @@ void SynchronizeDevice(c10::Device device) {
   c10::cuda::device_synchronize();
 }
 
-// Does `work` where nothing may be thrown. If the device has failed, the next use of it reports
-// that.
+// Does `work` where nothing may be thrown. The next use of a failed device reports the failure.
 template <class Work>
 void UnlessDeviceFailed(const Work& work) noexcept {
   try {

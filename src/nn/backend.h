@@ -1,6 +1,5 @@
-// How networks are trained and evaluated: the interfaces of training steps and backends, and the
-// registry of backends. A backend is a class in a file of its own, which it registers with one line
-// at namespace scope:
+// How networks are trained and evaluated: training steps, backends, and the registry of backends. A
+// backend registers itself at namespace scope in its own file:
 //
 //     TANDEM_REGISTER_BACKEND(kCpu, CpuBackend);
 #pragma once
@@ -42,8 +41,7 @@ class GradientStep {
   /// returns the loss, on the device. `inputs` (n, positions) are bytes, `targets` (n, outputs) and
   /// `weights`, shaped like `targets` or undefined, are floats, all contiguous. The batch is taken
   /// in `train.accumulation_steps` parts, one after another. The parameters must have no gradients
-  /// before, as after Optimizer::Step. The next call may overwrite the result. Checks `inputs`
-  /// (CheckInputs).
+  /// before, as after Optimizer::Step. The next call may overwrite the result. Calls CheckInputs.
   virtual at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                                   const at::Tensor& weights) = 0;
 
@@ -52,8 +50,7 @@ class GradientStep {
   virtual at::Tensor Step(const at::Tensor& inputs, const at::Tensor& targets,
                           const at::Tensor& weights, const Update& update);
 
-  /// The block into which the step moved the parameters, and that of the gradients that it sets;
-  /// null if it moves none.
+  /// The block into which the step moved the parameters, and that of their gradients, or null.
   virtual FlatParameters* flat() { return nullptr; }
 };
 
@@ -99,8 +96,7 @@ void RegisterBackend(BackendKind kind, std::unique_ptr<const Backend> backend);
 /// saved config is resolved to the same again.
 Config WithBackends(Config config, const Device& device);
 
-/// Return why the backend of a resolved config cannot train or evaluate its network on a device;
-/// empty if it can.
+/// Return why the backend of a resolved config cannot train or evaluate its network, or "".
 std::string WhyNoStep(const Config& config, const Device& device);
 std::string WhyNoCopy(const Config& config, const Device& device);
 

@@ -70,8 +70,7 @@ class TransferSlot {
   virtual void AwaitCopy() = 0;
 
   /// Declares that the work now in the calling thread's current stream is the last that uses the
-  /// device tensors. Does nothing if the device has failed; the next use of the device reports
-  /// that.
+  /// device tensors. Does nothing if the device has failed, which its next use reports.
   virtual void Release() noexcept = 0;
 };
 
@@ -111,15 +110,13 @@ class Stream {
   virtual std::unique_ptr<StreamScope> Enter() = 0;
 };
 
-/// RowPermuter permutes rows, and walks from the goal, in a device's memory with a kernel written
-/// for it. Work is enqueued in the calling thread's current stream. Tensors are contiguous and on
-/// the device.
+/// RowPermuter permutes rows, and walks from the goal, by a kernel of the device. Work is enqueued
+/// in the calling thread's current stream. Tensors are contiguous and on the device.
 class RowPermuter {
  public:
   virtual ~RowPermuter() = default;
 
-  /// Applies actions[i] to row i of `rows` (n, positions), in place. `actions` (n) is int16 and has
-  /// the bits of each Action.
+  /// Applies actions[i] to row i of `rows` (n, positions), in place. `actions` (n) are int16 bits.
   virtual void Apply(const at::Tensor& rows, const at::Tensor& actions) const = 0;
 
   /// Writes the children of `rows` (n, positions) to `children` (n * num_actions, positions), in
@@ -189,8 +186,8 @@ class Device {
   /// cannot capture the work. The default calls `work` each time.
   virtual std::function<void()> CaptureWork(std::function<void()> work) { return work; }
 
-  /// Runs the passes of a training step; null on a GPU below compute capability 8.0, and in a build
-  /// without nvcc.
+  /// Runs the passes of a step; null on a GPU below compute capability 8.0 and in a build without
+  /// nvcc.
   virtual const PassRunner* passes() const { return nullptr; }
 
   /// The listener that shows the run's spans in the vendor's profiler, or null if there is none.
@@ -254,8 +251,7 @@ class KernelTrace {
   KernelTrace(const KernelTrace&) = delete;
   KernelTrace& operator=(const KernelTrace&) = delete;
 
-  /// Ends the recording and writes it to `path` in Chrome's trace format. Call it once, after
-  /// Device::Synchronize.
+  /// Writes the recording in Chrome's trace format. Call it once, after Device::Synchronize.
   void Save(const std::filesystem::path& path);
 
  private:

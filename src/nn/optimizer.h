@@ -23,12 +23,10 @@ class PassRunner;
 /// After UseFlat, a captured step is one AdamPass.
 class Optimizer {
  public:
-  /// `parameters` are updated in place. They must all be on one device, in the order in which a
-  /// forward pass uses them.
+  /// `parameters` are updated in place. All are on one device, in the order of a forward pass.
   Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& config);
 
-  /// Takes one step with the parameters' gradients and then clears the gradients. Throws Error if a
-  /// parameter has no gradient.
+  /// Takes one step with the parameters' gradients and clears them. Throws Error if one is missing.
   void Step(double learning_rate);
 
   /// Makes each step also write the copies of the parameters, if there are any. `flat` must have
@@ -36,8 +34,7 @@ class Optimizer {
   /// their device, must outlive it.
   void UseFlat(FlatParameters& flat, const PassRunner& passes);
 
-  /// Enqueues setting the learning rate of StepAtDeviceRate. Not a part of the captured work.
-  /// Requires UseFlat.
+  /// Enqueues setting the rate of StepAtDeviceRate, outside the captured work. Requires UseFlat.
   void SetDeviceRate(double learning_rate);
 
   /// Step at the learning rate of SetDeviceRate, which a GPU can capture (Device::CaptureWork),

@@ -12,8 +12,7 @@
 
 namespace tandem {
 
-/// ResNet2D maps the one-hot cells of a board through residual blocks of convolutions and a linear
-/// layer to a linear output:
+/// ResNet2D maps the one-hot cells of a board through residual blocks of convolutions and a layer:
 ///
 ///     x = act(conv0(planes))
 ///     x = act(second(act(first(x))) + x)    for each block

@@ -286,8 +286,7 @@ void FlatParameters::SetCopiesIfOld() {
   if (copies_.defined() && Versions() != copied_versions_) SetCopies();
 }
 
-// A counter of the changes to parameters that LibTorch's operators made. Its fused kernels of
-// optimizers do not count.
+// A counter of the changes by LibTorch's operators, without its fused kernels of optimizers.
 std::int64_t FlatParameters::Versions() const {
   std::int64_t sum = 0;
   for (const at::Tensor& parameter : parameters_) sum += parameter._version();

@@ -1,6 +1,6 @@
 // The passes over the numbers of a fused training step (fused_step.cc) or evaluation
-// (fused_copy.cc), and how a pass runs with the best instruction set of this machine. The code does
-// not need LibTorch.
+// (fused_copy.cc), and how a pass runs with the best instruction set of this machine, all without
+// LibTorch.
 //
 // A pass is a struct that says which numbers to read and where to write. Some are about activations
 // (activation_passes.cc), the gathered first layer (gather_passes.cc), or operands of products
@@ -36,9 +36,8 @@ inline InstructionSet BestInstructionSet() {
   return InstructionSet::kBaseline;
 }
 
-/// Runs a pass on the calling thread, in the version for the best instruction set of this machine.
-/// The results depend on the instruction set, because sums over a row are split among the lanes of
-/// a vector register.
+/// Runs a pass on the calling thread, for the best instruction set of this machine. Results depend
+/// on the instruction set, because sums over a row are split among the lanes of a register.
 template <class Pass>
 void RunPass(const Pass& pass);
 
@@ -65,8 +64,7 @@ struct CacheLineAllocator {
 };
 
 /// AlignedVector is for numbers that vector instructions read. A read of a whole register costs
-/// twice as much if it touches two cache lines, and std::vector's memory may begin in the middle of
-/// one.
+/// twice as much if it touches two cache lines.
 template <class T>
 using AlignedVector = std::vector<T, CacheLineAllocator<T>>;
 
@@ -135,8 +133,8 @@ struct NormaliseColumns {
 
 /// The backward pass of NormaliseColumns, with its result `z`, and of the scale that follows, where
 /// the mean and the deviation are those of all rows of a batch. `gradient` is that of the scale's
-/// result. Its mean over the batch is `mean_gradient`, and that of its product with z is
-/// `mean_product`.
+/// result. `mean_gradient` is its mean over the batch, and `mean_product` that of its product with
+/// z.
 template <class T>
 struct NormaliseColumnsBackward {
   std::int64_t rows, width;
@@ -222,8 +220,8 @@ struct RoundToBf16 {
 };
 
 /// Adds, or sets if not `add`, the products of each number of a row of `gradient` with each number
-/// of the same row of `x`, summed over the rows. Up to the next multiple of 16 numbers of each row
-/// of `x` are read.
+/// of the same row of `x`, summed over the rows. Reads each row of `x` up to a multiple of 16
+/// numbers.
 struct SumOuterProducts {
   std::int64_t rows, units, inputs, gradient_stride, x_stride, into_stride;
   const float* gradient;  ///< `units` numbers of each row
@@ -250,9 +248,8 @@ struct QuantizeRows {
   float *scale, *least;  ///< (rows)
 };
 
-/// Computes from the product of such q with weights that are whole numbers times the scale of their
-/// unit: z = sums * scale * unit_scale + least * unit_sum, where unit_sum is the sum of a unit's
-/// weights.
+/// Computes from the product of such q with weights that are whole numbers times a scale of their
+/// unit: z = sums * scale * unit_scale + least * unit_sum, the sum of a unit's weights.
 struct DequantizeRows {
   std::int64_t rows, width;
   const std::int32_t* sums;            ///< (rows, width)

@@ -47,14 +47,12 @@ struct PassGrid {
   std::int64_t x, y;
 };
 
-/// E4m3 is a number in e4m3: 8 bits with a sign, 4 of the exponent and 3 of the mantissa. It has no
-/// infinity.
+/// E4m3 is a number in e4m3: 8 bits, 4 of the exponent and 3 of the mantissa. It has no infinity.
 enum class E4m3 : std::uint8_t {};
 
 inline constexpr float kLargestOfE4m3 = 448;
 
-/// Rounds to nearest, ties to even. NaN stays NaN, and numbers that are too large become the
-/// largest one.
+/// Rounds to nearest, ties to even. NaN stays NaN. Too large numbers become the largest one.
 TANDEM_PASS_INLINE void Narrow(float x, E4m3& to) {
 #ifdef __CUDA_ARCH__
   to = static_cast<E4m3>(__nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3));
