@@ -25,17 +25,13 @@ class GradientStep {
  public:
   /// What Step does with the gradients.
   struct Update {
-    Optimizer& optimizer;  ///< the same one in every call
+    Optimizer& optimizer;  ///< the same one in every call, with flat() and Device::passes
     double learning_rate;
     /// Returns the loss, and sets the gradients, of all ranks. Empty if this process trains alone.
     std::function<at::Tensor(const at::Tensor& loss)> reduce = {};
   };
 
   virtual ~GradientStep() = default;
-
-  /// Lets the step and its optimizer share memory if the step needs that. Call once, before the
-  /// first step. `optimizer` must have the parameters of the network.
-  virtual void UseOptimizer(Optimizer& /*optimizer*/) {}
 
   /// Sets the gradients of the parameters to those of the mean loss of a batch (TrainingLoss), and
   /// returns the loss, on the device. `inputs` (n, positions) are bytes, `targets` (n, outputs) and
@@ -45,8 +41,8 @@ class GradientStep {
   virtual at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                                   const at::Tensor& weights) = 0;
 
-  /// Does a whole step: SetGradients, then the reduction and the step of the optimizer, which must
-  /// have joined. Returns the loss, on the device, which the next call may overwrite.
+  /// Does a whole step: SetGradients, then the reduction and the step of the optimizer. Returns the
+  /// loss, on the device, which the next call may overwrite.
   virtual at::Tensor Step(const at::Tensor& inputs, const at::Tensor& targets,
                           const at::Tensor& weights, const Update& update);
 

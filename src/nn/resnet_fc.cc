@@ -235,7 +235,6 @@ FlatParameters::FlatParameters(const ResNetFC& net, Copies copies, std::int64_t 
   gradient_views_ = ViewsOf(gradients_);
 }
 
-// Views of a block, shaped like the parameters and in their order.
 std::vector<at::Tensor> FlatParameters::ViewsOf(const at::Tensor& block) const {
   std::vector<at::Tensor> views;
   views.reserve(parameters_.size());

@@ -221,6 +221,9 @@ class FlatParameters {
   /// The gradients, and kRoomBehindGradients numbers behind them.
   const at::Tensor& gradients() const { return gradients_; }
 
+  /// Views of a block of their size, shaped like the parameters and in their order.
+  std::vector<at::Tensor> ViewsOf(const at::Tensor& block) const;
+
   /// Views of one of these blocks for each layer, in the order of ResNetFC::layers.
   std::vector<DenseTensors> ByLayer(const at::Tensor& block) const;
 
@@ -231,7 +234,7 @@ class FlatParameters {
   void AttachGradients() const;
 
   /// Rounds the parameters to the copies, if there are copies. An optimizer calls it after each
-  /// step (Optimizer::UseFlat), unless it has written the copies together with the parameters.
+  /// step, unless it has written the copies together with the parameters.
   void SetCopies();
 
   /// Sets the copies if they have never been set, or if an operator of LibTorch has changed a
@@ -239,7 +242,6 @@ class FlatParameters {
   void SetCopiesIfOld();
 
  private:
-  std::vector<at::Tensor> ViewsOf(const at::Tensor& block) const;
   std::int64_t Versions() const;
 
   const ResNetFC& net_;

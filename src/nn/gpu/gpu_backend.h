@@ -22,8 +22,7 @@ namespace tandem {
 /// themselves, the output layer, statistics, sums and the gradients of parameters are in fp32. The
 /// input has zero features in front, so that products read its rows at aligned addresses.
 ///
-/// Its optimizer also writes the copies of the weights, so it must be given to UseOptimizer, also
-/// if only SetGradients is called.
+/// Its optimizer also writes the copies of the weights, so it needs GradientStep::flat.
 ///
 /// If `config.may_capture`, a GPU repeats the step as one CUDA graph (Device::CaptureWork). Without
 /// a reduction, the step of the optimizer is a part of the graph.

@@ -115,8 +115,6 @@ class ResNetTensorStep final : public GradientStep {
 
   FlatParameters* flat() override { return &parameters_; }
 
-  void UseOptimizer(Optimizer& optimizer) override { optimizer.UseFlat(parameters_, passes_); }
-
   at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                           const at::Tensor& weights) override {
     const Span span(Activity::kBackward);
