@@ -28,11 +28,6 @@ constexpr const char* kGenerator = "stream.generator";
 constexpr const char* kVersion = "stream.version";
 constexpr const char* kFirstRow = "stream.first_row";
 
-bool IsNameCharacter(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
-         c == '_' || c == '-';
-}
-
 ShardSetSpec SpecOf(ShardSetSpec kind, const StreamShardName& name) {
   kind.examples = name.rows;
   kind.chunk_rows = name.rows;
@@ -87,7 +82,8 @@ constexpr auto kAbandonedAfter = std::chrono::minutes(10);
 }  // namespace
 
 bool IsGeneratorName(std::string_view name) {
-  return !name.empty() && name.size() <= 60 && std::ranges::all_of(name, IsNameCharacter);
+  static const std::regex form("[A-Za-z0-9._-]{1,60}");
+  return std::regex_match(name.begin(), name.end(), form);
 }
 
 std::string FormatStreamShardName(const StreamShardName& name) {

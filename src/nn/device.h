@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -203,7 +204,10 @@ class Device {
 /// library are present, else the CPU. If that GPU cannot be opened, or LibTorch has no code for it,
 /// warns and returns the CPU. Must be called before any other use of LibTorch. For the other names,
 /// throws InputError that says what is missing.
-std::unique_ptr<Device> OpenDevice(const std::string& name);
+///
+/// For a rank, of number `local_rank` among those of its machine, takes the GPU of GpuOfRank,
+/// whatever number `name` has.
+std::unique_ptr<Device> OpenDevice(const std::string& name, std::optional<int> local_rank = {});
 
 /// Whether this machine's CPU has a feature, by LibTorch's name for it ("amx_bf16").
 bool CpuHas(const std::string& feature);
@@ -230,10 +234,6 @@ using OpenCudaFunction = Device*(int index);
 /// Returns the GPU of a rank that sees `count` GPUs, at least 1. If the launcher shows each rank
 /// only its own GPU, that is number 0 in every rank.
 inline int GpuOfRank(int local_rank, int count) { return local_rank % count; }
-
-/// Opens the device of a rank as OpenDevice does, whose errors it throws. A rank takes the GPU of
-/// GpuOfRank, whatever number `name` has.
-std::unique_ptr<Device> OpenDeviceOfRank(const std::string& name, int local_rank);
 
 /// Returns whether a library that was built for `architectures` has code for a GPU of a compute
 /// capability. They are names of nvcc: "sm_75 sm_86 compute_90". A binary (sm) runs on GPUs of the

@@ -281,8 +281,8 @@ BestFirstSearch::BestFirstSearch(OpenEntry entry, const Domain& domain, Evaluato
   }
   if (entry == OpenEntry::kState) {
     CheckEstimatesStates(name(), network);
-  } else {
-    CheckActionValues(name(), network, ActionValues::kQValues);
+  } else if (network.action_values() != ActionValues::kQValues) {
+    throw Error("Q* needs an evaluator whose values of actions are Q values");
   }
 }
 

@@ -67,9 +67,6 @@ class BatchEvaluator {
 /// Throws Error that names `user` if `network` does not estimate states.
 void CheckEstimatesStates(const char* user, const Evaluator& network);
 
-/// Throws Error that names `user` if the values of actions by `network` are not `needed`.
-void CheckActionValues(const char* user, const Evaluator& network, ActionValues needed);
-
 /// Returns the error for a network whose estimate of `state` is not a number.
 Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state);
 

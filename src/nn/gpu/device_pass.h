@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "nn/bf16.h"
 
@@ -83,40 +84,25 @@ struct alignas(V * sizeof(T)) Pack {
 #ifdef __CUDA_ARCH__
 // nvcc reads and writes a Pack one number after another. A word of its size is one instruction.
 template <int kBytes>
-struct WordOf;
-template <>
-struct WordOf<1> {
-  using Type = unsigned char;
-};
-template <>
-struct WordOf<2> {
-  using Type = unsigned short;
-};
-template <>
-struct WordOf<4> {
-  using Type = unsigned int;
-};
-template <>
-struct WordOf<8> {
-  using Type = uint2;
-};
-template <>
-struct WordOf<16> {
-  using Type = uint4;
-};
+using WordOf = std::conditional_t<
+    kBytes == 16, uint4,
+    std::conditional_t<
+        kBytes == 8, uint2,
+        std::conditional_t<kBytes == 4, unsigned int,
+                           std::conditional_t<kBytes == 2, unsigned short, unsigned char>>>>;
 
 template <class P>
 TANDEM_PASS_INLINE P LoadWord(const void* from) {
-  const auto word = *static_cast<const typename WordOf<sizeof(P)>::Type*>(from);
+  const auto word = *static_cast<const WordOf<sizeof(P)>*>(from);
   P pack;
   memcpy(&pack, &word, sizeof(pack));
   return pack;
 }
 template <class P>
 TANDEM_PASS_INLINE void StoreWord(const P& pack, void* to) {
-  typename WordOf<sizeof(P)>::Type word;
+  WordOf<sizeof(P)> word;
   memcpy(&word, &pack, sizeof(word));
-  __stwb(static_cast<typename WordOf<sizeof(P)>::Type*>(to), word);
+  __stwb(static_cast<WordOf<sizeof(P)>*>(to), word);
 }
 #else
 template <class P>
