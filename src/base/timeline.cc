@@ -237,11 +237,6 @@ std::vector<const Track*> Timeline::Tracks() const {
   return all;
 }
 
-void Timeline::Record(bool on, RangeListener* listener) {
-  listener_.store(on ? listener : nullptr, std::memory_order_release);
-  recording_.store(on, std::memory_order_relaxed);
-}
-
 Attach::Attach(Track& track) { Enter(track); }
 
 Attach::Attach(Timeline* timeline) {
@@ -265,13 +260,10 @@ Section::Section(std::string_view name, std::int64_t number) {
   if (current_track == nullptr || !current_track->timeline().recording()) return;
   track_ = current_track;
   event_ = {.name = name, .number = number, .begin = Clock::now()};
-  listener_ = track_->timeline().listener();
-  if (listener_ != nullptr) listener_->Begin(name);
 }
 
 Section::~Section() {
   if (track_ == nullptr) return;
-  if (listener_ != nullptr) listener_->End();
   event_.end = Clock::now();
   track_->Append(event_);
 }

@@ -182,15 +182,6 @@ class Track {
   std::deque<TraceEvent> events_ ABSL_GUARDED_BY(mutex_);
 };
 
-/// RangeListener is called when a recorded span begins and ends, on the span's thread. It forwards
-/// spans to other tools, such as a profiler's ranges.
-class RangeListener {
- public:
-  virtual ~RangeListener() = default;
-  virtual void Begin(std::string_view name) = 0;
-  virtual void End() = 0;
-};
-
 /// Timeline holds the tracks of a run. It must outlive all threads that use them. Thread-safe.
 class Timeline {
  public:
@@ -227,10 +218,8 @@ class Timeline {
   std::vector<const Track*> Tracks() const;
 
   /// Starts or stops recording. While it is on, each scope that begins is recorded when it ends.
-  /// `listener`, if any, must outlive all threads that use this timeline.
-  void Record(bool on, RangeListener* listener = nullptr);
+  void Record(bool on) { recording_.store(on, std::memory_order_relaxed); }
   bool recording() const { return recording_.load(std::memory_order_relaxed); }
-  RangeListener* listener() const { return listener_.load(std::memory_order_acquire); }
 
   Track::Clock::time_point start() const { return start_; }
 
@@ -241,7 +230,6 @@ class Timeline {
   const std::uint64_t id_;  // unique among all timelines of the process
   const Track::Clock::time_point start_;
   std::atomic<bool> recording_{false};
-  std::atomic<RangeListener*> listener_{nullptr};
   mutable Mutex mutex_;
   std::vector<std::unique_ptr<Track>> tracks_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<std::thread::id, Track*> workers_ ABSL_GUARDED_BY(mutex_);
@@ -278,7 +266,6 @@ class Section {
  private:
   Track* track_ = nullptr;  // null if nothing is recorded
   TraceEvent event_;
-  RangeListener* listener_ = nullptr;
 };
 
 /// Span puts the calling thread into an activity for its lifetime and pauses the activity that the

@@ -10,7 +10,6 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <fmt/format.h>
-#include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
 #include <mutex>
@@ -311,13 +310,6 @@ class CudaPermuter final : public RowPermuter {
 
 #endif
 
-// Shows ranges in Nsight Systems. Without Nsight Systems the calls do nothing.
-class NvtxRanges final : public RangeListener {
- public:
-  void Begin(std::string_view name) override { nvtxRangePushA(std::string(name).c_str()); }
-  void End() override { nvtxRangePop(); }
-};
-
 // Makes a stream that belongs to no pool and does not wait for the legacy default stream. It is
 // never destroyed, because memory that was used on it may be freed at any time.
 c10::cuda::CUDAStream MakeOwnStream(c10::Device device) {
@@ -395,8 +387,6 @@ class CudaDevice final : public Device {
   }
 #endif
 
-  RangeListener* Ranges() override { return &ranges_; }
-
   void Synchronize() override { SynchronizeDevice(device_); }
 
  private:
@@ -414,7 +404,6 @@ class CudaDevice final : public Device {
 
   c10::Device device_;
   c10::cuda::CUDAStream main_;  // not the default stream, which a CUDA graph cannot capture
-  NvtxRanges ranges_;
 #ifdef TANDEM_CUDA_KERNELS
   CudaPassRunner passes_{device_};
 #endif

@@ -17,7 +17,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/timeline.h"
 #include "config/config.h"
 
 namespace at {
@@ -190,9 +189,6 @@ class Device {
   /// Runs the passes of a step; null on a GPU below compute capability 8.0 and in a build without
   /// nvcc.
   virtual const PassRunner* passes() const { return nullptr; }
-
-  /// The listener that shows the run's spans in the vendor's profiler, or null if there is none.
-  virtual RangeListener* Ranges() { return nullptr; }
 
   /// Blocks until all work on the device is done, also that of other threads, and until no thread
   /// captures work (CaptureWork). Captured work must not call it. A thread that runs beside
