@@ -91,7 +91,7 @@ void CompareWithReference(const LinearFunction& linear, c10::Device device, int 
   for (const auto& [type, tolerance] : kTypes) {
     const auto on_device = [&](const at::Tensor& matrix) { return matrix.to(device).to(type); };
     const at::Tensor product = linear(on_device(x), on_device(w)).cpu().to(at::kFloat);
-    const double difference = (product - reference).abs().max().item<double>();
+    const auto difference = (product - reference).abs().max().item<double>();
     if (difference <= tolerance) continue;  // NaN is not
     throw Error(fmt::format(
         "LibTorch's matrix products are wrong on {} with {}: a product in {} differs "
