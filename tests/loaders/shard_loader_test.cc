@@ -130,8 +130,8 @@ TEST_F(ShardLoaderTest, WeightsTravelWithTheirRows) {
   config.network.head = Head::kQ;
   const TempFolder folder;
   MakeShards(folder.path(), SmallShards(), {}, config);
-  ShardLoader loader(*device_, ShardSet(folder.path()), kDepth,
-                     With(0, {}, /*batch_size=*/200), std::nullopt);  // more than a chunk
+  ShardLoader loader(*device_, ShardSet(folder.path()), kDepth, With(0, {}, /*batch_size=*/200),
+                     std::nullopt);  // more than a chunk
   for (int i = 0; i < 5; ++i) {
     const Batch batch = loader.Next(/*update=*/0).value();
     ASSERT_TRUE(batch.weights.defined());
