@@ -25,11 +25,6 @@ namespace {
 // which the device may still be working on.
 constexpr std::int64_t kHeld = 2;
 
-// The number of slots, each of one batch: those that are held, and those that are prepared ahead.
-std::int64_t NumSlots(const PrefetchConfig& config) {
-  return kHeld + (config.enabled ? config.depth : 0);
-}
-
 // The order in which an update trains on its rows. It is drawn only as far as it is used.
 class RowOrder {
  public:
@@ -54,12 +49,6 @@ class RowOrder {
 
 // The tensor of a slot that holds row numbers instead of rows.
 constexpr std::size_t kNumbers = 0;
-
-// Copies the numbers of rows to the slot's host memory. There may be more than an int32 can count.
-void CopyNumbers(std::span<const std::uint32_t> picked, TransferSlot& slot) {
-  auto* const to = reinterpret_cast<std::int64_t*>(slot.host(kNumbers).data());
-  std::ranges::copy(picked, to);
-}
 
 // Copies the rows whose numbers are in `picked` to the slot's host memory.
 void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, TransferSlot& slot) {
@@ -198,7 +187,9 @@ class BufferLoader::Iterator final : public BatchIterator {
     if (loader_.memory_ == Memory::kHost) {
       Gather(rows_, NextRows(), slot);
     } else {
-      CopyNumbers(NextRows(), slot);
+      // There may be more rows than an int32 can count.
+      auto* const to = reinterpret_cast<std::int64_t*>(slot.host(kNumbers).data());
+      std::ranges::copy(NextRows(), to);
     }
     const Span span(Activity::kHostToDevice);
     slot.EnqueueCopy();
@@ -224,8 +215,9 @@ BufferLoader::BufferLoader(Device& device, const Schema& schema, std::int64_t ba
       seed_(seed),
       rank_(rank),
       memory_(memory),
-      slots_(device.MakeSlots(static_cast<std::size_t>(NumSlots(prefetch)),
-                              BatchTensors(schema, batch_size, memory), prefetch)) {
+      slots_(device.MakeSlots(  // of a batch each: those held, and those prepared ahead
+          static_cast<std::size_t>(kHeld + (prefetch.enabled ? prefetch.depth : 0)),
+          BatchTensors(schema, batch_size, memory), prefetch)) {
   if (prefetch.enabled) thread_.emplace(thread_name);
 }
 
