@@ -473,7 +473,7 @@ int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {
         "torchrun may start the ranks again (--max-restarts), but the folder of the run has a new "
         "name each time. Give `tandem train` the folder with --out DIR");
   }
-  const std::shared_ptr<Device> device = OpenDeviceOfRank(asked.device, environment.local_rank);
+  const std::shared_ptr<Device> device = OpenDevice(asked.device, environment.local_rank);
   Ranks ranks(environment);
   try {
     ranks.UseDevice(*device);

@@ -69,12 +69,6 @@ void CheckEstimatesStates(const char* user, const Evaluator& network) {
   throw Error(fmt::format("{} needs an evaluator that estimates states, not a policy alone", user));
 }
 
-void CheckActionValues(const char* user, const Evaluator& network, ActionValues needed) {
-  if (network.action_values() == needed) return;
-  throw Error(fmt::format("{} needs an evaluator whose values of actions are {}", user,
-                          needed == ActionValues::kQValues ? "Q values" : "those of a policy"));
-}
-
 Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state) {
   Error error(fmt::format(
       "the network's estimate of the {} state {} is not a number (NaN), expected a number. Its "

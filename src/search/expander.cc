@@ -1,14 +1,9 @@
 #include "search/expander.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "base/parallel.h"
 #include "domain/moves.h"
-#include "search/costs.h"
-#include "search/goal_ball.h"
 #include "search/hash_set.h"
 #include "tandem/permutation.h"
 

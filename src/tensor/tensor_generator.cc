@@ -29,8 +29,7 @@ namespace {
 constexpr const char* kKey = "generate.program";
 constexpr std::size_t kGrain = 64;  // walks or rows per TBB task
 
-// Does what WalkGenerator does for a V net, or what ValueIterationGenerator does for one
-// without searches.
+// Does what WalkGenerator, or ValueIterationGenerator without searches, does for a V net.
 class TensorGenerator final : public Generator {
  public:
   TensorGenerator(const Domain& domain, const Config& config, InferenceNet* network, Device& device)
@@ -171,8 +170,7 @@ class TensorGenerator final : public Generator {
     return labels.defined() ? at::minimum(labels, costs.to(labels.device())) : costs;
   }
 
-  // Returns the targets that BellmanTargets writes without a cap, (n, 1). A NaN among the estimates
-  // stays one.
+  // Returns what BellmanTargets writes without a cap, (n, 1). A NaN among the estimates stays one.
   at::Tensor BackUp(const at::Tensor& states) const {
     at::Tensor children;
     {

@@ -202,7 +202,7 @@ class Tracer final : public RunSection {
       return;
     }
     recording_since_ = Clock::now();
-    timeline_.Record(true, device_.Ranges());
+    timeline_.Record(true);
     state_ = State::kRecording;
   }
 

@@ -155,11 +155,10 @@ TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loade
       plan_(config.train),
       stream_(device.MainStream()),
       step_(MakeGradientStep(net, config.train, device)),
-      optimizer_(net.parameters(), config.optimizer),
+      optimizer_(net.parameters(), config.optimizer, step_->flat(), device.passes()),
       measures_copies_(MeasuresCopies(config, device)) {
   CheckProducts(device, static_cast<int>(*config.train.threads));
   FlatParameters* const flat = step_->flat();
-  step_->UseOptimizer(optimizer_);
   if (reducer_ != nullptr && flat != nullptr) reducer_->ReduceInPlace(flat->gradients());
   if (config_.averages()) average_.emplace(net_, config_.ema_decay);
 }

@@ -17,7 +17,6 @@
 #include "nn/inference_net.h"
 #include "nn/optimizer.h"
 #include "nn/reference_backend.h"
-#include "nn/resnet_2d.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
 #include "nn/threads.h"
@@ -262,15 +261,15 @@ float OutputOfOneWeight(std::int64_t row, std::int64_t column, const at::Tensor&
   spec.layers.blocks = 0;
   spec.layers.width = 6;
   spec.outputs = 1;
-  ResNet2D net(spec, 1);
+  const auto net = MakeNetwork(spec, 1);
   const c10::NoGradGuard no_grad;
-  for (at::Tensor& parameter : net.parameters()) parameter.zero_();
-  for (auto& [name, tensor] : net.State()) {
+  for (const at::Tensor& parameter : net->parameters()) parameter.zero_();
+  for (auto& [name, tensor] : net->State()) {
     if (name == "conv0.weight") tensor[0][1][row][column] = 1;
     if (name == "hidden.weight") tensor.copy_(at::eye(6));
     if (name == "output.weight") tensor.copy_(at::tensor({1, 10, 100, 1000, 10000, 100000}));
   }
-  return net.Forward(OneHot(kInput, at::kFloat, c10::kCPU)(board)).item<float>();
+  return net->Forward(OneHot(kInput, at::kFloat, c10::kCPU)(board)).item<float>();
 }
 
 TEST(ResNet2D, ConvolutionSeesTheNeighboursOnTheBoard) {
