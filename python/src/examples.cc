@@ -352,7 +352,10 @@ void BindExamples(nb::module_& module) {
       .def("wait", &ExampleSource::Wait, nb::arg("update"),
            "Waits for a fill that was started, and returns how long all fills took.")
       .def("gather", &ExampleSource::Gather, nb::arg("update"), nb::arg("batch"),
-           nb::arg("columns"), "Starts to gather a batch into arrays.")
+           nb::arg("columns"),
+           nb::sig("def gather(self, update: int, batch: int, columns: list[numpy.ndarray]) -> "
+                   "GatheredBatch"),
+           "Starts to gather a batch into arrays.")
       .def("close", &ExampleSource::Close, "Ends the threads.")
       .def_prop_ro("closed", &ExampleSource::closed, "Whether `close` was called.");
 }
