@@ -1,9 +1,9 @@
 """Tandem's C++ code. Import tandem instead, which documents it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import os
 import pathlib
-from typing import Annotated, overload
+from typing import overload
 
 import numpy
 import numpy.typing
@@ -279,7 +279,7 @@ class ExampleSource:
         Waits for a fill that was started, and returns how long all fills took.
         """
 
-    def gather(self, update: int, batch: int, columns: Sequence[Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu')]]) -> GatheredBatch:
+    def gather(self, update: int, batch: int, columns: list[numpy.ndarray]) -> GatheredBatch:
         """Starts to gather a batch into arrays."""
 
     def close(self) -> None:
