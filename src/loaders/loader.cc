@@ -7,15 +7,14 @@
 #include <algorithm>
 #include <exception>
 #include <future>
-#include <numeric>
 #include <span>
 #include <utility>
 
 #include "base/fault_point.h"
-#include "base/random.h"
 #include "base/slot_ring.h"
 #include "base/stop_signal.h"
 #include "base/timeline.h"
+#include "data/row_order.h"
 #include "tensor/device_rows.h"
 
 namespace tandem {
@@ -24,28 +23,6 @@ namespace {
 // The number of batches that the trainer holds: the one that it works on, and the previous one,
 // which the device may still be working on.
 constexpr std::int64_t kHeld = 2;
-
-// The order in which an update trains on its rows. It is drawn only as far as it is used.
-class RowOrder {
- public:
-  RowOrder(std::size_t rows, std::uint64_t seed, std::int64_t update, std::int64_t rank)
-      : order_(rows), random_(seed, Purpose::kShuffle, update, rank) {
-    std::iota(order_.begin(), order_.end(), 0U);
-  }
-
-  // Returns the next `count` rows, or all that remain.
-  std::span<const std::uint32_t> Next(std::size_t count) {
-    const std::size_t first = drawn_;
-    drawn_ = std::min(first + count, order_.size());
-    PartialShuffle(std::span(order_), first, drawn_, random_);
-    return std::span(order_).subspan(first, drawn_ - first);
-  }
-
- private:
-  std::vector<std::uint32_t> order_;
-  std::size_t drawn_ = 0;
-  Random random_;
-};
 
 // The tensor of a slot that holds row numbers instead of rows.
 constexpr std::size_t kNumbers = 0;
@@ -173,7 +150,8 @@ class BufferLoader::Iterator final : public BatchIterator {
   std::span<const std::uint32_t> NextRows() {
     const Span span(Activity::kShuffle);
     if (!order_) order_.emplace(rows_.rows(), loader_.seed_, update_, loader_.rank_);
-    return order_->Next(static_cast<std::size_t>(loader_.batch_size_));
+    const auto size = static_cast<std::size_t>(loader_.batch_size_);
+    return order_->Rows(size * gathered_++, size);
   }
 
   // Gathers the next batch and enqueues its copy. Runs on the loader's thread if there is one.
@@ -201,7 +179,8 @@ class BufferLoader::Iterator final : public BatchIterator {
   const std::int64_t update_;
   const std::int64_t count_;  // batches
   SlotRing ring_;
-  std::optional<RowOrder> order_;  // used by the thread that copies
+  std::optional<RowOrder> order_;  // this and the next: used by the thread that copies
+  std::size_t gathered_ = 0;       // batches
   std::int64_t taken_ = 0;         // batches handed out
   std::int64_t released_ = 0;      // batches that the trainer has finished with
   std::future<void> copied_;       // of the loader's thread; not valid without prefetching
