@@ -24,31 +24,17 @@ using Json = nlohmann::json;
 constexpr double kPixels = 1000;
 constexpr double kRounding = 1e-9;  // seconds; a trace is in microseconds
 
+// Activities of one kind follow each other.
 WorkKind KindOf(Activity activity) {
+  const auto is_within = [&](Activity first, Activity last) {
+    return first <= activity && activity <= last;
+  };
   if (IsWait(activity)) return WorkKind::kWait;
-  switch (activity) {
-    case Activity::kGenerate:
-    case Activity::kScramble:
-    case Activity::kExpand:
-    case Activity::kEvaluate:
-    case Activity::kBackUp:
-    case Activity::kWrite:
-      return WorkKind::kGenerate;
-    case Activity::kShuffle:
-    case Activity::kGather:
-    case Activity::kHostToDevice:
-    case Activity::kDiskLoad:
-    case Activity::kGpuTransfer:
-      return WorkKind::kBatches;
-    case Activity::kReplay:
-    case Activity::kForward:
-    case Activity::kBackward:
-    case Activity::kClipGradients:
-    case Activity::kOptimizer:
-      return WorkKind::kTrain;
-    default:
-      return WorkKind::kOther;
-  }
+  if (is_within(Activity::kGenerate, Activity::kWrite)) return WorkKind::kGenerate;
+  if (is_within(Activity::kShuffle, Activity::kGpuTransfer)) return WorkKind::kBatches;
+  const bool trains =
+      activity == Activity::kReplay || is_within(Activity::kForward, Activity::kOptimizer);
+  return trains ? WorkKind::kTrain : WorkKind::kOther;
 }
 
 // The kind of a span of a trace: an activity, or one of the sections that contain activities.

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -27,65 +30,33 @@ namespace tandem {
 
 namespace {
 
-// What the main thread does in an activity. A failure of another thread arrives where the main
-// thread waits for its work.
+// What the main thread does from an activity on, up to that of the next row. A failure of another
+// thread arrives where the main thread waits for its work.
+constexpr auto kStages = std::to_array<std::pair<Activity, std::string_view>>({
+    {Activity::kUnnamed, ""},
+    {Activity::kSetUp, "setting up"},
+    {Activity::kGenerate, "generating rows"},
+    {Activity::kScramble, "evaluating states"},
+    {Activity::kShuffle, "making batches"},
+    {Activity::kDiskLoad, "reading shards"},
+    {Activity::kWaitForRows, "generating rows"},
+    {Activity::kReplay, "drawing from replay"},
+    {Activity::kWaitForBatch, "making batches"},
+    {Activity::kForward, "training"},
+    {Activity::kWaitForRanks, "waiting for the other ranks"},
+    {Activity::kRefreshTarget, "refreshing the target network"},
+    {Activity::kPublish, "publishing the weights"},
+    {Activity::kKeepState, "copying the state"},
+    {Activity::kValidation, "validation"},
+    {Activity::kCheckpoint, "writing a checkpoint"},
+    {Activity::kReport, "writing metrics"},
+});
+static_assert(std::ranges::is_sorted(kStages));
+
 std::string_view StageOf(Activity activity) {
-  switch (activity) {
-    case Activity::kGenerate:
-    case Activity::kWaitForRows:
-    case Activity::kServe:
-      return "generating rows";
-    case Activity::kScramble:
-    case Activity::kExpand:
-    case Activity::kEvaluate:
-    case Activity::kBackUp:
-    case Activity::kWrite:
-    case Activity::kWaitForWorkers:
-    case Activity::kWaitForInference:
-    case Activity::kWaitForFreeSlot:
-      return "evaluating states";
-    case Activity::kShuffle:
-    case Activity::kGather:
-    case Activity::kHostToDevice:
-    case Activity::kWaitForRoom:
-    case Activity::kWaitForBatch:
-      return "making batches";
-    case Activity::kDiskLoad:
-    case Activity::kWaitForChunk:
-    case Activity::kGpuTransfer:
-    case Activity::kGpuQueueWait:
-      return "reading shards";
-    case Activity::kReplay:
-      return "drawing from replay";
-    case Activity::kForward:
-    case Activity::kBackward:
-    case Activity::kClipGradients:
-    case Activity::kOptimizer:
-    case Activity::kWaitForDevice:
-    case Activity::kReduce:
-      return "training";
-    case Activity::kWaitForRanks:
-      return "waiting for the other ranks";
-    case Activity::kRefreshTarget:
-      return "refreshing the target network";
-    case Activity::kPublish:
-      return "publishing the weights";
-    case Activity::kKeepState:
-      return "copying the state";
-    case Activity::kValidation:
-      return "validation";
-    case Activity::kCheckpoint:
-      return "writing a checkpoint";
-    case Activity::kReport:
-      return "writing metrics";
-    case Activity::kSetUp:
-      return "setting up";
-    case Activity::kUnnamed:
-    case Activity::kIdle:
-    case Activity::kCount:
-      break;
-  }
-  return "";
+  const auto* const next = std::ranges::upper_bound(kStages, activity, {},
+                                                    &std::pair<Activity, std::string_view>::first);
+  return std::prev(next)->second;
 }
 
 // Call in a catch block. Rethrows the current exception with the update and the stage in front of
