@@ -57,6 +57,13 @@ void AddPlay(CommandLine& line);
 void AddConvert(CommandLine& line);
 void AddCheckDomain(CommandLine& line);
 
+/// Adds an option or an argument, whose value the help shows as `type`.
+template <class Value>
+CLI::Option* AddOption(CLI::App& command, const std::string& name, Value& value,
+                       const std::string& type, const std::string& help) {
+  return command.add_option(name, value, help)->type_name(type);
+}
+
 inline constexpr const char* kExitCodes =
     "Exit codes: 0 done; 1 failed; 2 wrong usage or input; 130, 143 or 129 stopped by a signal;\n"
     "141 stopped because the reader of its output has gone.";

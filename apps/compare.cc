@@ -465,28 +465,21 @@ void AddCompare(CommandLine& line) {
   const auto [compare, args] =
       AddCommand(line, "compare",
                  "Run a config in several modes and report differences beyond chance", RunCompare);
-  compare.add_option("config", args.config, "YAML config, such as configs/compare.yaml")
-      ->required()
-      ->type_name("CONFIG");
-  compare.add_option("--modes", args.modes, "Modes to run; the first is the baseline")
-      ->type_name("MODE,...")
+  AddOption(compare, "config", args.config, "CONFIG", "YAML config, such as configs/compare.yaml")
+      ->required();
+  AddOption(compare, "--modes", args.modes, "MODE,...", "Modes to run; the first is the baseline")
       ->capture_default_str();
-  compare.add_option("--seeds", args.seeds, "Seeds; every mode runs once with each")
-      ->type_name("N,...")
+  AddOption(compare, "--seeds", args.seeds, "N,...", "Seeds; every mode runs once with each")
       ->capture_default_str();
-  compare
-      .add_option("--ranks", args.ranks,
-                  "Numbers of processes that train together and share each batch")
-      ->type_name("N,...")
+  AddOption(compare, "--ranks", args.ranks, "N,...",
+            "Numbers of processes that train together and share each batch")
       ->capture_default_str();
-  compare
-      .add_option("--vary", args.vary, "Also run each of these values of a key; may be repeated")
-      ->type_name("KEY=V1,V2")
+  AddOption(compare, "--vary", args.vary, "KEY=V1,V2",
+            "Also run each of these values of a key; may be repeated")
       ->allow_extra_args(false);
-  compare.add_option("--json", args.json, "Also write the results to FILE")->type_name("FILE");
-  compare
-      .add_option("--out", args.out, "New or empty folder for all runs (default: runs/compare-...)")
-      ->type_name("DIR");
+  AddOption(compare, "--json", args.json, "FILE", "Also write the results to FILE");
+  AddOption(compare, "--out", args.out, "DIR",
+            "New or empty folder for all runs (default: runs/compare-...)");
   AddSetOption(compare, args.overrides);
   AddKeyOption(compare, args.overrides, "device", "device", "auto, cpu, cuda or cuda:N");
   compare.footer(

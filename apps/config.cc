@@ -98,7 +98,7 @@ void AddConfig(CommandLine& line) {
   const auto [config, args] =
       AddCommand(line, "config",
                  "Describe every config key, or check a config and print it in full", RunConfig);
-  config.add_option("config", args.file, "YAML config to check")->type_name("CONFIG");
+  AddOption(config, "config", args.file, "CONFIG", "YAML config to check");
   config.add_flag("--reference", args.reference,
                   "Print every key with its default, meaning and accepted values");
   config.add_flag("--json", args.json,

@@ -133,8 +133,7 @@ void AddCommands(CommandLine& line) {
     add(line);
   }
   for (CLI::App* command : line.app.get_subcommands([](const CLI::App*) { return true; })) {
-    command->add_option("--plugin", line.plugins, "Load puzzles from a shared library")
-        ->type_name("FILE")
+    AddOption(*command, "--plugin", line.plugins, "FILE", "Load puzzles from a shared library")
         ->allow_extra_args(false);
     RefuseEmptyValues(*command);
   }
