@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <limits>
-#include <string>
 #include <utility>
 
 #include "base/log.h"

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <string_view>
 #include <system_error>
 #include <variant>
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "apps/output.h"
-#include "apps/torch/solve_result.h"
 #include "apps/torch_library.h"
 #include "base/json.h"
 #include "base/log.h"

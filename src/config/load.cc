@@ -7,22 +7,15 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <filesystem>
 #include <map>
-#include <optional>
 #include <sstream>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "config/fields.h"
 #include "config/suggestions.h"
 #include "config/validate.h"
 #include "tandem/error.h"

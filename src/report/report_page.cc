@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <tuple>
-#include <utility>
 
 #include "base/file.h"
 #include "base/json.h"

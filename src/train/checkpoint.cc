@@ -4,19 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <filesystem>
 #include <limits>
-#include <optional>
-#include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "config/fields.h"
-#include "config/load.h"
 #include "config/write.h"
 #include "data/run_files.h"
 #include "data/stream_folder.h"

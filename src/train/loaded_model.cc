@@ -2,19 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <span>
 #include <string_view>
 #include <utility>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "config/load.h"
 #include "config/validate.h"
 #include "nn/backend.h"
-#include "nn/inference_net.h"
 #include "search/goal_ball.h"
-#include "search/search.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "tensor/tensor_beam_search.h"

@@ -4,21 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/load.h"
 #include "config/suggestions.h"
 #include "config/update_plan.h"
 #include "config/validate.h"
@@ -30,9 +25,7 @@
 #include "ranks/ranks.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
-#include "train/checkpoint.h"
 #include "train/resolve.h"
-#include "train/train_run.h"
 
 namespace tandem {
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <string>
 
 #include "base/json.h"
 #include "base/machine.h"

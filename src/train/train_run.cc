@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/machine.h"
 #include "base/timeline.h"
 #include "config/fields.h"
 #include "data/examples.h"
