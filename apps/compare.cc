@@ -32,7 +32,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/validate.h"
+#include "config/load.h"
 #include "domain/registry.h"
 #include "report/comparison.h"
 #include "report/run_record.h"

@@ -14,7 +14,6 @@
 #include "apps/output.h"
 #include "base/text.h"
 #include "config/load.h"
-#include "config/write.h"
 #include "starting_configs.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"

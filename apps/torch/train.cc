@@ -25,7 +25,6 @@
 #include "config/config.h"
 #include "config/fields.h"
 #include "config/load.h"
-#include "config/validate.h"
 #include "data/run_files.h"
 #include "data/shard_set.h"
 #include "data/stream_folder.h"

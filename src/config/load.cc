@@ -17,7 +17,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/suggestions.h"
-#include "config/validate.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 

@@ -1,5 +1,3 @@
-#include "config/validate.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "base/text.h"
 #include "config/fields.h"
+#include "config/load.h"
 #include "config/update_plan.h"
 #include "tandem/error.h"
 

@@ -1,5 +1,3 @@
-#include "config/write.h"
-
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 

@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "config/fields.h"
-#include "config/write.h"
 #include "data/run_files.h"
 #include "data/stream_folder.h"
 #include "domain/registry.h"

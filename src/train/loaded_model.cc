@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "config/load.h"
-#include "config/validate.h"
 #include "nn/backend.h"
 #include "search/goal_ball.h"
 #include "tandem/error.h"

@@ -16,8 +16,6 @@
 #include "config/fields.h"
 #include "config/suggestions.h"
 #include "config/update_plan.h"
-#include "config/validate.h"
-#include "config/write.h"
 #include "data/run_files.h"
 #include "domain/registry.h"
 #include "nn/backend.h"

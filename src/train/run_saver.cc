@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/timeline.h"
-#include "config/write.h"
+#include "config/load.h"
 #include "data/replay_buffer.h"
 #include "loaders/stream_loader.h"
 #include "nn/tensor_file.h"

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/timeline.h"
-#include "config/write.h"
+#include "config/load.h"
 #include "nn/threads.h"
 #include "train/checkpoint.h"
 #include "train/run_profile.h"

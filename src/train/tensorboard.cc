@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/write.h"
+#include "config/load.h"
 #include "tandem/error.h"
 
 namespace tandem {

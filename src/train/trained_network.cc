@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "config/write.h"
 #include "nn/tensor_file.h"
 #include "search/problems.h"
 #include "tandem/error.h"
