@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <utility>
 
 #include "base/log.h"
 #include "base/random.h"

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "apps/command_line.h"

@@ -16,7 +16,6 @@
 #include "apps/output.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "data/run_files.h"
 #include "tandem/error.h"
 

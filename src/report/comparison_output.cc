@@ -7,7 +7,6 @@
 #include <cmath>
 #include <functional>
 #include <optional>
-#include <utility>
 
 #include "report/chart.h"
 #include "report/comparison.h"

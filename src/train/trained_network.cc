@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 #include <system_error>
-#include <utility>
 
 #include "base/file.h"
 #include "base/json.h"
