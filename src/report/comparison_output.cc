@@ -117,25 +117,6 @@ std::string SumUp(std::span<const Row> rows, std::size_t seeds) {
                      seeds < kMinSeeds ? "; all of this may be chance" : "");
 }
 
-}  // namespace
-
-std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds) {
-  std::vector<std::string> sentences;
-  const Row& first = rows.front();
-  for (const Row& row : rows.subspan(1)) {
-    sentences.push_back(fmt::format(
-        "{} against {}: {}{}{}{}", row.variant.name, first.variant.name,
-        DescribeSpeed(row.speed_up, seeds),
-        DescribeSolveRate(row.solve_rate, first.solve_rate, "iterations", seeds),
-        DescribeSolveRate(row.solve_rate_equal_time, first.solve_rate_equal_time, "seconds", seeds),
-        MoreSeeds(seeds)));
-  }
-  if (rows.size() > 1) sentences.push_back(SumUp(rows, seeds));
-  return sentences;
-}
-
-namespace {
-
 // Dash patterns. If one curve covers another, the other shows through the gaps.
 constexpr std::array kDashes = {"", "10 8", "4 8", "14 5 3 5"};
 constexpr const char* kFill = "#e69f00";
@@ -247,6 +228,21 @@ void DrawTimelines(Svg& svg, std::span<const VariantRuns> variants, double timel
 }
 
 }  // namespace
+
+std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds) {
+  std::vector<std::string> sentences;
+  const Row& first = rows.front();
+  for (const Row& row : rows.subspan(1)) {
+    sentences.push_back(fmt::format(
+        "{} against {}: {}{}{}{}", row.variant.name, first.variant.name,
+        DescribeSpeed(row.speed_up, seeds),
+        DescribeSolveRate(row.solve_rate, first.solve_rate, "iterations", seeds),
+        DescribeSolveRate(row.solve_rate_equal_time, first.solve_rate_equal_time, "seconds", seeds),
+        MoreSeeds(seeds)));
+  }
+  if (rows.size() > 1) sentences.push_back(SumUp(rows, seeds));
+  return sentences;
+}
 
 std::string Figure(std::span<const VariantRuns> variants, const std::string& title) {
   const std::vector<std::string> notes = Notes(variants);

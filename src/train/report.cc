@@ -31,6 +31,54 @@ void AddSearches(const FillStats& fill, nlohmann::ordered_json& json) {
   if (fill.searches_solved) json["searches_solved"] = RoundedReal(*fill.searches_solved);
 }
 
+// By RunEnd.
+constexpr std::array kEndedBy = {"max_updates", "max_seconds", "stopped"};
+
+// Returns the measurements that `tandem compare` compares.
+nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& config) {
+  const TimeReport& time = summary.time;
+  const double generating = static_cast<double>(*config.generate.workers) * time.wall_s;
+  const auto idle = [](double busy, double all) {
+    return all > 0 ? RoundedReal(std::clamp(1 - busy / all, 0.0, 1.0)) : 0.0;
+  };
+  nlohmann::ordered_json json = {{"wall_s", RoundedSeconds(time.wall_s)},
+                                 {"generate_critical_s", RoundedSeconds(time.generate_critical_s)},
+                                 {"train_critical_s", RoundedSeconds(time.train_critical_s)},
+                                 {"core_s", RoundedSeconds(time.core_s)},
+                                 {"cores", NumCores()},
+                                 {"idle_workers", idle(time.generating_thread_s, generating)},
+                                 {"idle_main", idle(time.wall_s - time.waits_s(), time.wall_s)}};
+  if (time.gpu) json["gpu_s"] = RoundedSeconds(time.gpu->busy_s / time.gpu->traced_s * time.wall_s);
+  return json;
+}
+
+// Two solve rates count as different if a two-sided test of two proportions finds the difference at
+// 1 %: if they differ by more than this many standard errors. A run looks at several differences,
+// and few states make the test too bold, so 5 % would find learning where there is none.
+constexpr double kStandardErrors = 2.576;
+
+// The error against known lengths counts as lower if it falls below this share of its old value.
+constexpr double kLowerError = 0.9;
+
+// Returns whether solve rate `a` exceeds `b` by more than chance explains. If it does not, the true
+// rate of both is their mean.
+bool IsClearlyAbove(double a, double b, std::int64_t states) {
+  const double rate = (a + b) / 2;
+  const double error = std::sqrt(2 * rate * (1 - rate) / static_cast<double>(states));
+  return a - b > kStandardErrors * error;
+}
+
+std::string Percent(const ValidationResult& result) {
+  return fmt::format("{:.1f} %", 100 * result.solve_rate);
+}
+
+// With backed-up labels, states farther away than the labels reach have no meaningful label yet.
+std::string DescribeReach(const Config& config, std::optional<double> longest_label) {
+  if (!longest_label || !HasGrowingTargets(config)) return "";
+  return fmt::format("; labels reach {:.3g}, scrambles {}", *longest_label,
+                     config.generate.max_scramble);
+}
+
 }  // namespace
 
 nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Config& config) {
@@ -96,31 +144,6 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
   return line;
 }
 
-namespace {
-
-// By RunEnd.
-constexpr std::array kEndedBy = {"max_updates", "max_seconds", "stopped"};
-
-// Returns the measurements that `tandem compare` compares.
-nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& config) {
-  const TimeReport& time = summary.time;
-  const double generating = static_cast<double>(*config.generate.workers) * time.wall_s;
-  const auto idle = [](double busy, double all) {
-    return all > 0 ? RoundedReal(std::clamp(1 - busy / all, 0.0, 1.0)) : 0.0;
-  };
-  nlohmann::ordered_json json = {{"wall_s", RoundedSeconds(time.wall_s)},
-                                 {"generate_critical_s", RoundedSeconds(time.generate_critical_s)},
-                                 {"train_critical_s", RoundedSeconds(time.train_critical_s)},
-                                 {"core_s", RoundedSeconds(time.core_s)},
-                                 {"cores", NumCores()},
-                                 {"idle_workers", idle(time.generating_thread_s, generating)},
-                                 {"idle_main", idle(time.wall_s - time.waits_s(), time.wall_s)}};
-  if (time.gpu) json["gpu_s"] = RoundedSeconds(time.gpu->busy_s / time.gpu->traced_s * time.wall_s);
-  return json;
-}
-
-}  // namespace
-
 nlohmann::ordered_json SummaryJson(const RunSummary& summary, const Config& config,
                                    const std::string& device) {
   nlohmann::ordered_json json = {
@@ -158,37 +181,6 @@ nlohmann::ordered_json SummaryJson(const RunSummary& summary, const Config& conf
   json.update(summary.sections);
   return json;
 }
-
-namespace {
-
-// Two solve rates count as different if a two-sided test of two proportions finds the difference at
-// 1 %: if they differ by more than this many standard errors. A run looks at several differences,
-// and few states make the test too bold, so 5 % would find learning where there is none.
-constexpr double kStandardErrors = 2.576;
-
-// The error against known lengths counts as lower if it falls below this share of its old value.
-constexpr double kLowerError = 0.9;
-
-// Returns whether solve rate `a` exceeds `b` by more than chance explains. If it does not, the true
-// rate of both is their mean.
-bool IsClearlyAbove(double a, double b, std::int64_t states) {
-  const double rate = (a + b) / 2;
-  const double error = std::sqrt(2 * rate * (1 - rate) / static_cast<double>(states));
-  return a - b > kStandardErrors * error;
-}
-
-std::string Percent(const ValidationResult& result) {
-  return fmt::format("{:.1f} %", 100 * result.solve_rate);
-}
-
-// With backed-up labels, states farther away than the labels reach have no meaningful label yet.
-std::string DescribeReach(const Config& config, std::optional<double> longest_label) {
-  if (!longest_label || !HasGrowingTargets(config)) return "";
-  return fmt::format("; labels reach {:.3g}, scrambles {}", *longest_label,
-                     config.generate.max_scramble);
-}
-
-}  // namespace
 
 bool HasGrowingTargets(const Config& config) {
   return config.labels_with_network() && BacksUpEstimates(config.generate.target);

@@ -32,37 +32,6 @@ bool IsPath(const DomainConfig& domain) {
   return ReadsFile(domain.name) && domain.argument.find_first_of("./") != std::string::npos;
 }
 
-}  // namespace
-
-Config WithAbsolutePaths(Config config) {
-  if (IsPath(config.domain)) MakeAbsolute(config.domain.argument);
-  for (const Field& field : FieldsOf(config)) {
-    const auto* const path = std::get_if<PathField>(&field.value);
-    if (path == nullptr) continue;
-    MakeAbsolute(*path->value);
-  }
-  return config;
-}
-
-Config ResolveAutos(Config config, const Device& device, int cores) {
-  const std::int64_t threads = std::min(cores, kMostThreads);
-  config.device = device.torch().str();
-  config.pipeline.policy_lag =
-      config.pipeline.policy_lag.value_or(DefaultLag(config.pipeline.mode));
-  config.generate.workers = config.generate.workers.value_or(threads);
-  config.generate.chunk_rows = config.generate.rows_of_chunk();
-  if (UsesRowsPerWalk(config.generate.target)) {
-    config.generate.rows_per_walk = config.generate.rows_of_walk();
-  }
-  config.train.threads = config.train.threads.value_or(threads);
-  config.inference.threads = config.inference.threads.value_or(*config.train.threads);
-  config.inference.batch_size = config.inference.batch_size.value_or(
-      device.torch().is_cpu() ? InferenceConfig::kCpuRows : InferenceConfig::kGpuRows);
-  return WithBackends(std::move(config), device);
-}
-
-namespace {
-
 // The measurement takes at most this share of a run.
 constexpr double kProbeShare = 0.05;
 constexpr double kProbeSeconds = 4;
@@ -142,6 +111,33 @@ std::int64_t FewestIterationsPerUpdate(const Config& config) {
 }
 
 }  // namespace
+
+Config WithAbsolutePaths(Config config) {
+  if (IsPath(config.domain)) MakeAbsolute(config.domain.argument);
+  for (const Field& field : FieldsOf(config)) {
+    const auto* const path = std::get_if<PathField>(&field.value);
+    if (path == nullptr) continue;
+    MakeAbsolute(*path->value);
+  }
+  return config;
+}
+
+Config ResolveAutos(Config config, const Device& device, int cores) {
+  const std::int64_t threads = std::min(cores, kMostThreads);
+  config.device = device.torch().str();
+  config.pipeline.policy_lag =
+      config.pipeline.policy_lag.value_or(DefaultLag(config.pipeline.mode));
+  config.generate.workers = config.generate.workers.value_or(threads);
+  config.generate.chunk_rows = config.generate.rows_of_chunk();
+  if (UsesRowsPerWalk(config.generate.target)) {
+    config.generate.rows_per_walk = config.generate.rows_of_walk();
+  }
+  config.train.threads = config.train.threads.value_or(threads);
+  config.inference.threads = config.inference.threads.value_or(*config.train.threads);
+  config.inference.batch_size = config.inference.batch_size.value_or(
+      device.torch().is_cpu() ? InferenceConfig::kCpuRows : InferenceConfig::kGpuRows);
+  return WithBackends(std::move(config), device);
+}
 
 std::int64_t IterationsPerUpdate(const Config& config, double iterations) {
   const std::int64_t most = config.train.iterations_per_update;

@@ -149,59 +149,6 @@ Message Encode(const EventFile::Hyperparameter& value) {
   return message;
 }
 
-}  // namespace
-
-EventFile::EventFile(std::filesystem::path path, std::int64_t first_step) : path_(std::move(path)) {
-  out_.open(path_, std::ios::binary | std::ios::trunc);
-  Write(Message().Double(kWallTime, SecondsNow()).Text(kFileVersion, "brain.Event:2").bytes());
-  Write(EventAt(first_step).Nested(kSessionLog, Message().Int(kStatus, kStartOfSession)).bytes());
-}
-
-void EventFile::AddScalars(std::int64_t step,
-                           const std::vector<std::pair<std::string, double>>& values) {
-  Message all;
-  for (const auto& [tag, number] : values) {
-    all.Nested(kValue, Message().Text(kTag, tag).Float(kSimpleValue, static_cast<float>(number)));
-  }
-  Write(EventAt(step).Nested(kSummary, all).bytes());
-}
-
-void EventFile::AddText(std::int64_t step, const std::string& tag, std::string_view markdown) {
-  const Message one_string =
-      Message()
-          .Int(kType, kStringType)
-          .Nested(kShape, Message().Nested(kDimension, Message().Int(kSize, 1)))
-          .Text(kStringValue, markdown);
-  const Message text =
-      Message().Text(kTag, tag).Nested(kTensor, one_string).Nested(kMetadata, ForPlugin("text"));
-  Write(EventAt(step).Nested(kSummary, Message().Nested(kValue, text)).bytes());
-}
-
-void EventFile::AddHyperparameters(
-    const std::string& group,
-    const std::vector<std::pair<std::string, Hyperparameter>>& hyperparameters) {
-  Message start;
-  for (const auto& [name, setting] : hyperparameters) {
-    start.Nested(kHyperparameters,
-                 Message().Text(kMapKey, name).Nested(kMapValue, Encode(setting)));
-  }
-  start.Text(kGroupName, group).Double(kStartSeconds, SecondsNow());
-  const std::string content = Message().Nested(kSessionStart, start).bytes();
-  const Message row = Message()
-                          .Text(kTag, "_hparams_/session_start_info")
-                          .Nested(kMetadata, ForPlugin("hparams", content));
-  Write(EventAt(0).Nested(kSummary, Message().Nested(kValue, row)).bytes());
-}
-
-void EventFile::Write(std::string_view event) {
-  const std::string length = BytesOf(static_cast<std::uint64_t>(event.size()));
-  out_ << length << BytesOf(MaskedCrc32c(length)) << event << BytesOf(MaskedCrc32c(event))
-       << std::flush;
-  if (!out_) throw Error(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
-}
-
-namespace {
-
 // Tag is the tag of a key of metrics.jsonl.
 struct Tag {
   std::string_view key;
@@ -260,6 +207,55 @@ std::vector<std::pair<std::string, EventFile::Hyperparameter>> Hyperparameters(C
 }
 
 }  // namespace
+
+EventFile::EventFile(std::filesystem::path path, std::int64_t first_step) : path_(std::move(path)) {
+  out_.open(path_, std::ios::binary | std::ios::trunc);
+  Write(Message().Double(kWallTime, SecondsNow()).Text(kFileVersion, "brain.Event:2").bytes());
+  Write(EventAt(first_step).Nested(kSessionLog, Message().Int(kStatus, kStartOfSession)).bytes());
+}
+
+void EventFile::AddScalars(std::int64_t step,
+                           const std::vector<std::pair<std::string, double>>& values) {
+  Message all;
+  for (const auto& [tag, number] : values) {
+    all.Nested(kValue, Message().Text(kTag, tag).Float(kSimpleValue, static_cast<float>(number)));
+  }
+  Write(EventAt(step).Nested(kSummary, all).bytes());
+}
+
+void EventFile::AddText(std::int64_t step, const std::string& tag, std::string_view markdown) {
+  const Message one_string =
+      Message()
+          .Int(kType, kStringType)
+          .Nested(kShape, Message().Nested(kDimension, Message().Int(kSize, 1)))
+          .Text(kStringValue, markdown);
+  const Message text =
+      Message().Text(kTag, tag).Nested(kTensor, one_string).Nested(kMetadata, ForPlugin("text"));
+  Write(EventAt(step).Nested(kSummary, Message().Nested(kValue, text)).bytes());
+}
+
+void EventFile::AddHyperparameters(
+    const std::string& group,
+    const std::vector<std::pair<std::string, Hyperparameter>>& hyperparameters) {
+  Message start;
+  for (const auto& [name, setting] : hyperparameters) {
+    start.Nested(kHyperparameters,
+                 Message().Text(kMapKey, name).Nested(kMapValue, Encode(setting)));
+  }
+  start.Text(kGroupName, group).Double(kStartSeconds, SecondsNow());
+  const std::string content = Message().Nested(kSessionStart, start).bytes();
+  const Message row = Message()
+                          .Text(kTag, "_hparams_/session_start_info")
+                          .Nested(kMetadata, ForPlugin("hparams", content));
+  Write(EventAt(0).Nested(kSummary, Message().Nested(kValue, row)).bytes());
+}
+
+void EventFile::Write(std::string_view event) {
+  const std::string length = BytesOf(static_cast<std::uint64_t>(event.size()));
+  out_ << length << BytesOf(MaskedCrc32c(length)) << event << BytesOf(MaskedCrc32c(event))
+       << std::flush;
+  if (!out_) throw Error(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
+}
 
 template <class Write>
 void TensorBoardLog::WarnOnFailure(const Write& write) {
