@@ -42,7 +42,6 @@ void ReplaceClosedStreams() {
   }
 }
 
-// Returns the names of all subcommands.
 std::vector<std::string> CommandsOf(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -92,7 +91,6 @@ std::string Explain(const CLI::App& app, const CLI::App* command, const CLI::Par
   return error.what();
 }
 
-// Returns the message for `error`, which `app` threw when it parsed the command line:
 // "train: unknown option `--sed`; did you mean `--seed`? (see `tandem train --help`)".
 std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> commands = app.get_subcommands();

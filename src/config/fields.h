@@ -116,13 +116,11 @@ struct Field {
   std::string name() const;     ///< "batch_size"
 };
 
-/// Returns the names of the kinds of networks, which `network.kind` accepts: those that come with
-/// Tandem (kNetworkKinds), and then the added ones.
+/// Returns the kinds of networks that `network.kind` accepts: those of Tandem, then the added ones.
 std::vector<std::string> NetworkKindNames();
 
 /// Adds a name to NetworkKindNames, unless it is known already. RegisterNetwork (nn/network.h)
-/// calls this, so that configs can name a network of the program that reads them. Call it from one
-/// thread, before a config is read.
+/// calls this. Call it from one thread, before a config is read.
 void AddNetworkKindName(std::string name);
 
 /// Returns every key, in the order in which a config is written. The fields point into `config`,

@@ -31,9 +31,9 @@ bool IsOverridden(const std::vector<Override>& overrides, std::string_view key);
 /// Splits "KEY=VALUE" at the first '='. Throws InputError if there is none.
 Override ParseOverride(std::string_view text);
 
-/// Returns overrides with which this machine chooses for itself: they set the keys that a run chose
-/// for its machine (KeyTraits::is_of_machine), and the keys in `also`, to `auto`. `overrides`
-/// follow, so they win. Messages say that `origin` set a key to `auto`.
+/// Returns overrides that set the keys that a run chose for its machine (KeyTraits::is_of_machine),
+/// and the keys in `also`, to `auto`, and then `overrides`, which win. Messages say that `origin`
+/// set a key to `auto`.
 std::vector<Override> ForThisMachine(std::string_view origin,
                                      const std::vector<Override>& overrides,
                                      const std::vector<std::string>& also = {});
@@ -72,8 +72,7 @@ void CheckRanks(const Config& config);
 
 /// Returns a sentence for each key that differs from its default and that another key makes
 /// ineffective: "`optimizer.decay: 0.9` has no effect: only `optimizer.schedule: exponential` reads
-/// it". Leaves out the keys of validation and prefetching, which are often switched off for a
-/// measurement. A key that contradicts another one is an error of LoadConfig instead.
+/// it". A key that contradicts another one is an error of LoadConfig instead.
 std::vector<std::string> DescribeUnusedKeys(const Config& run);
 
 /// Returns a sentence for each of `overrides` that sets a key of the section `search` which
@@ -91,9 +90,8 @@ std::string ToYaml(const Config& config);
 std::string ConfigReference();
 
 /// Returns a short config for a user to edit, as YAML that ParseConfig reads back to an equal
-/// config. It begins with `introduction` as a comment, and has the keys to try
-/// first, those of the puzzle, and those whose values differ from the defaults. Comments say what
-/// each key means and which values it accepts.
+/// config: `introduction` as a comment, the keys to try first, those of the puzzle, and those whose
+/// values differ from the defaults, with comments as in the reference.
 std::string StarterConfig(Config config, std::string_view introduction);
 
 }  // namespace tandem

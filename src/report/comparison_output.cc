@@ -145,9 +145,9 @@ std::optional<double> HeightOf(const UpdatePoint& point, bool validated) {
   return point.solve_rate ? std::optional(100 * *point.solve_rate) : std::nullopt;
 }
 
-// Returns a chart with a curve for every run: a thick line for the first seed of a variant, pale
-// lines for the others. It shows the solve rate, or the loss if no run was validated. The loss does
-// not show whether a network learns, because it rises with the targets of value iteration.
+// Returns a chart with a curve for every run, pale except for the first seed of a variant. It shows
+// the solve rate, or, if no run was validated, the loss, which rises with the targets of value
+// iteration.
 template <class Coordinate>
 Chart ChartOf(std::span<const VariantRuns> variants, const char* x_name, const Coordinate& x) {
   const bool validated = std::ranges::any_of(variants, WasValidated);

@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "config/load.h"
-#include "nn/backend.h"
 #include "search/goal_ball.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -86,14 +85,6 @@ LoadedModel::LoadedModel(const ModelArgs& args) {
   for (const auto& net : nets_) networks.push_back(net.get());
   ensemble_ = std::make_unique<Ensemble>(std::move(networks));
   LogInfo(fmt::format("using the mean of {} networks", nets_.size()));
-}
-
-LoadedModel::LoadedModel(const std::filesystem::path& checkpoint, Config config,
-                         std::unique_ptr<Device> device)
-    : config_(WithBackends(std::move(config), *device)),
-      device_(std::move(device)),
-      domain_(MakeDomain(config_.domain.full_name())) {
-  AddNetwork(checkpoint, config_.network);
 }
 
 void LoadedModel::CheckMatches(const std::string& run, const Config& config,

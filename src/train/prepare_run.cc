@@ -60,7 +60,6 @@ std::string KeysThatMayChange() {
   return fmt::format("{}, {}", kPuzzleFile, fmt::join(names, ", "));
 }
 
-// Throws InputError if the run has done more updates than train.max_updates now allows.
 void CheckCoversDone(const Config& requested, std::int64_t done,
                      const std::filesystem::path& folder) {
   if (*requested.train.max_updates >= done) return;
@@ -70,8 +69,7 @@ void CheckCoversDone(const Config& requested, std::int64_t done,
                   folder.string(), *requested.train.max_updates, done));
 }
 
-// Throws InputError if a run that plans its updates for its time has no time limit. It would end at
-// once, because no time would remain.
+// Such a run would end at once, because no time would remain.
 void CheckHasTimeLimit(const Config& requested, const std::filesystem::path& folder) {
   if (requested.train.max_seconds > 0) return;
   throw InputError(
@@ -81,8 +79,7 @@ void CheckHasTimeLimit(const Config& requested, const std::filesystem::path& fol
                   folder.string()));
 }
 
-// Throws InputError if the number of updates changed and the learning rate decreases up to the last
-// update.
+// No config would repeat a run whose schedule changed halfway.
 void CheckScheduleStays(const Config& before, const Config& requested,
                         const std::filesystem::path& folder) {
   if (requested.train.max_updates == before.train.max_updates) return;
@@ -113,9 +110,8 @@ Config SavedConfig(const RunDirectory& directory, const Checkpoint& checkpoint,
 
 enum class Limit { kNone, kUpdates, kTime };
 
-// Returns the time that a run has used, in seconds. A time limit may end a run inside an update.
-// Its checkpoint is then the state before that update, so `summary` says more, if it is not
-// damaged.
+// Returns the time that a run has used, in seconds. If a time limit ended an update early, its
+// checkpoint is the state before that update, and `summary` says more.
 double SecondsUsed(const RunCounters& done, const std::filesystem::path& summary) {
   const auto json = ParseJsonOrDiscard(ReadFile(summary));
   const auto seconds = json.is_object() ? json.find("wall_s") : json.end();
@@ -133,9 +129,7 @@ Limit LimitReached(const Config& config, const RunCounters& done,
   return seconds > 0 && SecondsUsed(done, summary) >= seconds ? Limit::kTime : Limit::kNone;
 }
 
-// Throws InputError if the run is complete: it has done all updates or used all the time of
-// `config`, and has a summary.json. A run that was killed before it wrote that file still has to
-// finish.
+// A run that was killed before it wrote its summary.json still has to finish.
 void CheckNotComplete(const Config& config, const RunCounters& done,
                       const std::filesystem::path& folder) {
   switch (LimitReached(config, done, folder)) {
@@ -181,7 +175,6 @@ void CheckHasPrecision(const Config& config, const Device& device,
       NameOf(kInferencePrecisions, config.inference.precision), why));
 }
 
-// Throws InputError that names the key if a file or folder that `work` needs is missing.
 void CheckPaths(const Config& config, PathsOf work) {
   if (const auto missing = FindMissingPath(config, work)) throw InputError(missing->message);
 }

@@ -41,8 +41,7 @@ constexpr double kProbeSeconds = 4;
 constexpr double kPatience = 2;
 
 // Rows of a probe's chunks. A fill ends between two chunks, and a puzzle in Python may take a
-// second for a thousand rows. Smaller chunks are slower on a GPU, which the run notices after its
-// first updates.
+// second for a thousand rows.
 constexpr std::int64_t kProbeChunkRows = 256;
 
 // Iterations of a probe's update. They are few, so that several updates fit. The times of
@@ -50,14 +49,11 @@ constexpr std::int64_t kProbeChunkRows = 256;
 constexpr std::int64_t kProbeIterations = 10;
 
 // With fewer updates, the last one would end far from the time limit, and the target network would
-// be refreshed too rarely. A run whose speed could not be measured begins with this number: it is
-// revised after the first few updates, which must not be most of the learning-rate schedule.
+// be refreshed too rarely. A run whose speed could not be measured begins with this number.
 constexpr std::int64_t kFewestUpdates = 40;
 
-// Returns the config of a probe, whose network is discarded. It does not validate, and its
-// scrambles have the lengths of the end of a curriculum. It uses up no rows of a stream: it
-// generates all rows itself. It synchronizes with the device as often as the run will, but logs no
-// timing. IterationsPerSecond limits its time.
+// Returns the config of a probe, whose network is discarded. Its scrambles have the lengths of the
+// end of a curriculum, and it generates all rows itself, to use up none of a stream.
 Config ProbeFor(Config config) {
   config.validation.every_updates = 0;
   config.train.watchdog_seconds = 0;

@@ -75,11 +75,9 @@ class RunFiles {
   virtual void ReportFailure() {}
 };
 
-/// RunSaver writes the files of a run: its config, metrics and summary, its checkpoints, the replay
-/// rows that belong to them, the best network, and the archived networks (checkpoint.keep_every).
-/// Another thread writes copies of checkpoints and of networks to archive while training goes on;
-/// at most two files wait to be written. RunSaver also holds a snapshot of the state from before
-/// the current update, to be saved if the update fails.
+/// RunSaver writes the files of a run. Another thread writes copies of checkpoints and of networks
+/// to archive while training goes on; at most two files wait to be written. RunSaver also holds a
+/// snapshot of the state from before the current update, to be saved if the update fails.
 class RunSaver final : public RunFiles {
  public:
   /// Sources holds what the writing thread uses of a run's components. All must outlive the

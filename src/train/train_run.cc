@@ -59,10 +59,9 @@ std::string_view StageOf(Activity activity) {
 }
 
 // Call in a catch block. Rethrows the current exception with the update and the stage in front of
-// its message: "update 3, generating rows: ...". `activity` is the activity of the main thread in
-// which the exception arrived (Timeline::FailedActivity). Error and InputError keep their class.
-// All other exceptions, those of LibTorch and of plug-ins among them, become Error. Stopped is
-// rethrown unchanged.
+// its message: "update 3, generating rows: ...". `activity` is that of the main thread when the
+// exception arrived (Timeline::FailedActivity). Exceptions other than InputError and Stopped become
+// Error.
 [[noreturn]] void ThrowWithStage(std::int64_t update, Activity activity) {
   const std::string_view stage = StageOf(activity);
   const auto with_stage = [&](std::string_view cause) {

@@ -356,8 +356,7 @@ TEST_P(InFolder, BestCannotBeResumed) {
   const Checkpoint best(folder_ / "best.safetensors");
   EXPECT_EQ(best.iterations(), 5 * summary.best_update);
   EXPECT_THROW(best.Counters(), InputError);
-  const LoadedModel model(folder_ / "best.safetensors", LoadConfig(folder_ / "config.yaml"),
-                          OpenDevice("cpu"));
+  const LoadedModel model({.runs = {folder_.string()}, .checkpoints = {"best"}});
   EXPECT_EQ(model.iterations(), best.iterations());
 }
 
