@@ -17,16 +17,18 @@
 namespace tandem {
 namespace {
 
-nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result, const Config& config) {
+using Json = nlohmann::ordered_json;
+
+Json ToJson(const std::optional<ValidationResult>& result, const Config& config) {
   if (!result) return nullptr;
-  nlohmann::ordered_json json = {{"solve_rate", RoundedReal(result->solve_rate)}};
+  Json json = {{"solve_rate", RoundedReal(result->solve_rate)}};
   if (result->value_error) json[ErrorKey(config)] = RoundedReal(*result->value_error);
   return json;
 }
 
 // Adds how long the scrambles of a fill were, with generate.curriculum, and what its searches
 // solved.
-void AddSearches(const FillStats& fill, nlohmann::ordered_json& json) {
+void AddSearches(const FillStats& fill, Json& json) {
   if (fill.longest_scramble) json["longest_scramble"] = *fill.longest_scramble;
   if (fill.searches_solved) json["searches_solved"] = RoundedReal(*fill.searches_solved);
 }
@@ -35,19 +37,19 @@ void AddSearches(const FillStats& fill, nlohmann::ordered_json& json) {
 constexpr std::array kEndedBy = {"max_updates", "max_seconds", "stopped"};
 
 // Returns the measurements that `tandem compare` compares.
-nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& config) {
+Json AfterColdStart(const RunSummary& summary, const Config& config) {
   const TimeReport& time = summary.time;
   const double generating = static_cast<double>(*config.generate.workers) * time.wall_s;
   const auto idle = [](double busy, double all) {
     return all > 0 ? RoundedReal(std::clamp(1 - busy / all, 0.0, 1.0)) : 0.0;
   };
-  nlohmann::ordered_json json = {{"wall_s", RoundedSeconds(time.wall_s)},
-                                 {"generate_critical_s", RoundedSeconds(time.generate_critical_s)},
-                                 {"train_critical_s", RoundedSeconds(time.train_critical_s)},
-                                 {"core_s", RoundedSeconds(time.core_s)},
-                                 {"cores", NumCores()},
-                                 {"idle_workers", idle(time.generating_thread_s, generating)},
-                                 {"idle_main", idle(time.wall_s - time.waits_s(), time.wall_s)}};
+  Json json = {{"wall_s", RoundedSeconds(time.wall_s)},
+               {"generate_critical_s", RoundedSeconds(time.generate_critical_s)},
+               {"train_critical_s", RoundedSeconds(time.train_critical_s)},
+               {"core_s", RoundedSeconds(time.core_s)},
+               {"cores", NumCores()},
+               {"idle_workers", idle(time.generating_thread_s, generating)},
+               {"idle_main", idle(time.wall_s - time.waits_s(), time.wall_s)}};
   if (time.gpu) json["gpu_s"] = RoundedSeconds(time.gpu->busy_s / time.gpu->traced_s * time.wall_s);
   return json;
 }
@@ -81,9 +83,9 @@ std::string DescribeReach(const Config& config, std::optional<double> longest_la
 
 }  // namespace
 
-nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Config& config) {
+Json ValidationJson(const ValidationReport& report, const Config& config) {
   const std::string error = ErrorKey(config);
-  nlohmann::ordered_json json = ToJson(report, config);
+  Json json = ToJson(report, config);
   for (const auto& [length, value] : report.value_error_by_length) {
     json[error + "_by_length"][std::to_string(length)] = RoundedReal(value);
   }
@@ -93,16 +95,14 @@ nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Conf
   return json;
 }
 
-nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& config,
-                                   const RunCounters& counters,
-                                   const std::optional<ValidationReport>& validation,
-                                   const ThreadTimes& times) {
+Json MetricsLine(const UpdateRecord& record, const Config& config, const RunCounters& counters,
+                 const std::optional<ValidationReport>& validation, const ThreadTimes& times) {
   const TrainStats& train = record.train;
   const auto seconds_at = [&](Stopwatch::Clock::time_point time) {
     return RoundedSeconds(counters.wall_s -
                           std::chrono::duration<double>(Stopwatch::Clock::now() - time).count());
   };
-  nlohmann::ordered_json line = {
+  Json line = {
       {"update", record.update},
       {"elapsed_s", RoundedSeconds(counters.wall_s)},
       {"iterations", train.iterations},
@@ -144,9 +144,8 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
   return line;
 }
 
-nlohmann::ordered_json SummaryJson(const RunSummary& summary, const Config& config,
-                                   const std::string& device) {
-  nlohmann::ordered_json json = {
+Json SummaryJson(const RunSummary& summary, const Config& config, const std::string& device) {
+  Json json = {
       {"schema", kSummarySchema},
       {"ended_by", kEndedBy.at(static_cast<std::size_t>(summary.end))},
       {"mode", ValueText(config, "pipeline.mode")},
@@ -161,11 +160,11 @@ nlohmann::ordered_json SummaryJson(const RunSummary& summary, const Config& conf
       {"train_s", RoundedSeconds(summary.train_s)},
       {"wait_for_rows_s", RoundedSeconds(summary.wait_for_rows_s)},
       {"validate_s", RoundedSeconds(summary.validate_s)},
-      {"final_loss", summary.iterations > 0 ? nlohmann::ordered_json(summary.final_loss) : nullptr},
+      {"final_loss", summary.iterations > 0 ? Json(summary.final_loss) : nullptr},
       {"at_start", ToJson(summary.at_start, config)},
       {"validation", ToJson(summary.validation, config)},
       {"best", ToJson(summary.best, config)},
-      {"best_update", summary.best ? nlohmann::ordered_json(summary.best_update) : nullptr},
+      {"best_update", summary.best ? Json(summary.best_update) : nullptr},
       {"peak_rss_bytes", summary.peak_rss_bytes},
       {"weights_sha256", summary.weights_sha256},
       {"since_update", summary.since_update},
