@@ -166,7 +166,6 @@ struct ChildProcess {
   std::filesystem::path log;                     // receives standard output and standard error
 };
 
-// ChildEnd says how a child process ended.
 struct ChildEnd {
   int code = 0;           // the exit code, or 128 + N if signal N ended the process
   std::size_t child = 0;  // which of the processes

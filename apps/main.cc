@@ -23,7 +23,6 @@
 #include "base/fault_point.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/suggestions.h"
 #include "domain/registry.h"
 #include "tandem/error.h"
 

@@ -16,7 +16,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "config/suggestions.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -262,14 +261,12 @@ class Reader {
     config_.network.name.clear();
   }
 
-  // Throws InputError if a file or folder that `work` needs is missing.
   void CheckPaths(PathsOf work) const {
     const std::optional<MissingPath> missing = FindMissingPath(config_, work);
     if (!missing) return;
     throw InputError(fmt::format("{}: {}", origins_.at(missing->key), missing->message));
   }
 
-  // Throws InputError if two keys contradict each other.
   void CheckTogether() const {
     Validate(config_, [&](const auto& key, const auto& other, const auto& why) {
       throw InputError(
@@ -329,7 +326,6 @@ class Reader {
         fmt::format("{}: unknown key `{}`{}", at, key, SuggestKey(key, fields_, domain_)));
   }
 
-  // Throws InputError if the field does not accept the value.
   static void Store(const Field& field, const std::string& value, const std::string& at) {
     try {
       if (SetField(field, value)) return;

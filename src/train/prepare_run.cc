@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/suggestions.h"
 #include "config/update_plan.h"
 #include "data/run_files.h"
 #include "domain/registry.h"

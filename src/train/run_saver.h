@@ -54,9 +54,6 @@ class RunFiles {
   /// is preserved as long as a checkpoint refers to it.
   virtual void SaveBest(const RunState& /*state*/) {}
 
-  /// Writes config.yaml.
-  virtual void SaveConfig(const Config& /*config*/) {}
-
   /// Adds the line of an update to metrics.jsonl, and the same figures to the events for
   /// TensorBoard. The run has done `iterations` iterations.
   virtual void AddMetrics(const nlohmann::ordered_json& /*line*/, std::int64_t /*iterations*/) {}
@@ -65,7 +62,7 @@ class RunFiles {
   virtual void AddToLastMetrics(const nlohmann::ordered_json& /*entries*/,
                                 const RunCounters& /*counters*/) {}
 
-  /// Writes summary.json.
+  virtual void SaveConfig(const Config& /*config*/) {}
   virtual void SaveSummary(const nlohmann::ordered_json& /*summary*/) {}
 
   /// Waits until all files are written.
