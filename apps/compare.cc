@@ -332,24 +332,19 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
-// The environment variables of each rank, as torchrun sets them.
-std::map<std::string, std::string> VariablesOf(std::size_t rank, std::size_t ranks, int port) {
-  const std::string number = std::to_string(rank);
-  const std::string size = std::to_string(ranks);
-  return {{"RANK", number},
-          {"LOCAL_RANK", number},
-          {"WORLD_SIZE", size},
-          {"MASTER_ADDR", "127.0.0.1"},
-          {"MASTER_PORT", std::to_string(port)}};
-}
-
-// Makes equal processes the ranks of one run, each with a log of its own.
+// Makes equal processes the ranks of one run: sets the environment variables that torchrun sets,
+// and gives each a log of its own.
 void MakeRanks(std::vector<ChildProcess>& processes) {
-  const int port = FreePort();
+  const std::string port = std::to_string(FreePort());
+  const std::string size = std::to_string(processes.size());
   for (std::size_t rank = 0; rank < processes.size(); ++rank) {
-    ChildProcess& each = processes[rank];
-    each.variables = VariablesOf(rank, processes.size(), port);
-    if (rank > 0) each.log.replace_extension(fmt::format("rank{}.log", rank));
+    const std::string number = std::to_string(rank);
+    processes[rank].variables = {{"RANK", number},
+                                 {"LOCAL_RANK", number},
+                                 {"WORLD_SIZE", size},
+                                 {"MASTER_ADDR", "127.0.0.1"},
+                                 {"MASTER_PORT", port}};
+    if (rank > 0) processes[rank].log.replace_extension(fmt::format("rank{}.log", rank));
   }
 }
 

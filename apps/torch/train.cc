@@ -316,12 +316,6 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
   LogInfo(summary.learning);
 }
 
-// Logs how to go on with the run in the folder `out`, which has failed, if it has a checkpoint.
-void ReportFailure(const fs::path& out) {
-  std::error_code ignored;
-  if (fs::exists(out / kCheckpointFile, ignored)) AdviseToResume(out);
-}
-
 // `folder` is the folder of the run, as the user named it.
 int Run(TrainRun& run, const fs::path& folder, const StopOnSignals& signals) {
   ProgressDisplay progress(run.config());
@@ -334,7 +328,8 @@ int Run(TrainRun& run, const fs::path& folder, const StopOnSignals& signals) {
     summary = run.Finish();
   } catch (...) {
     LeaveStatus();
-    ReportFailure(folder);
+    std::error_code ignored;
+    if (fs::exists(folder / kCheckpointFile, ignored)) AdviseToResume(folder);
     throw;
   }
   Report(summary, run.config(), folder);
