@@ -342,22 +342,17 @@ std::vector<Variant> MakeVariants(std::span<const std::string> modes,
   return all;
 }
 
-Spread SpreadOf(std::span<const double> values) {
-  std::vector<double> sorted(values.begin(), values.end());
+std::optional<Spread> SpreadOf(std::span<const std::optional<double>> values) {
+  std::vector<double> sorted;
+  for (const std::optional<double>& value : values) {
+    if (!value) return std::nullopt;
+    sorted.push_back(*value);
+  }
   std::ranges::sort(sorted);
   const std::size_t middle = sorted.size() / 2;
   const double median =
       sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-  return {.median = median, .least = sorted.front(), .most = sorted.back()};
-}
-
-std::optional<Spread> SpreadOf(std::span<const std::optional<double>> values) {
-  std::vector<double> known;
-  for (const std::optional<double>& value : values) {
-    if (!value) return std::nullopt;
-    known.push_back(*value);
-  }
-  return SpreadOf(known);
+  return Spread{.median = median, .least = sorted.front(), .most = sorted.back()};
 }
 
 double ChanceOf(std::span<const double> differences) {

@@ -61,10 +61,7 @@ struct Spread {
   double most = 0;
 };
 
-/// Returns the spread of one or more values.
-Spread SpreadOf(std::span<const double> values);
-
-/// Returns nothing if a value is missing.
+/// Returns the spread of one or more values, or nothing if one of them is missing.
 std::optional<Spread> SpreadOf(std::span<const std::optional<double>> values);
 
 /// Returns the p-value of a paired permutation test: the probability of a mean at least as far from
