@@ -92,15 +92,15 @@ std::string DescribeBusyShares(const TrainingProgress& progress, const Config& c
 
 // ProgressDisplay writes the progress of a run to standard error: a bar on a terminal, a line every
 // few seconds elsewhere.
-class ProgressDisplay final : public TrainObserver {
+class ProgressDisplay {
  public:
   explicit ProgressDisplay(Config config)
       : terminal_(HasCursor(STDERR_FILENO)), config_(std::move(config)) {}
-  ~ProgressDisplay() override { LeaveStatus(); }
+  ~ProgressDisplay() { LeaveStatus(); }
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
-  void OnIteration(const TrainingProgress& progress) override {
+  void OnIteration(const TrainingProgress& progress) {
     const double interval = terminal_ ? kTerminalInterval : kPlainInterval;
     const bool last = progress.iterations == progress.planned_iterations;
     if (!last && since_shown_.Seconds() < interval) return;
@@ -319,7 +319,7 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
 // `folder` is the folder of the run, as the user named it.
 int Run(TrainRun& run, const fs::path& folder, const StopOnSignals& signals) {
   ProgressDisplay progress(run.config());
-  run.AddObserver(progress);
+  run.ObserveIterations([&](const TrainingProgress& now) { progress.OnIteration(now); });
   RunSummary summary;
   try {
     while (run.RunUpdate()) {

@@ -9,7 +9,6 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <utility>
 
 #include "base/log.h"
 #include "base/timeline.h"
@@ -130,8 +129,6 @@ TrainRun::TrainRun(Config config, RunOptions options)
 }
 
 TrainRun::~TrainRun() = default;
-
-void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }
 
 // Takes over what the run has done. The updates from there on will be repeated, so their revisions
 // of the plan go.
@@ -269,11 +266,12 @@ void TrainRun::OnIterationEnd(std::int64_t iterations) {
   files_->ReportFailure();
   const Span span(Activity::kReport);
   for (const auto& section : sections_) section->OnIteration(iterations - 1);
+  if (!observe_iteration_) return;
   TrainingProgress now = progress();
   const std::int64_t of_update = iterations - so_far_.updates * config_.train.iterations_per_update;
   now.iterations = iterations;
   now.examples += of_update * config_.train.batch_size * components_->trainer.num_ranks();
-  for (TrainObserver* observer : observers_) observer->OnIteration(now);
+  observe_iteration_(now);
 }
 
 TrainingProgress TrainRun::progress() const {
@@ -311,8 +309,6 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
   nlohmann::ordered_json line = MetricsLine(record, config_, Counters(), report, times);
   line.update(of_sections);
   files_->AddMetrics(line, so_far_.iterations);
-  // If an observer throws, the update is repeated, so its state is not saved before.
-  for (TrainObserver* observer : observers_) observer->OnUpdate(record);
   if (record.complete) files_->EndUpdate(State(), record.seconds);
 }
 

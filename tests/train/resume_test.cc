@@ -77,10 +77,9 @@ class Resume : public testing::TestWithParam<std::vector<std::string>> {
   RunSummary RunInterrupted(std::int64_t iterations, const std::function<void(TrainRun&)>& act) {
     TrainRun run(MakeConfig(),
                  {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
-    EachIteration interrupt([&](const TrainingProgress& progress) {
+    run.ObserveIterations([&](const TrainingProgress& progress) {
       if (progress.iterations == iterations) act(run);
     });
-    run.AddObserver(interrupt);
     return ToTheEndWithEachCheckpoint(run);
   }
 

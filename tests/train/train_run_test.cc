@@ -311,7 +311,7 @@ TEST_F(InFolder, ValidationThatIsRepeatedAfterAResumeIsThatOfItsUpdate) {
   {
     TrainRun run(config,
                  {.device = device, .directory = RunDirectory::Create(folder_), .stop = never});
-    const StopAfter stop(run, 10);  // with the last iteration of the second update
+    StopAfter(run, 10);  // with the last iteration of the second update
     ToTheEnd(run);
   }
   EXPECT_EQ(validated(), (std::vector<std::string>{"none", "none"}));
@@ -739,7 +739,7 @@ TEST(TrainRun, IncompleteUpdateIsNotCounted) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
   TrainRun run(MakeConfig({}, *device), {.device = device, .stop = never});
-  const StopAfter stop(run, 13);
+  StopAfter(run, 13);
   const RunSummary summary = ToTheEnd(run);
   EXPECT_EQ(summary.end, RunEnd::kStopped);
   EXPECT_EQ(summary.updates, 2);
