@@ -369,4 +369,13 @@ void CheckByReplay(const Domain& domain, std::span<const std::uint8_t> start,
   }
 }
 
+SolveOutcome OutcomeOf(const Problem& problem, const SearchResult& search) {
+  return {.solved = search.solved,
+          .length = std::ssize(search.actions),
+          .nodes = search.nodes,
+          .seconds = search.seconds,
+          .optimal = problem.optimal,
+          .best_known = problem.best_known};
+}
+
 }  // namespace tandem

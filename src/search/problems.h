@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/stop_signal.h"
+#include "report/evaluation.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 
@@ -53,5 +54,8 @@ SearchResult SolveAndReplay(const Domain& domain, Search& search,
 /// Throws Error if the moves do not lead to a goal, which means a bug in the search or the domain.
 void CheckByReplay(const Domain& domain, std::span<const std::uint8_t> start,
                    const std::vector<Action>& actions);
+
+/// Returns the outcome of searching for a solution of `problem`, without an estimate.
+SolveOutcome OutcomeOf(const Problem& problem, const SearchResult& search);
 
 }  // namespace tandem

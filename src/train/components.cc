@@ -11,7 +11,6 @@
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "tensor/tensor_generator.h"
-#include "train/checkpoint.h"
 
 namespace tandem {
 namespace {

@@ -83,75 +83,6 @@ std::map<Arrow, int> EndsOfArrows(const Timeline& timeline) {
   return ends;
 }
 
-}  // namespace
-
-Json ChromeTrace(const Timeline& timeline) {
-  Json events = Json::array();
-  events.push_back(NameOf("process_name", kThreads, 0, "tandem"));
-  std::map<Arrow, int> ends = EndsOfArrows(timeline);
-  std::int64_t thread = 0;
-  for (const Track* track : timeline.Tracks()) {
-    events.push_back(NameOf("thread_name", kThreads, ++thread, track->name()));
-    for (const TraceEvent& event : track->Events()) {
-      const bool half_arrow =
-          event.kind != TraceEvent::Kind::kSpan && ends[{event.name, event.number}] != 2;
-      if (!half_arrow) events.push_back(ToJson(event, thread, timeline.start()));
-    }
-  }
-  return {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
-}
-
-void AddKernels(const nlohmann::json& kineto, std::chrono::system_clock::time_point start,
-                Json& trace) {
-  const auto base = std::chrono::nanoseconds(kineto.value("baseTimeNanoseconds", std::int64_t{0}));
-  const double shift =
-      std::chrono::duration<double, std::micro>(base - start.time_since_epoch()).count();
-  std::map<std::pair<int, std::int64_t>, bool> named;  // (GPU, stream)
-  for (const nlohmann::json& event : kineto.at("traceEvents")) {
-    if (!IsOnGpu(event)) continue;
-    const int gpu = event.at("pid").get<int>();
-    const int process = kFirstGpuProcess + gpu;
-    const auto stream = event.at("tid").get<std::int64_t>();
-    if (!std::exchange(named[{gpu, stream}], true)) {
-      trace["traceEvents"].push_back(
-          NameOf("process_name", process, stream, fmt::format("GPU {}", gpu)));
-      trace["traceEvents"].push_back(
-          NameOf("thread_name", process, stream, fmt::format("stream {}", stream)));
-    }
-    Json shown = {{"name", event.at("name")},
-                  {"cat", event.at("cat")},
-                  {"pid", process},
-                  {"tid", stream},
-                  {"ts", event.at("ts").get<double>() + shift},
-                  {"ph", "X"},
-                  {"dur", event.at("dur")}};
-    if (const std::int64_t bytes = BytesOf(event); bytes > 0) shown["args"] = {{"bytes", bytes}};
-    trace["traceEvents"].push_back(std::move(shown));
-  }
-}
-
-GpuTimes TimesOfGpu(const nlohmann::json& kineto, double traced_s) {
-  GpuTimes times{.traced_s = traced_s};
-  std::vector<std::pair<double, double>> stretches;  // seconds from, to
-  for (const nlohmann::json& event : kineto.at("traceEvents")) {
-    if (!IsOnGpu(event)) continue;
-    const double from = 1e-6 * event.at("ts").get<double>();
-    const double took = 1e-6 * event.at("dur").get<double>();
-    stretches.emplace_back(from, from + took);
-    GpuTimes::Stream& stream = times.streams[event.at("tid").get<std::int64_t>()];
-    (event.at("cat") == "kernel" ? stream.kernels_s : stream.copies_s) += took;
-  }
-  std::ranges::sort(stretches);
-  double until = -std::numeric_limits<double>::infinity();
-  for (const auto& [from, to] : stretches) {
-    times.busy_s += std::max(0.0, to - std::max(from, until));
-    until = std::max(until, to);
-  }
-  return times;
-}
-
-namespace {
-
 class Tracer final : public RunSection {
  public:
   Tracer(Timeline& timeline, Device& device, const Config& config, std::filesystem::path path,
@@ -266,6 +197,71 @@ class Tracer final : public RunSection {
 };
 
 }  // namespace
+
+Json ChromeTrace(const Timeline& timeline) {
+  Json events = Json::array();
+  events.push_back(NameOf("process_name", kThreads, 0, "tandem"));
+  std::map<Arrow, int> ends = EndsOfArrows(timeline);
+  std::int64_t thread = 0;
+  for (const Track* track : timeline.Tracks()) {
+    events.push_back(NameOf("thread_name", kThreads, ++thread, track->name()));
+    for (const TraceEvent& event : track->Events()) {
+      const bool half_arrow =
+          event.kind != TraceEvent::Kind::kSpan && ends[{event.name, event.number}] != 2;
+      if (!half_arrow) events.push_back(ToJson(event, thread, timeline.start()));
+    }
+  }
+  return {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
+}
+
+void AddKernels(const nlohmann::json& kineto, std::chrono::system_clock::time_point start,
+                Json& trace) {
+  const auto base = std::chrono::nanoseconds(kineto.value("baseTimeNanoseconds", std::int64_t{0}));
+  const double shift =
+      std::chrono::duration<double, std::micro>(base - start.time_since_epoch()).count();
+  std::map<std::pair<int, std::int64_t>, bool> named;  // (GPU, stream)
+  for (const nlohmann::json& event : kineto.at("traceEvents")) {
+    if (!IsOnGpu(event)) continue;
+    const int gpu = event.at("pid").get<int>();
+    const int process = kFirstGpuProcess + gpu;
+    const auto stream = event.at("tid").get<std::int64_t>();
+    if (!std::exchange(named[{gpu, stream}], true)) {
+      trace["traceEvents"].push_back(
+          NameOf("process_name", process, stream, fmt::format("GPU {}", gpu)));
+      trace["traceEvents"].push_back(
+          NameOf("thread_name", process, stream, fmt::format("stream {}", stream)));
+    }
+    Json shown = {{"name", event.at("name")},
+                  {"cat", event.at("cat")},
+                  {"pid", process},
+                  {"tid", stream},
+                  {"ts", event.at("ts").get<double>() + shift},
+                  {"ph", "X"},
+                  {"dur", event.at("dur")}};
+    if (const std::int64_t bytes = BytesOf(event); bytes > 0) shown["args"] = {{"bytes", bytes}};
+    trace["traceEvents"].push_back(std::move(shown));
+  }
+}
+
+GpuTimes TimesOfGpu(const nlohmann::json& kineto, double traced_s) {
+  GpuTimes times{.traced_s = traced_s};
+  std::vector<std::pair<double, double>> stretches;  // seconds from, to
+  for (const nlohmann::json& event : kineto.at("traceEvents")) {
+    if (!IsOnGpu(event)) continue;
+    const double from = 1e-6 * event.at("ts").get<double>();
+    const double took = 1e-6 * event.at("dur").get<double>();
+    stretches.emplace_back(from, from + took);
+    GpuTimes::Stream& stream = times.streams[event.at("tid").get<std::int64_t>()];
+    (event.at("cat") == "kernel" ? stream.kernels_s : stream.copies_s) += took;
+  }
+  std::ranges::sort(stretches);
+  double until = -std::numeric_limits<double>::infinity();
+  for (const auto& [from, to] : stretches) {
+    times.busy_s += std::max(0.0, to - std::max(from, until));
+    until = std::max(until, to);
+  }
+  return times;
+}
 
 std::unique_ptr<RunSection> MakeTracer(Timeline& timeline, Device& device, const Config& config,
                                        std::filesystem::path path, std::int64_t next_update) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <span>
 #include <tuple>
@@ -20,7 +19,6 @@
 #include "base/timeline.h"
 #include "data/examples.h"
 #include "domain/random_walks.h"
-#include "loaders/loader.h"
 #include "nn/threads.h"
 #include "search/beam_search.h"
 #include "search/greedy_search.h"

@@ -254,7 +254,7 @@ TEST_F(Cuda, ARunThatWasStoppedEndsWithTheSameWeights) {
     const StopSignal never;
     TrainRun run(ConfigOf(sets),
                  {.device = device_, .directory = RunDirectory::Create(path), .stop = never});
-    const StopAfter stop(run, /*iterations=*/25);
+    StopAfter(run, /*iterations=*/25);
     EXPECT_EQ(ToTheEnd(run).end, RunEnd::kStopped);
   }
   EXPECT_EQ(ResumeRun(path, device_).weights_sha256, Run(sets).weights_sha256);

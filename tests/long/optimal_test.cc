@@ -132,8 +132,9 @@ TEST_P(Optimal, AMinuteOfTrainingGivesShortestSolutionsWithFewExpansions) {
                  : Distances(*domain, states[i]).Within(distances.back() - 1);
   }
 
-  LoadedModel model(trained.checkpoint(), config, OpenDevice("cpu"));
-  LoadedModel fresh(untrained.checkpoint(), config, OpenDevice("cpu"));
+  const std::vector<Override> on_cpu = {ParseOverride("device=cpu")};
+  LoadedModel model({.runs = {trained.path().string()}, .overrides = on_cpu});
+  LoadedModel fresh({.runs = {untrained.path().string()}, .overrides = on_cpu});
   const Stopwatch solving;
   const Outcome good = SolveAll(model.domain(), model.net(), config.search, states, distances);
   const double solving_s = solving.Seconds();
