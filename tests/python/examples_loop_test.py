@@ -4,7 +4,6 @@ With --long, it interrupts 200 loops and gets 50,000 batches; tests/CMakeLists.t
 """
 
 import gc
-import hashlib
 import os
 import random
 import signal
