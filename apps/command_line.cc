@@ -2,19 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <string>
 #include <system_error>
-#include <utility>
 
 #include "base/log.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "config/choices.h"
 #include "domain/moves.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
 
@@ -58,9 +55,8 @@ CLI::Validator ShippedFile(const std::string& folder, const std::string& ending)
 }
 
 CLI::Option* AddConfigOption(CLI::App& command, std::string& config) {
-  return command
-      .add_option("config", config, "YAML file, or a config of Tandem by name, such as quickstart")
-      ->type_name("CONFIG")
+  return AddOption(command, "config", config, "CONFIG",
+                   "YAML file, or a config of Tandem by name, such as quickstart")
       ->transform(ShippedFile("configs", ".yaml"));
 }
 
@@ -92,11 +88,8 @@ void AddSetOption(CLI::App& command, std::vector<Override>& overrides, const std
 
 CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args) {
   CLI::Option* model =
-      command
-          .add_option(
-              "--model", args.runs,
-              "Folder of a run of `tandem train`; if repeated, the mean of the networks is used")
-          ->type_name("RUN_DIR")
+      AddOption(command, "--model", args.runs, "RUN_DIR",
+                "Folder of a run of `tandem train`; if repeated, the mean of the networks is used")
           ->allow_extra_args(false);
   command
       .add_option_function<std::string>(
@@ -112,14 +105,11 @@ CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args) {
 CLI::Option* AddStatesOptions(CLI::App& command, std::string& states,
                               std::optional<std::int64_t>& limit) {
   CLI::Option* const file =
-      command
-          .add_option("--states", states,
-                      "File of JSON lines with `id`, `state` and, if known, `optimal`, `at_most` "
-                      "and `solution`; or one state per line")
-          ->type_name("FILE")
+      AddOption(command, "--states", states, "FILE",
+                "File of JSON lines with `id`, `state` and, if known, `optimal`, `at_most` "
+                "and `solution`; or one state per line")
           ->transform(ShippedFile("data", ".jsonl"));
-  command.add_option("--limit", limit, "Solve only the first N states")
-      ->type_name("N")
+  AddOption(command, "--limit", limit, "N", "Solve only the first N states")
       ->check(WholeNumber(1, std::int64_t{1} << 40));
   return file;
 }
@@ -139,20 +129,17 @@ void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
 }
 
 void AddDomainOption(CLI::App& command, std::string& domain) {
-  command.add_option("domain", domain, "Puzzle, such as cube3 or npuzzle:4")
-      ->required()
-      ->type_name("NAME[:ARG]");
+  AddOption(command, "domain", domain, "NAME[:ARG]", "Puzzle, such as cube3 or npuzzle:4")
+      ->required();
 }
 
 void AddStartOptions(CLI::App& command, StartArgs& args) {
   AddDomainOption(command, args.domain);
-  command
-      .add_option("state,--state", args.state, "State in the puzzle's notation (default: a goal)")
-      ->type_name("STATE");
-  command.add_option("--scramble", args.scramble, "Moves to make first, separated by spaces")
-      ->type_name("MOVES");
-  command.add_option("--random", args.random, "Start STEPS random steps from a goal")
-      ->type_name("STEPS")
+  AddOption(command, "state,--state", args.state, "STATE",
+            "State in the puzzle's notation (default: a goal)");
+  AddOption(command, "--scramble", args.scramble, "MOVES",
+            "Moves to make first, separated by spaces");
+  AddOption(command, "--random", args.random, "STEPS", "Start STEPS random steps from a goal")
       ->check(WholeNumber(0, 1'000'000));
   AddSeedOption(command, args.seed);
 }
@@ -168,8 +155,7 @@ CLI::Validator WholeNumber(std::int64_t least, std::int64_t most) {
 }
 
 void AddSeedOption(CLI::App& command, std::uint64_t& seed) {
-  command.add_option("--seed", seed, "Seed of the random steps")
-      ->type_name("N")
+  AddOption(command, "--seed", seed, "N", "Seed of the random steps")
       ->capture_default_str()
       ->check([](const std::string& text) {
         if (ParseNumber<std::uint64_t>(text)) return std::string();

@@ -57,6 +57,13 @@ void AddPlay(CommandLine& line);
 void AddConvert(CommandLine& line);
 void AddCheckDomain(CommandLine& line);
 
+/// Adds an option or an argument, whose value the help shows as `type`.
+template <class Value>
+CLI::Option* AddOption(CLI::App& command, const std::string& name, Value& value,
+                       const std::string& type, const std::string& help) {
+  return command.add_option(name, value, help)->type_name(type);
+}
+
 inline constexpr const char* kExitCodes =
     "Exit codes: 0 done; 1 failed; 2 wrong usage or input; 130, 143 or 129 stopped by a signal;\n"
     "141 stopped because the reader of its output has gone.";
@@ -66,7 +73,6 @@ inline constexpr const char* kExitCodes =
 void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std::string& option,
                   const std::string& key, const std::string& help);
 
-/// Adds `--set KEY=VALUE`.
 void AddSetOption(CLI::App& command, std::vector<Override>& overrides,
                   const std::string& help = "Set a key of the config; may be repeated");
 
@@ -98,7 +104,6 @@ std::string NamesIn(const Choices& choices) {
   return names;
 }
 
-/// Adds the argument that names a puzzle.
 void AddDomainOption(CLI::App& command, std::string& domain);
 
 /// StartArgs names a puzzle and its start state.
@@ -110,10 +115,8 @@ struct StartArgs {
   std::uint64_t seed = 0;   ///< seed of the random walk
 };
 
-/// Adds the puzzle and the options of its start state.
 void AddStartOptions(CLI::App& command, StartArgs& args);
 
-/// Accepts whole numbers from `least` to `most`.
 CLI::Validator WholeNumber(std::int64_t least, std::int64_t most);
 
 /// Adds --seed, the seed of random steps.

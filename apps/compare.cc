@@ -32,7 +32,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/validate.h"
+#include "config/load.h"
 #include "domain/registry.h"
 #include "report/comparison.h"
 #include "report/run_record.h"
@@ -166,7 +166,6 @@ struct ChildProcess {
   std::filesystem::path log;                     // receives standard output and standard error
 };
 
-// ChildEnd says how a child process ended.
 struct ChildEnd {
   int code = 0;           // the exit code, or 128 + N if signal N ended the process
   std::size_t child = 0;  // which of the processes
@@ -333,24 +332,19 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
-// The environment variables of each rank, as torchrun sets them.
-std::map<std::string, std::string> VariablesOf(std::size_t rank, std::size_t ranks, int port) {
-  const std::string number = std::to_string(rank);
-  const std::string size = std::to_string(ranks);
-  return {{"RANK", number},
-          {"LOCAL_RANK", number},
-          {"WORLD_SIZE", size},
-          {"MASTER_ADDR", "127.0.0.1"},
-          {"MASTER_PORT", std::to_string(port)}};
-}
-
-// Makes equal processes the ranks of one run, each with a log of its own.
+// Makes equal processes the ranks of one run: sets the environment variables that torchrun sets,
+// and gives each a log of its own.
 void MakeRanks(std::vector<ChildProcess>& processes) {
-  const int port = FreePort();
+  const std::string port = std::to_string(FreePort());
+  const std::string size = std::to_string(processes.size());
   for (std::size_t rank = 0; rank < processes.size(); ++rank) {
-    ChildProcess& each = processes[rank];
-    each.variables = VariablesOf(rank, processes.size(), port);
-    if (rank > 0) each.log.replace_extension(fmt::format("rank{}.log", rank));
+    const std::string number = std::to_string(rank);
+    processes[rank].variables = {{"RANK", number},
+                                 {"LOCAL_RANK", number},
+                                 {"WORLD_SIZE", size},
+                                 {"MASTER_ADDR", "127.0.0.1"},
+                                 {"MASTER_PORT", port}};
+    if (rank > 0) processes[rank].log.replace_extension(fmt::format("rank{}.log", rank));
   }
 }
 
@@ -466,25 +460,19 @@ void AddCompare(CommandLine& line) {
       AddCommand(line, "compare",
                  "Run a config in several modes and report differences beyond chance", RunCompare);
   AddConfigOption(compare, args.config)->required();
-  compare.add_option("--modes", args.modes, "Modes to run; the first is the baseline")
-      ->type_name("MODE,...")
+  AddOption(compare, "--modes", args.modes, "MODE,...", "Modes to run; the first is the baseline")
       ->capture_default_str();
-  compare.add_option("--seeds", args.seeds, "Seeds; every mode runs once with each")
-      ->type_name("N,...")
+  AddOption(compare, "--seeds", args.seeds, "N,...", "Seeds; every mode runs once with each")
       ->capture_default_str();
-  compare
-      .add_option("--ranks", args.ranks,
-                  "Numbers of processes that train together and share each batch")
-      ->type_name("N,...")
+  AddOption(compare, "--ranks", args.ranks, "N,...",
+            "Numbers of processes that train together and share each batch")
       ->capture_default_str();
-  compare
-      .add_option("--vary", args.vary, "Also run each of these values of a key; may be repeated")
-      ->type_name("KEY=V1,V2")
+  AddOption(compare, "--vary", args.vary, "KEY=V1,V2",
+            "Also run each of these values of a key; may be repeated")
       ->allow_extra_args(false);
-  compare.add_option("--json", args.json, "Also write the results to FILE")->type_name("FILE");
-  compare
-      .add_option("--out", args.out, "New or empty folder for all runs (default: runs/compare-...)")
-      ->type_name("DIR");
+  AddOption(compare, "--json", args.json, "FILE", "Also write the results to FILE");
+  AddOption(compare, "--out", args.out, "DIR",
+            "New or empty folder for all runs (default: runs/compare-...)");
   AddSetOption(compare, args.overrides);
   AddKeyOption(compare, args.overrides, "device", "device", "auto, cpu, cuda or cuda:N");
   compare.footer(

@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/load.h"
-#include "config/write.h"
 #include "tandem/error.h"
 
 namespace tandem {

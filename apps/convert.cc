@@ -98,19 +98,15 @@ void AddConvert(CommandLine& line) {
   const auto [convert, args] =
       AddCommand(line, "convert",
                  "Convert states of cube3 from and to the formats of other programs", RunConvert);
-  convert.add_option("state", args.state, "State to convert")->type_name("STATE");
-  convert
-      .add_option("--states", args.states,
-                  "Convert a file instead: one state per line, or JSON lines")
-      ->type_name("FILE");
+  AddOption(convert, "state", args.state, "STATE", "State to convert");
+  AddOption(convert, "--states", args.states, "FILE",
+            "Convert a file instead: one state per line, or JSON lines");
   for (const auto& [name, value] : {std::pair{"--from", &args.from}, {"--to", &args.to}}) {
-    convert.add_option(name, *value, "facelets, deepcubea or deepxube")
-        ->type_name("FORMAT")
+    AddOption(convert, name, *value, "FORMAT", "facelets, deepcubea or deepxube")
         ->check(formats)
         ->capture_default_str();
   }
-  convert.add_option("--out", args.out, "Write to FILE (default: standard output)")
-      ->type_name("FILE");
+  AddOption(convert, "--out", args.out, "FILE", "Write to FILE (default: standard output)");
   convert.footer(
       "facelets is Tandem's own format, 54 letters. deepcubea is the numbers of 54 stickers, 0 to\n"
       "53. deepxube is 54 colours, 0 to 5. The last two number the faces U D L R B F, and the\n"

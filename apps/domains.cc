@@ -6,7 +6,6 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "apps/command_line.h"
@@ -211,8 +210,7 @@ int RunCheckDomain(const PuzzleArgs& args) {
 void AddDomains(CommandLine& line) {
   const auto [domains, args] =
       AddCommand(line, "domains", "List the puzzles, or describe one", RunDomains);
-  domains.add_option("name", args.start.domain, "Puzzle, such as cube3 or npuzzle:4")
-      ->type_name("NAME[:ARG]");
+  AddOption(domains, "name", args.start.domain, "NAME[:ARG]", "Puzzle, such as cube3 or npuzzle:4");
   domains.add_flag("--json", args.json, "Print JSON: an object, or an array of all puzzles");
 }
 
@@ -220,7 +218,7 @@ void AddShow(CommandLine& line) {
   const auto [show, args] =
       AddCommand(line, "show", "Draw a state, in the terminal or as SVG", RunShow);
   AddStartOptions(show, args.start);
-  show.add_option("--svg", args.svg, "Also write the picture to FILE")->type_name("FILE");
+  AddOption(show, "--svg", args.svg, "FILE", "Also write the picture to FILE");
   show.add_flag("--json", args.json,
                 "Print JSON instead of a picture: the state, and whether it is solved");
   show.footer(
@@ -233,11 +231,9 @@ void AddApply(CommandLine& line) {
   const auto [apply, args] =
       AddCommand(line, "apply", "Make moves and print the resulting state", RunApply);
   AddDomainOption(apply, args.start.domain);
-  apply.add_option("--state", args.start.state, "State before the moves (default: a goal)")
-      ->type_name("STATE");
-  apply.add_option("--moves", args.moves, "Moves, separated by spaces")
-      ->required()
-      ->type_name("MOVES");
+  AddOption(apply, "--state", args.start.state, "STATE",
+            "State before the moves (default: a goal)");
+  AddOption(apply, "--moves", args.moves, "MOVES", "Moves, separated by spaces")->required();
   apply.add_flag("--json", args.json, "Print JSON: the state, and whether it is solved");
   apply.footer(
       "Prints only the state. A move that does not apply is an error.\n\n"

@@ -306,17 +306,13 @@ int RunGenerate(const GenerateArgs& args) {
 // Returns --follow.
 CLI::Option* AddSourceOptions(CLI::App& generate, GenerateArgs& args) {
   CLI::Option* config = AddConfigOption(generate, args.config)->required();
-  CLI::Option* examples =
-      generate
-          .add_option("--examples", args.sharding.examples, "Number of examples in the whole set")
-          ->required()
-          ->type_name("N")
-          ->check(WholeNumber(1, kMaxExamples));
-  CLI::Option* out =
-      generate
-          .add_option("--out", args.out, "Folder for the shards; complete shards in it are kept")
-          ->required()
-          ->type_name("DIR");
+  CLI::Option* examples = AddOption(generate, "--examples", args.sharding.examples, "N",
+                                    "Number of examples in the whole set")
+                              ->required()
+                              ->check(WholeNumber(1, kMaxExamples));
+  CLI::Option* out = AddOption(generate, "--out", args.out, "DIR",
+                               "Folder for the shards; complete shards in it are kept")
+                         ->required();
   return generate
       .add_option_function<std::string>(
           "--follow",
@@ -333,10 +329,8 @@ CLI::Option* AddSourceOptions(CLI::App& generate, GenerateArgs& args) {
 
 // Options of a generator that follows a run.
 void AddFollowerOptions(CLI::App& generate, GenerateArgs& args, CLI::Option* follow) {
-  generate
-      .add_option("--name", args.name,
-                  "Name of this generator in the run's metrics (default: machine and process)")
-      ->type_name("NAME")
+  AddOption(generate, "--name", args.name, "NAME",
+            "Name of this generator in the run's metrics (default: machine and process)")
       ->needs(follow);
   generate
       .add_option_function<std::int64_t>(
@@ -354,16 +348,13 @@ void AddFollowerOptions(CLI::App& generate, GenerateArgs& args, CLI::Option* fol
 
 // Options of the processes that write a set together. A generator with --follow writes no set.
 void AddProcessOptions(CLI::App& generate, ProcessRank& process, CLI::Option* follow) {
-  CLI::Option* world_size = generate
-                                .add_option("--world-size", process.world_size,
-                                            "Number of processes that write the set together")
-                                ->type_name("N")
+  CLI::Option* world_size = AddOption(generate, "--world-size", process.world_size, "N",
+                                      "Number of processes that write the set together")
                                 ->check(WholeNumber(1, kMostProcesses))
                                 ->capture_default_str()
                                 ->excludes(follow);
-  generate
-      .add_option("--rank", process.rank, "Write only the shards of this process; counted from 0")
-      ->type_name("R")
+  AddOption(generate, "--rank", process.rank, "R",
+            "Write only the shards of this process; counted from 0")
       ->check(WholeNumber(0, kMostProcesses - 1))
       ->needs(world_size)
       ->capture_default_str()
@@ -379,13 +370,12 @@ void AddShardingOptions(CLI::App& generate, ShardingOptions& sharding, CLI::Opti
           "none or zstd (default: none)")
       ->type_name("HOW")
       ->excludes(follow);
-  generate.add_option("--chunk-rows", sharding.chunk_rows, "Rows per chunk, the unit of reading")
-      ->type_name("N")
+  AddOption(generate, "--chunk-rows", sharding.chunk_rows, "N",
+            "Rows per chunk, the unit of reading")
       ->check(WholeNumber(1, kMaxChunkRows))
       ->capture_default_str()
       ->excludes(follow);
-  generate.add_option("--shard-chunks", sharding.chunks_per_shard, "Chunks per file")
-      ->type_name("N")
+  AddOption(generate, "--shard-chunks", sharding.chunks_per_shard, "N", "Chunks per file")
       ->check(WholeNumber(1, kMaxShardChunks))
       ->capture_default_str()
       ->excludes(follow);

@@ -7,14 +7,12 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 #include "apps/command_line.h"
 #include "apps/output.h"
 #include "base/text.h"
 #include "config/load.h"
-#include "config/write.h"
 #include "starting_configs.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -113,8 +111,8 @@ void AddInit(CommandLine& line) {
   const auto [init, args] =
       AddCommand(line, "init", "Write a commented config for a puzzle, to start from", RunInit);
   AddDomainOption(init, args.domain);
-  init.add_option("--out", args.out, "Write to FILE instead of standard output; it must be new")
-      ->type_name("FILE");
+  AddOption(init, "--out", args.out, "FILE",
+            "Write to FILE instead of standard output; it must be new");
   init.footer(
       "The config has the keys to try first, and trains as it is. Its values are those of the\n"
       "config that comes with Tandem for this puzzle or for the nearest size of it. A puzzle\n"

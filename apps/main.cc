@@ -23,7 +23,6 @@
 #include "base/fault_point.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/suggestions.h"
 #include "domain/registry.h"
 #include "tandem/error.h"
 
@@ -42,7 +41,6 @@ void ReplaceClosedStreams() {
   }
 }
 
-// Returns the names of all subcommands.
 std::vector<std::string> CommandsOf(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -92,7 +90,6 @@ std::string Explain(const CLI::App& app, const CLI::App* command, const CLI::Par
   return error.what();
 }
 
-// Returns the message for `error`, which `app` threw when it parsed the command line:
 // "train: unknown option `--sed`; did you mean `--seed`? (see `tandem train --help`)".
 std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> commands = app.get_subcommands();
@@ -133,8 +130,7 @@ void AddCommands(CommandLine& line) {
     add(line);
   }
   for (CLI::App* command : line.app.get_subcommands([](const CLI::App*) { return true; })) {
-    command->add_option("--plugin", line.plugins, "Load puzzles from a shared library")
-        ->type_name("FILE")
+    AddOption(*command, "--plugin", line.plugins, "FILE", "Load puzzles from a shared library")
         ->allow_extra_args(false);
     RefuseEmptyValues(*command);
   }

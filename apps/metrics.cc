@@ -16,7 +16,6 @@
 #include "apps/output.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "data/run_files.h"
 #include "tandem/error.h"
 
@@ -146,11 +145,8 @@ int RunMetrics(const MetricsArgs& args) {
 void AddMetrics(CommandLine& line) {
   const auto [metrics, args] =
       AddCommand(line, "metrics", "Print the figures of a run's updates as CSV", RunMetrics);
-  metrics.add_option("run", args.run, "Folder of a run of `tandem train`")
-      ->required()
-      ->type_name("RUN_DIR");
-  metrics.add_option("--csv", args.csv, "Write to FILE instead of standard output")
-      ->type_name("FILE");
+  AddOption(metrics, "run", args.run, "RUN_DIR", "Folder of a run of `tandem train`")->required();
+  AddOption(metrics, "--csv", args.csv, "FILE", "Write to FILE instead of standard output");
   metrics.footer(
       "A row per update and a column per key of metrics.jsonl. A cell is empty if its update has\n"
       "no such figure: most updates are not validated. Figures by length are columns such as\n"

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <string_view>
 #include <system_error>
 #include <variant>
 
@@ -54,12 +53,6 @@ void CheckReplacesNoInput(const NamedFile& output, const std::vector<NamedFile>&
     throw InputError(fmt::format("{} {}: this is {}; choose another file", output.name,
                                  output.path.string(), input.name));
   }
-}
-
-void CheckReplacesNoPlugin(const NamedFile& output) {
-  std::vector<NamedFile> plugins;
-  for (const fs::path& file : LoadedPlugins()) plugins.push_back({"a plug-in", file});
-  CheckReplacesNoInput(output, plugins);
 }
 
 void CheckReplacesNoFileOfRun(const NamedFile& output) {
@@ -124,11 +117,11 @@ std::vector<NamedFile> FilesOf(const Config& config) {
   return files;
 }
 
-void CheckOutputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
+void CheckOutputs(const std::vector<NamedFile>& outputs, std::vector<NamedFile> inputs) {
+  for (const fs::path& file : LoadedPlugins()) inputs.push_back({"a plug-in", file});
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
     if (output->path.empty() || IsDeviceOrPipe(output->path)) continue;
     CheckReplacesNoInput(*output, inputs);
-    CheckReplacesNoPlugin(*output);
     CheckReplacesNoFileOfRun(*output);
     const auto same = std::find_if(outputs.begin(), output, [&](const NamedFile& earlier) {
       return !earlier.path.empty() && AreSame(earlier.path, output->path);

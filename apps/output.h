@@ -47,7 +47,7 @@ std::vector<NamedFile> FilesOf(const Config& config);
 /// loaded, is a file that a run writes into its folder, or is the file of another option. Call it
 /// before the command works. Devices and pipes are accepted, because writing to them replaces
 /// nothing.
-void CheckOutputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
+void CheckOutputs(const std::vector<NamedFile>& outputs, std::vector<NamedFile> inputs);
 
 /// Logs "next: tandem COMMAND", the command to go on with, and adds the plug-ins that are loaded.
 void LogNextCommand(std::string_view command);

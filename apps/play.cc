@@ -60,7 +60,22 @@ class Session {
         scrambles_(args.random > 0 ? 1 : 0) {}
 
   // Reads and runs lines until the end. Returns the program's exit code.
-  int Run();
+  int Run() {
+    fmt::print("{}: {}\nmoves: {}; `{}` lists the commands\n", domain_.spec().name,
+               domain_.spec().summary, fmt::join(domain_.spec().action_names, " "), Typed("help"));
+    Show();
+    while (!over_ && signal_ == 0) {
+      const std::optional<std::string> line = NextLine();
+      if (!line) break;
+      try {
+        // A message ends at a NUL, so bytes that are no text are escaped before they get into one.
+        Execute(Printable(AsUtf8(Trimmed(*line))));
+      } catch (const InputError& error) {
+        fmt::print("{}\n", error.what());
+      }
+    }
+    return signal_ == 0 ? kDone : kSignalBase + signal_;
+  }
 
  private:
   struct Command {
@@ -70,29 +85,146 @@ class Session {
   static const std::array<Command, 8> kCommands;
 
   // Returns nothing at the end of the input or after a signal.
-  std::optional<std::string> NextLine();
+  std::optional<std::string> NextLine() {
+    const bool prompts = IsTerminal(STDIN_FILENO) && IsTerminal(STDOUT_FILENO);
+    const StopOnSignals signals;
+    if (prompts) fmt::print("> ");
+    FlushStandardOutput();
+    std::optional<std::string> line = reader_.Next(signals.stop());
+    if (!line && prompts) fmt::print("\n");
+    signal_ = signals.caught();
+    return line;
+  }
 
-  bool IsMove(std::string_view word) const;
+  bool IsMove(std::string_view word) const {
+    return std::ranges::count(domain_.spec().action_names, word) > 0;
+  }
+
   // Returns how a command is typed: with a colon before it if a move has the same name.
-  std::string Typed(std::string_view command) const;
-  // Returns null if `word` is not a command.
-  const Command* Find(std::string_view word) const;
+  std::string Typed(std::string_view command) const {
+    return fmt::format("{}{}", IsMove(command.substr(0, command.find(' '))) ? ":" : "", command);
+  }
 
-  void Execute(std::string_view line);
-  void Move(std::string_view moves);
-  void Show();
+  // Returns null if `word` is not a command.
+  const Command* Find(std::string_view word) const {
+    if (IsMove(word)) return nullptr;
+    if (word.starts_with(':')) word.remove_prefix(1);
+    const auto* const found = std::ranges::find(kCommands, word, &Command::name);
+    return found == kCommands.end() ? nullptr : found;
+  }
+
+  void Execute(std::string_view line) {
+    line = Trimmed(line);
+    if (line.empty()) return;
+    const std::string_view word = Words(line).front();
+    const std::string_view rest = Trimmed(line.substr(word.size()));
+    const Command* const command = Find(word);
+    if (command == nullptr) return Move(line);
+    if (!rest.empty() && command->usage == command->name) {
+      throw InputError(
+          fmt::format("{}: found '{}' after the command, expected nothing", word, rest));
+    }
+    (this->*command->run)(rest);
+  }
+
+  void Move(std::string_view moves) {
+    std::vector<Action> actions;
+    try {
+      actions = domain_.ParseMoves(moves, "");
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}; `{}` lists the commands", error.what(), Typed("help")));
+    }
+    const std::size_t made = game_.Move(actions);
+    if (made > 0) Show();
+    if (made == actions.size()) return;
+    fmt::print("move {}, {}, does not apply here{}\n", made + 1,
+               domain_.spec().action_names[actions[made]],
+               made + 1 < actions.size() ? "; the moves after it were not made" : "");
+  }
+
+  void Show() {
+    fmt::print("\n{}", ToTerminal(domain_.Draw(game_.state()), UseColour(STDOUT_FILENO)));
+    if (!game_.solved()) {
+      fmt::print("{}, cost {:g}\n", Count(game_.moves()), game_.cost());
+    } else if (game_.moves() > 0) {
+      fmt::print("solved in {}, cost {:g}\n", Count(game_.moves()), game_.cost());
+    } else {
+      fmt::print("this is a goal; `{}` makes a puzzle\n", Typed("scramble"));
+    }
+  }
 
   // The commands. Each receives the text after the command's name.
-  void Undo(std::string_view count);
-  void Scramble(std::string_view steps);
-  void Reset(std::string_view nothing);
-  void Hint(std::string_view nothing);
-  void Solve(std::string_view nothing);
-  void State(std::string_view nothing);
-  void Help(std::string_view nothing);
-  void Quit(std::string_view nothing);
+  void Undo(std::string_view count) {
+    const std::int64_t wanted = ParseCount("undo", count, 1);
+    if (game_.Undo(static_cast<std::size_t>(wanted)) == 0) throw InputError("nothing to undo");
+    Show();
+  }
 
-  const PuzzleModel& RequireModel() const;
+  void Scramble(std::string_view steps) {
+    const std::int64_t wanted = ParseCount("scramble", steps, kScrambleSteps);
+    game_.Start(RandomState(domain_, wanted, seed_, scrambles_++));
+    Show();
+  }
+
+  void Reset(std::string_view /*nothing*/) {
+    game_.Undo(game_.moves());
+    Show();
+  }
+
+  void Hint(std::string_view /*nothing*/) {
+    const tandem::Hint hint = HintFor(domain_, RequireModel().network, game_.state());
+    if (game_.solved()) {
+      fmt::print("this is a goal\n");
+    } else if (!hint.action) {
+      fmt::print("no move applies here\n");
+    } else {
+      const std::string& name = domain_.spec().action_names[*hint.action];
+      if (hint.probability) {
+        fmt::print("most probable move {}, {:.0f} %\n", name, 100 * *hint.probability);
+        return;
+      }
+      fmt::print("estimated cost to the goal {:.2f}; best move {}, then {:.2f}\n", hint.estimate,
+                 name, hint.rest);
+    }
+  }
+
+  void Solve(std::string_view /*nothing*/) {
+    const PuzzleModel& model = RequireModel();
+    const StopOnSignals signals;
+    try {
+      if (search_ == nullptr) search_ = model.make_search();
+      const SearchResult result = SolveAndReplay(domain_, *search_, game_.state(), signals.stop());
+      if (result.solved) {
+        fmt::print("{}, cost {:g}: {}\n", Count(result.actions.size()), result.cost,
+                   domain_.FormatMoves(result.actions, domain_.FormatState(game_.state())));
+      } else {
+        fmt::print("{}\n", search_->Failure(result));
+      }
+    } catch (const Stopped&) {
+      fmt::print("stopped\n");
+      over_ = signals.caught() != SIGINT;  // Ctrl-C ends only the search, not the game
+      if (over_) signal_ = signals.caught();
+    }
+  }
+
+  void State(std::string_view /*nothing*/) {
+    fmt::print("{}\n", domain_.FormatState(game_.state()));
+  }
+
+  void Help(std::string_view /*nothing*/) {
+    for (const Command& command : kCommands) {
+      fmt::print("  {:<14}{}\n", Typed(command.usage), command.meaning);
+    }
+    fmt::print("Any other line is a list of moves, separated by spaces: {}\n",
+               fmt::join(domain_.spec().action_names, " "));
+  }
+
+  void Quit(std::string_view /*nothing*/) { over_ = true; }
+
+  const PuzzleModel& RequireModel() const {
+    if (model_ != nullptr) return *model_;
+    throw InputError("no network is loaded; start with --model RUN_DIR");
+  }
 
   const Domain& domain_;
   const PuzzleModel* const model_;
@@ -119,161 +251,6 @@ const std::array<Session::Command, 8> Session::kCommands = {{
     {"help", "help", "print this list", &Session::Help},
     {"quit", "quit", "end the game, as the end of the input does", &Session::Quit},
 }};
-
-int Session::Run() {
-  fmt::print("{}: {}\nmoves: {}; `{}` lists the commands\n", domain_.spec().name,
-             domain_.spec().summary, fmt::join(domain_.spec().action_names, " "), Typed("help"));
-  Show();
-  while (!over_ && signal_ == 0) {
-    const std::optional<std::string> line = NextLine();
-    if (!line) break;
-    try {
-      // A message ends at a NUL, so bytes that are no text are escaped before they get into one.
-      Execute(Printable(AsUtf8(Trimmed(*line))));
-    } catch (const InputError& error) {
-      fmt::print("{}\n", error.what());
-    }
-  }
-  return signal_ == 0 ? kDone : kSignalBase + signal_;
-}
-
-std::optional<std::string> Session::NextLine() {
-  const bool prompts = IsTerminal(STDIN_FILENO) && IsTerminal(STDOUT_FILENO);
-  const StopOnSignals signals;
-  if (prompts) fmt::print("> ");
-  FlushStandardOutput();
-  std::optional<std::string> line = reader_.Next(signals.stop());
-  if (!line && prompts) fmt::print("\n");
-  signal_ = signals.caught();
-  return line;
-}
-
-bool Session::IsMove(std::string_view word) const {
-  return std::ranges::count(domain_.spec().action_names, word) > 0;
-}
-
-std::string Session::Typed(std::string_view command) const {
-  return fmt::format("{}{}", IsMove(command.substr(0, command.find(' '))) ? ":" : "", command);
-}
-
-const Session::Command* Session::Find(std::string_view word) const {
-  if (IsMove(word)) return nullptr;
-  if (word.starts_with(':')) word.remove_prefix(1);
-  const auto* const found = std::ranges::find(kCommands, word, &Command::name);
-  return found == kCommands.end() ? nullptr : found;
-}
-
-void Session::Execute(std::string_view line) {
-  line = Trimmed(line);
-  if (line.empty()) return;
-  const std::string_view word = Words(line).front();
-  const std::string_view rest = Trimmed(line.substr(word.size()));
-  const Command* const command = Find(word);
-  if (command == nullptr) return Move(line);
-  if (!rest.empty() && command->usage == command->name) {
-    throw InputError(fmt::format("{}: found '{}' after the command, expected nothing", word, rest));
-  }
-  (this->*command->run)(rest);
-}
-
-void Session::Show() {
-  fmt::print("\n{}", ToTerminal(domain_.Draw(game_.state()), UseColour(STDOUT_FILENO)));
-  if (!game_.solved()) {
-    fmt::print("{}, cost {:g}\n", Count(game_.moves()), game_.cost());
-  } else if (game_.moves() > 0) {
-    fmt::print("solved in {}, cost {:g}\n", Count(game_.moves()), game_.cost());
-  } else {
-    fmt::print("this is a goal; `{}` makes a puzzle\n", Typed("scramble"));
-  }
-}
-
-void Session::Move(std::string_view moves) {
-  std::vector<Action> actions;
-  try {
-    actions = domain_.ParseMoves(moves, "");
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}; `{}` lists the commands", error.what(), Typed("help")));
-  }
-  const std::size_t made = game_.Move(actions);
-  if (made > 0) Show();
-  if (made == actions.size()) return;
-  fmt::print("move {}, {}, does not apply here{}\n", made + 1,
-             domain_.spec().action_names[actions[made]],
-             made + 1 < actions.size() ? "; the moves after it were not made" : "");
-}
-
-void Session::Undo(std::string_view count) {
-  const std::int64_t wanted = ParseCount("undo", count, 1);
-  if (game_.Undo(static_cast<std::size_t>(wanted)) == 0) throw InputError("nothing to undo");
-  Show();
-}
-
-void Session::Scramble(std::string_view steps) {
-  const std::int64_t wanted = ParseCount("scramble", steps, kScrambleSteps);
-  game_.Start(RandomState(domain_, wanted, seed_, scrambles_++));
-  Show();
-}
-
-void Session::Reset(std::string_view /*nothing*/) {
-  game_.Undo(game_.moves());
-  Show();
-}
-
-const PuzzleModel& Session::RequireModel() const {
-  if (model_ != nullptr) return *model_;
-  throw InputError("no network is loaded; start with --model RUN_DIR");
-}
-
-void Session::Hint(std::string_view /*nothing*/) {
-  const tandem::Hint hint = HintFor(domain_, RequireModel().network, game_.state());
-  if (game_.solved()) {
-    fmt::print("this is a goal\n");
-  } else if (!hint.action) {
-    fmt::print("no move applies here\n");
-  } else {
-    const std::string& name = domain_.spec().action_names[*hint.action];
-    if (hint.probability) {
-      fmt::print("most probable move {}, {:.0f} %\n", name, 100 * *hint.probability);
-      return;
-    }
-    fmt::print("estimated cost to the goal {:.2f}; best move {}, then {:.2f}\n", hint.estimate,
-               name, hint.rest);
-  }
-}
-
-void Session::Solve(std::string_view /*nothing*/) {
-  const PuzzleModel& model = RequireModel();
-  const StopOnSignals signals;
-  try {
-    if (search_ == nullptr) search_ = model.make_search();
-    const SearchResult result = SolveAndReplay(domain_, *search_, game_.state(), signals.stop());
-    if (result.solved) {
-      fmt::print("{}, cost {:g}: {}\n", Count(result.actions.size()), result.cost,
-                 domain_.FormatMoves(result.actions, domain_.FormatState(game_.state())));
-    } else {
-      fmt::print("{}\n", search_->Failure(result));
-    }
-  } catch (const Stopped&) {
-    fmt::print("stopped\n");
-    over_ = signals.caught() != SIGINT;  // Ctrl-C ends only the search, not the game
-    if (over_) signal_ = signals.caught();
-  }
-}
-
-void Session::State(std::string_view /*nothing*/) {
-  fmt::print("{}\n", domain_.FormatState(game_.state()));
-}
-
-void Session::Help(std::string_view /*nothing*/) {
-  for (const Command& command : kCommands) {
-    fmt::print("  {:<14}{}\n", Typed(command.usage), command.meaning);
-  }
-  fmt::print("Any other line is a list of moves, separated by spaces: {}\n",
-             fmt::join(domain_.spec().action_names, " "));
-}
-
-void Session::Quit(std::string_view /*nothing*/) { over_ = true; }
-
 // Checks that the network was trained on the puzzle that the user named. NAME without an argument
 // matches every argument: to a player, a cube is the same whichever input the network reads.
 void CheckTrainedOn(const Domain& domain, const PlayArgs& args) {

@@ -255,17 +255,13 @@ int RunReport(const ReportArgs& args) {
 
 void AddReport(CommandLine& line) {
   const auto [report, args] = AddCommand(line, "report", "Show a run as one HTML page", RunReport);
-  report.add_option("run", args.evaluate.run, "Folder of a run of `tandem train`")
-      ->required()
-      ->type_name("RUN_DIR");
+  AddOption(report, "run", args.evaluate.run, "RUN_DIR", "Folder of a run of `tandem train`")
+      ->required();
   CLI::Option* const states = AddStatesOptions(report, args.evaluate.states, args.evaluate.limit);
   report.get_option("--limit")->needs(states);
-  report.add_option("--out", args.out, "HTML file to write (default: RUN_DIR/report.html)")
-      ->type_name("FILE");
-  report
-      .add_option("--random", args.random,
-                  "Random steps of the puzzle to solve (default: generate.max_scramble)")
-      ->type_name("STEPS")
+  AddOption(report, "--out", args.out, "FILE", "HTML file to write (default: RUN_DIR/report.html)");
+  AddOption(report, "--random", args.random, "STEPS",
+            "Random steps of the puzzle to solve (default: generate.max_scramble)")
       ->check(WholeNumber(1, 1'000'000));
   AddSeedOption(report, args.seed);
   report.add_flag("--no-puzzle", args.no_puzzle, "Solve no puzzle, so that LibTorch is not needed");

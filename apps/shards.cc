@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -169,9 +168,8 @@ int RunShards(const ShardsArgs& args) {
 void AddShards(CommandLine& line) {
   const auto [shards, args] =
       AddCommand(line, "shards", "List the shards in a folder and verify them", RunShards);
-  shards.add_option("folder", args.folder, "Folder that `tandem generate` wrote")
-      ->required()
-      ->type_name("DIR");
+  AddOption(shards, "folder", args.folder, "DIR", "Folder that `tandem generate` wrote")
+      ->required();
   shards.add_flag("--list", args.list, "List the shards without reading their chunks");
   shards.add_flag("--json", args.json, "Print JSON");
   shards.footer(

@@ -44,11 +44,9 @@ void AddTrain(CommandLine& line) {
   const auto [train, args] =
       AddCommand(line, "train", "Train a network from a YAML config", CheckAndTrain);
   AddConfigOption(train, args.config);
-  train
-      .add_option("--out", args.out, "New or empty folder for the run (default: runs/CONFIG-TIME)")
-      ->type_name("DIR");
-  train.add_option("--resume", args.resume, "Continue a run that was stopped or killed")
-      ->type_name("RUN_DIR");
+  AddOption(train, "--out", args.out, "DIR",
+            "New or empty folder for the run (default: runs/CONFIG-TIME)");
+  AddOption(train, "--resume", args.resume, "RUN_DIR", "Continue a run that was stopped or killed");
   AddSetOption(train, args.overrides);
   AddKeyOption(train, args.overrides, "mode", "pipeline.mode", NamesIn(kModes));
   AddKeyOption(train, args.overrides, "device", "device", "auto, cpu, cuda or cuda:N");
@@ -72,11 +70,10 @@ void AddSolve(CommandLine& line) {
       AddCommand(line, "solve", "Solve puzzles with a trained network", CheckAndSolve);
   AddModelOptions(solve, args.model).required();
   AddStatesOptions(solve, args.states, args.limit);
-  solve.add_option("--scramble", args.scramble, "Solve the state after these moves from the goal")
-      ->type_name("MOVES");
+  AddOption(solve, "--scramble", args.scramble, "MOVES",
+            "Solve the state after these moves from the goal");
   AddSearchOptions(solve, args.model.overrides);
-  solve.add_option("--out", args.out, "Write results to FILE, one JSON object per line")
-      ->type_name("FILE");
+  AddOption(solve, "--out", args.out, "FILE", "Write results to FILE, one JSON object per line");
   solve.footer(
       "Every solution is replayed from its state to check that it reaches the goal.\n\n"
       "Searches:\n" +
@@ -106,24 +103,18 @@ void AddEvaluate(CommandLine& line) {
   const auto [evaluate, args] = AddCommand(
       line, "evaluate", "Measure how well the networks of a run solve given states",
       +[](const EvaluateArgs& args) { return OpenTorchLibrary().run_evaluate(args); });
-  evaluate.add_option("run", args.run, "Folder of a run of `tandem train`")
-      ->required()
-      ->type_name("RUN_DIR");
+  AddOption(evaluate, "run", args.run, "RUN_DIR", "Folder of a run of `tandem train`")->required();
   AddStatesOptions(evaluate, args.states, args.limit)->required();
-  evaluate
-      .add_option("--checkpoints", args.checkpoints,
-                  "Networks to evaluate: all (kept, last and best), or any of last, best (by "
-                  "validation) and checkpoint files")
-      ->type_name("WHICH,...")
+  AddOption(evaluate, "--checkpoints", args.checkpoints, "WHICH,...",
+            "Networks to evaluate: all (kept, last and best), or any of last, best (by "
+            "validation) and checkpoint files")
       ->capture_default_str();
   evaluate.add_flag("--untrained", args.untrained,
                     "Also evaluate the network before the first update, as a baseline");
-  evaluate.add_option("--json", args.json, "Also write the results to FILE")->type_name("FILE");
-  evaluate
-      .add_option("--figure", args.figure,
-                  "Draw the learning curve in FILE, as SVG (default with --checkpoints all: "
-                  "RUN_DIR/evaluation.svg)")
-      ->type_name("FILE");
+  AddOption(evaluate, "--json", args.json, "FILE", "Also write the results to FILE");
+  AddOption(evaluate, "--figure", args.figure, "FILE",
+            "Draw the learning curve in FILE, as SVG (default with --checkpoints all: "
+            "RUN_DIR/evaluation.svg)");
   evaluate.add_flag("--over-examples", args.over_examples,
                     "Draw the learning curve over training examples instead of seconds");
   AddSearchOptions(evaluate, args.overrides);

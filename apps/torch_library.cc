@@ -9,9 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "apps/output.h"
 #include "base/log.h"

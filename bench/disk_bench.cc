@@ -57,8 +57,9 @@ DataBuffer RowsOfAnUpdate() {
 void FromMemory(benchmark::State& state) {
   const auto device = OpenDevice("cpu");
   const DataBuffer rows = RowsOfAnUpdate();
-  DataLoader loader(*device, rows.schema(), CubeConfig(), nullptr);
-  loader.UseBatchSize(kBatch);
+  Config config = CubeConfig();
+  config.train.batch_size = kBatch;
+  DataLoader loader(*device, rows.schema(), config, nullptr);
   Train(state, *device, loader, &rows);
 }
 
@@ -67,9 +68,9 @@ void FromDisk(benchmark::State& state) {
   const CubeShards& shards = CubeShards::Get(kExamples);
   Config config = CubeConfig();
   config.data.source = DataSource::kShards;
+  config.train.batch_size = kBatch;
   ShardLoader stored(*device, ShardSet(shards.path()), kColours, config, std::nullopt);
   DataLoader loader(*device, stored.set().spec().schema, config, &stored);
-  loader.UseBatchSize(kBatch);
   shards.DropFromMemory();
   Train(state, *device, loader, /*rows=*/nullptr);
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "generate/retrograde.h"
 #include "generate/walk_generator.h"
 #include "tandem/registry.h"
@@ -44,8 +44,7 @@ struct Cubes {
   Cubes() : states(kStates * 54), actions(kStates) {
     for (std::size_t i = 0; i < kStates; ++i) {
       Random random(1, Purpose::kScramble, 0, i);
-      RandomWalk walk(*cube, random, rows()[i]);
-      for (int step = 0; step < 20; ++step) walk.Step();
+      WalkFromGoal(*cube, random, 20, rows()[i]);
       actions[i] = static_cast<Action>(random.Below(12));
     }
   }
@@ -104,16 +103,6 @@ void Expand(benchmark::State& state) {
 }
 BENCHMARK(Expand);
 
-// A walk calls Mask at each step.
-void WalkNPuzzle(benchmark::State& state) {
-  const auto puzzle = MakeDomain("npuzzle:4");
-  std::vector<std::uint8_t> row(16);
-  RandomWalk walk(*puzzle, Random(1, Purpose::kScramble), row);
-  for (auto _ : state) walk.Step();
-  state.SetItemsProcessed(state.iterations());
-}
-BENCHMARK(WalkNPuzzle);
-
 // Generates rows of examples, including labels and random numbers.
 void FillWalkLength(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
@@ -144,8 +133,7 @@ struct Puzzle {
         children(expanded * num_actions * row_size),
         actions(kRows) {
     for (std::size_t i = 0; i < kRows; ++i) {
-      RandomWalk walk(*domain, Random(1, Purpose::kScramble, 0, i), rows()[i]);
-      for (int step = 0; step < 20; ++step) walk.Step();
+      WalkFromGoal(*domain, Random(1, Purpose::kScramble, 0, i), 20, rows()[i]);
       actions[i] = static_cast<Action>(i % num_actions);
     }
   }
@@ -166,17 +154,22 @@ struct Puzzle {
   std::vector<Action> actions;
 };
 
-// Takes random walks of 20 steps, each from its own goal.
+// Takes random walks of 20 steps, each from its own goal, many in lock step as generators do.
 void ScrambleOf(benchmark::State& state, const std::string& name) {
-  constexpr std::size_t kSteps = 20;
-  Puzzle puzzle(name);
-  std::uint64_t row = 0;
+  constexpr std::int64_t kSteps = 20;
+  constexpr std::size_t kWalks = 256;
+  const Puzzle puzzle(name);
+  const std::vector<std::int64_t> lengths(kWalks, kSteps);
+  std::vector<Random> randoms;
+  for (std::size_t i = 0; i < kWalks; ++i) randoms.emplace_back(1, Purpose::kScramble, 0, i);
+  RandomWalks walks(*puzzle.domain);
   for (auto _ : state) {
-    RandomWalk walk(*puzzle.domain, Random(1, Purpose::kScramble, 0, row++), puzzle.rows()[0]);
-    for (std::size_t step = 0; step < kSteps; ++step) walk.Step();
-    benchmark::DoNotOptimize(puzzle.states.data());
+    walks.Begin(randoms, lengths);
+    while (walks.Step()) {
+    }
+    benchmark::DoNotOptimize(walks.state(0).data());
   }
-  puzzle.Count(state, kSteps);
+  puzzle.Count(state, kWalks * kSteps);
 }
 
 void ApplyOf(benchmark::State& state, const std::string& name) {

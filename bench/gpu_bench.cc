@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "bench/gpu.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "nn/threads.h"

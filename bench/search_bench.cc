@@ -14,7 +14,7 @@
 #include <unordered_map>
 
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "search/beam_search.h"
 #include "search/best_first_search.h"
 #include "support/built_first_domain.h"
@@ -56,8 +56,7 @@ class CheapNet final : public HeadEvaluator {
 
 std::vector<std::uint8_t> Scrambled(const Domain& cube) {
   std::vector<std::uint8_t> state(54);
-  RandomWalk walk(cube, Random(1, Purpose::kScramble), state);
-  for (int step = 0; step < 100; ++step) walk.Step();
+  WalkFromGoal(cube, Random(1, Purpose::kScramble), 100, state);
   return state;
 }
 

@@ -53,6 +53,9 @@ def in_small(call):
     return lambda config, folder, settings=None, **more: call(config, folder, small, **more)
 
 tandem.train, tandem.Training = in_small(tandem.train), in_small(tandem.Training)
+make_examples = tandem.Examples
+tandem.Examples = lambda *args, **more: make_examples(
+    *args, **{**more, "batch_size": 50, "batches_per_update": 3, "updates": 2})
 """
 # Keys whose choices have to be explained on a page.
 CHOICES = {"search.method": "docs/guide/solve.md", "backend": "docs/guide/train.md",

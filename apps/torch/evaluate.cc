@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "apps/output.h"
-#include "apps/torch/solve_result.h"
 #include "apps/torch_library.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -110,8 +109,7 @@ std::optional<ValidationResult> StartOf(const RunDirectory& run) {
   }
 }
 
-// Returns the points of metrics.jsonl and, before them, the validation of the untrained network.
-// Returns none for an imported network.
+// Returns the validation of the untrained network and the updates; none of an imported network.
 std::vector<UpdatePoint> TrainingOf(const RunDirectory& run, const Config& config) {
   if (IsImported(run.checkpoint())) return {};
   std::vector<UpdatePoint> curve = ReadCurve(run.metrics());

@@ -25,7 +25,6 @@
 #include "config/config.h"
 #include "config/fields.h"
 #include "config/load.h"
-#include "config/validate.h"
 #include "data/run_files.h"
 #include "data/shard_set.h"
 #include "data/stream_folder.h"
@@ -49,25 +48,6 @@ namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// ProgressDisplay writes the progress of a run to standard error: a bar on a terminal, a line
-/// every few seconds elsewhere.
-class ProgressDisplay final : public TrainObserver {
- public:
-  explicit ProgressDisplay(Config config);
-  ~ProgressDisplay() override;
-  ProgressDisplay(const ProgressDisplay&) = delete;
-  ProgressDisplay& operator=(const ProgressDisplay&) = delete;
-
-  void OnIteration(const TrainingProgress& progress) override;
-
- private:
-  void Show(const TrainingProgress& progress) const;
-
-  const bool terminal_;
-  const Config config_;
-  Stopwatch since_shown_;
-};
 
 constexpr double kTerminalInterval = 0.1;  // seconds
 constexpr double kPlainInterval = 10;
@@ -110,38 +90,49 @@ std::string DescribeBusyShares(const TrainingProgress& progress, const Config& c
   return fmt::format("{}  train {:.0f} %", generating, 100 * progress.busy->training);
 }
 
-ProgressDisplay::ProgressDisplay(Config config)
-    : terminal_(HasCursor(STDERR_FILENO)), config_(std::move(config)) {}
+// ProgressDisplay writes the progress of a run to standard error: a bar on a terminal, a line every
+// few seconds elsewhere.
+class ProgressDisplay {
+ public:
+  explicit ProgressDisplay(Config config)
+      : terminal_(HasCursor(STDERR_FILENO)), config_(std::move(config)) {}
+  ~ProgressDisplay() { LeaveStatus(); }
+  ProgressDisplay(const ProgressDisplay&) = delete;
+  ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
-ProgressDisplay::~ProgressDisplay() { LeaveStatus(); }
-
-void ProgressDisplay::OnIteration(const TrainingProgress& progress) {
-  const double interval = terminal_ ? kTerminalInterval : kPlainInterval;
-  const bool last = progress.iterations == progress.planned_iterations;
-  if (!last && since_shown_.Seconds() < interval) return;
-  since_shown_ = Stopwatch();
-  Show(progress);
-}
-
-void ProgressDisplay::Show(const TrainingProgress& progress) const {
-  std::string text = DescribeProgress(progress, terminal_ ? "ex/s" : "examples/s");
-  const std::string busy = DescribeBusyShares(progress, config_);
-  if (!terminal_) {
-    std::fputs((text + busy + "\n").c_str(), stderr);
-    return;
+  void OnIteration(const TrainingProgress& progress) {
+    const double interval = terminal_ ? kTerminalInterval : kPlainInterval;
+    const bool last = progress.iterations == progress.planned_iterations;
+    if (!last && since_shown_.Seconds() < interval) return;
+    since_shown_ = Stopwatch();
+    Show(progress);
   }
-  // Leave the last column free, because terminals wrap after it.
-  const int columns = TerminalWidth(STDERR_FILENO) - 1;
-  const auto width_beside = [&](const std::string& words) {
-    return columns - static_cast<int>(words.size()) - 3;
-  };
-  if (width_beside(text + busy) >= kNarrowestBar) text += busy;
-  const int width = std::clamp(width_beside(text), 0, kWidestBar);
-  const int filled = static_cast<int>(width * DoneShare(progress));
-  const std::string line =
-      fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '-'), text);
-  ShowStatus(fmt::format("{:.{}}", line, columns));
-}
+
+ private:
+  void Show(const TrainingProgress& progress) const {
+    std::string text = DescribeProgress(progress, terminal_ ? "ex/s" : "examples/s");
+    const std::string busy = DescribeBusyShares(progress, config_);
+    if (!terminal_) {
+      std::fputs((text + busy + "\n").c_str(), stderr);
+      return;
+    }
+    // Leave the last column free, because terminals wrap after it.
+    const int columns = TerminalWidth(STDERR_FILENO) - 1;
+    const auto width_beside = [&](const std::string& words) {
+      return columns - static_cast<int>(words.size()) - 3;
+    };
+    if (width_beside(text + busy) >= kNarrowestBar) text += busy;
+    const int width = std::clamp(width_beside(text), 0, kWidestBar);
+    const int filled = static_cast<int>(width * DoneShare(progress));
+    const std::string line =
+        fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '-'), text);
+    ShowStatus(fmt::format("{:.{}}", line, columns));
+  }
+
+  const bool terminal_;
+  const Config config_;
+  Stopwatch since_shown_;
+};
 
 // Describes the layers of a network before its output layer. Programs may add kinds of networks;
 // only the name of such a kind is known.
@@ -325,16 +316,10 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
   LogInfo(summary.learning);
 }
 
-// Logs how to go on with the run in the folder `out`, which has failed, if it has a checkpoint.
-void ReportFailure(const fs::path& out) {
-  std::error_code ignored;
-  if (fs::exists(out / kCheckpointFile, ignored)) AdviseToResume(out);
-}
-
 // `folder` is the folder of the run, as the user named it.
 int Run(TrainRun& run, const fs::path& folder, const StopOnSignals& signals) {
   ProgressDisplay progress(run.config());
-  run.AddObserver(progress);
+  run.ObserveIterations([&](const TrainingProgress& now) { progress.OnIteration(now); });
   RunSummary summary;
   try {
     while (run.RunUpdate()) {
@@ -343,7 +328,8 @@ int Run(TrainRun& run, const fs::path& folder, const StopOnSignals& signals) {
     summary = run.Finish();
   } catch (...) {
     LeaveStatus();
-    ReportFailure(folder);
+    std::error_code ignored;
+    if (fs::exists(folder / kCheckpointFile, ignored)) AdviseToResume(folder);
     throw;
   }
   Report(summary, run.config(), folder);
@@ -473,7 +459,7 @@ int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {
         "torchrun may start the ranks again (--max-restarts), but the folder of the run has a new "
         "name each time. Give `tandem train` the folder with --out DIR");
   }
-  const std::shared_ptr<Device> device = OpenDeviceOfRank(asked.device, environment.local_rank);
+  const std::shared_ptr<Device> device = OpenDevice(asked.device, environment.local_rank);
   Ranks ranks(environment);
   try {
     ranks.UseDevice(*device);

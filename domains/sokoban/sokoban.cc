@@ -63,38 +63,16 @@ class Sokoban final : public board::BoardDomain {
  public:
   explicit Sokoban(int size) : BoardDomain(Spec(size), size), steps_{-size, size, -1, 1} {}
 
-  // If the player can pull a box, it usually pulls instead of walking.
-  std::optional<Action> StepBack(std::span<std::uint8_t> state,
-                                 std::uint64_t random) const override {
-    constexpr std::uint64_t kWalksInFour = 1;
-    const int player = board::PlayerOf(state);
-    std::array<Action, kDirections> walks{};
-    std::array<Action, kDirections> pulls{};
-    std::size_t num_walks = 0;
-    std::size_t num_pulls = 0;
-    for (Action a = 0; a < kDirections; ++a) {
-      if (!board::IsFree(At(state.data(), player, -steps_[a]))) continue;
-      walks[num_walks++] = a;
-      if (board::IsBox(At(state.data(), player, steps_[a]))) pulls[num_pulls++] = a;
+  void StepBack(Rows states, std::span<const std::uint64_t> randoms,
+                std::span<std::optional<Action>> actions) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      actions[i] = StepBackInOne(states[i], randoms[i]);
     }
-    if (num_walks == 0) return std::nullopt;
-    const bool pull = num_pulls > 0 && random % 4 >= kWalksInFour;
-    const Action action = pull ? pulls[random / 4 % num_pulls] : walks[random / 4 % num_walks];
-    StepBackFrom(state.data(), player, steps_[action], pull);
-    return action;
   }
 
-  bool Predecessors(std::span<const std::uint8_t> state,
-                    std::vector<std::uint8_t>& states) const override {
-    const int player = board::PlayerOf(state);
-    for (const int step : steps_) {
-      if (!board::IsFree(At(state.data(), player, -step))) continue;
-      const bool can_pull = board::IsBox(At(state.data(), player, step));
-      for (const bool pull : {false, true}) {
-        if (pull && !can_pull) continue;
-        states.insert(states.end(), state.begin(), state.end());
-        StepBackFrom(states.data() + states.size() - state.size(), player, step, pull);
-      }
+  bool Predecessors(ConstRows states, std::vector<std::uint8_t>& predecessors) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      AddPredecessorsOf(states[i], predecessors);
     }
     return true;
   }
@@ -177,6 +155,40 @@ class Sokoban final : public board::BoardDomain {
   }
 
  private:
+  // If the player can pull a box, it usually pulls instead of walking.
+  std::optional<Action> StepBackInOne(std::span<std::uint8_t> state, std::uint64_t random) const {
+    constexpr std::uint64_t kWalksInFour = 1;
+    const int player = board::PlayerOf(state);
+    std::array<Action, kDirections> walks{};
+    std::array<Action, kDirections> pulls{};
+    std::size_t num_walks = 0;
+    std::size_t num_pulls = 0;
+    for (Action a = 0; a < kDirections; ++a) {
+      if (!board::IsFree(At(state.data(), player, -steps_[a]))) continue;
+      walks[num_walks++] = a;
+      if (board::IsBox(At(state.data(), player, steps_[a]))) pulls[num_pulls++] = a;
+    }
+    if (num_walks == 0) return std::nullopt;
+    const bool pull = num_pulls > 0 && random % 4 >= kWalksInFour;
+    const Action action = pull ? pulls[random / 4 % num_pulls] : walks[random / 4 % num_walks];
+    StepBackFrom(state.data(), player, steps_[action], pull);
+    return action;
+  }
+
+  void AddPredecessorsOf(std::span<const std::uint8_t> state,
+                         std::vector<std::uint8_t>& states) const {
+    const int player = board::PlayerOf(state);
+    for (const int step : steps_) {
+      if (!board::IsFree(At(state.data(), player, -step))) continue;
+      const bool can_pull = board::IsBox(At(state.data(), player, step));
+      for (const bool pull : {false, true}) {
+        if (pull && !can_pull) continue;
+        states.insert(states.end(), state.begin(), state.end());
+        StepBackFrom(states.data() + states.size() - state.size(), player, step, pull);
+      }
+    }
+  }
+
   // Cells outside the board count as walls. The last cell of a row and the first of the next are
   // neighbours in memory, but not on the board.
   std::uint8_t At(const std::uint8_t* state, int from, int step) const {

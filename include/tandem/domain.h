@@ -1,6 +1,7 @@
 // The interface of a puzzle: states of a fixed number of bytes, and actions on batches of states.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -59,8 +60,16 @@ struct DomainSpec {
   bool per_problem_goals = false;         ///< each problem has its own goal: see DrawGoals
   bool moves_goals = false;               ///< a problem's goal can be moved: see MoveGoals
   bool multiline_states = false;          ///< the text of a state may have more than one line
+  std::size_t least_batch = 1;  ///< calls with fewer rows take about as long as calls with
+                                ///< this many, as calls of Python do; callers then pass
+                                ///< more rows at a time, on fewer threads
 
   int num_actions() const { return static_cast<int>(action_names.size()); }
+
+  /// The number of rows for a task that usually has `rows`. Parallel loops may halve a task.
+  std::size_t TaskRows(std::size_t rows) const {
+    return least_batch == 1 ? rows : std::max(rows, 4 * least_batch);
+  }
 
   /// The label of examples and weights. Two puzzles with equal identities have the same states and
   /// moves.
@@ -83,8 +92,8 @@ struct DomainSpec {
 /// no message.
 ///
 /// Row sizes: `states` and `children` have spec().state_size bytes per row; `inputs` has
-/// spec().input.positions bytes per row. Rows may begin at any address. `seeds`, `actions` and
-/// `is_goal` have one element for each row.
+/// spec().input.positions bytes per row. Rows may begin at any address. `seeds`, `randoms`,
+/// `actions` and `is_goal` have one element for each row.
 class Domain {
  public:
   virtual ~Domain() = default;
@@ -121,18 +130,19 @@ class Domain {
   /// the call if that is false.
   virtual void Mask(ConstRows states, std::span<std::uint8_t> applies) const;
 
-  /// Replaces `state` with a predecessor, chosen by `random`, and returns the action that leads
-  /// from the predecessor to `state`. If there is no predecessor, leaves `state` unchanged and
-  /// returns nothing. Called only if spec().inverse_actions is empty; then it must be overridden.
-  virtual std::optional<Action> StepBack(std::span<std::uint8_t> state, std::uint64_t random) const;
+  /// Replaces row i with a predecessor, chosen by randoms[i], and sets actions[i] to the action
+  /// that leads from the predecessor to the state before. If there is no predecessor, leaves the
+  /// row unchanged and sets actions[i] to nothing. Called only if spec().inverse_actions is empty;
+  /// then it must be overridden.
+  virtual void StepBack(Rows states, std::span<const std::uint64_t> randoms,
+                        std::span<std::optional<Action>> actions) const;
 
-  /// Appends the predecessors of `state` to `states`, one row each: the other states from which
-  /// some action leads to it. A state may be appended more than once. Returns false, and appends
-  /// nothing, if the domain cannot tell. The default takes actions back by their inverses, and
-  /// returns false if spec().inverse_actions is empty. Training uses it to search backwards from
-  /// goals (generate.target: retrograde).
-  virtual bool Predecessors(std::span<const std::uint8_t> state,
-                            std::vector<std::uint8_t>& states) const;
+  /// Appends the predecessors of row 0 to `predecessors`, one row each, then those of row 1, and so
+  /// on: the other states from which some action leads to the row. A state may be appended more
+  /// than once. Returns false, and appends nothing, if the domain cannot tell. The default takes
+  /// actions back by their inverses, and returns false if spec().inverse_actions is empty. Training
+  /// uses it to search backwards from goals (generate.target: retrograde).
+  virtual bool Predecessors(ConstRows states, std::vector<std::uint8_t>& predecessors) const;
 
   /// Gives all rows, which are states of one problem, the goal that `reached`, another state of the
   /// problem, meets: after the call, `reached` with the same goal would be a goal. Everything else
@@ -180,6 +190,8 @@ class Domain {
   explicit Domain(DomainSpec spec);
 
  private:
+  void ApplyToCopies(ConstRows states, std::span<const Action> actions, Rows results) const;
+
   DomainSpec spec_;
 };
 

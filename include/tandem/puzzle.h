@@ -125,16 +125,19 @@ class PuzzleDomain final : public Domain {
     }
   }
 
-  std::optional<Action> StepBack(std::span<std::uint8_t> state,
-                                 std::uint64_t random) const override {
+  void StepBack(Rows states, std::span<const std::uint64_t> randoms,
+                std::span<std::optional<Action>> actions) const override {
     if constexpr (kStepsBack) {
-      State before = Read(state);
-      const std::optional<int> action = kPuzzle.StepBack(before, random);
-      if (!action) return std::nullopt;
-      Write(before, state);
-      return ToAction(spec().name, "StepBack", *action);
+      for (std::size_t i = 0; i < states.size(); ++i) {
+        State before = Read(states[i]);
+        const std::optional<int> action = kPuzzle.StepBack(before, randoms[i]);
+        actions[i].reset();
+        if (!action) continue;
+        Write(before, states[i]);
+        actions[i] = ToAction(spec().name, "StepBack", *action);
+      }
     } else {
-      return Domain::StepBack(state, random);
+      Domain::StepBack(states, randoms, actions);
     }
   }
 

@@ -9,7 +9,7 @@
 
 #include "bindings.h"
 #include "config/fields.h"
-#include "config/write.h"
+#include "config/load.h"
 #include "tandem/error.h"
 
 namespace tandem::python {

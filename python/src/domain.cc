@@ -18,7 +18,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "bindings.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "domain/registry.h"
 #include "image.h"
 #include "interrupt.h"
@@ -31,18 +31,18 @@ namespace {
 
 constexpr std::int64_t kLongestScramble = 1'000'000;
 
-// Rows and steps of a walk that are worked on before the next look at signals, some milliseconds.
+// Rows that are worked on before the next look at signals, some milliseconds.
 constexpr std::size_t kRowsPerCheck = 1024;
-constexpr std::int64_t kStepsPerCheck = 4096;
 
 // Calls work(first, count) for ranges that cover all rows, and ends early if a signal ends the
 // work.
 template <class Work>
-void ForRows(SignalCheck& signals, std::size_t rows, const Work& work) {
-  ForRanges(rows, kGrain, [&](std::size_t first, std::size_t count) {
+void ForRows(SignalCheck& signals, const DomainSpec& spec, std::size_t rows, const Work& work) {
+  const std::size_t most = spec.TaskRows(kRowsPerCheck);
+  ForRanges(rows, spec.TaskRows(kGrain), [&](std::size_t first, std::size_t count) {
     const std::size_t end = first + count;
-    for (; first < end && signals.Continue(); first += kRowsPerCheck) {
-      work(first, std::min(kRowsPerCheck, end - first));
+    for (; first < end && signals.Continue(); first += most) {
+      work(first, std::min(most, end - first));
     }
   });
   signals.RethrowRaised();
@@ -51,15 +51,15 @@ void ForRows(SignalCheck& signals, std::size_t rows, const Work& work) {
 // All work on rows is done without the GIL, also for one row: a puzzle that is written in Python
 // takes it in whichever thread calls the puzzle.
 template <class Work>
-void WithoutGil(SignalCheck& signals, std::size_t rows, const Work& work) {
+void WithoutGil(SignalCheck& signals, const Puzzle& puzzle, std::size_t rows, const Work& work) {
   const nb::gil_scoped_release release;
-  ForRows(signals, rows, work);
+  ForRows(signals, puzzle.spec(), rows, work);
 }
 
 template <class Work>
-void WithoutGil(std::size_t rows, const Work& work) {
+void WithoutGil(const Puzzle& puzzle, std::size_t rows, const Work& work) {
   SignalCheck signals;
-  WithoutGil(signals, rows, work);
+  WithoutGil(signals, puzzle, rows, work);
 }
 
 std::size_t StateSize(const Puzzle& puzzle) {
@@ -86,7 +86,7 @@ Array<std::uint8_t> Goals(const Puzzle& puzzle, std::size_t count, std::uint64_t
   CheckCount(puzzle, count);
   auto states = NewArray<std::uint8_t>({count, StateSize(puzzle)});
   const Rows rows = RowsOf(states, count, StateSize(puzzle));
-  WithoutGil(count, [&](std::size_t first, std::size_t size) {
+  WithoutGil(puzzle, count, [&](std::size_t first, std::size_t size) {
     std::vector<std::uint64_t> seeds(size);
     for (std::size_t i = 0; i < size; ++i) {
       seeds[i] = Random(seed, Purpose::kScramble, /*update=*/0, first + i).Next();
@@ -94,16 +94,6 @@ Array<std::uint8_t> Goals(const Puzzle& puzzle, std::size_t count, std::uint64_t
     puzzle.domain->DrawGoals(rows.Slice(first, size), seeds);
   });
   return states;
-}
-
-// Walks as WalkFromGoal does, unless a signal ends the work.
-void Walk(const Domain& domain, Random random, std::int64_t length, std::span<std::uint8_t> state,
-          SignalCheck& signals) {
-  RandomWalk walk(domain, random, state);
-  for (std::int64_t step = 0; step < length; ++step) {
-    if (step % kStepsPerCheck == 0 && !signals.Continue()) return;
-    walk.Step();
-  }
 }
 
 Array<std::uint8_t> ScrambleStates(const Puzzle& puzzle, std::size_t count, nb::handle length,
@@ -114,10 +104,17 @@ Array<std::uint8_t> ScrambleStates(const Puzzle& puzzle, std::size_t count, nb::
   auto states = NewArray<std::uint8_t>({count, StateSize(puzzle)});
   const Rows rows = RowsOf(states, count, StateSize(puzzle));
   SignalCheck signals;
-  WithoutGil(signals, count, [&](std::size_t first, std::size_t size) {
+  WithoutGil(signals, puzzle, count, [&](std::size_t first, std::size_t size) {
+    std::vector<Random> randoms;
     for (std::size_t i = first; i < first + size; ++i) {
-      Walk(*puzzle.domain, Random(seed, Purpose::kScramble, /*update=*/0, i), lengths[i], rows[i],
-           signals);
+      randoms.emplace_back(seed, Purpose::kScramble, /*update=*/0, i);
+    }
+    RandomWalks walks(*puzzle.domain);
+    walks.Begin(randoms, std::span(lengths).subspan(first, size));
+    while (signals.Continue() && walks.Step()) {
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+      std::ranges::copy(walks.state(i), rows[first + i].begin());
     }
   });
   return states;
@@ -125,11 +122,12 @@ Array<std::uint8_t> ScrambleStates(const Puzzle& puzzle, std::size_t count, nb::
 
 // Copies the states, and calls change(rows, first) with ranges of the copy.
 template <class Change>
-Array<std::uint8_t> Changed(SignalCheck& signals, const StateBatch& states, const Change& change) {
+Array<std::uint8_t> Changed(SignalCheck& signals, const Puzzle& puzzle, const StateBatch& states,
+                            const Change& change) {
   const std::size_t row_size = states.rows().row_size();
   auto result = NewArray<std::uint8_t>(states.ShapeOf({row_size}));
   const Rows rows = RowsOf(result, states.size(), row_size);
-  WithoutGil(signals, states.size(), [&](std::size_t first, std::size_t size) {
+  WithoutGil(signals, puzzle, states.size(), [&](std::size_t first, std::size_t size) {
     const Rows range = rows.Slice(first, size);
     std::ranges::copy(states.rows().Slice(first, size).bytes(), range.data());
     change(range, first);
@@ -143,7 +141,7 @@ Array<std::uint8_t> ApplyActions(const Puzzle& puzzle, nb::handle states, nb::ha
       WholeNumbers(actions, batch.size(), 0, puzzle.spec().num_actions() - 1, "actions");
   const std::vector<Action> each(numbers.begin(), numbers.end());
   SignalCheck signals;
-  return Changed(signals, batch, [&](Rows rows, std::size_t first) {
+  return Changed(signals, puzzle, batch, [&](Rows rows, std::size_t first) {
     puzzle.domain->Apply(rows, std::span(each).subspan(first, rows.size()));
   });
 }
@@ -152,7 +150,7 @@ Array<std::uint8_t> Play(const Puzzle& puzzle, nb::handle states, const std::str
   const StateBatch batch(states, StateSize(puzzle));
   const std::vector<Action> actions = puzzle.domain->ParseMoves(moves, "");
   SignalCheck signals;
-  return Changed(signals, batch, [&](Rows rows, std::size_t) {
+  return Changed(signals, puzzle, batch, [&](Rows rows, std::size_t) {
     std::vector<Action> each(rows.size());
     for (const Action action : actions) {
       if (!signals.Continue()) return;
@@ -167,7 +165,7 @@ Array<std::uint8_t> ExpandStates(const Puzzle& puzzle, nb::handle states) {
   const std::size_t actions = NumActions(puzzle);
   auto children = NewArray<std::uint8_t>(batch.ShapeOf({actions, StateSize(puzzle)}));
   const Rows rows = RowsOf(children, batch.size() * actions, StateSize(puzzle));
-  WithoutGil(batch.size(), [&](std::size_t first, std::size_t size) {
+  WithoutGil(puzzle, batch.size(), [&](std::size_t first, std::size_t size) {
     puzzle.domain->Expand(batch.rows().Slice(first, size),
                           rows.Slice(first * actions, size * actions));
   });
@@ -176,9 +174,10 @@ Array<std::uint8_t> ExpandStates(const Puzzle& puzzle, nb::handle states) {
 
 // Calls flag(states, flags) with ranges of the states. Each state has `width` flags.
 template <class Flag>
-Array<bool> Flags(const StateBatch& batch, std::size_t width, const Shape& rest, const Flag& flag) {
+Array<bool> Flags(const Puzzle& puzzle, const StateBatch& batch, std::size_t width,
+                  const Shape& rest, const Flag& flag) {
   std::vector<std::uint8_t> flags(batch.size() * width);
-  WithoutGil(batch.size(), [&](std::size_t first, std::size_t size) {
+  WithoutGil(puzzle, batch.size(), [&](std::size_t first, std::size_t size) {
     flag(batch.rows().Slice(first, size), std::span(flags).subspan(first * width, size * width));
   });
   auto result = NewArray<bool>(batch.ShapeOf(rest));
@@ -189,14 +188,14 @@ Array<bool> Flags(const StateBatch& batch, std::size_t width, const Shape& rest,
 Array<bool> Applicable(const Puzzle& puzzle, nb::handle states) {
   const StateBatch batch(states, StateSize(puzzle));
   const std::size_t actions = NumActions(puzzle);
-  return Flags(batch, actions, {actions}, [&](ConstRows rows, std::span<std::uint8_t> flags) {
-    puzzle.domain->Mask(rows, flags);
-  });
+  return Flags(
+      puzzle, batch, actions, {actions},
+      [&](ConstRows rows, std::span<std::uint8_t> flags) { puzzle.domain->Mask(rows, flags); });
 }
 
 Array<bool> AreGoals(const Puzzle& puzzle, nb::handle states) {
   const StateBatch batch(states, StateSize(puzzle));
-  return Flags(batch, 1, {}, [&](ConstRows rows, std::span<std::uint8_t> flags) {
+  return Flags(puzzle, batch, 1, {}, [&](ConstRows rows, std::span<std::uint8_t> flags) {
     puzzle.domain->IsGoal(rows, flags);
   });
 }
@@ -206,7 +205,7 @@ Array<std::uint8_t> EncodeStates(const Puzzle& puzzle, nb::handle states) {
   const auto positions = static_cast<std::size_t>(puzzle.spec().input.positions);
   auto inputs = NewArray<std::uint8_t>(batch.ShapeOf({positions}));
   const Rows rows = RowsOf(inputs, batch.size(), positions);
-  WithoutGil(batch.size(), [&](std::size_t first, std::size_t size) {
+  WithoutGil(puzzle, batch.size(), [&](std::size_t first, std::size_t size) {
     EncodeChecked(*puzzle.domain, batch.rows().Slice(first, size), rows.Slice(first, size));
   });
   return inputs;
@@ -259,7 +258,7 @@ Array<std::uint8_t> RenderStates(const Puzzle& puzzle, nb::handle states, int sc
   }
   CheckAll(puzzle, states);
   std::vector<Picture> pictures(batch.size());
-  WithoutGil(batch.size(), [&](std::size_t first, std::size_t size) {
+  WithoutGil(puzzle, batch.size(), [&](std::size_t first, std::size_t size) {
     for (std::size_t i = first; i < first + size; ++i) {
       pictures[i] = puzzle.domain->Draw(batch.rows()[i]);
     }
@@ -267,7 +266,7 @@ Array<std::uint8_t> RenderStates(const Puzzle& puzzle, nb::handle states, int sc
   const ImageSize image = SizeOf(pictures, scale);
   auto pixels = NewArray<std::uint8_t>(batch.ShapeOf({image.height, image.width, 3}));
   const Rows rows = RowsOf(pixels, batch.size(), image.height * image.width * 3);
-  WithoutGil(batch.size(), [&](std::size_t first, std::size_t size) {
+  WithoutGil(puzzle, batch.size(), [&](std::size_t first, std::size_t size) {
     for (std::size_t i = first; i < first + size; ++i) {
       Paint(pictures[i], scale, image, rows[i]);
     }
@@ -427,7 +426,7 @@ void CheckStates(const Domain& domain, ConstRows states, const char* what) {
   std::size_t wrong = states.size();  // the first wrong row found so far
   std::string why;
   SignalCheck signals;
-  ForRows(signals, states.size(), [&](std::size_t first, std::size_t size) {
+  ForRows(signals, domain.spec(), states.size(), [&](std::size_t first, std::size_t size) {
     for (std::size_t i = first; i < first + size; ++i) {
       std::string found = WhyNoState(domain, states[i]);
       if (found.empty()) continue;

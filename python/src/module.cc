@@ -37,7 +37,9 @@ NB_MODULE(_tandem, module) {
   tandem::python::BindPythonDomains(module);
   tandem::python::BindConfig(module);
   tandem::python::BindSolve(module);
+  tandem::python::BindExamples(module);
   tandem::python::BindNetwork(module);
+  tandem::python::BindOwnNetworks(module);
   tandem::python::BindShards(module);
   tandem::python::BindTraining(module);
 }

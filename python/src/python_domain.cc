@@ -30,6 +30,9 @@ namespace {
 
 constexpr int kAnyByte = 256;
 
+// A call of Python takes as long as NumPy takes for about this many states.
+constexpr std::size_t kLeastBatch = 1024;
+
 // Returns a member of the puzzle, or None if there is none. Throws what a property raises.
 nb::object Member(nb::handle puzzle, const char* name) {
   try {
@@ -109,6 +112,7 @@ DomainSpec SpecOf(nb::handle puzzle) {
       Attribute<std::vector<float>>(puzzle, "action_costs", {}, "a list of numbers");
   spec.masks_actions = Has(puzzle, "applicable");
   spec.per_problem_goals = Has(puzzle, "draw_goals");
+  spec.least_batch = kLeastBatch;
   CheckMethods(puzzle, spec);
   return spec;
 }
@@ -280,21 +284,27 @@ class PythonDomain final : public Domain {
     });
   }
 
-  std::optional<Action> StepBack(std::span<std::uint8_t> state,
-                                 std::uint64_t random) const override {
-    if (!spec().inverse_actions.empty()) return Domain::StepBack(state, random);
-    std::optional<Action> action;
+  void StepBack(Rows states, std::span<const std::uint64_t> randoms,
+                std::span<std::optional<Action>> actions) const override {
+    if (states.size() == 0) return;
+    if (!spec().inverse_actions.empty()) return Domain::StepBack(states, randoms, actions);
     Call("step_back", [&](nb::handle method) {
-      const nb::object result = method(Copy(std::span<const std::uint8_t>(state)), random);
-      if (result.is_none()) return;
-      std::pair<std::int64_t, nb::object> step;
-      if (!nb::try_cast(result, step) || step.first < 0 || step.first >= spec().num_actions()) {
-        throw InputError("expected None or a pair (action, predecessor)");
+      std::pair<nb::object, nb::object> step;
+      if (!nb::try_cast(method(Copy(ConstRows(states)), Copy(randoms)), step)) {
+        throw InputError("expected a pair (actions, predecessors)");
       }
-      CopyBytes(step.second, {state.size()}, state);
-      action = static_cast<Action>(step.first);
+      const std::vector<std::int64_t> taken = WholeNumbers(
+          step.first, states.size(), -1, spec().num_actions() - 1, "the actions of step_back");
+      std::vector<std::uint8_t> before(states.bytes().size());
+      CopyBytes(step.second, {states.size(), states.row_size()}, before);
+      const ConstRows predecessors(before.data(), states.size(), states.row_size());
+      for (std::size_t i = 0; i < states.size(); ++i) {
+        actions[i].reset();
+        if (taken[i] < 0) continue;
+        actions[i] = static_cast<Action>(taken[i]);
+        std::ranges::copy(predecessors[i], states[i].begin());
+      }
     });
-    return action;
   }
 
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {

@@ -4,9 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <memory>
-#include <span>
+#include <optional>
 #include <utility>
 
 #include "arrays.h"
@@ -14,68 +13,24 @@
 #include "config/config.h"
 #include "domain.h"
 #include "interrupt.h"
+#include "python_evaluator.h"
 #include "search/problems.h"
-#include "tandem/evaluator.h"
 
 namespace tandem::python {
 namespace {
-
-/// PythonEvaluator calls a Python function with the inputs of states, an array of uint8 of shape
-/// (n, positions). The function returns float32 of shape (n, width): an estimate, or a value for
-/// each action. What it raises ends the search.
-class PythonEvaluator final : public Evaluator {
- public:
-  PythonEvaluator(nb::handle function, ActionValues action_values, std::int64_t num_actions)
-      : function_(function),
-        action_values_(action_values),
-        num_actions_(static_cast<std::size_t>(num_actions)) {}
-
-  bool estimates_states() const override { return action_values_ != ActionValues::kSurprisals; }
-  ActionValues action_values() const override { return action_values_; }
-
-  void Evaluate(ConstRows inputs, std::span<float> values) override {
-    if (action_values_ == ActionValues::kNone) return Call(inputs, values);
-    std::vector<float> of_actions(inputs.size() * num_actions_);
-    Call(inputs, of_actions);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = std::ranges::min(std::span(of_actions).subspan(i * num_actions_, num_actions_));
-    }
-  }
-
-  void EvaluateActions(ConstRows inputs, std::span<float> values) override { Call(inputs, values); }
-
- private:
-  using Floats = nb::ndarray<const float, nb::numpy, nb::c_contig, nb::device::cpu>;
-
-  void Call(ConstRows inputs, std::span<float> values) const {
-    const nb::gil_scoped_acquire gil;
-    auto array = NewArray<std::uint8_t>({inputs.size(), inputs.row_size()});
-    std::ranges::copy(inputs.bytes(), array.data());
-    const auto found = nb::cast<Floats>(function_(std::move(array)));
-    std::copy_n(found.data(), values.size(), values.begin());
-  }
-
-  nb::handle function_;  // lives as long as the call of `solve`
-  ActionValues action_values_;
-  std::size_t num_actions_;
-};
-
-ActionValues ActionValuesOf(Head head) {
-  if (IsQ(head)) return ActionValues::kQValues;
-  return head == Head::kPolicy ? ActionValues::kSurprisals : ActionValues::kNone;
-}
 
 std::vector<Solution> Solve(const Puzzle& puzzle, nb::handle states, nb::handle evaluate,
                             const Config& config) {
   const Domain& domain = *puzzle.domain;
   const StateBatch batch(states, static_cast<std::size_t>(puzzle.spec().state_size));
-  PythonEvaluator evaluator(evaluate, ActionValuesOf(config.network.head),
-                            puzzle.spec().num_actions());
+  std::optional<PythonEvaluator> evaluator;
   std::unique_ptr<Search> search;
   return SolveInterruptibly(
       domain, batch.rows(),
       [&](const StopSignal& stop, const Search::Done& done) {
-        search = MakeSearch(domain, evaluator, config);
+        evaluator.emplace(evaluate, domain.spec(), config.network.head,
+                          config.inference.rows_at_once(), stop);
+        search = MakeSearch(domain, *evaluator, config);
         SolveAndReplay(domain, *search, batch.rows(), stop, done);
       },
       [&](const SearchResult& result) { return search->Failure(result); });

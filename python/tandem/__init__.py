@@ -15,12 +15,14 @@ from tandem import _libraries  # noqa: F401  (loads LibTorch before the extensio
 from tandem._tandem import (Config, Domain, Progress, Solution, TrainingResult, config_reference,
                             domain_names, load_plugin)
 from tandem._config import load_config
+from tandem._examples import Batch, Examples
 from tandem._network import Network
+from tandem._own_network import register_network
 from tandem._puzzle import Puzzle, register_domain
 from tandem._shards import Rows, read_shards, write_shards
 from tandem._solve import solve
 from tandem._training import Training, resume, train
 
-__all__ = ["Config", "Domain", "Network", "Progress", "Puzzle", "Rows", "Solution",
+__all__ = ["Batch", "Config", "Domain", "Examples", "Network", "Progress", "Puzzle", "Rows", "Solution",
            "Training", "TrainingResult", "config_reference", "domain_names", "load_config", "load_plugin",
-           "read_shards", "register_domain", "resume", "solve", "train", "write_shards"]
+           "read_shards", "register_domain", "register_network", "resume", "solve", "train", "write_shards"]

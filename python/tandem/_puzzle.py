@@ -18,8 +18,9 @@ class Puzzle(Protocol):
     These attributes may be added:
 
     inverse_actions: for each action the index of the one that undoes it. Without it, the puzzle
-        needs step_back(state, random) -> (action, predecessor), which draws a step that leads to
-        `state` by the number `random`, or returns None if there is none.
+        needs step_back(states, randoms) -> (actions, predecessors), which draws for each state a
+        step that leads to it, by its number in `randoms` (uint64). The action is -1 if there is
+        none.
     action_costs: the cost of each action, 0.000001 to 1000000. Without it, each costs 1.
     positions: length of an encoded state, if it is not state_size; see `encode`.
     board: (rows, columns), if the encoded state is a board.

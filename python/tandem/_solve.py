@@ -75,13 +75,13 @@ def _function(evaluate):
         evaluate.train(was_training)
 
 
-def _values(call, inputs, width):
+def _values(call, inputs, width, name="`evaluate`"):
     values = np.asarray(call(inputs), dtype=np.float32)
     shapes = [(len(inputs), width)] + ([(len(inputs),)] if width == 1 else [])
     if values.shape not in shapes:
-        raise ValueError(f"`evaluate` returned an array of shape {values.shape}, expected "
+        raise ValueError(f"{name} returned an array of shape {values.shape}, expected "
                          f"{' or '.join(map(str, reversed(shapes)))}")
-    return np.ascontiguousarray(values)
+    return np.ascontiguousarray(values.reshape(shapes[0]))
 
 
 def _surprisals(logits):

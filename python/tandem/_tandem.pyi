@@ -252,6 +252,43 @@ class Solution:
 def solve(domain: Domain, states: object, evaluate: object, config: Config) -> list[Solution]:
     """Solves states by a Python function; `tandem.solve` calls it."""
 
+def needs_network(config: Config) -> bool:
+    """Whether a network labels the rows of the config's target."""
+
+class GatheredBatch:
+    def wait(self) -> None:
+        """Waits until the batch is in its arrays."""
+
+class ExampleSource:
+    """The buffers and threads of tandem.Examples."""
+
+    def __init__(self, config: Config, evaluate: object | None, rank: int, processes: int, longest_scramble: int) -> None: ...
+
+    @property
+    def columns(self) -> list[tuple[str, int]]:
+        """The columns of a row: the type and the number of its elements."""
+
+    def longest_scramble(self, update: int) -> int:
+        """The length that the scrambles of the curriculum have at an update."""
+
+    def start(self, update: int) -> None:
+        """Starts to fill the buffer of an update, unless that has begun."""
+
+    def wait(self, update: int) -> float:
+        """
+        Waits for a fill that was started, and returns how long all fills took.
+        """
+
+    def gather(self, update: int, batch: int, columns: list[numpy.ndarray]) -> GatheredBatch:
+        """Starts to gather a batch into arrays."""
+
+    def close(self) -> None:
+        """Ends the threads."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+
 class Network:
     def __init__(self, run: str | os.PathLike, checkpoint: str, settings: Mapping[str, str]) -> None: ...
 

@@ -28,7 +28,8 @@ FOLDERS = ("src", "domains", "apps", "python")
 ONLY_GCC = re.compile(r" -Werror(?= )| -Winvalid-pch| -include \S+/cmake_pch\.hxx")
 # clangd's line for a finding. Checks without a group are compiler errors, because clang 14 cannot read all of
 # GCC 12's <ranges>. The sources for clang-tidy must do without it: `make fuzz` compiles them with clang.
-FINDING = re.compile(r"^E\[[^]]*\] \[([a-z]+-[\w,.-]+|pp_file_not_found)\] Line (\d+): (.*)", re.M)
+FINDING = re.compile(
+    r"^E\[[^]]*\] \[([a-z]+-[\w,.-]+|-Wthread-safety[\w-]*|pp_file_not_found)\] Line (\d+): (.*)", re.M)
 
 
 # Code that GPUs run too: it uses plain arrays and products of int, against the checks for other code.
@@ -58,7 +59,7 @@ def commands(build):
         path = pathlib.Path(entry["file"])
         if (path.suffix == ".cc" and path.is_relative_to(SOURCE)
                 and path.relative_to(SOURCE).parts[0] in FOLDERS):
-            command = ONLY_GCC.sub("", entry["command"]) + " -Wno-unknown-warning-option"
+            command = ONLY_GCC.sub("", entry["command"]) + " -Wno-unknown-warning-option -Wthread-safety"
             found[path] = entry | {"command": command}
     return found
 

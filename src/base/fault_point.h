@@ -40,8 +40,7 @@ static_assert(!kFaultNames.back().empty(), "a fault has no name");
 /// - full: throws the error of a full disk
 /// - hang: returns after the next call of ArmFault
 ///
-/// Throws InputError that lists what is known. Call it while no other thread passes a point, except
-/// to disarm.
+/// Throws InputError that lists what is known. Other threads may pass points only while it disarms.
 void ArmFault(std::string_view spec);
 
 namespace internal {

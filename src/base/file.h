@@ -28,8 +28,8 @@ bool NamesOpenFile(const std::filesystem::path& path);
 /// AtomicFile writes a file that appears complete or not at all. It writes to a temporary file in
 /// the same folder. Commit makes that file durable (fsync) and renames it to `path`; if `path` is a
 /// symbolic link, its target is replaced. Without Commit, the temporary file is removed and `path`
-/// is left untouched. A device or a pipe is written directly, and so is an open file
-/// (NamesOpenFile), from where it was last written.
+/// is left untouched. A device, a pipe, and an open file (NamesOpenFile), from where it was last
+/// written, are written directly.
 class AtomicFile {
  public:
   /// Opens the temporary file. This and all methods throw Error that names the path and the
@@ -45,9 +45,8 @@ class AtomicFile {
   /// The number of bytes that successful calls of Write have written.
   std::int64_t size() const { return size_; }
 
-  /// Keeps only the first `bytes` bytes; at most size(). Works on a full disk. Afterwards the file
-  /// can be committed even if a call of Write has failed. Does nothing if `path` is written
-  /// directly.
+  /// Keeps only the first `bytes` bytes; at most size(). Works on a full disk. Then Commit may be
+  /// called even if Write has failed. Does nothing if `path` is written directly.
   void Truncate(std::int64_t bytes);
 
   /// Overwrites bytes [offset, offset + content.size()), which must have been written before.
@@ -100,8 +99,7 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view con
 /// say how much is free, and for a device or a pipe.
 void RequireSpace(const std::filesystem::path& path, std::int64_t bytes);
 
-/// The largest file that is read into memory as a text. A sparse file or a device has no other
-/// limit.
+/// The largest file that is read as a text. A sparse file or a device has no other limit.
 inline constexpr std::int64_t kMostTextBytes = std::int64_t{4} << 30;
 
 /// Reads a whole regular file. Throws InputError that names the path and the system's reason, that
@@ -135,8 +133,7 @@ class SystemError : public Error {
   using Error::Error;
 };
 
-/// OpenFile is a file opened for reading. Its const methods may be called from several threads at
-/// once.
+/// OpenFile is a file opened for reading. Several threads may call its const methods at once.
 class OpenFile {
  public:
   /// Opens the file. Never blocks on a pipe. This and all methods throw Error with the reason,

@@ -110,9 +110,8 @@ inline const nlohmann::json& ReadList(const nlohmann::json& object, const std::s
   return *found;
 }
 
-/// Returns the text, the floating-point number or the whole number that `object` has as `key`.
-/// If the key is missing, or its value is of another type or does not fit `Value`, throws as
-/// ThrowWrongEntry does.
+/// Returns the text, the floating-point number or the whole number that `object` has as `key`. If
+/// it is missing, of another type or does not fit `Value`, throws as ThrowWrongEntry does.
 template <class Value>
 Value ReadEntry(const nlohmann::json& object, const std::string& key) {
   constexpr bool kIsText = std::is_same_v<Value, std::string>;
@@ -166,8 +165,7 @@ std::optional<Value> FindEntry(const nlohmann::json& object, const std::string& 
   return ReadEntry<Value>(object, key);
 }
 
-/// Parses a JSON value. Returns a discarded value if the text is not valid JSON or exceeds the
-/// limits of ParseJson.
+/// ParseJson that returns a discarded value where that throws.
 template <class Json = nlohmann::json>
 Json ParseJsonOrDiscard(std::string_view text) {
   try {

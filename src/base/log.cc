@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <mutex>
 #include <string>
 
 #include "base/machine.h"
+#include "base/mutex.h"
 #include "base/text.h"
 
 namespace tandem {
@@ -26,30 +26,32 @@ constexpr const char* kPlain = "\x1b[m";
 class Status {
  public:
   void Show(std::string_view line) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     line_ = line;
     Draw();
   }
 
   void Leave() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!line_.empty()) std::fputs("\n", stderr);
     line_.clear();
   }
 
   // Writes a message above the status line.
   void WriteAbove(const std::string& message) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!line_.empty()) std::fputs(kEraseLine, stderr);
     std::fputs((message + "\n").c_str(), stderr);
     if (!line_.empty()) Draw();
   }
 
  private:
-  void Draw() const { std::fprintf(stderr, "%s%s", kEraseLine, line_.c_str()); }
+  void Draw() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::fprintf(stderr, "%s%s", kEraseLine, line_.c_str());
+  }
 
-  std::mutex mutex_;
-  std::string line_;
+  Mutex mutex_;
+  std::string line_ ABSL_GUARDED_BY(mutex_);
 };
 
 Status& TheStatus() {

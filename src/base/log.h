@@ -10,8 +10,7 @@ void LogInfo(std::string_view message);
 void LogWarning(std::string_view message);
 
 /// From now on, drops the messages of LogInfo, and begins those of LogWarning with `prefix`, which
-/// is not empty. For a process that does the same work as another one, which reports it. Call it
-/// before other threads log.
+/// is not empty: for a process whose work another one reports. Call it before other threads log.
 void LogWarningsOnly(std::string_view prefix);
 
 /// Shows `line` as the status line of a terminal: below all messages, replacing the previous

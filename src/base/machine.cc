@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
-#include <string>
 #include <string_view>
 #include <thread>
 

@@ -58,8 +58,7 @@ void ForRanges(std::size_t size, std::size_t grain, const Work& work) {
   SanitizerAcquire(&work);
 }
 
-/// Calls work(i) for each i in [0, size), each in a TBB task. For work that is large, such as a
-/// step of a search.
+/// Calls work(i) for each i in [0, size), each in a TBB task. For large work: a step of a search.
 template <class Work>
 void ForEach(std::size_t size, const Work& work) {
   ForRanges(size, 1, [&](std::size_t first, std::size_t count) {

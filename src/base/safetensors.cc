@@ -7,8 +7,6 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string_view>
-#include <utility>
 
 #include "base/json.h"
 #include "base/text.h"

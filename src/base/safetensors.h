@@ -38,8 +38,7 @@ struct TensorEntry {
   std::vector<std::int64_t> sizes;
 };
 
-/// StoredTensor is a tensor in a file. Its elements are in row-major order. The first byte is
-/// aligned to BytesOf(type).
+/// StoredTensor is a tensor in a file, in row-major order, aligned to BytesOf(type).
 struct StoredTensor : TensorEntry {
   std::span<const std::byte> bytes;  ///< refers to the file's memory
 };
@@ -61,9 +60,8 @@ inline const std::string kNoFileHash(kHashDigits, '0');
 /// without the name of the file.
 Safetensors ReadSafetensors(std::span<const std::byte> file);
 
-/// Returns the part of a file before the tensors, whose bytes must follow in the order of
-/// `tensors`. Throws Error if a tensor would not be aligned to its elements, so those with larger
-/// elements must come first.
+/// Returns the part of a file before the bytes of the tensors, which must follow in this order.
+/// Throws Error if a tensor would not be aligned, so those with larger elements must come first.
 std::string SafetensorsHeader(const std::vector<TensorEntry>& tensors,
                               const std::vector<std::pair<std::string, std::string>>& metadata);
 

@@ -10,22 +10,18 @@ SlotRing::SlotRing(std::size_t slots, std::size_t stages, std::vector<std::size_
 }
 
 std::int64_t SlotRing::Begin(std::size_t stage) {
-  std::int64_t item = 0;
-  {
-    std::unique_lock lock(mutex_);
-    const auto can_begin = [&] { return HasArrived(stage) && HasRoom(stage); };
-    changed_.wait(lock, [&] { return IsOver(stage) || can_begin(); });
-    if (IsOver(stage)) std::rethrow_exception(reason_);
-    item = stages_[stage].begun++;
-  }
+  MutexLock lock(mutex_);
+  while (!IsOver(stage) && !(HasArrived(stage) && HasRoom(stage))) lock.Wait(changed_);
+  if (IsOver(stage)) std::rethrow_exception(reason_);
   changed_.notify_all();
-  return item;
+  return stages_[stage].begun++;
 }
 
 void SlotRing::AwaitRoom(std::size_t stage) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(
-      lock, [&] { return IsOver(stage) || (HasRoom(stage) && (stage > 0 || HasArrived(stage))); });
+  MutexLock lock(mutex_);
+  while (!IsOver(stage) && !(HasRoom(stage) && (stage > 0 || HasArrived(stage)))) {
+    lock.Wait(changed_);
+  }
   if (IsOver(stage)) std::rethrow_exception(reason_);
 }
 
@@ -59,35 +55,29 @@ bool SlotRing::WillEndMore(std::size_t stage) const {
 }
 
 void SlotRing::End(std::size_t stage) {
-  {
-    const std::lock_guard lock(mutex_);
-    ++stages_[stage].ended;
-  }
+  const MutexLock lock(mutex_);
+  ++stages_[stage].ended;
   changed_.notify_all();
 }
 
 void SlotRing::AwaitEnd(std::size_t stage, std::int64_t item) {
-  std::unique_lock lock(mutex_);
-  const auto ended = [&] { return stages_[stage].ended > item; };
-  changed_.wait(lock, [&] { return closed_ || ended() || !WillEndMore(stage); });
-  if (closed_ || !ended()) std::rethrow_exception(reason_);
+  MutexLock lock(mutex_);
+  const Stage& self = stages_[stage];
+  while (!closed_ && self.ended <= item && WillEndMore(stage)) lock.Wait(changed_);
+  if (closed_ || self.ended <= item) std::rethrow_exception(reason_);
 }
 
 void SlotRing::Fail(std::size_t stage, std::exception_ptr reason) {
-  {
-    const std::lock_guard lock(mutex_);
-    stages_[stage].failed = true;
-    if (!reason_) reason_ = std::move(reason);
-  }
+  const MutexLock lock(mutex_);
+  stages_[stage].failed = true;
+  if (!reason_) reason_ = std::move(reason);
   changed_.notify_all();
 }
 
 void SlotRing::Close(std::exception_ptr reason) {
-  {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-    if (!reason_) reason_ = std::move(reason);
-  }
+  const MutexLock lock(mutex_);
+  closed_ = true;
+  if (!reason_) reason_ = std::move(reason);
   changed_.notify_all();
 }
 

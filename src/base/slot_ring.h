@@ -5,8 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace tandem {
 
@@ -63,18 +64,18 @@ class SlotRing {
     bool failed = false;
   };
 
-  bool IsOver(std::size_t stage) const;
-  bool HasArrived(std::size_t stage) const;
-  bool HasRoom(std::size_t stage) const;
-  bool WillEndMore(std::size_t stage) const;
+  bool IsOver(std::size_t stage) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasArrived(std::size_t stage) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasRoom(std::size_t stage) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool WillEndMore(std::size_t stage) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::size_t slots_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable changed_;
-  // All below guarded by mutex_.
-  std::vector<Stage> stages_;
-  bool closed_ = false;
-  std::exception_ptr reason_;  // of the first failure or of Close
+  std::vector<Stage> stages_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  // Of the first failure or of Close.
+  std::exception_ptr reason_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tandem

@@ -8,9 +8,10 @@
 #include <exception>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace tandem {
 
@@ -77,15 +78,13 @@ enum class ClosedPipe {
   kStops         ///< the first write requests a stop, as Ctrl-C does; later output is lost
 };
 
-/// Returns whether a signal is a new request rather than a copy of the signal that arrived
-/// `seconds_since_first` seconds earlier. A supervisor may send one request twice within
-/// milliseconds, to the program and to its group. A key press (`from_terminal`) is always a new
-/// request.
+/// Whether a signal is a new request and not a copy of the one that came `seconds_since_first`
+/// seconds earlier. A supervisor may send one request twice within milliseconds, to the program and
+/// to its group. A key press (`from_terminal`) is always a new request.
 bool IsNewRequest(bool from_terminal, double seconds_since_first);
 
-/// While a `StopOnSignals` lives, the first SIGINT, SIGTERM or SIGHUP requests a stop, and the
-/// second one ends the program at once. Signals that were ignored stay ignored. At most one object
-/// lives at a time.
+/// While a StopOnSignals lives, the first SIGINT, SIGTERM or SIGHUP requests a stop, and the second
+/// one ends the program at once. Ignored signals stay ignored. At most one object lives at a time.
 class StopOnSignals {
  public:
   explicit StopOnSignals(ClosedPipe closed_pipe = ClosedPipe::kEndsProgram)
@@ -118,18 +117,18 @@ class Interrupter {
  public:
   using Close = std::function<void(std::exception_ptr)>;
 
-  /// Registration withdraws a function when it is destroyed. Waits while the function runs. Without
-  /// an owner, it does nothing.
+  /// Registration withdraws a function when it is destroyed, and waits while the function runs.
   class Registration {
    public:
+    /// Without an owner, does nothing.
     Registration(Interrupter* owner, Close close) : owner_(owner) {
       if (owner_ == nullptr) return;
-      const std::lock_guard lock(owner_->mutex_);
+      const MutexLock lock(owner_->mutex_);
       place_ = owner_->closes_.insert(owner_->closes_.end(), std::move(close));
     }
     ~Registration() {
       if (owner_ == nullptr) return;
-      const std::lock_guard lock(owner_->mutex_);
+      const MutexLock lock(owner_->mutex_);
       owner_->closes_.erase(place_);
     }
     Registration(const Registration&) = delete;
@@ -142,13 +141,13 @@ class Interrupter {
 
   /// Calls all registered functions with `reason`, which the waits then throw.
   void Interrupt(const std::exception_ptr& reason) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Close& close : closes_) close(reason);
   }
 
  private:
-  std::mutex mutex_;
-  std::list<Close> closes_;  // guarded by mutex_
+  Mutex mutex_;
+  std::list<Close> closes_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tandem

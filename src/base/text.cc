@@ -64,19 +64,8 @@ double RoundedSeconds(double seconds) { return std::round(seconds * 1e6) / 1e6; 
 std::string XmlEscaped(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
+    const std::string_view name = c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '"' ? "&quot;" : "";
+    escaped += name.empty() ? std::string_view(&c, 1) : name;
   }
   return escaped;
 }

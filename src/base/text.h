@@ -51,8 +51,7 @@ std::string ShellWord(std::string_view path);
 /// "1 shard", "2,000 shards".
 std::string Counted(long long count, std::string_view noun);
 
-/// Round to six significant digits, and to microseconds, because JSON writes all digits of a
-/// number.
+/// Round to six significant digits, and to microseconds, because JSON writes all digits.
 double RoundedReal(double value);
 double RoundedSeconds(double seconds);
 
@@ -70,8 +69,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b);
 std::vector<std::string> SplitList(std::string_view text, std::string_view option);
 
 /// Returns a table as lines of text. `columns` has the cells of each column from top to bottom, as
-/// many in each. The cells of the first column are aligned to the left, those of the others to the
-/// right.
+/// many in each. The first column is aligned to the left, the others to the right.
 std::string TextTable(std::span<const std::vector<std::string>> columns);
 
 }  // namespace tandem

@@ -129,7 +129,7 @@ Track::Track(Timeline& timeline, std::string name, bool is_worker, Clock::time_p
 
 ActivityTimes Track::Times() const {
   ActivityTimes times;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Clock::time_point now = Clock::now();
   for (std::size_t i = 0; i < kNumActivities; ++i) times.seconds[i] = Seconds(spent_[i]);
   times[activity_] += Seconds(now - since_);
@@ -139,17 +139,17 @@ ActivityTimes Track::Times() const {
 }
 
 ThreadState Track::State() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {.name = name_, .activity = activity_, .seconds = Seconds(Clock::now() - since_)};
 }
 
 std::vector<TraceEvent> Track::Events() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {events_.begin(), events_.end()};
 }
 
 void Track::Append(const TraceEvent& event) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   try {
     events_.push_back(event);
   } catch (const std::bad_alloc&) {  // only this event is lost
@@ -157,7 +157,7 @@ void Track::Append(const TraceEvent& event) {
 }
 
 void Track::Change(Activity to) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Clock::time_point now = Clock::now();
   spent_[static_cast<std::size_t>(activity_)] += now - since_;
   since_ = now;
@@ -175,7 +175,7 @@ void Track::EndActivity(Activity activity, Activity to) {
       synchronize_();
     } catch (...) {  // spans end in destructors; the device reports its failure at its next use
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     synchronizing_ += Clock::now() - start;
   }
   Change(to);
@@ -200,12 +200,12 @@ ActivityTimes Timeline::CurrentTimes() {
 Activity Timeline::FailedActivity() { return failed_activity; }
 
 Track& Timeline::AddMainTrack(std::string name, Activity activity) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return Add(std::move(name), /*is_worker=*/false, start_, activity);
 }
 
 Track& Timeline::NamedTrack(const std::string& name) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const std::unique_ptr<Track>& track : tracks_) {
     if (!track->is_worker() && track->name() == name) return *track;
   }
@@ -214,7 +214,7 @@ Track& Timeline::NamedTrack(const std::string& name) {
 
 Track& Timeline::WorkerTrack() {
   if (last_worker_track.timeline != id_) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Track*& track = workers_[std::this_thread::get_id()];
     if (track == nullptr) {
       track = &Add(fmt::format("worker {}", workers_.size()), /*is_worker=*/true, Clock::now(),
@@ -231,15 +231,10 @@ Track& Timeline::Add(std::string name, bool is_worker, Clock::time_point start, 
 }
 
 std::vector<const Track*> Timeline::Tracks() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<const Track*> all;
   for (const auto& track : tracks_) all.push_back(track.get());
   return all;
-}
-
-void Timeline::Record(bool on, RangeListener* listener) {
-  listener_.store(on ? listener : nullptr, std::memory_order_release);
-  recording_.store(on, std::memory_order_relaxed);
 }
 
 Attach::Attach(Track& track) { Enter(track); }
@@ -265,13 +260,10 @@ Section::Section(std::string_view name, std::int64_t number) {
   if (current_track == nullptr || !current_track->timeline().recording()) return;
   track_ = current_track;
   event_ = {.name = name, .number = number, .begin = Clock::now()};
-  listener_ = track_->timeline().listener();
-  if (listener_ != nullptr) listener_->Begin(name);
 }
 
 Section::~Section() {
   if (track_ == nullptr) return;
-  if (listener_ != nullptr) listener_->End();
   event_.end = Clock::now();
   track_->Append(event_);
 }

@@ -9,13 +9,14 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace tandem {
 
@@ -151,7 +152,8 @@ class Track {
 
   // The methods from here on are for the track's own thread only.
 
-  Activity activity() const { return activity_; }
+  // No other thread writes, so its own thread reads without the mutex.
+  Activity activity() const ABSL_NO_THREAD_SAFETY_ANALYSIS { return activity_; }
   void Change(Activity to);
 
   /// From now on, calls `synchronize` at the end of each activity that gives work to the device, so
@@ -169,23 +171,15 @@ class Track {
   const Clock::time_point start_;
   std::function<void()> synchronize_;
 
-  // Only the track's own thread writes what follows, under the mutex. Other threads read it under
-  // the mutex, which is rarely held by two threads at once, so taking it costs little.
-  mutable std::mutex mutex_;
-  std::array<Clock::duration, kNumActivities> spent_{};  // time per activity before since_
-  Clock::time_point since_;
-  Activity activity_;
-  Clock::duration synchronizing_{};
-  std::deque<TraceEvent> events_;
-};
-
-/// RangeListener is called when a recorded span begins and ends, on the span's thread. It forwards
-/// spans to other tools, such as a profiler's ranges.
-class RangeListener {
- public:
-  virtual ~RangeListener() = default;
-  virtual void Begin(std::string_view name) = 0;
-  virtual void End() = 0;
+  // Only the track's own thread writes what the mutex guards. Two threads rarely need the mutex at
+  // once, so taking it costs little.
+  mutable Mutex mutex_;
+  // Time per activity before since_.
+  std::array<Clock::duration, kNumActivities> spent_ ABSL_GUARDED_BY(mutex_){};
+  Clock::time_point since_ ABSL_GUARDED_BY(mutex_);
+  Activity activity_ ABSL_GUARDED_BY(mutex_);
+  Clock::duration synchronizing_ ABSL_GUARDED_BY(mutex_){};
+  std::deque<TraceEvent> events_ ABSL_GUARDED_BY(mutex_);
 };
 
 /// Timeline holds the tracks of a run. It must outlive all threads that use them. Thread-safe.
@@ -196,15 +190,13 @@ class Timeline {
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
-  /// The timeline of the track that the calling thread is attached to; null if it is attached to
-  /// none.
+  /// The timeline of the track that the calling thread is attached to, or null.
   static Timeline* Current();
 
   /// The activity that the calling thread is in; kUnnamed if it is not attached to a track.
   static Activity CurrentActivity();
 
-  /// The times of the track that the calling thread is attached to; all 0 if it is attached to
-  /// none.
+  /// The times of the track that the calling thread is attached to; all 0 without one.
   static ActivityTimes CurrentTimes();
 
   /// The activity that the calling thread was in when the exception that it handles was thrown or
@@ -219,35 +211,31 @@ class Timeline {
   /// Otherwise a new track, which is idle until a thread attaches to it.
   Track& NamedTrack(const std::string& name);
 
-  /// The calling thread's worker track. Worker tracks are for threads that several runs may share,
-  /// such as those of TBB.
+  /// The calling thread's worker track, for threads that several runs may share, as those of TBB.
   Track& WorkerTrack();
 
   /// All tracks, in the order in which they were added. They live as long as the timeline.
   std::vector<const Track*> Tracks() const;
 
   /// Starts or stops recording. While it is on, each scope that begins is recorded when it ends.
-  /// `listener`, if any, must outlive all threads that use this timeline.
-  void Record(bool on, RangeListener* listener = nullptr);
+  void Record(bool on) { recording_.store(on, std::memory_order_relaxed); }
   bool recording() const { return recording_.load(std::memory_order_relaxed); }
-  RangeListener* listener() const { return listener_.load(std::memory_order_acquire); }
 
   Track::Clock::time_point start() const { return start_; }
 
  private:
-  Track& Add(std::string name, bool is_worker, Track::Clock::time_point start, Activity activity);
+  Track& Add(std::string name, bool is_worker, Track::Clock::time_point start, Activity activity)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::uint64_t id_;  // unique among all timelines of the process
   const Track::Clock::time_point start_;
   std::atomic<bool> recording_{false};
-  std::atomic<RangeListener*> listener_{nullptr};
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Track>> tracks_;           // guarded by mutex_
-  std::unordered_map<std::thread::id, Track*> workers_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<std::unique_ptr<Track>> tracks_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<std::thread::id, Track*> workers_ ABSL_GUARDED_BY(mutex_);
 };
 
-/// Attach attaches the calling thread to a track for its lifetime. A track is idle while no thread
-/// is attached to it.
+/// Attach attaches the calling thread to a track, which is idle while no thread is attached to it.
 class Attach {
  public:
   explicit Attach(Track& track);
@@ -266,9 +254,8 @@ class Attach {
   Track* attached_ = nullptr;  // null if there was nothing to do
 };
 
-/// Section records a scope that consists of several activities, such as an update, if the thread's
-/// timeline is recording. It does not change the thread's activity. `name` must have static storage
-/// duration.
+/// Section records a scope of several activities, such as an update, if the thread's timeline is
+/// recording. The thread's activity stays. `name` must have static storage duration.
 class Section {
  public:
   explicit Section(std::string_view name, std::int64_t number = TraceEvent::kNoNumber);
@@ -279,7 +266,6 @@ class Section {
  private:
   Track* track_ = nullptr;  // null if nothing is recorded
   TraceEvent event_;
-  RangeListener* listener_ = nullptr;
 };
 
 /// Span puts the calling thread into an activity for its lifetime and pauses the activity that the
@@ -300,9 +286,8 @@ class Span {
   int exceptions_ = 0;  // being thrown when the span began
 };
 
-/// Record the start and the end of an arrow in the trace. The arrow leads from the scope in which
-/// one thread calls StartArrow to the scope in which another thread calls EndArrow with the same
-/// name and number.
+/// Record the ends of an arrow in the trace. It leads from the scope in which one thread calls
+/// StartArrow to the one in which another calls EndArrow with the same name and number.
 void StartArrow(std::string_view name, std::int64_t number);
 void EndArrow(std::string_view name, std::int64_t number);
 

@@ -26,8 +26,7 @@ class Watchdog {
   struct Actions {
     /// The run has become stuck; called once, until it makes progress again.
     std::function<void(const std::string& description)> on_stall;
-    /// The run is still stuck `limit_s` seconds after on_stall; called once, until it makes
-    /// progress again.
+    /// The run is still stuck `limit_s` seconds after on_stall; called once for each on_stall.
     std::function<void()> on_no_recovery;
   };
 

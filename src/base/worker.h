@@ -5,102 +5,96 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
 #include <future>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/stop_signal.h"
 #include "base/timeline.h"
 
 namespace tandem {
 
-/// Channel is a first-in-first-out queue of at most `capacity` items. Any number of threads may
-/// push and pop.
+/// Channel is a first-in-first-out queue of at most `capacity` items, for any number of threads.
 ///
-/// Close wakes all waiting threads and drops the remaining items. From then on, every call throws
-/// the reason.
+/// Close wakes all waiting threads and drops the remaining items. Then every call throws its
+/// reason.
 template <class T>
 class Channel {
  public:
   explicit Channel(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Waits while the channel is full. Throws the reason if the channel is closed.
+  /// Waits while the channel is full.
   void Push(T item) {
-    {
-      std::unique_lock lock(mutex_);
-      WaitForRoom(lock);
-      items_.push_back(std::move(item));
-    }
+    MutexLock lock(mutex_);
+    WaitForRoom(lock);
+    items_.push_back(std::move(item));
     changed_.notify_all();
   }
 
   /// Waits as Push does. If only this thread pushes, its next Push then does not wait.
   void AwaitRoom() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     WaitForRoom(lock);
   }
 
-  /// Waits while the channel is empty. Throws the reason if the channel is closed.
+  /// Waits while the channel is empty.
   T Pop() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return closed_ || !items_.empty(); });
-    return *Take(lock);
+    MutexLock lock(mutex_);
+    while (!closed_ && items_.empty()) lock.Wait(changed_);
+    return *Take();
   }
 
-  /// Returns nothing if the channel stays empty for this time. Throws the reason if the channel is
-  /// closed.
+  /// Returns nothing if the channel stays empty for this time.
   std::optional<T> PopWithin(std::chrono::milliseconds time) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, time, [this] { return closed_ || !items_.empty(); });
-    return Take(lock);
+    const auto end = std::chrono::steady_clock::now() + time;
+    MutexLock lock(mutex_);
+    while (!closed_ && items_.empty() && lock.WaitUntil(changed_, end)) continue;
+    return Take();
   }
   std::optional<T> TryPop() { return PopWithin(std::chrono::milliseconds(0)); }
 
-  /// Waits for this time. Throws the reason as soon as the channel is closed.
+  /// Waits for this time, or until the channel is closed.
   void Sleep(std::chrono::milliseconds time) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, time, [this] { return closed_ != nullptr; });
+    const auto end = std::chrono::steady_clock::now() + time;
+    MutexLock lock(mutex_);
+    while (!closed_ && lock.WaitUntil(changed_, end)) continue;
     if (closed_) std::rethrow_exception(closed_);
   }
 
   /// Closes the channel. Only the first call counts.
   void Close(std::exception_ptr reason) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!closed_) closed_ = std::move(reason);
-      items_.clear();
-    }
+    const MutexLock lock(mutex_);
+    if (!closed_) closed_ = std::move(reason);
+    items_.clear();
     changed_.notify_all();
   }
 
  private:
-  void WaitForRoom(std::unique_lock<std::mutex>& lock) {
-    changed_.wait(lock, [this] { return closed_ || items_.size() < capacity_; });
+  void WaitForRoom(MutexLock& lock) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    while (!closed_ && items_.size() >= capacity_) lock.Wait(changed_);
     if (closed_) std::rethrow_exception(closed_);
   }
 
-  std::optional<T> Take(std::unique_lock<std::mutex>& lock) {
+  std::optional<T> Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (closed_) std::rethrow_exception(closed_);
     if (items_.empty()) return std::nullopt;
     std::optional<T> item(std::move(items_.front()));
     items_.pop_front();
-    lock.unlock();
     changed_.notify_all();
     return item;
   }
 
   const std::size_t capacity_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable changed_;
-  std::deque<T> items_;        // guarded by mutex_
-  std::exception_ptr closed_;  // guarded by mutex_
+  std::deque<T> items_ ABSL_GUARDED_BY(mutex_);
+  std::exception_ptr closed_ ABSL_GUARDED_BY(mutex_);
 };
 
 /// Worker runs tasks on a thread of its own, in the order in which they were posted.
@@ -162,8 +156,7 @@ class BackgroundTasks {
     if (last_.valid()) last_.wait();
   }
 
-  /// Whether a task has failed and ThrowFailure has not thrown its exception. Costs the load of a
-  /// flag.
+  /// Whether a task has failed and ThrowFailure has not thrown its exception: the load of a flag.
   bool failed() const { return failed_.load(std::memory_order_acquire); }
 
   /// Throws the exception of the first task that has failed, once. Does not wait.

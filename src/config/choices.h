@@ -1,6 +1,5 @@
 // The choices that a config makes by name. To add a choice, add a value to its enum and a row to
-// the table below the enum: reading, writing, error messages and the documentation follow from the
-// row.
+// the table below it; reading, writing, messages and the documentation follow.
 #pragma once
 
 #include <array>
@@ -9,9 +8,8 @@
 
 namespace tandem {
 
-/// Choice is one value of a key: how the code calls it, how a config calls it, and its meaning
-/// for the reference. A name that needs no explanation has an empty meaning. Neighbours with the
-/// same meaning are explained together.
+/// Choice is one value of a key: how the code calls it, how a config calls it, and its meaning for
+/// the reference, if the name needs one. Neighbours with the same meaning are explained together.
 template <class Value>
 struct Choice {
   Value value;

@@ -116,13 +116,11 @@ struct Field {
   std::string name() const;     ///< "batch_size"
 };
 
-/// Returns the names of the kinds of networks, which `network.kind` accepts: those that come with
-/// Tandem (kNetworkKinds), and then the added ones.
+/// Returns the kinds of networks that `network.kind` accepts: those of Tandem, then the added ones.
 std::vector<std::string> NetworkKindNames();
 
 /// Adds a name to NetworkKindNames, unless it is known already. RegisterNetwork (nn/network.h)
-/// calls this, so that configs can name a network of the program that reads them. Call it from one
-/// thread, before a config is read.
+/// calls this. Call it from one thread, before a config is read.
 void AddNetworkKindName(std::string name);
 
 /// Returns every key, in the order in which a config is written. The fields point into `config`,
@@ -153,6 +151,19 @@ std::optional<int> CudaIndex(std::string_view name);
 
 /// Returns whether `name` is "auto", "cpu", "cuda" or "cuda:N". The device need not exist.
 bool IsDeviceName(std::string_view name);
+
+/// Returns the end of the error for an unknown `domain.name`: ". Did you mean cube3?".
+std::string SuggestDomain(const std::string& name);
+
+/// Returns the end of the error for an unknown key of a config whose puzzle is `domain`: what to
+/// use instead of a key that was removed, the puzzles that have the key, a key of `fields` that
+/// other programs call so or that is like it, or else the sections.
+std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
+                       std::string_view domain);
+
+/// Returns the end of the error for an unknown key, command or option, or an unknown choice, which
+/// has the form KEY:VALUE: what to use instead of one that was removed; "" if there never was one.
+std::string SuggestRemoved(std::string_view name);
 
 /// Advice for a run that needs too much memory: which keys to change.
 inline constexpr const char* kToSpareMemory =

@@ -7,24 +7,15 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <filesystem>
 #include <map>
-#include <optional>
 #include <sstream>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "config/fields.h"
-#include "config/suggestions.h"
-#include "config/validate.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -116,18 +107,10 @@ std::optional<std::pair<std::string, std::string>> KeyOfPart(std::string_view pa
   return std::nullopt;
 }
 
-// Returns the keys of the section `network` that `name`, which was set at `origin`, stands for. It
-// is one of DeepXube's names (https://github.com/forestagostinelli/deepxube), such as 5000H_4B_bn,
-// with or without `resnet_fc.` in front. Its parts, in any order, are
-//
-//     5000H  width of the residual blocks (DeepXube's res_dim); 1000 if it is missing
-//     4B     number of blocks, each with two linear layers; 4 if it is missing
-//     bn     batch normalisation
-//     ln     layer normalisation
-//
-// Without bn and ln there is no normalisation. In DeepXube the first layer, which leads from the
-// input to the blocks, has neither normalisation nor activation; in Tandem it has both, unless
-// `network.input_layer` is linear.
+// Returns the keys of the section `network` for which `name`, set at `origin`, stands: one of
+// DeepXube's names (https://github.com/forestagostinelli/deepxube), whose parts may be in any
+// order. The first layer of such a network has neither normalisation nor activation in DeepXube; in
+// Tandem it has both, unless `network.input_layer` is linear.
 std::map<std::string, std::string> KeysOfNetworkName(std::string_view name,
                                                      std::string_view origin) {
   const auto fail = [&](const std::string& why) {
@@ -194,9 +177,8 @@ std::optional<Override> FindDomainName(const YAML::Node& document, const std::st
   return whole ? whole : find(document["domain"], "name");
 }
 
-// Returns the puzzle that `overrides` name, or else the document, or else the default puzzle. Its
-// argument is the default of its parameter. This comes before other keys are read, because the keys
-// under `domain` depend on the puzzle.
+// Returns the puzzle that `overrides` or the document name, or else the default puzzle, with the
+// default argument. Comes before other keys are read, because the keys under `domain` depend on it.
 DomainConfig ChooseDomain(const YAML::Node& document, const std::string& file,
                           const std::vector<Override>& overrides) {
   DomainConfig domain;
@@ -279,14 +261,12 @@ class Reader {
     config_.network.name.clear();
   }
 
-  // Throws InputError if a file or folder that `work` needs is missing.
   void CheckPaths(PathsOf work) const {
     const std::optional<MissingPath> missing = FindMissingPath(config_, work);
     if (!missing) return;
     throw InputError(fmt::format("{}: {}", origins_.at(missing->key), missing->message));
   }
 
-  // Throws InputError if two keys contradict each other.
   void CheckTogether() const {
     Validate(config_, [&](const auto& key, const auto& other, const auto& why) {
       throw InputError(
@@ -346,7 +326,6 @@ class Reader {
         fmt::format("{}: unknown key `{}`{}", at, key, SuggestKey(key, fields_, domain_)));
   }
 
-  // Throws InputError if the field does not accept the value.
   static void Store(const Field& field, const std::string& value, const std::string& at) {
     try {
       if (SetField(field, value)) return;
@@ -355,8 +334,17 @@ class Reader {
     }
     throw InputError(fmt::format("{}: `{}` is {}, expected {}{}", at, field.key,
                                  value.empty() ? "empty" : fmt::format("'{}'", value),
-                                 Expected(field),
-                                 SuggestRemoved(fmt::format("{}:{}", field.key, value))));
+                                 Expected(field), Advice(field.key, value)));
+  }
+
+  // What to do about a value that is not accepted; "" if there is no advice.
+  static std::string Advice(const std::string& key, const std::string& value) {
+    if (std::string removed = SuggestRemoved(fmt::format("{}:{}", key, value)); !removed.empty()) {
+      return removed;
+    }
+    if (key != "network.kind") return "";
+    return ", or a network that this program registers. A network in Python is known after "
+           "tandem.register_network, in programs that call it.";
   }
 
   std::string WithOrigin(const std::string& key) const {

@@ -1,5 +1,3 @@
-#include "config/suggestions.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +6,7 @@
 #include <cstddef>
 
 #include "base/text.h"
+#include "config/fields.h"
 #include "tandem/registry.h"
 
 namespace tandem {

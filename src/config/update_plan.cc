@@ -65,12 +65,6 @@ void UpdatePlan::WriteTo(TrainingConfig& config) const {
   config.plan = text();
 }
 
-std::int64_t UpdatePlan::updates_at(std::int64_t update) const {
-  const auto later = std::find_if(revisions_.begin() + 1, revisions_.end(),
-                                  [&](const Revision& r) { return r.update > update; });
-  return (later - 1)->updates;
-}
-
 void UpdatePlan::Revise(std::int64_t update, std::int64_t updates) {
   if (updates <= update) throw Error("a revised plan must contain the current update");
   std::erase_if(revisions_, [&](const Revision& r) { return r.update >= update; });

@@ -41,9 +41,6 @@ class UpdatePlan {
 
   std::int64_t updates() const { return revisions_.back().updates; }
 
-  /// Returns the number of updates that was planned when update `update` began.
-  std::int64_t updates_at(std::int64_t update) const;
-
   const std::vector<Revision>& revisions() const { return revisions_; }
 
   /// Plans `updates` updates in total from update `update` on. `update` must be less than

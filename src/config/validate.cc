@@ -1,15 +1,12 @@
-#include "config/validate.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/text.h"
 #include "config/fields.h"
+#include "config/load.h"
 #include "config/update_plan.h"
 #include "tandem/error.h"
 

@@ -10,7 +10,6 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <fmt/format.h>
-#include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
 #include <mutex>
@@ -47,8 +46,7 @@ void SynchronizeDevice(c10::Device device) {
   c10::cuda::device_synchronize();
 }
 
-// Does `work` where nothing may be thrown. If the device has failed, the next use of it reports
-// that.
+// Does `work` where nothing may be thrown. The next use of a failed device reports the failure.
 template <class Work>
 void UnlessDeviceFailed(const Work& work) noexcept {
   try {
@@ -312,13 +310,6 @@ class CudaPermuter final : public RowPermuter {
 
 #endif
 
-// Shows ranges in Nsight Systems. Without Nsight Systems the calls do nothing.
-class NvtxRanges final : public RangeListener {
- public:
-  void Begin(std::string_view name) override { nvtxRangePushA(std::string(name).c_str()); }
-  void End() override { nvtxRangePop(); }
-};
-
 // Makes a stream that belongs to no pool and does not wait for the legacy default stream. It is
 // never destroyed, because memory that was used on it may be freed at any time.
 c10::cuda::CUDAStream MakeOwnStream(c10::Device device) {
@@ -396,8 +387,6 @@ class CudaDevice final : public Device {
   }
 #endif
 
-  RangeListener* Ranges() override { return &ranges_; }
-
   void Synchronize() override { SynchronizeDevice(device_); }
 
  private:
@@ -415,7 +404,6 @@ class CudaDevice final : public Device {
 
   c10::Device device_;
   c10::cuda::CUDAStream main_;  // not the default stream, which a CUDA graph cannot capture
-  NvtxRanges ranges_;
 #ifdef TANDEM_CUDA_KERNELS
   CudaPassRunner passes_{device_};
 #endif

@@ -26,13 +26,11 @@ inline void CheckLaunch(std::string_view kernel) {
                           "variable CUDA_LAUNCH_BLOCKING=1, the error names it."));
 }
 
-/// Enqueues a pass in `stream`, whose GPU must be the calling thread's current one, and returns at
-/// once. All addresses of the pass are in that GPU's memory. Throws Error with CUDA's reason if the
-/// kernel cannot start.
+/// Enqueues a pass in `stream`, whose GPU must be the calling thread's current one and have all its
+/// addresses, and returns at once. Throws Error with CUDA's reason if the kernel cannot start.
 void RunOnGpu(const LayerPass& pass, cudaStream_t stream);
 
-/// These enqueue the permutation of rows (PermuteJob) and states of walks (WalkJob) in `stream`, in
-/// the same way as a pass.
+/// These enqueue the permutation of rows and states of walks in the same way.
 void RunOnGpu(const PermuteJob& job, cudaStream_t stream);
 void RunOnGpu(const WalkJob& job, cudaStream_t stream);
 

@@ -62,8 +62,7 @@ class LackOfMemory : public Error {
   using Error::Error;
 };
 
-/// Returns make(). If that throws LackOfMemory, throws Error with `advice` too, such as "lower
-/// train.batch_size".
+/// Returns make(). To a LackOfMemory that it throws, adds `advice`: "lower train.batch_size".
 template <class Make>
 auto WithMemoryAdvice(const std::string& advice, const Make& make) {
   try {
@@ -76,8 +75,7 @@ auto WithMemoryAdvice(const std::string& advice, const Make& make) {
 /// Allocates zeroed heap memory, aligned to 64 bytes. Throws LackOfMemory if there is not enough.
 Storage MakeHostStorage(std::size_t bytes);
 
-/// DataBuffer is a table of `rows` rows. Each column is contiguous and starts at a multiple of 64
-/// bytes.
+/// DataBuffer is a table of `rows` rows. Each column is contiguous and aligned to 64 bytes.
 ///
 /// It has no locks. Threads may write different rows at the same time, and may read rows that no
 /// thread writes. DoubleBuffer keeps writers and readers apart.

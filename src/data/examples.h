@@ -12,11 +12,11 @@
 
 namespace tandem {
 
-/// The number of floats in the label of a row. For a V net it is 1: the state's cost-to-go. For a Q
-/// net it is num_actions: each action's cost plus its child's cost-to-go, also if the state is a
-/// goal. For a policy it is num_actions: the probability of each action. For head vp it is
-/// 1 + num_actions: the state's cost-to-go, then the probability of each action. For head q_in it
-/// is 1: the value of the action in the input. A network has as many outputs.
+/// The number of floats in the label of a row, and of outputs of a network. For a V net it is 1:
+/// the state's cost-to-go. For a Q net it is num_actions: each action's cost plus its child's
+/// cost-to-go, also if the state is a goal. For a policy it is num_actions: the probability of each
+/// action. For head vp it is the sum of the two: the state's cost-to-go, then the probabilities.
+/// For head q_in it is 1: the value of the action in the input.
 std::size_t TargetWidth(const DomainSpec& spec, Head head);
 
 /// The layout of the network's input: that of the state and, if the head takes an action, the
@@ -33,8 +33,7 @@ void EncodeAction(Action action, std::span<std::uint8_t> positions);
 /// The action that EncodeAction wrote.
 Action DecodeAction(std::span<const std::uint8_t> positions);
 
-/// Writes the network's input for each state, with actions[i] if the rows of `inputs` have room for
-/// an action.
+/// Writes the network's input for each state, with actions[i] if `inputs` has room for an action.
 void EncodeInputs(const Domain& domain, ConstRows states, std::span<const Action> actions,
                   Rows inputs);
 
@@ -69,8 +68,8 @@ void CheckTargets(const DataBuffer& examples, std::string_view where);
 void CheckInputs(ConstRows inputs, int depth, std::string_view where);
 
 /// Checks examples that were read from `where`: inputs, targets and, if there are any, weights. A
-/// weight must be a finite number of at least 0. Otherwise the loss would become NaN, or
-/// training would move away from a label.
+/// weight must be a finite number of at least 0, or the loss would become NaN or training would
+/// move away from a label.
 void CheckExamples(const DataBuffer& examples, int depth, std::string_view where);
 
 /// The columns of a state that is stored unlabelled, to be labelled when it is trained on: its

@@ -12,9 +12,8 @@ namespace tandem {
 
 /// ReplayBuffer holds copies of the buffers of the newest update and of up to `earlier` updates
 /// before it, and draws from them the rows that an update trains on. A sample has as many rows as
-/// one buffer, drawn uniformly without replacement from all rows held. It is a function of the
-/// seed, the update and the rows held. If `earlier` is 0, the sample is a copy of the newest
-/// buffer.
+/// one buffer, drawn uniformly without replacement. It is a function of the seed, the update and
+/// the rows held. If `earlier` is 0, it is a copy of the newest buffer.
 ///
 /// All memory is allocated at construction. Not thread-safe.
 class ReplayBuffer {
@@ -22,9 +21,8 @@ class ReplayBuffer {
   /// Each buffer has `rows` rows of `schema`.
   ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier, std::uint64_t seed);
 
-  /// Adds a copy of the buffer of `update`. If there is no room, it replaces the oldest one.
-  /// Updates must be consecutive; the first may have any number. Throws Error if an update is out
-  /// of order.
+  /// Adds a copy of the buffer of `update`, in place of the oldest one if there is no room. Updates
+  /// must be consecutive, from any first one on. Throws Error if an update is out of order.
   void Add(std::int64_t update, const DataBuffer& rows);
 
   /// Draws the sample for the update that was added last. Its rows are in the order of the buffers.
@@ -55,9 +53,8 @@ class ReplayBuffer {
   std::vector<std::uint32_t> picked_;  // drawn rows of one buffer
 };
 
-/// Writes the buffers that a run needs in order to resume at update `next`: those of the
-/// replay.earlier() updates before it. The file appears complete or not at all. Throws Error that
-/// names the file.
+/// Writes the buffers of the replay.earlier() updates before update `next`, which a run needs to
+/// resume there. The file appears complete or not at all. Throws Error that names the file.
 void WriteReplay(const std::filesystem::path& path, const ReplayBuffer& replay, std::int64_t next);
 
 /// Loads a file that WriteReplay wrote into `replay`, which must be empty. Throws InputError that

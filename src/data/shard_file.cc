@@ -197,8 +197,8 @@ std::string HashOfAll(const std::vector<std::string>& parts) {
   return hash.Hex();
 }
 
-// Reads the shard at `path`. Exceptions of `read` that mean that the shard is damaged get the name
-// of the damaged part.
+// Reads the shard at `path`. Exceptions of `read` that mean damage get the name of the damaged
+// part.
 template <class Read>
 auto WithShardErrors(const std::filesystem::path& path, const std::string& part, const Read& read) {
   try {

@@ -34,8 +34,7 @@ std::string Compress(std::span<const std::byte> bytes);
 /// The largest possible size of the frame that Compress makes of `bytes` bytes.
 std::size_t MaxCompressedBytes(std::size_t bytes);
 
-/// Decompresses `frame` into `to`. Throws Error if the frame is damaged or does not hold exactly
-/// to.size() bytes.
+/// Decompresses `frame` into `to`. Throws Error unless the frame holds exactly to.size() bytes.
 void Decompress(std::string_view frame, std::span<std::byte> to);
 
 /// A chunk is hashed in parts of this many bytes, so that several threads can read and hash it. A
@@ -142,14 +141,14 @@ struct ShardHeader {
 
 std::filesystem::path ShardPath(const std::filesystem::path& folder, std::int64_t shard);
 
-/// Formats the header. The length does not depend on the offsets, sizes and hashes of the chunks.
-/// So the header can be written before the chunks and overwritten once they are known.
+/// Formats the header, in a length that does not depend on the offsets, sizes and hashes of the
+/// chunks: it is written before the chunks and overwritten once they are known.
 std::string FormatHeader(const ShardHeader& header);
 
 /// Parses and validates a header; `text` is untrusted. In the returned header all sizes are
-/// positive and neither their products nor their sums overflow. The shard's number is valid for its
-/// set. The chunks follow the header without gaps, and each has the size that its rows need or, if
-/// compressed, can have. Throws Error that says what is wrong, without the file's name.
+/// positive and neither their products nor their sums overflow, and the shard's number is valid.
+/// The chunks follow the header without gaps, each of a size that is possible for its rows. Throws
+/// Error that says what is wrong, without the file's name.
 ShardHeader ParseHeader(std::string_view text);
 
 /// Reads and validates the header of a file. Throws DamagedShard that names the file, SystemError
@@ -163,8 +162,7 @@ class ShardWriter {
   /// Writes shard `shard` of `set` to `path`.
   ShardWriter(const std::filesystem::path& path, const ShardSetSpec& set, std::int64_t shard);
 
-  /// Appends the next chunk. `rows` must have the set's schema and exactly as many rows as the
-  /// chunk.
+  /// Appends the next chunk, with exactly its rows and the set's schema.
   void Add(const DataBuffer& rows);
 
   /// Makes the file appear. Requires that all chunks were added. Returns the file's size in bytes.
@@ -176,14 +174,12 @@ class ShardWriter {
   AtomicFile file_;
 };
 
-/// Names a chunk in messages: "PATH, chunk 2". `chunk` counts from the file's first one, which is
-/// 0.
+/// Names a chunk in messages: "PATH, chunk 2". `chunk` counts from 0, the file's first one.
 std::string ChunkName(const std::filesystem::path& path, std::int64_t chunk);
 
 /// Reads a chunk of the shard at `path`, whose header is `header`, into the first bytes of `to` and
 /// verifies its hash. `chunk` counts from the shard's first one. Throws DamagedShard if the chunk
-/// is damaged or missing, and SystemError if the system refuses to read the file, which says
-/// nothing about damage.
+/// is damaged or missing, and SystemError if the system refuses to read it, whether damaged or not.
 void ReadChunk(const std::filesystem::path& path, const ShardHeader& header, std::int64_t chunk,
                std::span<std::byte> to);
 

@@ -3,7 +3,6 @@
 #include <exception>
 #include <utility>
 
-#include "base/stop_signal.h"
 #include "base/timeline.h"
 
 namespace tandem {

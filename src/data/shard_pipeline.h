@@ -47,11 +47,11 @@ inline std::size_t NumChunkSlots(const DataConfig& config) {
   return static_cast<std::size_t>(config.cpu_prefetch + config.gpu_prefetch + 1);
 }
 
-/// ShardPipeline runs disk -> queue of `cpu_prefetch` chunks -> transfer -> queue of
-/// `gpu_prefetch` chunks, for one thread that takes the chunks at the end.
+/// ShardPipeline runs disk -> queue of `cpu_prefetch` chunks -> transfer -> queue of `gpu_prefetch`
+/// chunks, for one thread that takes the chunks at the end, in the order of their steps.
 ///
-/// Chunks arrive in the order of their steps. A chunk counts towards a queue from the moment when
-/// the previous stage begins to work on it, so NumChunkSlots slots are enough.
+/// A chunk counts towards a queue from the moment when the previous stage begins to work on it, so
+/// NumChunkSlots slots are enough.
 class ShardPipeline {
  public:
   /// Runs the steps from `first` on, without end, in epochs of `epoch_steps`. `interrupter`, if

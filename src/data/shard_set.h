@@ -61,8 +61,7 @@ class ShardSet {
   /// head. Examples with and without weights both fit.
   void CheckFits(const DomainSpec& domain, Head head) const;
 
-  /// Throws DamagedShard for the first shard that is missing, or whose header is damaged or belongs
-  /// to another shard.
+  /// Throws DamagedShard for the first shard without a header (Shard::problem).
   void CheckComplete() const;
 
   /// Reads a chunk into the first spec().BytesOfChunk(chunk) bytes of `to` and verifies its hash.

@@ -28,11 +28,6 @@ constexpr const char* kGenerator = "stream.generator";
 constexpr const char* kVersion = "stream.version";
 constexpr const char* kFirstRow = "stream.first_row";
 
-bool IsNameCharacter(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
-         c == '_' || c == '-';
-}
-
 ShardSetSpec SpecOf(ShardSetSpec kind, const StreamShardName& name) {
   kind.examples = name.rows;
   kind.chunk_rows = name.rows;
@@ -68,8 +63,8 @@ constexpr int kManifestSchema = 1;
 constexpr std::int64_t kMaxVersion = std::int64_t{1} << 53;
 constexpr std::int64_t kMaxManifestBytes = 4 << 20;
 
-// Opens and closes a folder, if it exists. A client of NFS keeps the names in a folder, and thus
-// may not see a new file for up to a minute. It asks the server again when the folder is opened.
+// Opens and closes a folder, if it exists. A client of NFS keeps the names in a folder for up to a
+// minute. It asks the server again when the folder is opened.
 void RefreshNames(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor >= 0) ::close(descriptor);
@@ -87,7 +82,8 @@ constexpr auto kAbandonedAfter = std::chrono::minutes(10);
 }  // namespace
 
 bool IsGeneratorName(std::string_view name) {
-  return !name.empty() && name.size() <= 60 && std::ranges::all_of(name, IsNameCharacter);
+  static const std::regex form("[A-Za-z0-9._-]{1,60}");
+  return std::regex_match(name.begin(), name.end(), form);
 }
 
 std::string FormatStreamShardName(const StreamShardName& name) {
@@ -170,8 +166,6 @@ StreamFolder::Listing StreamFolder::List() const {
 
 std::vector<std::string> StreamFolder::Used() const { return EntryNames(path_ / kUsed); }
 
-std::int64_t StreamFolder::NumRejected() const { return std::ssize(EntryNames(path_ / kRejected)); }
-
 void StreamFolder::MarkUsed(const StreamShardName& name) const {
   const std::string file = FormatStreamShardName(name);
   RenameFile(path_ / file, path_ / kUsed / file);
@@ -218,8 +212,7 @@ std::int64_t StreamFolder::ClaimStart(std::string_view generator) const {
     if (file < 0 && errno == EEXIST) continue;  // another generator was faster
     if (file < 0) Fail("create", path, {errno, std::generic_category()});
     const std::string text = fmt::format("{}\n", generator);
-    // If the machine stops, a claim that is not durable is lost. The next start would then claim
-    // the same rows.
+    // The next start must not claim the same rows if the machine stops, so the claim is durable.
     const bool written =
         ::write(file, text.data(), text.size()) == std::ssize(text) && ::fsync(file) == 0;
     const int error = errno;

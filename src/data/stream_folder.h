@@ -59,9 +59,8 @@ std::int64_t WriteStreamShard(const std::filesystem::path& folder, const ShardSe
 
 /// Reads the shard `name` in `folder`, and checks its header, its name, that it belongs to the
 /// stream (`kind`), its hash, that each byte of an input is below `input_depth`, its labels and
-/// their weights. Throws Error that names the file and what is wrong with it. Throws SystemError if
-/// the system refuses to read the file or there is too little memory, which says nothing about the
-/// shard.
+/// their weights. Throws Error that names the file and what is wrong with it, and SystemError if
+/// the system refuses to read it or there is too little memory, which says nothing about the shard.
 DataBuffer ReadStreamShard(const std::filesystem::path& folder, const ShardSetSpec& kind,
                            const StreamShardName& name, int input_depth);
 
@@ -100,9 +99,6 @@ class StreamFolder {
   /// The names of the files in used/, sorted.
   std::vector<std::string> Used() const;
 
-  /// The number of files in rejected/.
-  std::int64_t NumRejected() const;
-
   /// Moves a waiting shard to used/.
   void MarkUsed(const StreamShardName& name) const;
 
@@ -116,8 +112,7 @@ class StreamFolder {
   /// Moves a file, or a link, to rejected/, in place of an earlier one with the same name.
   void Reject(const std::string& file) const;
 
-  /// Removes unfinished files that nobody has written to for ten minutes; a killed generator leaves
-  /// one.
+  /// Removes unfinished files, as a killed generator leaves one, that are ten minutes old.
   void RemoveLeftovers() const;
 
   /// Claims a start for a generator: creates the first file of generators/ that does not exist,
@@ -146,8 +141,7 @@ std::string FormatManifest(const StreamManifest& manifest);
 /// what is wrong, without the file's name.
 StreamManifest ParseManifest(std::string_view text);
 
-/// Returns nothing if the run has published nothing yet. Throws InputError that names the file if
-/// it is not a manifest.
+/// Returns nothing if nothing is published yet. Throws InputError that names a wrong file.
 std::optional<StreamManifest> ReadManifest(const std::filesystem::path& run);
 
 /// RUN/published, RUN/published/manifest.json and RUN/published/weights-N.safetensors, a checkpoint

@@ -14,8 +14,8 @@
 namespace tandem {
 namespace {
 
-// A shared file system does not report new files, so the folder is listed this often while no shard
-// is known.
+// A shared file system does not report new files, so the folder is listed this often if none is
+// known.
 constexpr auto kLookEvery = std::chrono::milliseconds(100);
 
 // How often a waiting thread checks for a stop.
@@ -202,8 +202,8 @@ void StreamLedger::MarkDone(const StreamShardName& name, std::int64_t rows_used)
     position_.current_rows = 0;
     begun_.reset();
   }
-  const std::lock_guard lock(mutex_);
-  position_.done.push_back(file);
+  const MutexLock lock(mutex_);
+  not_deleted_.push_back(file);
 }
 
 StreamUse StreamLedger::TakeUse() { return std::exchange(use_, {}); }
@@ -211,16 +211,18 @@ StreamUse StreamLedger::TakeUse() { return std::exchange(use_, {}); }
 std::vector<DoneShard> StreamLedger::TakeDone() { return std::exchange(done_, {}); }
 
 StreamPosition StreamLedger::position() const {
-  const std::lock_guard lock(mutex_);
-  return position_;
+  StreamPosition position = position_;
+  const MutexLock lock(mutex_);
+  position.done = not_deleted_;
+  return position;
 }
 
 // Later checkpoints do not name these shards, so their removal must be durable first.
 void StreamLedger::OnCheckpoint(const StreamPosition& position) {
   folder_.RemoveUsed(position.done);
   const std::set<std::string> counted(position.done.begin(), position.done.end());
-  const std::lock_guard lock(mutex_);
-  std::erase_if(position_.done, [&](const std::string& file) { return counted.contains(file); });
+  const MutexLock lock(mutex_);
+  std::erase_if(not_deleted_, [&](const std::string& file) { return counted.contains(file); });
 }
 
 }  // namespace tandem

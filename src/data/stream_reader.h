@@ -4,12 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/stop_signal.h"
 #include "base/worker.h"
 #include "data/stream_folder.h"
@@ -56,8 +56,7 @@ class StreamReader {
   /// The number of shards that were rejected since this object was made. Any thread may call it.
   std::int64_t rejected() const { return rejected_; }
 
-  /// The number of shards that waited when the folder was last listed, including those in memory.
-  /// Any thread may call it.
+  /// The shards in the folder when it was last listed, including those in memory. For any thread.
   std::int64_t waiting() const { return waiting_; }
 
  private:
@@ -83,7 +82,7 @@ class StreamReader {
   Worker thread_;  // last, because it uses everything above
 };
 
-/// StreamPosition says which rows of a stream a run has used, so that a resumed run uses no row
+/// StreamPosition says which rows of a stream a run has used, so that a resumed run uses none
 /// twice.
 struct StreamPosition {
   std::string current;            ///< file that was used in part; empty: no file
@@ -119,8 +118,8 @@ struct DoneShard {
 
 /// StreamLedger decides which shards are new enough, records which rows a run uses, and moves the
 /// shards that are done. A shard that is done is deleted only after a checkpoint has counted it, so
-/// a run that was killed and resumed uses exactly the rows that its checkpoint does not count. Use
-/// it from the thread that trains, except OnCheckpoint.
+/// a resumed run uses exactly the rows that its checkpoint does not count. Use it from the thread
+/// that trains, except OnCheckpoint.
 class StreamLedger {
  public:
   /// Continues after `from`. Shards that were done after that moment wait again, and those that
@@ -137,8 +136,8 @@ class StreamLedger {
   }
 
   /// Begins to use a shard in update `update`. Returns how many of its rows were used before this
-  /// object was made. If the shard is too old, drops its remaining rows, moves it to used/, and
-  /// returns nothing.
+  /// object was made. If the shard is too old, drops its rest, moves it to used/, and returns
+  /// nothing.
   std::optional<std::int64_t> Begin(const StreamShardName& name, std::int64_t update);
 
   /// Counts rows of the shard that was begun, trained on in update `update`.
@@ -165,8 +164,9 @@ class StreamLedger {
   const StreamFolder& folder_;
   const std::int64_t max_lag_;
   std::int64_t published_ = 0;
-  mutable std::mutex mutex_;
-  StreamPosition position_;  // `done` is guarded by mutex_
+  StreamPosition position_;  // without `done`
+  mutable Mutex mutex_;
+  std::vector<std::string> not_deleted_ ABSL_GUARDED_BY(mutex_);  // StreamPosition::done
   std::optional<StreamShardName> begun_;
   std::int64_t lag_ = 0;  // of the rows that were last used
   StreamUse use_;

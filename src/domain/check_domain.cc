@@ -20,7 +20,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "tandem/domain.h"
 #include "tandem/error.h"
 
@@ -40,11 +40,14 @@ class SampledStates {
   SampledStates(const Domain& domain, std::size_t count)
       : domain_(domain), size_(count), bytes_(count * row_size()) {
     constexpr std::uint64_t kSeed = 7;
-    const Rows rows(bytes_.data(), size_, row_size());
+    std::vector<Random> randoms;
+    std::vector<std::int64_t> lengths;
     for (std::size_t i = 0; i < size_; ++i) {
-      const auto steps = static_cast<std::int64_t>(i);
-      WalkFromGoal(domain_, Random(kSeed, Purpose::kScramble, 0, i), steps, rows[i]);
+      randoms.emplace_back(kSeed, Purpose::kScramble, 0, i);
+      lengths.push_back(static_cast<std::int64_t>(i));
     }
+    std::vector<float> unused(size_);
+    WalkFromGoals(domain_, randoms, lengths, Rows(bytes_.data(), size_, row_size()), unused);
   }
 
   const Domain& domain() const { return domain_; }
@@ -338,9 +341,12 @@ std::string CheckStepsBack(const SampledStates& samples) {
     random = Random(random, Purpose::kRollout).Next();
     Bytes before(state.begin(), state.end());
     Bytes again = before;
-    const std::optional<Action> action = samples.domain().StepBack(before, random);
+    std::optional<Action> action;
+    std::optional<Action> same;
+    samples.domain().StepBack(Rows(std::span(before)), {&random, 1}, {&action, 1});
+    samples.domain().StepBack(Rows(std::span(again)), {&random, 1}, {&same, 1});
     const std::string name = "StepBack from " + samples.NameOf(state);
-    if (samples.domain().StepBack(again, random) != action || again != before) {
+    if (same != action || again != before) {
       return name + " differs from call to call";
     }
     if (!action) {
@@ -357,7 +363,7 @@ std::string CheckPredecessors(const SampledStates& samples) {
   Bytes before;
   const auto find = [&](State state) {
     before.clear();
-    return samples.domain().Predecessors(state, before);
+    return samples.domain().Predecessors(ConstRows(state), before);
   };
   const auto has = [&](State state) {
     for (std::size_t at = 0; at < before.size(); at += state.size()) {
@@ -405,7 +411,8 @@ std::string CheckAllGoals(const SampledStates& samples) {
   Bytes state(samples.row_size());
   Bytes unused;
   domain.WriteGoals(Rows(std::span(state)));
-  if (!samples.spec().per_problem_goals || !domain.Predecessors(state, unused)) return "";
+  if (!samples.spec().per_problem_goals || !domain.Predecessors(ConstRows(State(state)), unused))
+    return "";
   for (std::uint64_t seed = 0; seed < kWalks; ++seed) {
     domain.DrawGoals(Rows(std::span(state)), {&seed, 1});
     std::vector<Bytes> goals;
@@ -423,17 +430,20 @@ std::string CheckAllGoals(const SampledStates& samples) {
 
 // Takes random walks, and walks back by the actions that they report.
 std::string CheckScrambles(const SampledStates& samples) {
-  Bytes state(samples.row_size());
   for (std::size_t steps = 0; steps < kWalks; ++steps) {
-    RandomWalk walk(samples.domain(), Random(3, Purpose::kScramble, 0, steps), state);
+    RandomWalks walks(samples.domain());
+    const Random random(3, Purpose::kScramble, 0, steps);
+    const auto length = static_cast<std::int64_t>(steps);
+    walks.Begin({&random, 1}, {&length, 1});
+    Bytes state(walks.state(0).begin(), walks.state(0).end());
     if (!samples.IsGoal(state)) {
       return "a walk begins at a state that is not a goal: " + samples.NameOf(state);
     }
     std::vector<Action> back;
-    for (std::size_t i = 0; i < steps; ++i) {
-      const Bytes before(state.begin(), state.end());  // Step writes into `state`
-      walk.Step();
-      if (state != before && walk.back()) back.push_back(*walk.back());
+    while (walks.Step()) {
+      const bool moved = !std::ranges::equal(walks.state(0), state);
+      if (moved && walks.back(0)) back.push_back(*walks.back(0));
+      std::ranges::copy(walks.state(0), state.begin());
     }
     const std::string name = samples.NameOf(state);
     std::ranges::reverse(back);
@@ -450,18 +460,22 @@ std::string CheckScrambles(const SampledStates& samples) {
 // Finds puzzles in which walks meet goals only, because IsGoal is always true or because no action
 // leaves the goal. Nothing can be learned from either.
 std::string CheckLeaving(const SampledStates& samples) {
-  Bytes state(samples.row_size());
+  std::vector<Random> randoms;
+  for (std::size_t i = 0; i < kWalks; ++i) randoms.emplace_back(4, Purpose::kScramble, 0, i);
+  RandomWalks walks(samples.domain());
+  walks.Begin(randoms, std::vector<std::int64_t>(kWalks, kWalks));
+  std::vector<Bytes> starts;
+  for (std::size_t i = 0; i < kWalks; ++i) {
+    starts.emplace_back(walks.state(i).begin(), walks.state(i).end());
+  }
   bool moved = false;
-  for (std::size_t number = 0; number < kWalks; ++number) {
-    RandomWalk walk(samples.domain(), Random(4, Purpose::kScramble, 0, number), state);
-    const Bytes start = state;
-    for (std::size_t steps = 0; steps < kWalks; ++steps) {
-      walk.Step();
-      if (!samples.IsGoal(state)) return "";
-      moved = moved || state != start;
+  while (walks.Step()) {
+    for (std::size_t i = 0; i < kWalks; ++i) {
+      if (!samples.IsGoal(walks.state(i))) return "";
+      moved = moved || !std::ranges::equal(walks.state(i), starts[i]);
     }
   }
-  const std::string name = samples.NameOf(state);
+  const std::string name = samples.NameOf(walks.state(kWalks - 1));
   if (moved) return "IsGoal accepts every state of the walks as a goal, for example " + name;
   if (samples.spec().inverse_actions.empty()) {
     return "StepBack does not change the goal, so there is no other state: " + name;

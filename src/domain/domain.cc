@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -95,22 +96,22 @@ void Domain::AllGoals(std::span<const std::uint8_t> goal, std::vector<std::uint8
   goals.insert(goals.end(), goal.begin(), goal.end());
 }
 
-std::optional<Action> Domain::StepBack(std::span<std::uint8_t> /*state*/,
-                                       std::uint64_t /*random*/) const {
+void Domain::StepBack(Rows /*states*/, std::span<const std::uint64_t> /*randoms*/,
+                      std::span<std::optional<Action>> /*actions*/) const {
   throw Error(fmt::format("domain '{}': it has no inverse_actions, so it must override StepBack",
                           spec_.name));
 }
 
-bool Domain::Predecessors(std::span<const std::uint8_t> state,
-                          std::vector<std::uint8_t>& states) const {
-  for (const Action inverse : spec_.inverse_actions) {
-    const std::size_t first = states.size();
-    states.insert(states.end(), state.begin(), state.end());
-    const Rows row(states.data() + first, 1, state.size());
-    Apply(row, {&inverse, 1});
-    if (std::ranges::equal(row[0], state)) states.resize(first);
+bool Domain::Predecessors(ConstRows states, std::vector<std::uint8_t>& predecessors) const {
+  const std::vector<Action>& inverses = spec_.inverse_actions;
+  std::vector<std::uint8_t> memory(states.size() * inverses.size() * states.row_size());
+  const Rows before(memory.data(), states.size() * inverses.size(), states.row_size());
+  ApplyToCopies(states, inverses, before);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (std::ranges::equal(before[i], states[i / inverses.size()])) continue;
+    predecessors.insert(predecessors.end(), before[i].begin(), before[i].end());
   }
-  return !spec_.inverse_actions.empty();
+  return !inverses.empty();
 }
 
 void Domain::MoveGoals(Rows /*states*/, std::span<const std::uint8_t> /*reached*/) const {
@@ -120,15 +121,29 @@ void Domain::MoveGoals(Rows /*states*/, std::span<const std::uint8_t> /*reached*
 }
 
 void Domain::Expand(ConstRows states, Rows children) const {
-  const auto num_actions = static_cast<std::size_t>(spec_.num_actions());
-  std::vector<Action> actions(num_actions);
-  for (std::size_t a = 0; a < num_actions; ++a) actions[a] = static_cast<Action>(a);
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const Rows of_state = children.Slice(i * num_actions, num_actions);
-    for (std::size_t a = 0; a < num_actions; ++a) {
-      std::ranges::copy(states[i], of_state[a].begin());
+  std::vector<Action> actions(static_cast<std::size_t>(spec_.num_actions()));
+  std::iota(actions.begin(), actions.end(), Action{0});
+  ApplyToCopies(states, actions, children);
+}
+
+// Writes the results of each of `actions` in each state, in the order of the states, by calls of
+// Apply with many rows whose memory fits in a cache.
+void Domain::ApplyToCopies(ConstRows states, std::span<const Action> actions, Rows results) const {
+  if (states.empty() || actions.empty()) return;
+  constexpr std::size_t kRowsAtOnce = 1024;
+  const std::size_t most =
+      std::min((kRowsAtOnce + actions.size() - 1) / actions.size(), states.size());
+  std::vector<Action> repeated;
+  for (std::size_t i = 0; i < most; ++i) {
+    repeated.insert(repeated.end(), actions.begin(), actions.end());
+  }
+  for (std::size_t first = 0; first < states.size(); first += most) {
+    const std::size_t count = std::min(most, states.size() - first);
+    const Rows part = results.Slice(first * actions.size(), count * actions.size());
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      std::ranges::copy(states[first + i / actions.size()], part[i].begin());
     }
-    Apply(of_state, actions);
+    Apply(part, std::span(repeated).first(part.size()));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "tandem/error.h"
 #include "tandem/permutation.h"
 
@@ -48,9 +48,14 @@ std::vector<std::uint8_t> States(const Domain& domain) {
   }
   std::vector<std::uint8_t> states(kSampledStates * state_size);
   const Rows rows(states.data(), kSampledStates, state_size);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    Scramble(domain, Random(kSeed, Purpose::kScramble, 0, i), kLongestWalk, rows[i]);
+  std::vector<Random> randoms;
+  std::vector<std::int64_t> lengths;
+  for (std::size_t i = 0; i < kSampledStates; ++i) {
+    Random& random = randoms.emplace_back(kSeed, Purpose::kScramble, 0, i);
+    lengths.push_back(DrawScrambleLength(random, kLongestWalk));
   }
+  std::vector<float> unused(kSampledStates);
+  WalkFromGoals(domain, randoms, lengths, rows, unused);
   return states;
 }
 

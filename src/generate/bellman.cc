@@ -11,7 +11,7 @@
 #include "base/parallel.h"
 #include "base/timeline.h"
 #include "data/examples.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "generate/row_ranges.h"
 #include "search/evaluation.h"
 #include "search/hash_set.h"
@@ -229,7 +229,8 @@ PipelinedLoop StoredStateLabeller::Start(std::int64_t update, const DataBuffer& 
 void StoredStateLabeller::Expand(std::int64_t update, const DataBuffer& states, RowRange range,
                                  DataBuffer& examples, StateBatch& batch) {
   batch.Resize(static_cast<std::size_t>(range.rows));
-  ForRanges(batch.size(), kStatesPerTask, [&](std::size_t first, std::size_t count) {
+  const std::size_t task_rows = domain_.spec().TaskRows(kStatesPerTask);
+  ForRanges(batch.size(), task_rows, [&](std::size_t first, std::size_t count) {
     const std::size_t row = static_cast<std::size_t>(range.first) + first;
     const ConstRows bytes = states.column(kStateColumn).Slice(row, count);
     std::ranges::copy(bytes.bytes(), batch.rows().Slice(first, count).data());

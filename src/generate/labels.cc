@@ -11,7 +11,7 @@
 #include "base/timeline.h"
 #include "data/examples.h"
 #include "domain/moves.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "search/costs.h"
 #include "search/search.h"
 #include "tandem/error.h"
@@ -91,15 +91,23 @@ std::shared_ptr<const ExactLabels> MakeExactLabels(const Domain& domain, const C
   return std::make_shared<const ExactLabels>(domain, config, std::move(ball));
 }
 
-std::vector<Action> IdleActions(const Domain& domain, std::span<const std::uint8_t> state) {
+std::vector<Action> IdleActions(std::span<const std::uint8_t> applies) {
   std::vector<Action> idle;
-  if (!domain.spec().masks_actions) return idle;
-  std::vector<std::uint8_t> applies(static_cast<std::size_t>(domain.spec().num_actions()));
-  domain.Mask(ConstRows(state), applies);
   for (std::size_t action = 0; action < applies.size(); ++action) {
     if (applies[action] == 0) idle.push_back(static_cast<Action>(action));
   }
   return idle;
+}
+
+void EncodeInputsOf(const Domain& domain, ConstRows states, std::span<const Action> actions,
+                    std::span<const std::size_t> rows, DataBuffer& out) {
+  const Rows column = out.column(kInputColumn);
+  std::vector<std::uint8_t> memory(rows.size() * column.row_size());
+  const Rows inputs(memory.data(), rows.size(), column.row_size());
+  EncodeInputs(domain, states, actions, inputs);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::ranges::copy(inputs[i], column[rows[i]].begin());
+  }
 }
 
 PathLabels::PathLabels(const Domain& domain, Head head)
@@ -107,19 +115,33 @@ PathLabels::PathLabels(const Domain& domain, Head head)
       head_(head),
       order_matters_(!HasPolicy(head) || !CommuteAndUndoThemselves(domain)) {}
 
-void PathLabels::Write(std::span<const std::uint8_t> state, std::span<const Action> rest,
-                       DataBuffer& out, std::size_t row) const {
+void PathLabels::Write(ConstRows states, std::span<const PathRow> paths, DataBuffer& out) const {
   const Span span(Activity::kWrite);
-  WriteLabel(state, rest, out, row);
-  const Action first = rest.empty() ? Action{0} : rest.front();
-  EncodeInputs(domain_, ConstRows(state), {&first, 1}, out.column(kInputColumn).Slice(row, 1));
+  const DomainSpec& spec = domain_.spec();
+  const auto num_actions = static_cast<std::size_t>(spec.num_actions());
+  const bool needs_mask = TraitsOf(head_).values_all_actions() && spec.masks_actions;
+  std::vector<std::uint8_t> applies(needs_mask ? paths.size() * num_actions : 0);
+  if (needs_mask) domain_.Mask(states, applies);
+  std::vector<Action> actions;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    WriteLabel(paths[i],
+               needs_mask ? std::span(applies).subspan(i * num_actions, num_actions)
+                          : std::span<const std::uint8_t>(),
+               out);
+    actions.push_back(paths[i].rest.empty() ? Action{0} : paths[i].rest.front());
+  }
+  std::vector<std::size_t> rows;
+  for (const PathRow& path : paths) rows.push_back(path.row);
+  EncodeInputsOf(domain_, states, actions, rows, out);
 }
 
-void PathLabels::WriteLabel(std::span<const std::uint8_t> state, std::span<const Action> rest,
-                            DataBuffer& out, std::size_t row) const {
-  std::span<float> label = out.floats(kTargetColumn, row);
+// `applies` says which actions apply in the state; empty if all do.
+void PathLabels::WriteLabel(const PathRow& path, std::span<const std::uint8_t> applies,
+                            DataBuffer& out) const {
+  std::span<float> label = out.floats(kTargetColumn, path.row);
   std::ranges::fill(label, 0.0F);
   const DomainSpec& spec = domain_.spec();
+  const std::span<const Action> rest = path.rest;
   const float cost = CostOf(spec, rest);
   const HeadTraits traits = TraitsOf(head_);
   if (traits.values_states) label[0] = cost;
@@ -128,13 +150,13 @@ void PathLabels::WriteLabel(std::span<const std::uint8_t> state, std::span<const
     WritePolicy(rest, label.last(static_cast<std::size_t>(spec.num_actions())));
   }
   if (!traits.values_all_actions()) return;
-  const std::span<float> weight = out.floats(kWeightColumn, row);
+  const std::span<float> weight = out.floats(kWeightColumn, path.row);
   std::ranges::fill(weight, 0.0F);
   const auto set = [&](Action action, float value) {
     label[action] = value;
     weight[action] = 1;
   };
-  for (const Action idle : IdleActions(domain_, state)) set(idle, spec.action_costs[idle] + cost);
+  for (const Action idle : IdleActions(applies)) set(idle, spec.action_costs[idle] + cost);
   if (!rest.empty()) set(rest.front(), cost);
 }
 

@@ -61,10 +61,22 @@ inline std::shared_ptr<const GoalBall> BallOf(const std::shared_ptr<const ExactL
 /// no such ball, or if the ball exceeds memory.ball_limit_gib: rows must not depend on that limit.
 std::shared_ptr<const ExactLabels> MakeExactLabels(const Domain& domain, const Config& config);
 
-/// Returns the actions that do not apply in `state`. They leave it as it is, so the value of each
-/// is its cost plus the state's cost-to-go. No path takes them. If rows never labelled them either,
-/// a Q net could value them least, and its estimate of a state is its least value.
-std::vector<Action> IdleActions(const Domain& domain, std::span<const std::uint8_t> state);
+/// Returns the actions that do not apply in a state, given the flags of Domain::Mask. They leave
+/// the state as it is, so the value of each is its cost plus the state's cost-to-go. No path takes
+/// them. If rows never labelled them either, a Q net could value them least, and its estimate of a
+/// state is its least value.
+std::vector<Action> IdleActions(std::span<const std::uint8_t> applies);
+
+/// Does what EncodeInputs does, and writes the input of state i to row rows[i] of `out`.
+void EncodeInputsOf(const Domain& domain, ConstRows states, std::span<const Action> actions,
+                    std::span<const std::size_t> rows, DataBuffer& out);
+
+/// PathRow says which row of the examples a state on a path becomes, and which actions lead from
+/// the state to a goal.
+struct PathRow {
+  std::size_t row;
+  std::span<const Action> rest;
+};
 
 /// PathLabels writes what a path to a goal says about one of its states:
 ///
@@ -84,18 +96,17 @@ class PathLabels {
   /// `domain` must outlive this.
   PathLabels(const Domain& domain, Head head);
 
-  /// Writes an example to row `row` of `out` (ExampleSchema): `state`, and what the actions `rest`,
-  /// which lead from it to a goal, say about it.
+  /// Writes the examples of `states`, and what their paths say about them, to rows of `out`
+  /// (ExampleSchema). paths[i] belongs to row i of `states`.
   ///
-  /// A goal, for which `rest` is empty, has no first action: only idle ones have a weight in a Q
+  /// A goal, whose path is empty, has no first action: only idle ones have a weight in a Q
   /// net, and all probabilities of a policy are 0. A row of head q_in must have an action; it takes
   /// the first one, which is right if no action leaves the goal.
-  void Write(std::span<const std::uint8_t> state, std::span<const Action> rest, DataBuffer& out,
-             std::size_t row) const;
+  void Write(ConstRows states, std::span<const PathRow> paths, DataBuffer& out) const;
 
  private:
-  void WriteLabel(std::span<const std::uint8_t> state, std::span<const Action> rest,
-                  DataBuffer& out, std::size_t row) const;
+  void WriteLabel(const PathRow& path, std::span<const std::uint8_t> applies,
+                  DataBuffer& out) const;
   void WritePolicy(std::span<const Action> rest, std::span<float> policy) const;
 
   const Domain& domain_;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "generate/generator.h"
 #include "generate/labels.h"
 #include "search/search.h"
@@ -60,10 +60,14 @@ class OwnSolutionsGenerator final : public Generator {
     std::vector<Action> solution;      // from the start; empty if none was found
   };
 
-  void Walk(const FillRequest& request, Instance& instance) const;
-  void KeepPartFromLastGoal(Instance& instance) const;
+  void Walk(const FillRequest& request, std::span<Instance> instances) const;
+  void DrawStart(const FillRequest& request, Instance& instance) const;
+  void KeepPartsFromLastGoal(std::span<Instance> instances) const;
   void Solve(std::span<Instance> instances, std::int64_t first_row, const StopSignal& stop);
-  void Write(const FillRequest& request, const Instance& instance, DataBuffer& out) const;
+  void Write(const FillRequest& request, std::span<const Instance> instances,
+             DataBuffer& out) const;
+  void ReplaySolutions(std::span<const Instance> instances, const auto& visit) const;
+  std::size_t StateSize() const { return static_cast<std::size_t>(domain_.spec().state_size); }
   std::span<const std::uint8_t> State(const Instance& instance, std::size_t taken) const;
   static std::span<const Action> WayBack(const Instance& instance, std::size_t taken);
 

@@ -25,14 +25,17 @@ constexpr std::uint64_t kMostFurther = 7;    // random actions
 }  // namespace
 
 RetrogradeTable::RetrogradeTable(const Domain& domain)
-    : domain_(domain), nodes_(static_cast<std::size_t>(domain.spec().state_size)) {
+    : domain_(domain),
+      at_once_(domain.spec().TaskRows(kAtOnce)),
+      nodes_(static_cast<std::size_t>(domain.spec().state_size)) {
   if (CostsDiffer(domain.spec())) {
     throw InputError(fmt::format(
         "`generate.target: retrograde`: the actions of {} have different costs, expected equal "
         "ones. Choose another target.",
         domain.spec().name));
   }
-  if (!domain.Predecessors(GoalOf(domain), predecessors_)) {
+  const std::vector<std::uint8_t> goal = GoalOf(domain);
+  if (!domain.Predecessors(ConstRows(std::span(goal)), predecessors_)) {
     throw InputError(fmt::format(
         "`generate.target: retrograde`: {} cannot tell which states lead to a state, expected a "
         "puzzle whose actions have inverses, or one that overrides Predecessors. Choose another "
@@ -50,10 +53,14 @@ bool RetrogradeTable::Build(std::span<const std::uint8_t> goal, std::size_t most
   for (std::size_t next = 0; next < nodes_.size(); ends_.push_back(next)) {
     const std::size_t end = nodes_.size();  // of the level that begins with `next`
     while (next < end) {
-      predecessors_.clear();
-      for (const std::size_t last = std::min(next + kAtOnce, end); next < last; ++next) {
-        domain_.Predecessors(nodes_.state(static_cast<std::uint32_t>(next)), predecessors_);
+      const std::size_t count = std::min(end - next, at_once_);
+      states_.clear();
+      for (const std::size_t last = next + count; next < last; ++next) {
+        const auto state = nodes_.state(static_cast<std::uint32_t>(next));
+        states_.insert(states_.end(), state.begin(), state.end());
       }
+      predecessors_.clear();
+      domain_.Predecessors(ConstRows(states_.data(), count, states_.size() / count), predecessors_);
       const std::size_t first = nodes_.size();
       AddNewOfPredecessors();
       RejectGoals(first);
@@ -137,14 +144,18 @@ void RetrogradeGenerator::Fill(const FillRequest& request, DataBuffer& out,
       DrawProblem(Random(seed_, Purpose::kProblem, request.update, problem), table, stop);
     }
     const Span span(Activity::kWrite);
-    std::vector<std::uint8_t> state(static_cast<std::size_t>(domain_.spec().state_size));
     const std::int64_t begin = std::max(first + range.first, request.first_row);
-    for (std::int64_t row = begin; row < first + range.first + range.rows; ++row) {
-      Random random(seed_, Purpose::kScramble, request.update, row);
-      const auto at = static_cast<std::size_t>(row - request.first_row);
-      out.floats(kTargetColumn)[at] = DrawRow(table, random, state);
-      domain_.Encode(ConstRows(state), out.column(kInputColumn).Slice(at, 1));
+    const auto at = static_cast<std::size_t>(begin - request.first_row);
+    const auto rows = static_cast<std::size_t>(first + range.first + range.rows - begin);
+    const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+    std::vector<std::uint8_t> memory(rows * state_size);
+    const Rows states(memory.data(), rows, state_size);
+    for (std::size_t i = 0; i < rows; ++i) {
+      Random random(seed_, Purpose::kScramble, request.update,
+                    begin + static_cast<std::int64_t>(i));
+      out.floats(kTargetColumn)[at + i] = DrawRow(table, random, states[i]);
     }
+    domain_.Encode(states, out.column(kInputColumn).Slice(at, rows));
   });
 }
 

@@ -53,9 +53,11 @@ class RetrogradeTable {
   void RejectGoals(std::size_t first);
 
   const Domain& domain_;
+  std::size_t at_once_;                     // states whose predecessors are looked up together
   NodeTable nodes_;                         // in the order of their costs
   std::vector<std::size_t> ends_;           // the number of nodes that need at most n actions
-  std::vector<std::uint8_t> predecessors_;  // of some nodes
+  std::vector<std::uint8_t> states_;        // of some nodes
+  std::vector<std::uint8_t> predecessors_;  // of states_
   std::vector<std::uint64_t> hashes_;       // of the predecessors
   std::vector<std::uint8_t> added_;         // the states of RejectGoals
   std::vector<std::uint8_t> is_goal_;       // of added_

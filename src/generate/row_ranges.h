@@ -35,6 +35,13 @@ class RowRanges {
     return {rows, std::clamp<std::int64_t>((rows + 1) / 2, 1, most)};
   }
 
+  /// Divides `rows` rows into ranges of about equal length, of `least` rows or more, as far as
+  /// there are as many.
+  static RowRanges OfAtLeast(std::int64_t rows, std::int64_t least) {
+    const std::int64_t ranges = std::max<std::int64_t>(rows / least, 1);
+    return {rows, std::max<std::int64_t>((rows + ranges - 1) / ranges, 1)};
+  }
+
   std::int64_t size() const { return (rows_ + range_rows_ - 1) / range_rows_; }
 
   RowRange operator[](std::int64_t i) const {

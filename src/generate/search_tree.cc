@@ -199,12 +199,19 @@ void Hindsight::MoveGoals(SearchTree& tree, DataBuffer& out) const {
   domain_.MoveGoals(states, tree.state(path.back().node));
   const std::size_t end = FirstGoal(states);
   if (end == 0) return;  // the search achieved nothing
-  for (std::size_t i = 0; i <= end; ++i) {
+  // A labelled row with an action says nothing about a goal, where the path ends.
+  const bool leaves_goal_out = HasTargets(out.schema()) && TakesAction(head_);
+  std::vector<std::uint8_t> changed;
+  std::vector<PathRow> paths;
+  for (std::size_t i = 0; i < (leaves_goal_out ? end : end + 1); ++i) {
     const std::span<const Action> rest = std::span(actions).subspan(i, end - i);
     for (const SearchTree::Row& each : tree.rows()) {
-      if (each.node == path[i].node) Write(states[i], rest, out, each.row);
+      if (each.node != path[i].node) continue;
+      changed.insert(changed.end(), states[i].begin(), states[i].end());
+      paths.push_back({.row = each.row, .rest = rest});
     }
   }
+  Write(ConstRows(changed.data(), paths.size(), state_size), paths, out);
 }
 
 // The index of the first state that meets its goal.
@@ -217,17 +224,16 @@ std::size_t Hindsight::FirstGoal(ConstRows states) const {
                           domain_.spec().name, domain_.FormatState(states[states.size() - 1])));
 }
 
-// Writes `state`, from which the actions `rest` lead to its goal.
-void Hindsight::Write(std::span<const std::uint8_t> state, std::span<const Action> rest,
-                      DataBuffer& out, std::size_t row) const {
-  if (!HasTargets(out.schema())) {
-    std::ranges::copy(state, out.column(kStateColumn)[row].begin());
-    out.floats(kBoundColumn)[row] = CostOf(domain_.spec(), rest);
+// Writes states, from which the actions of `paths` lead to their goal.
+void Hindsight::Write(ConstRows states, std::span<const PathRow> paths, DataBuffer& out) const {
+  if (HasTargets(out.schema())) {
+    labels_.Write(states, paths, out);
     return;
   }
-  // A row with an action says nothing about a goal, where the path ends.
-  if (TakesAction(head_) && rest.empty()) return;
-  labels_.Write(state, rest, out, row);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    std::ranges::copy(states[i], out.column(kStateColumn)[paths[i].row].begin());
+    out.floats(kBoundColumn)[paths[i].row] = CostOf(domain_.spec(), paths[i].rest);
+  }
 }
 
 }  // namespace tandem

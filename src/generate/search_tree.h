@@ -138,8 +138,7 @@ class Hindsight {
 
  private:
   std::size_t FirstGoal(ConstRows states) const;
-  void Write(std::span<const std::uint8_t> state, std::span<const Action> rest, DataBuffer& out,
-             std::size_t row) const;
+  void Write(ConstRows states, std::span<const PathRow> paths, DataBuffer& out) const;
 
   const Domain& domain_;
   const Head head_;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "search/best_first_search.h"
 #include "search/costs.h"
 #include "search/hash_set.h"

@@ -9,7 +9,8 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/timeline.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
+#include "generate/labels.h"
 #include "generate/pipelined_loop.h"
 #include "generate/row_ranges.h"
 
@@ -56,7 +57,8 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
       seed_(config.random_seed()),
       head_(config.network.head),
       width_(static_cast<std::size_t>(config_.states_per_step())),
-      instances_per_task_(std::max<std::size_t>(kStatesPerTask / width_, 1)),
+      instances_per_task_(
+          std::max<std::size_t>(domain.spec().TaskRows(kStatesPerTask) / width_, 1)),
       keeps_trees_(SearchTree::IsNeeded(config_)),
       hindsight_(config_.hindsight ? std::optional<Hindsight>(std::in_place, domain, head_)
                                    : std::nullopt),
@@ -114,7 +116,7 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
   ForRanges(instances, instances_per_task_, [&](std::size_t first, std::size_t count) {
     {
       const Span span(Activity::kScramble);
-      for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
+      Advance(fill, group, first, count);
     }
     group.batch.Expand(first * width_, count * width_);
     for (std::size_t i = first; config_.searches() && i < first + count; ++i) {
@@ -122,17 +124,31 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
       group.batch.ReuseEstimates(i * width_, instance.searched, instance.estimates);
     }
     const Span span(Activity::kWrite);
-    for (std::size_t i = first * width_; i < (first + count) * width_; ++i) {
-      const std::optional<std::size_t> row = fill.RowInFill(group, i);
-      if (row) WriteState(fill, group, i, *row);
-    }
+    WriteStates(fill, group, first * width_, count * width_);
   });
 }
 
-// Replaces the states of an instance with the next ones, by the search or by new scrambles.
-void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
-                                      std::size_t instance) const {
-  StateBatch& batch = group.batch;
+// Replaces the states of `count` instances from `first` on with the next ones, by their searches or
+// by new scrambles.
+void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group, std::size_t first,
+                                      std::size_t count) const {
+  std::vector<std::size_t> scrambled;  // states
+  for (std::size_t instance = first; instance < first + count; ++instance) {
+    ContinueSearch(fill, group, instance);
+    for (std::size_t i = group.instances[instance].searched; i < width_; ++i) {
+      scrambled.push_back(instance * width_ + i);
+    }
+  }
+  const std::vector<std::int64_t> lengths = WriteScrambles(fill, group, scrambled);
+  for (std::size_t i = 0; i < scrambled.size(); ++i) {
+    if (scrambled[i] % width_ == 0) BeginSearch(group, scrambled[i] / width_, lengths[i]);
+  }
+}
+
+// Replaces the states of an instance with the next ones of its search. If the search has ended,
+// `searched` is 0 afterwards.
+void ValueIterationGenerator::ContinueSearch(const CurrentFill& fill, Group& group,
+                                             std::size_t instance) const {
   Instance& current = group.instances[instance];
   const std::size_t first = instance * width_;
   const bool has_begun = current.search != nullptr && group.step > 0;
@@ -143,21 +159,24 @@ void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
   current.searched = 0;
   if (continues) {
     current.searched = current.search->Next(
-        batch, first,
+        group.batch, first,
         Random(seed_, Purpose::kRollout, fill.request.update, fill.GlobalRow(group, first)));
   }
-  if (current.searched == 0) {
-    // A fill that was stopped leaves its searches unfinished.
-    if (group.step == 0) current.tree.Clear();
-    EndSearch(fill, current.tree);
-    const std::int64_t length = WriteScramble(fill, group, first);
-    if (group.step == 0) current.first = {.length = length};
-    current.first.runs = group.step == 0;
-    if (current.search != nullptr) current.search->Begin(batch, first);
-    current.estimates.clear();
-    current.searched = 1;
-  }
-  for (std::size_t i = current.searched; i < width_; ++i) WriteScramble(fill, group, first + i);
+  if (current.searched > 0) return;
+  // A fill that was stopped leaves its searches unfinished.
+  if (group.step == 0) current.tree.Clear();
+  EndSearch(fill, current.tree);
+}
+
+// Begins a search at the first state of an instance, a new scramble of `length` actions.
+void ValueIterationGenerator::BeginSearch(Group& group, std::size_t instance,
+                                          std::int64_t length) const {
+  Instance& current = group.instances[instance];
+  if (group.step == 0) current.first = {.length = length};
+  current.first.runs = group.step == 0;
+  if (current.search != nullptr) current.search->Begin(group.batch, instance * width_);
+  current.estimates.clear();
+  current.searched = 1;
 }
 
 // Whether the search of an instance has expanded a goal, or a state whose child is one, in this
@@ -177,18 +196,32 @@ bool ValueIterationGenerator::Reached(const Group& group, std::size_t instance,
   return false;
 }
 
-// Replaces state i with the end of a new random walk, and returns the length of the walk.
-std::int64_t ValueIterationGenerator::WriteScramble(const CurrentFill& fill, Group& group,
-                                                    std::size_t i) const {
-  Random random(seed_, Purpose::kScramble, fill.request.update, fill.GlobalRow(group, i));
-  const std::int64_t length = DrawScrambleLength(random, fill.longest_scramble);
-  const float cost = WalkFromGoal(domain_, random, length, group.batch.rows()[i]);
+// Replaces the chosen states with the ends of new random walks, and returns the lengths of the
+// walks.
+std::vector<std::int64_t> ValueIterationGenerator::WriteScrambles(
+    const CurrentFill& fill, Group& group, std::span<const std::size_t> chosen) const {
+  std::vector<Random> randoms;
+  std::vector<std::int64_t> lengths;
+  for (const std::size_t i : chosen) {
+    Random& random = randoms.emplace_back(seed_, Purpose::kScramble, fill.request.update,
+                                          fill.GlobalRow(group, i));
+    lengths.push_back(DrawScrambleLength(random, fill.longest_scramble));
+  }
+  RandomWalks walks(domain_);
+  walks.Begin(randoms, lengths);
+  while (walks.Step()) {
+  }
   const bool capped =
       config_.target == Target::kCappedValueIteration || config_.target == Target::kCappedQLearning;
-  group.batch.bounds[i] = capped ? cost : std::numeric_limits<float>::infinity();
-  if (group.batch.has_one_child()) group.batch.actions[i] = ActionOf(fill, group, i);
-  group.batch.estimates[i] = std::numeric_limits<float>::quiet_NaN();
-  return length;
+  StateBatch& batch = group.batch;
+  for (std::size_t walk = 0; walk < chosen.size(); ++walk) {
+    const std::size_t i = chosen[walk];
+    std::ranges::copy(walks.state(walk), batch.rows()[i].begin());
+    batch.bounds[i] = capped ? walks.cost_back(walk) : std::numeric_limits<float>::infinity();
+    if (batch.has_one_child()) batch.actions[i] = ActionOf(fill, group, i);
+    batch.estimates[i] = std::numeric_limits<float>::quiet_NaN();
+  }
+  return lengths;
 }
 
 // The action of a row that labels only one.
@@ -218,21 +251,28 @@ std::optional<std::size_t> ValueIterationGenerator::Anchor(const CurrentFill& fi
   return exact_->Anchor(fill.request.update, fill.GlobalRow(group, i));
 }
 
-// Writes the columns that do not depend on estimates.
-void ValueIterationGenerator::WriteState(const CurrentFill& fill, Group& group, std::size_t i,
-                                         std::size_t row) const {
+// Writes the columns that do not depend on estimates, of `count` states from `first` on.
+void ValueIterationGenerator::WriteStates(const CurrentFill& fill, Group& group, std::size_t first,
+                                          std::size_t count) const {
   const StateBatch& batch = group.batch;
-  const std::optional<std::size_t> anchor = Anchor(fill, group, i);
-  const std::span<const std::uint8_t> state =
-      anchor ? exact_->ball()->state(*anchor) : batch.rows()[i];
-  if (labelled_) {
-    const Action action = TakesAction(head_) ? ActionOf(fill, group, i) : Action{0};
-    EncodeInputs(domain_, ConstRows(state), {&action, 1},
-                 fill.out.column(kInputColumn).Slice(row, 1));
-    return;
+  std::vector<std::size_t> rows;
+  std::vector<std::uint8_t> states;
+  std::vector<Action> actions;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const std::optional<std::size_t> row = fill.RowInFill(group, i);
+    if (!row) continue;
+    const std::optional<std::size_t> anchor = Anchor(fill, group, i);
+    const auto state = anchor ? exact_->ball()->state(*anchor) : batch.rows()[i];
+    rows.push_back(*row);
+    states.insert(states.end(), state.begin(), state.end());
+    actions.push_back(TakesAction(head_) ? ActionOf(fill, group, i) : Action{0});
+    if (labelled_) continue;
+    std::ranges::copy(state, fill.out.column(kStateColumn)[*row].begin());
+    fill.out.floats(kBoundColumn)[*row] = anchor ? exact_->ball()->cost(*anchor) : batch.bounds[i];
   }
-  std::ranges::copy(state, fill.out.column(kStateColumn)[row].begin());
-  fill.out.floats(kBoundColumn)[row] = anchor ? exact_->ball()->cost(*anchor) : batch.bounds[i];
+  if (!labelled_) return;
+  const ConstRows of_rows(states.data(), rows.size(), batch.rows().row_size());
+  EncodeInputsOf(domain_, of_rows, actions, rows, fill.out);
 }
 
 // Writes the targets of all states, except that those of a search's states wait in its tree until

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -104,15 +105,19 @@ class ValueIterationGenerator final : public Generator {
   struct CurrentFill;
 
   void Expand(const CurrentFill& fill, Group& group) const;
-  void Advance(const CurrentFill& fill, Group& group, std::size_t instance) const;
+  void Advance(const CurrentFill& fill, Group& group, std::size_t first, std::size_t count) const;
+  void ContinueSearch(const CurrentFill& fill, Group& group, std::size_t instance) const;
+  void BeginSearch(Group& group, std::size_t instance, std::int64_t length) const;
   bool Reached(const Group& group, std::size_t instance, bool or_ball) const;
   Action ActionOf(const CurrentFill& fill, const Group& group, std::size_t i) const;
-  std::int64_t WriteScramble(const CurrentFill& fill, Group& group, std::size_t i) const;
+  std::vector<std::int64_t> WriteScrambles(const CurrentFill& fill, Group& group,
+                                           std::span<const std::size_t> chosen) const;
   void CountSearches(const CurrentFill& fill, const Group& group);
   Group MakeGroup(Evaluator& network) const;
   std::optional<std::size_t> Anchor(const CurrentFill& fill, const Group& group,
                                     std::size_t i) const;
-  void WriteState(const CurrentFill& fill, Group& group, std::size_t i, std::size_t row) const;
+  void WriteStates(const CurrentFill& fill, Group& group, std::size_t first,
+                   std::size_t count) const;
   void WriteTargets(const CurrentFill& fill, Group& group) const;
   void WriteTargetsOf(const CurrentFill& fill, Group& group, std::size_t instance,
                       StateBackup& backup) const;

@@ -18,50 +18,28 @@ namespace tandem {
 
 std::int64_t WalkRows::Depth(std::int64_t update, std::int64_t row) const {
   const std::int64_t part = row % rows_per_walk_;
+  if (rows_per_walk_ == length_) return part + 1;  // all states are rows
   const std::int64_t first = part * length_ / rows_per_walk_;
   const std::int64_t end = (part + 1) * length_ / rows_per_walk_;
-  if (end == first + 1) return end;  // saves drawing a number if all states are rows
+  if (end == first + 1) return end;
   Random random(seed_, Purpose::kDepth, update, row);
   return first + 1 +
          static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(end - first)));
 }
 
-// Iterates over the prefixes that become rows, in the order of the rows.
-class WalkGenerator::Prefixes {
- public:
-  // Starts just before `row`: the walk that contains it is replayed from its start up to there.
-  Prefixes(const WalkGenerator& generator, std::int64_t update, std::int64_t row)
-      : generator_(generator),
-        update_(update),
-        state_(generator.domain_.spec().state_size),
-        next_row_(row) {
-    StartWalk();
-  }
+namespace {
 
-  void Next() {
-    if (next_row_ % generator_.rows_.rows_per_walk() == 0) StartWalk();
-    const std::int64_t depth = generator_.rows_.Depth(update_, next_row_++);
-    for (; length_ < depth; ++length_) steps_->Step();
-  }
+// Divides walks into blocks that are taken together. The states of a block's walks and rows stay in
+// a cache until they are encoded, unless calls of the domain need larger blocks.
+RowRanges BlocksOf(std::int64_t walks, const DomainSpec& spec, const GenerateConfig& config) {
+  constexpr std::int64_t kMostWalks = 256;
+  const auto least = static_cast<std::int64_t>(spec.least_batch);
+  const std::int64_t of_chunk = config.rows_of_chunk() / config.rows_of_walk();
+  const std::int64_t block = std::clamp<std::int64_t>(of_chunk, 1, kMostWalks);
+  return block >= least ? RowRanges(walks, block) : RowRanges::OfAtLeast(walks, least);
+}
 
-  std::span<const std::uint8_t> state() const { return state_; }
-  RandomWalk& walk() { return *steps_; }
-
- private:
-  void StartWalk() {
-    length_ = 0;
-    const std::int64_t walk = next_row_ / generator_.rows_.rows_per_walk();
-    steps_.emplace(generator_.domain_, Random(generator_.seed_, Purpose::kScramble, update_, walk),
-                   state_, generator_.kind_);
-  }
-
-  const WalkGenerator& generator_;
-  const std::int64_t update_;
-  std::vector<std::uint8_t> state_;
-  std::int64_t next_row_;
-  std::int64_t length_ = 0;  // actions taken
-  std::optional<RandomWalk> steps_;
-};
+}  // namespace
 
 WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config) {
   if (!CommuteAndUndoThemselves(domain)) return WalkKind::kNoStepBack;
@@ -77,10 +55,10 @@ WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config) {
 WalkGenerator::WalkGenerator(const Domain& domain, const Config& config,
                              std::shared_ptr<const ExactLabels> exact)
     : domain_(domain),
+      config_(config.generate),
       head_(config.network.head),
       rows_(config),
       kind_(HasPolicy(head_) ? WalkKindOfActions(domain, config.generate) : WalkKind::kNoStepBack),
-      range_rows_(config.generate.rows_of_chunk()),
       seed_(config.random_seed()),
       schema_(ExampleSchema(domain.spec(), config)),
       exact_(std::move(exact)),
@@ -94,42 +72,31 @@ WalkGenerator::WalkGenerator(const Domain& domain, const Config& config,
   }
 }
 
-// Works in blocks that are so small that their states stay in cache until they are encoded.
+// Blocks consist of whole walks, of which the first and the last may lie partly outside the
+// request.
 void WalkGenerator::Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) {
-  constexpr std::int64_t kBlockRows = 512;
-  FillRanges(arena_, RowRanges(request.rows, range_rows_), stop, [&](RowRange range) {
-    Prefixes prefixes(*this, request.update, request.first_row + range.first);
-    const RowRanges blocks(range.rows, kBlockRows);
-    for (std::int64_t i = 0; i < blocks.size(); ++i) {
-      const auto [first, rows] = blocks[i];
-      FillBlock(request, {.first = range.first + first, .rows = rows}, prefixes, out);
-    }
+  const std::int64_t of_walk = rows_.rows_per_walk();
+  const std::int64_t first = request.first_row / of_walk;
+  const std::int64_t end = (request.first_row + request.rows + of_walk - 1) / of_walk;
+  const RowRanges blocks = BlocksOf(end - first, domain_.spec(), config_);
+  FillRanges(arena_, blocks, stop, [&](RowRange walks) {
+    const std::int64_t begin = (first + walks.first) * of_walk - request.first_row;
+    const std::int64_t first_row = std::max<std::int64_t>(begin, 0);
+    const std::int64_t end_row = std::min(begin + walks.rows * of_walk, request.rows);
+    FillBlock(request, {.first = first_row, .rows = end_row - first_row}, out);
   });
 }
 
 // Walking and encoding are timed separately. Labels of states in the ball are corrected. A goal
 // outside would have the wrong label of its walk.
-void WalkGenerator::FillBlock(const FillRequest& request, RowRange block, Prefixes& prefixes,
-                              DataBuffer& out) const {
+void WalkGenerator::FillBlock(const FillRequest& request, RowRange block, DataBuffer& out) const {
   const auto first = static_cast<std::size_t>(block.first);
   const auto rows = static_cast<std::size_t>(block.rows);
   const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
   std::vector<std::uint8_t> memory(rows * state_size);
   const Rows states(memory.data(), rows, state_size);
   std::vector<Action> actions(rows);
-  {
-    const Span span(Activity::kScramble);
-    for (std::size_t i = 0; i < rows; ++i) {
-      prefixes.Next();
-      const std::int64_t row = request.first_row + static_cast<std::int64_t>(first + i);
-      const std::optional<std::size_t> anchor =
-          exact_ != nullptr ? exact_->Anchor(request.update, row) : std::nullopt;
-      std::ranges::copy(anchor ? exact_->ball()->state(*anchor) : prefixes.state(),
-                        states[i].begin());
-      actions[i] = WriteLabel(
-          prefixes.walk(), Random(seed_, Purpose::kRollout, request.update, row), out, first + i);
-    }
-  }
+  TakeWalks(request, block, states, actions, out);
   const Span span(Activity::kWrite);
   EncodeInputs(domain_, states, actions, out.column(kInputColumn).Slice(first, rows));
   if (exact_ == nullptr) return;
@@ -141,63 +108,134 @@ void WalkGenerator::FillBlock(const FillRequest& request, RowRange block, Prefix
   }
 }
 
-// Labels the state that `walk` has reached. Returns the action that the row is about if the head
-// takes an action as input. `random` belongs to the row.
-Action WalkGenerator::WriteLabel(RandomWalk& walk, Random random, DataBuffer& out,
-                                 std::size_t row) const {
+// Takes the walks of a block of rows. Writes the rows' labels, states and, if the head takes an
+// action as input, the actions that they are about.
+void WalkGenerator::TakeWalks(const FillRequest& request, RowRange block, Rows states,
+                              std::span<Action> actions, DataBuffer& out) const {
+  const Span span(Activity::kScramble);
+  const std::int64_t first_row = request.first_row + block.first;
+  const std::int64_t of_walk = rows_.rows_per_walk();
+  std::vector<Random> randoms;
+  std::vector<std::int64_t> lengths;
+  std::vector<std::vector<Due>> due(static_cast<std::size_t>(rows_.length()) + 1);  // by depth
+  for (std::int64_t row = first_row; row < first_row + block.rows;) {
+    const std::int64_t walk = row / of_walk;
+    std::int64_t depth = 0;
+    for (const std::int64_t end = std::min((walk + 1) * of_walk, first_row + block.rows); row < end;
+         ++row) {
+      depth = rows_.Depth(request.update, row);
+      due[static_cast<std::size_t>(depth)].push_back(
+          {.walk = randoms.size(), .row = static_cast<std::size_t>(row - first_row)});
+    }
+    randoms.emplace_back(seed_, Purpose::kScramble, request.update, walk);
+    lengths.push_back(IsQ(head_) ? depth + 1 : depth);  // a Q net learns the next step too
+  }
+  RandomWalks walks(domain_, kind_);
+  walks.Begin(randoms, lengths);
+  for (const std::vector<Due>& now : std::span(due).subspan(1)) {
+    walks.Step();
+    if (now.empty()) continue;
+    if (IsQ(head_)) walks.DrawActions();
+    const std::vector<std::uint8_t> has_effect = UndoHasEffect(walks, now);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const auto [walk, row] = now[i];
+      const std::int64_t global = first_row + static_cast<std::int64_t>(row);
+      const std::optional<std::size_t> anchor =
+          exact_ != nullptr ? exact_->Anchor(request.update, global) : std::nullopt;
+      std::ranges::copy(anchor ? exact_->ball()->state(*anchor) : walks.state(walk),
+                        states[row].begin());
+      const bool undo_has_effect = has_effect.empty() || has_effect[i] != 0;
+      const std::size_t at = static_cast<std::size_t>(block.first) + row;
+      WriteLabel(walks, walk, undo_has_effect, out, at);
+      if (!TakesAction(head_)) continue;
+      Random random(seed_, Purpose::kRollout, request.update, global);
+      actions[row] = LabelOneAction(walks, walk, random, out.floats(kTargetColumn, at)[0]);
+    }
+  }
+}
+
+// Whether the action that undoes the last step changes the state, for each walk in `due`. Empty if
+// no label depends on it.
+std::vector<std::uint8_t> WalkGenerator::UndoHasEffect(const RandomWalks& walks,
+                                                       std::span<const Due> due) const {
+  if (!HasPolicy(head_) || kind_ == WalkKind::kDistinctActions) return {};
+  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+  std::vector<std::uint8_t> memory(due.size() * state_size);
+  const Rows states(memory.data(), due.size(), state_size);
+  std::vector<Action> actions;
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    std::ranges::copy(walks.state(due[i].walk), states[i].begin());
+    actions.push_back(walks.back(due[i].walk).value_or(0));
+  }
+  domain_.Apply(states, actions);
+  std::vector<std::uint8_t> has_effect;
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    has_effect.push_back(std::ranges::equal(states[i], walks.state(due[i].walk)) ? 0 : 1);
+  }
+  return has_effect;
+}
+
+// Labels the state that a walk has reached, unless the head takes an action as input.
+void WalkGenerator::WriteLabel(const RandomWalks& walks, std::size_t walk, bool undo_has_effect,
+                               DataBuffer& out, std::size_t row) const {
   const std::span<float> label = out.floats(kTargetColumn, row);
   std::ranges::fill(label, 0.0F);
   switch (head_) {
     case Head::kV:
-      label[0] = walk.cost_back();
+      label[0] = walks.cost_back(walk);
       break;
     case Head::kQ:
-      LabelKnownActions(walk, label, out.floats(kWeightColumn, row));
+      LabelKnownActions(walks, walk, label, out.floats(kWeightColumn, row));
       break;
     case Head::kQIn:
-      return LabelOneAction(walk, random, label[0]);
+      break;  // LabelOneAction writes its label
     case Head::kPolicy:
-      WritePolicy(walk, label);
+      WritePolicy(walks, walk, undo_has_effect, label);
       break;
     case Head::kVp:
-      label[0] = walk.cost_back();
-      WritePolicy(walk, label.subspan(1));
+      label[0] = walks.cost_back(walk);
+      WritePolicy(walks, walk, undo_has_effect, label.subspan(1));
       break;
   }
-  return 0;
 }
 
-void WalkGenerator::LabelKnownActions(RandomWalk& walk, std::span<float> label,
-                                      std::span<float> weight) const {
+void WalkGenerator::LabelKnownActions(const RandomWalks& walks, std::size_t walk,
+                                      std::span<float> label, std::span<float> weight) const {
   std::ranges::fill(weight, 0.0F);
   const auto set = [&](Action action, float value) {
     label[action] = value;
     weight[action] = 1;
   };
-  if (const std::optional<Action> next = walk.NextAction()) set(*next, CostOfNext(walk, *next));
-  for (const Action idle : IdleActions(domain_, walk.state())) {
-    set(idle, domain_.spec().action_costs[idle] + walk.cost_back());
+  const float cost_back = walks.cost_back(walk);
+  if (const std::optional<Action> next = walks.next(walk)) {
+    set(*next, CostOfNext(walks, walk, *next));
+  }
+  for (const Action idle : IdleActions(walks.applies(walk))) {
+    set(idle, domain_.spec().action_costs[idle] + cost_back);
   }
   // In a dead end the next step is the step back, and the shorter way counts.
-  if (walk.back()) set(*walk.back(), walk.cost_back());
+  if (walks.back(walk)) set(*walks.back(walk), cost_back);
 }
 
-// Labels the walk's last step undone, its next step or, if there is one, an idle action.
-Action WalkGenerator::LabelOneAction(RandomWalk& walk, Random random, float& label) const {
-  const std::optional<Action> next = walk.NextAction();
-  const bool has_next = next && next != walk.back();
-  const std::vector<Action> idle = IdleActions(domain_, walk.state());
+// Labels the walk's last step undone, its next step or, if there is one, an idle action. Returns
+// the action. `random` belongs to the row.
+Action WalkGenerator::LabelOneAction(const RandomWalks& walks, std::size_t walk, Random& random,
+                                     float& label) const {
+  const std::optional<Action> back = walks.back(walk);
+  const std::optional<Action> next = walks.next(walk);
+  const bool has_next = next && next != back;
+  const std::vector<Action> idle = IdleActions(walks.applies(walk));
   if (!idle.empty() && random.Below(3) == 0) {
     const Action action = idle[random.Below(idle.size())];
-    label = domain_.spec().action_costs[action] + walk.cost_back();
+    label = domain_.spec().action_costs[action] + walks.cost_back(walk);
     return action;
   }
-  if (walk.back() && (!has_next || random.Below(2) == 0)) {
-    label = walk.cost_back();
-    return *walk.back();
+  if (back && (!has_next || random.Below(2) == 0)) {
+    label = walks.cost_back(walk);
+    return *back;
   }
   if (has_next) {
-    label = CostOfNext(walk, *next);
+    label = CostOfNext(walks, walk, *next);
     return *next;
   }
   // The walk cannot leave the goal, so no action applies, and each leads to the goal again.
@@ -206,28 +244,20 @@ Action WalkGenerator::LabelOneAction(RandomWalk& walk, Random random, float& lab
 }
 
 // The cost of the walk's next step and of the way back from there.
-float WalkGenerator::CostOfNext(const RandomWalk& walk, Action next) const {
+float WalkGenerator::CostOfNext(const RandomWalks& walks, std::size_t walk, Action next) const {
   const DomainSpec& spec = domain_.spec();
-  return spec.action_costs[next] + UndoCost(spec, next) + walk.cost_back();
+  return spec.action_costs[next] + UndoCost(spec, next) + walks.cost_back(walk);
 }
 
 // `policy` must hold zeros.
-void WalkGenerator::WritePolicy(const RandomWalk& walk, std::span<float> policy) const {
+void WalkGenerator::WritePolicy(const RandomWalks& walks, std::size_t walk, bool undo_has_effect,
+                                std::span<float> policy) const {
   if (kind_ == WalkKind::kDistinctActions) {
-    for (const Action action : walk.taken()) {
-      policy[action] = 1 / static_cast<float>(walk.taken().size());
-    }
-  } else if (walk.back() && UndoHasEffect(walk)) {
-    policy[*walk.back()] = 1;
+    const std::span<const Action> taken = walks.taken(walk);
+    for (const Action action : taken) policy[action] = 1 / static_cast<float>(taken.size());
+  } else if (walks.back(walk) && undo_has_effect) {
+    policy[*walks.back(walk)] = 1;
   }
-}
-
-// Whether the action that undoes the walk's last step changes the state.
-bool WalkGenerator::UndoHasEffect(const RandomWalk& walk) const {
-  const Action undo = *walk.back();
-  std::vector<std::uint8_t> state(walk.state().begin(), walk.state().end());
-  domain_.Apply(Rows(std::span(state)), {&undo, 1});
-  return !std::ranges::equal(state, walk.state());
 }
 
 }  // namespace tandem

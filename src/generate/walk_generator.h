@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
+#include <vector>
 
 #include "base/random.h"
 #include "config/config.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "generate/generator.h"
 #include "generate/labels.h"
 #include "generate/row_ranges.h"
@@ -79,7 +79,9 @@ WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config);
 /// equal ones. Head vp learns what a V net and a policy learn.
 ///
 /// With generate.ball_radius, rows in the ball around the goal get exact labels, and some rows
-/// become anchors (ExactLabels). A row does not depend on how the rows are split into ranges.
+/// become anchors (ExactLabels).
+///
+/// Blocks of walks advance in lock step (RandomWalks). A row does not depend on the size of blocks.
 class WalkGenerator final : public Generator {
  public:
   /// `domain` must outlive this. See MakeGenerator for `config`. `exact` may be null. Throws
@@ -93,22 +95,31 @@ class WalkGenerator final : public Generator {
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
 
  private:
-  class Prefixes;
+  // A row of a block of walks.
+  struct Due {
+    std::size_t walk;  // in the block
+    std::size_t row;   // in the block
+  };
 
-  void FillBlock(const FillRequest& request, RowRange block, Prefixes& prefixes,
+  void FillBlock(const FillRequest& request, RowRange block, DataBuffer& out) const;
+  void TakeWalks(const FillRequest& request, RowRange block, Rows states, std::span<Action> actions,
                  DataBuffer& out) const;
-  Action WriteLabel(RandomWalk& walk, Random random, DataBuffer& out, std::size_t row) const;
-  void LabelKnownActions(RandomWalk& walk, std::span<float> label, std::span<float> weight) const;
-  Action LabelOneAction(RandomWalk& walk, Random random, float& label) const;
-  void WritePolicy(const RandomWalk& walk, std::span<float> policy) const;
-  float CostOfNext(const RandomWalk& walk, Action next) const;
-  bool UndoHasEffect(const RandomWalk& walk) const;
+  std::vector<std::uint8_t> UndoHasEffect(const RandomWalks& walks, std::span<const Due> due) const;
+  void WriteLabel(const RandomWalks& walks, std::size_t walk, bool undo_has_effect, DataBuffer& out,
+                  std::size_t row) const;
+  void LabelKnownActions(const RandomWalks& walks, std::size_t walk, std::span<float> label,
+                         std::span<float> weight) const;
+  Action LabelOneAction(const RandomWalks& walks, std::size_t walk, Random& random,
+                        float& label) const;
+  void WritePolicy(const RandomWalks& walks, std::size_t walk, bool undo_has_effect,
+                   std::span<float> policy) const;
+  float CostOfNext(const RandomWalks& walks, std::size_t walk, Action next) const;
 
   const Domain& domain_;
+  const GenerateConfig config_;
   const Head head_;
   const WalkRows rows_;
   const WalkKind kind_;
-  const std::int64_t range_rows_;
   const std::uint64_t seed_;
   const Schema schema_;
   const std::shared_ptr<const ExactLabels> exact_;  // may be null

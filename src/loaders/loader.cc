@@ -7,16 +7,14 @@
 #include <algorithm>
 #include <exception>
 #include <future>
-#include <numeric>
 #include <span>
 #include <utility>
 
 #include "base/fault_point.h"
-#include "base/random.h"
 #include "base/slot_ring.h"
 #include "base/stop_signal.h"
 #include "base/timeline.h"
-#include "data/examples.h"
+#include "data/row_order.h"
 #include "tensor/device_rows.h"
 
 namespace tandem {
@@ -26,43 +24,8 @@ namespace {
 // which the device may still be working on.
 constexpr std::int64_t kHeld = 2;
 
-// The number of slots, each of one batch: those that the trainer holds, and those that are prepared
-// ahead.
-std::int64_t NumSlots(const PrefetchConfig& config) {
-  return kHeld + (config.enabled ? config.depth : 0);
-}
-
-// The order in which an update trains on its rows. It is drawn only as far as it is used.
-class RowOrder {
- public:
-  RowOrder(std::size_t rows, std::uint64_t seed, std::int64_t update, std::int64_t rank)
-      : order_(rows), random_(seed, Purpose::kShuffle, update, rank) {
-    std::iota(order_.begin(), order_.end(), 0U);
-  }
-
-  // Returns the next `count` rows, or all that remain.
-  std::span<const std::uint32_t> Next(std::size_t count) {
-    const std::size_t first = drawn_;
-    drawn_ = std::min(first + count, order_.size());
-    PartialShuffle(std::span(order_), first, drawn_, random_);
-    return std::span(order_).subspan(first, drawn_ - first);
-  }
-
- private:
-  std::vector<std::uint32_t> order_;
-  std::size_t drawn_ = 0;
-  Random random_;
-};
-
 // The tensor of a slot that holds row numbers instead of rows.
 constexpr std::size_t kNumbers = 0;
-
-// Copies the numbers of rows to the slot's host memory. CheckSizes allows more rows than an int32
-// can count.
-void CopyNumbers(std::span<const std::uint32_t> picked, TransferSlot& slot) {
-  auto* const to = reinterpret_cast<std::int64_t*>(slot.host(kNumbers).data());
-  std::ranges::copy(picked, to);
-}
 
 // Copies the rows whose numbers are in `picked` to the slot's host memory.
 void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, TransferSlot& slot) {
@@ -163,9 +126,7 @@ class BufferLoader::Iterator final : public BatchIterator {
       return at::index_select(ColumnTensor(rows_, column, loader_.device_), 0,
                               slot.device(kNumbers).narrow(0, 0, size));
     };
-    Batch result{.inputs = rows_of(kInputColumn), .targets = rows_of(kTargetColumn)};
-    if (HasWeights(rows_.schema())) result.weights = rows_of(kWeightColumn);
-    return result;
+    return MakeBatch(rows_.schema(), rows_of);
   }
 
  private:
@@ -189,7 +150,8 @@ class BufferLoader::Iterator final : public BatchIterator {
   std::span<const std::uint32_t> NextRows() {
     const Span span(Activity::kShuffle);
     if (!order_) order_.emplace(rows_.rows(), loader_.seed_, update_, loader_.rank_);
-    return order_->Next(static_cast<std::size_t>(loader_.batch_size_));
+    const auto size = static_cast<std::size_t>(loader_.batch_size_);
+    return order_->Rows(size * gathered_++, size);
   }
 
   // Gathers the next batch and enqueues its copy. Runs on the loader's thread if there is one.
@@ -203,7 +165,9 @@ class BufferLoader::Iterator final : public BatchIterator {
     if (loader_.memory_ == Memory::kHost) {
       Gather(rows_, NextRows(), slot);
     } else {
-      CopyNumbers(NextRows(), slot);
+      // There may be more rows than an int32 can count.
+      auto* const to = reinterpret_cast<std::int64_t*>(slot.host(kNumbers).data());
+      std::ranges::copy(NextRows(), to);
     }
     const Span span(Activity::kHostToDevice);
     slot.EnqueueCopy();
@@ -215,7 +179,8 @@ class BufferLoader::Iterator final : public BatchIterator {
   const std::int64_t update_;
   const std::int64_t count_;  // batches
   SlotRing ring_;
-  std::optional<RowOrder> order_;  // used by the thread that copies
+  std::optional<RowOrder> order_;  // this and the next: used by the thread that copies
+  std::size_t gathered_ = 0;       // batches
   std::int64_t taken_ = 0;         // batches handed out
   std::int64_t released_ = 0;      // batches that the trainer has finished with
   std::future<void> copied_;       // of the loader's thread; not valid without prefetching
@@ -229,8 +194,9 @@ BufferLoader::BufferLoader(Device& device, const Schema& schema, std::int64_t ba
       seed_(seed),
       rank_(rank),
       memory_(memory),
-      slots_(device.MakeSlots(static_cast<std::size_t>(NumSlots(prefetch)),
-                              BatchTensors(schema, batch_size, memory), prefetch)) {
+      slots_(device.MakeSlots(  // of a batch each: those held, and those prepared ahead
+          static_cast<std::size_t>(kHeld + (prefetch.enabled ? prefetch.depth : 0)),
+          BatchTensors(schema, batch_size, memory), prefetch)) {
   if (prefetch.enabled) thread_.emplace(thread_name);
 }
 
@@ -238,8 +204,7 @@ std::unique_ptr<BatchIterator> BufferLoader::Open(const DataBuffer& rows, std::i
   return std::make_unique<Iterator>(*this, rows, update);
 }
 
-// Joins each generated batch with a stored batch. Without generated batches, hands out the stored
-// ones.
+// Joins each generated batch, if there are any, with a stored batch.
 class DataLoader::Iterator final : public BatchIterator {
  public:
   Iterator(std::unique_ptr<BatchIterator> live, StoredExamples& stored, std::int64_t update)
@@ -260,22 +225,14 @@ class DataLoader::Iterator final : public BatchIterator {
   const std::int64_t update_;
 };
 
-DataLoader::DataLoader(Device& device, Schema schema, Config config, StoredExamples* stored,
-                       std::int64_t rank)
-    : device_(device),
-      schema_(std::move(schema)),
-      config_(std::move(config)),
-      stored_(stored),
-      rank_(rank) {}
-
-void DataLoader::UseBatchSize(std::int64_t batch_size) {
-  const std::int64_t live_rows = config_.live_part_of(batch_size);
-  if (live_rows > 0) {
-    live_.emplace(
-        device_, schema_, live_rows, config_.prefetch, config_.random_seed(), kPrefetchThread,
-        config_.generate.program == Program::kTensor ? Memory::kDevice : Memory::kHost, rank_);
-  }
-  if (stored_ != nullptr) stored_->UseBatchSize(batch_size - live_rows);
+DataLoader::DataLoader(Device& device, const Schema& schema, const Config& config,
+                       StoredExamples* stored, std::int64_t rank)
+    : stored_(stored) {
+  const std::int64_t live_rows = config.live_part_of(config.train.batch_size);
+  if (live_rows == 0) return;
+  live_.emplace(device, schema, live_rows, config.prefetch, config.random_seed(), kPrefetchThread,
+                config.generate.program == Program::kTensor ? Memory::kDevice : Memory::kHost,
+                rank);
 }
 
 std::unique_ptr<BatchIterator> DataLoader::Open(const DataBuffer* rows, std::int64_t update) {
@@ -288,9 +245,9 @@ std::unique_ptr<BatchIterator> DataLoader::Open(const DataBuffer* rows, std::int
 Batch ShuffledRows::Take(std::int64_t most) {
   const std::int64_t count = std::min(most, left());
   const at::Tensor picked = order.narrow(0, next, count);
-  Batch batch{.inputs = at::index_select(inputs, 0, picked),
-              .targets = at::index_select(targets, 0, picked)};
-  if (weights.defined()) batch.weights = at::index_select(weights, 0, picked);
+  Batch batch{.inputs = at::index_select(all.inputs, 0, picked),
+              .targets = at::index_select(all.targets, 0, picked)};
+  if (all.weights.defined()) batch.weights = at::index_select(all.weights, 0, picked);
   next += count;
   return batch;
 }

@@ -12,6 +12,7 @@
 #include "base/worker.h"
 #include "config/config.h"
 #include "data/data_buffer.h"
+#include "data/examples.h"
 #include "nn/device.h"
 
 namespace tandem {
@@ -23,6 +24,14 @@ struct Batch {
   /// Of each output in the loss, shaped like `targets`. Undefined if all are 1.
   at::Tensor weights;
 };
+
+/// Makes a batch of tensor_of(c) for each column c of `schema`, an ExampleSchema.
+template <class TensorOf>
+Batch MakeBatch(const Schema& schema, const TensorOf& tensor_of) {
+  return {.inputs = tensor_of(kInputColumn),
+          .targets = tensor_of(kTargetColumn),
+          .weights = HasWeights(schema) ? tensor_of(kWeightColumn) : at::Tensor()};
+}
 
 /// Joins the rows of batches, in order. If only some have weights, the weights of the others are 1.
 Batch Concatenate(const std::vector<Batch>& parts);
@@ -44,9 +53,6 @@ class StoredExamples {
  public:
   virtual ~StoredExamples() = default;
 
-  /// Sets the number of rows of all later batches. It is 1 at first.
-  void UseBatchSize(std::int64_t rows) { batch_size_ = rows; }
-
   /// Waits until the next rows are there, which update `update` trains on. Returns at once if the
   /// class does not wait for rows.
   virtual void AwaitRows(std::int64_t update) = 0;
@@ -55,12 +61,16 @@ class StoredExamples {
   /// TakeRows finds no more rows, the batch has fewer rows; without any, returns nothing.
   std::optional<Batch> Next(std::int64_t update);
 
+ protected:
+  explicit StoredExamples(const Config& config)
+      : batch_size_(config.train.batch_size - config.live_part_of(config.train.batch_size)) {}
+
  private:
   /// Takes the next rows of the sequence, at least 1 and at most `most`, into their own memory.
   /// Returns nothing if none is there and the class does not wait for rows.
   virtual std::optional<Batch> TakeRows(std::int64_t most, std::int64_t update) = 0;
 
-  std::int64_t batch_size_ = 1;
+  const std::int64_t batch_size_;
 };
 
 /// The name of the prefetch thread of training in traces and in the run's time profile.
@@ -72,10 +82,10 @@ inline constexpr const char* kPrefetchThread = "prefetch";
 /// gathers rows into a ring of host slots, which are pinned memory for a GPU, and enqueues each
 /// slot's copy to the device on the copy stream. The copy of batch n + 1 is enqueued before batch n
 /// is handed out. Without prefetching, it gathers and copies each batch on the calling thread when
-/// it is requested, so that each step can be timed alone. The batches are the same.
+/// it is requested, so that each step can be timed alone.
 ///
 /// If the rows are in the device's memory, a slot holds the numbers of a batch's rows instead of
-/// the rows, and Next gathers the rows on the device. The batches are the same.
+/// the rows, and Next gathers the rows on the device. The batches are the same in each case.
 ///
 /// A slot's host memory is rewritten only after the event of its last copy, and its device memory
 /// only after the event of the training stream (TransferSlot).
@@ -89,9 +99,8 @@ class BufferLoader {
                const std::string& thread_name = kPrefetchThread, Memory memory = Memory::kHost,
                std::int64_t rank = 0);
 
-  /// Returns an iterator over the batches of `rows`, which must outlive it. Each row occurs once.
-  /// The order is a function of the seed and `update`. The previous iterator must have been
-  /// destroyed.
+  /// Returns an iterator over the batches of `rows`, which must outlive it, in an order that is a
+  /// function of the seed and `update`. Each row occurs once. The previous iterator must be gone.
   std::unique_ptr<BatchIterator> Open(const DataBuffer& rows, std::int64_t update);
 
  private:
@@ -107,49 +116,40 @@ class BufferLoader {
 };
 
 /// DataLoader makes the batches of each update: from a buffer of generated rows, from shards or a
-/// stream, or from both. `data.live_share` says how many rows of a batch are generated
-/// (Config::live_part_of); they are the first rows of the batch. Use it from one thread.
+/// stream, or from both. The first rows of a batch are generated, as many as Config::live_part_of
+/// says. Use it from one thread.
 class DataLoader {
  public:
   /// `stored` is null if all rows are generated. `device` and `stored` must outlive this object.
   /// `schema` is an ExampleSchema. With `generate.program: tensor`, generated rows are in the
-  /// device's memory. `rank` is the number of this process among those that train together, each of
-  /// which has an order of rows of its own.
-  DataLoader(Device& device, Schema schema, Config config, StoredExamples* stored,
+  /// device's memory. `rank` is the number of this process, each of which has its own order of
+  /// rows.
+  DataLoader(Device& device, const Schema& schema, const Config& config, StoredExamples* stored,
              std::int64_t rank = 0);
 
-  /// Sets the size of whole batches. Call it before the first Open.
-  void UseBatchSize(std::int64_t batch_size);
-
   /// Returns an iterator over the batches of update `update`. `rows` must outlive it; null if no
-  /// rows are generated. Each generated row occurs once, in an order that is a function of the
-  /// seed and `update`. The previous iterator must have been destroyed. Waits until the first rows
-  /// from shards or a stream are there, unless batches do without them.
+  /// rows are generated. Each generated row occurs once, in an order that is a function of the seed
+  /// and `update`. The previous iterator must have been destroyed. Waits until the first rows from
+  /// shards or a stream are there, unless batches do without them.
   std::unique_ptr<BatchIterator> Open(const DataBuffer* rows, std::int64_t update);
 
  private:
   class Iterator;
 
-  Device& device_;
-  const Schema schema_;
-  const Config config_;
   StoredExamples* const stored_;
-  const std::int64_t rank_;
   std::optional<BufferLoader> live_;  // empty if no rows are generated
 };
 
-/// ShuffledRows are the rows of a chunk or shard on the device, and the order in which they are
-/// taken.
+/// ShuffledRows are the rows of a chunk or shard on the device, and the order to take them in.
 struct ShuffledRows {
-  at::Tensor inputs, targets;
-  at::Tensor weights;     ///< undefined if the examples have none
+  Batch all;
   at::Tensor order;       ///< (rows) int32
   std::int64_t next = 0;  ///< next row to take, as an index into `order`
 
   std::int64_t left() const { return order.size(0) - next; }
 
-  /// Takes the next rows, at least 1 and at most `most`. They have memory of their own. Requires
-  /// that a row is left.
+  /// Takes the next rows, at least 1 and at most `most`, into their own memory. Requires left() >
+  /// 0.
   Batch Take(std::int64_t most);
 };
 

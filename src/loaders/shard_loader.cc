@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/stopwatch.h"
 #include "base/timeline.h"
-#include "data/examples.h"
 #include "tensor/device_rows.h"
 
 namespace tandem {
@@ -47,7 +46,8 @@ ShardSet Checked(ShardSet set, const DataConfig& config, const std::optional<Sha
 
 ShardLoader::ShardLoader(Device& device, ShardSet set, int input_depth, const Config& config,
                          const std::optional<ShardPosition>& from, Interrupter* interrupter)
-    : set_(Checked(std::move(set), config.data, from)),
+    : StoredExamples(config),
+      set_(Checked(std::move(set), config.data, from)),
       input_depth_(input_depth),
       config_(config.data),
       seed_(config.random_seed()),
@@ -96,13 +96,10 @@ void ShardLoader::TakeChunk() {
                                  Memory::kDevice, set_.spec(), order_.ChunkOf(taken.step));
   const auto column = [&](std::size_t index) { return ColumnTensor(rows, index, memory.device()); };
   const at::Tensor& order = slot.device(kOrder);
-  current_ =
-      Current{.slot = taken.slot,
-              .rows = {.inputs = column(kInputColumn),
-                       .targets = column(kTargetColumn),
-                       .weights = HasWeights(rows.schema()) ? column(kWeightColumn) : at::Tensor(),
-                       .order = order.narrow(0, 0, static_cast<std::int64_t>(rows.rows())),
-                       .next = std::exchange(first_row_, 0)}};
+  current_ = Current{.slot = taken.slot,
+                     .rows = {.all = MakeBatch(rows.schema(), column),
+                              .order = order.narrow(0, 0, static_cast<std::int64_t>(rows.rows())),
+                              .next = std::exchange(first_row_, 0)}};
   next_step_ = taken.step + 1;
 }
 
@@ -142,7 +139,7 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
     return false;
   }
   damaged_.erase(chunk);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   disk_.bytes += set_.StoredBytes(chunk);
   disk_.seconds += watch.Seconds();
   return true;
@@ -166,18 +163,18 @@ void ShardLoader::Transfer(std::int64_t step, std::size_t slot) {
   const Stopwatch watch;
   memory.EnqueueCopy();
   memory.AwaitHost();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   transfer_.bytes += static_cast<std::int64_t>(set_.spec().BytesOfChunk(chunk));
   transfer_.seconds += watch.Seconds();
 }
 
 StageTotals ShardLoader::disk() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return disk_;
 }
 
 StageTotals ShardLoader::transfer() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return transfer_;
 }
 

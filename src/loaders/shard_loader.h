@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/shard_pipeline.h"
@@ -21,24 +21,22 @@ namespace tandem {
 
 /// ShardLoader moves chunks through three stages, each on its own thread (ShardPipeline). The disk
 /// stage reads a chunk into pinned memory, the transfer stage copies it to the device, and the
-/// thread that trains gathers batches from the chunk on the device. The stages keep working between
-/// updates, so the chunks for update k + 1 are loaded while update k trains.
+/// thread that trains gathers batches from it. The stages keep working between updates, so the
+/// chunks for update k + 1 are loaded while update k trains.
 ///
 /// If each update trains on R rows, update k trains on rows [k R, (k + 1) R) of the endless
-/// sequence of epochs. Skipping a damaged chunk moves all later updates forward by the chunk's
-/// rows.
+/// sequence of epochs. A damaged chunk that is skipped moves all later updates forward by its rows.
 ///
 /// Every batch has the full number of rows. The first call of AwaitRows or Next starts the threads,
 /// in the calling thread's timeline; no chunk is read before.
 class ShardLoader final : public StoredExamples, private ChunkStages {
  public:
   /// `device` must outlive this object. `input_depth` is the depth of the network's input
-  /// (InputFor), which every byte of the stored inputs must be below. Uses only `data`,
-  /// `prefetch.pin_memory`, `prefetch.copy_stream` and `seed` of `config`; the seed determines the
-  /// order of chunks and rows. If `from` is set, starts at that position. Throws InputError if
-  /// `from` is a position in another set. Throws DamagedShard if a shard is missing and
-  /// `data.on_damage` is kStop. `interrupter`, if there is one, ends the waits for chunks, and must
-  /// outlive this object.
+  /// (InputFor), which every byte of the stored inputs must be below. The seed determines the order
+  /// of chunks and rows. If `from` is set, starts at that position. Throws InputError if `from` is
+  /// a position in another set. Throws DamagedShard if a shard is missing and `data.on_damage` is
+  /// kStop. `interrupter`, if there is one, ends the waits for chunks, and must outlive this
+  /// object.
   ShardLoader(Device& device, ShardSet set, int input_depth, const Config& config,
               const std::optional<ShardPosition>& from, Interrupter* interrupter = nullptr);
 
@@ -88,8 +86,9 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
 
   EpochOrder transfer_order_;  // used by the transfer thread
 
-  mutable std::mutex mutex_;
-  StageTotals disk_, transfer_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  StageTotals disk_ ABSL_GUARDED_BY(mutex_);
+  StageTotals transfer_ ABSL_GUARDED_BY(mutex_);
 
   // Declared last, so that its threads end before the members that they use.
   std::unique_ptr<ShardPipeline> stages_;

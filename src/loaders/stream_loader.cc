@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "base/timeline.h"
-#include "data/examples.h"
 #include "data/shard_set.h"
 #include "tensor/device_rows.h"
 
@@ -33,7 +32,8 @@ StreamLoader::StreamLoader(Device& device, const std::filesystem::path& folder,
                            const ShardSetSpec& kind, int input_depth, const Config& config,
                            const std::optional<StreamPosition>& from, const StopSignal& stop,
                            Interrupter* interrupter)
-    : device_(device.torch()),
+    : StoredExamples(config),
+      device_(device.torch()),
       seed_(config.random_seed()),
       pins_(config.prefetch.pin_memory),
       waits_(config.live_rows() == 0),
@@ -85,12 +85,8 @@ bool StreamLoader::BeginShard(std::int64_t update) {
   at::Tensor order = at::empty({shard->name.rows}, at::kInt);
   ShuffleRows({order.data_ptr<std::int32_t>(), static_cast<std::size_t>(shard->name.rows)}, seed_,
               /*epoch=*/0, shard->name.first_row);
-  current_ =
-      ShuffledRows{.inputs = column(kInputColumn),
-                   .targets = column(kTargetColumn),
-                   .weights = HasWeights(rows.schema()) ? column(kWeightColumn) : at::Tensor(),
-                   .order = to_device(order),
-                   .next = *first_row};
+  current_ = ShuffledRows{
+      .all = MakeBatch(rows.schema(), column), .order = to_device(order), .next = *first_row};
   return true;
 }
 

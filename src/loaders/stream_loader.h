@@ -20,8 +20,8 @@ namespace tandem {
 /// order that depends on the seed and the shard.
 ///
 /// If all rows of a batch come from the stream, a batch waits until all its rows are there. If this
-/// process generates some of them, a batch never waits: it has as many rows of the stream as are
-/// there, at most the number that UseBatchSize gave, and no tensors if there are none.
+/// process generates some of them, a batch never waits: it takes fewer rows of the stream if fewer
+/// are there, and has no tensors if there are none.
 class StreamLoader final : public StoredExamples {
  public:
   /// `folder` is the stream's, and `kind` says what its shards have in common (StreamKind).

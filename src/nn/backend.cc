@@ -48,7 +48,7 @@ void ResolvePrecision(Precision& precision, const Config& config, const Device& 
     const bool is_allowed = config.backend == BackendKind::kAuto || config.backend == entry.first;
     return is_allowed && entry.second->HasFastBf16(config.network, device);
   });
-  precision = is_fast ? Precision::kBf16 : Precision::kFp32;
+  precision = is_fast && MayUseBf16(config.network) ? Precision::kBf16 : Precision::kFp32;
 }
 
 // Batches that mix a stream with live rows differ in size, and a step would be captured again for

@@ -1,6 +1,5 @@
-// How networks are trained and evaluated: the interfaces of training steps and backends, and the
-// registry of backends. A backend is a class in a file of its own, which it registers with one line
-// at namespace scope:
+// How networks are trained and evaluated: training steps, backends, and the registry of backends. A
+// backend registers itself at namespace scope in its own file:
 //
 //     TANDEM_REGISTER_BACKEND(kCpu, CpuBackend);
 #pragma once
@@ -26,7 +25,7 @@ class GradientStep {
  public:
   /// What Step does with the gradients.
   struct Update {
-    Optimizer& optimizer;  ///< the same one in every call
+    Optimizer& optimizer;  ///< the same one in every call, with flat() and Device::passes
     double learning_rate;
     /// Returns the loss, and sets the gradients, of all ranks. Empty if this process trains alone.
     std::function<at::Tensor(const at::Tensor& loss)> reduce = {};
@@ -34,26 +33,20 @@ class GradientStep {
 
   virtual ~GradientStep() = default;
 
-  /// Lets the step and its optimizer share memory if the step needs that. Call once, before the
-  /// first step. `optimizer` must have the parameters of the network.
-  virtual void UseOptimizer(Optimizer& /*optimizer*/) {}
-
   /// Sets the gradients of the parameters to those of the mean loss of a batch (TrainingLoss), and
   /// returns the loss, on the device. `inputs` (n, positions) are bytes, `targets` (n, outputs) and
   /// `weights`, shaped like `targets` or undefined, are floats, all contiguous. The batch is taken
   /// in `train.accumulation_steps` parts, one after another. The parameters must have no gradients
-  /// before, as after Optimizer::Step. The next call may overwrite the result. Checks `inputs`
-  /// (CheckInputs).
+  /// before, as after Optimizer::Step. The next call may overwrite the result. Calls CheckInputs.
   virtual at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                                   const at::Tensor& weights) = 0;
 
-  /// Does a whole step: SetGradients, then the reduction and the step of the optimizer, which must
-  /// have joined. Returns the loss, on the device, which the next call may overwrite.
+  /// Does a whole step: SetGradients, then the reduction and the step of the optimizer. Returns the
+  /// loss, on the device, which the next call may overwrite.
   virtual at::Tensor Step(const at::Tensor& inputs, const at::Tensor& targets,
                           const at::Tensor& weights, const Update& update);
 
-  /// The block into which the step moved the parameters, and that of the gradients that it sets;
-  /// null if it moves none.
+  /// The block into which the step moved the parameters, and that of their gradients, or null.
   virtual FlatParameters* flat() { return nullptr; }
 };
 
@@ -99,8 +92,7 @@ void RegisterBackend(BackendKind kind, std::unique_ptr<const Backend> backend);
 /// saved config is resolved to the same again.
 Config WithBackends(Config config, const Device& device);
 
-/// Return why the backend of a resolved config cannot train or evaluate its network on a device;
-/// empty if it can.
+/// Return why the backend of a resolved config cannot train or evaluate its network, or "".
 std::string WhyNoStep(const Config& config, const Device& device);
 std::string WhyNoCopy(const Config& config, const Device& device);
 

@@ -7,12 +7,9 @@
 #include <fmt/format.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
-#include <optional>
 #include <set>
 #include <sstream>
-#include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
-#include <utility>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -136,8 +133,19 @@ std::string Available(const Gpus& gpus) {
   return fmt::format("cpu, cuda:0 to cuda:{}", gpus.count - 1);
 }
 
-// Opens a device; a rank's own GPU in place of the first one.
-std::unique_ptr<Device> Open(const std::string& name, std::optional<int> local_rank) {
+}  // namespace
+
+c10::intrusive_ptr<c10d::Backend> Device::MakeBackend(
+    const c10::intrusive_ptr<c10d::Store>& /*store*/, int /*rank*/, int /*size*/) {
+  return {};
+}
+
+std::unique_ptr<ResultSlot> Device::MakeResultSlot(std::size_t /*bytes*/) {
+  return std::make_unique<HostResultSlot>();
+}
+
+std::unique_ptr<Device> OpenDevice(const std::string& device, std::optional<int> local_rank) {
+  const std::string name = local_rank && CudaIndex(device) ? "cuda" : device;
   if (name == "cpu") return std::make_unique<CpuDevice>();
   Gpus gpus;
   OpenCudaFunction* open = FindCuda(gpus);
@@ -164,23 +172,6 @@ std::unique_ptr<Device> Open(const std::string& name, std::optional<int> local_r
     LogWarning("a GPU driver is installed, but the CPU is used: " + gpus.missing);
   }
   return std::make_unique<CpuDevice>();
-}
-
-}  // namespace
-
-c10::intrusive_ptr<c10d::Backend> Device::MakeBackend(
-    const c10::intrusive_ptr<c10d::Store>& /*store*/, int /*rank*/, int /*size*/) {
-  return {};
-}
-
-std::unique_ptr<ResultSlot> Device::MakeResultSlot(std::size_t /*bytes*/) {
-  return std::make_unique<HostResultSlot>();
-}
-
-std::unique_ptr<Device> OpenDevice(const std::string& name) { return Open(name, std::nullopt); }
-
-std::unique_ptr<Device> OpenDeviceOfRank(const std::string& name, int local_rank) {
-  return Open(CudaIndex(name) ? "cuda" : name, local_rank);
 }
 
 bool CpuHas(const std::string& feature) {

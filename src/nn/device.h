@@ -11,12 +11,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/timeline.h"
 #include "config/config.h"
 
 namespace at {
@@ -70,8 +70,7 @@ class TransferSlot {
   virtual void AwaitCopy() = 0;
 
   /// Declares that the work now in the calling thread's current stream is the last that uses the
-  /// device tensors. Does nothing if the device has failed; the next use of the device reports
-  /// that.
+  /// device tensors. Does nothing if the device has failed, which its next use reports.
   virtual void Release() noexcept = 0;
 };
 
@@ -111,15 +110,13 @@ class Stream {
   virtual std::unique_ptr<StreamScope> Enter() = 0;
 };
 
-/// RowPermuter permutes rows, and walks from the goal, in a device's memory with a kernel written
-/// for it. Work is enqueued in the calling thread's current stream. Tensors are contiguous and on
-/// the device.
+/// RowPermuter permutes rows, and walks from the goal, by a kernel of the device. Work is enqueued
+/// in the calling thread's current stream. Tensors are contiguous and on the device.
 class RowPermuter {
  public:
   virtual ~RowPermuter() = default;
 
-  /// Applies actions[i] to row i of `rows` (n, positions), in place. `actions` (n) is int16 and has
-  /// the bits of each Action.
+  /// Applies actions[i] to row i of `rows` (n, positions), in place. `actions` (n) are int16 bits.
   virtual void Apply(const at::Tensor& rows, const at::Tensor& actions) const = 0;
 
   /// Writes the children of `rows` (n, positions) to `children` (n * num_actions, positions), in
@@ -189,12 +186,9 @@ class Device {
   /// cannot capture the work. The default calls `work` each time.
   virtual std::function<void()> CaptureWork(std::function<void()> work) { return work; }
 
-  /// Runs the passes of a training step; null on a GPU below compute capability 8.0, and in a build
-  /// without nvcc.
+  /// Runs the passes of a step; null on a GPU below compute capability 8.0 and in a build without
+  /// nvcc.
   virtual const PassRunner* passes() const { return nullptr; }
-
-  /// The listener that shows the run's spans in the vendor's profiler, or null if there is none.
-  virtual RangeListener* Ranges() { return nullptr; }
 
   /// Blocks until all work on the device is done, also that of other threads, and until no thread
   /// captures work (CaptureWork). Captured work must not call it. A thread that runs beside
@@ -206,7 +200,10 @@ class Device {
 /// library are present, else the CPU. If that GPU cannot be opened, or LibTorch has no code for it,
 /// warns and returns the CPU. Must be called before any other use of LibTorch. For the other names,
 /// throws InputError that says what is missing.
-std::unique_ptr<Device> OpenDevice(const std::string& name);
+///
+/// For a rank, of number `local_rank` among those of its machine, takes the GPU of GpuOfRank,
+/// whatever number `name` has.
+std::unique_ptr<Device> OpenDevice(const std::string& name, std::optional<int> local_rank = {});
 
 /// Whether this machine's CPU has a feature, by LibTorch's name for it ("amx_bf16").
 bool CpuHas(const std::string& feature);
@@ -234,10 +231,6 @@ using OpenCudaFunction = Device*(int index);
 /// only its own GPU, that is number 0 in every rank.
 inline int GpuOfRank(int local_rank, int count) { return local_rank % count; }
 
-/// Opens the device of a rank as OpenDevice does, whose errors it throws. A rank takes the GPU of
-/// GpuOfRank, whatever number `name` has.
-std::unique_ptr<Device> OpenDeviceOfRank(const std::string& name, int local_rank);
-
 /// Returns whether a library that was built for `architectures` has code for a GPU of a compute
 /// capability. They are names of nvcc: "sm_75 sm_86 compute_90". A binary (sm) runs on GPUs of the
 /// same major number and of no lower minor number, and PTX (compute) on all later GPUs. Returns
@@ -254,8 +247,7 @@ class KernelTrace {
   KernelTrace(const KernelTrace&) = delete;
   KernelTrace& operator=(const KernelTrace&) = delete;
 
-  /// Ends the recording and writes it to `path` in Chrome's trace format. Call it once, after
-  /// Device::Synchronize.
+  /// Writes the recording in Chrome's trace format. Call it once, after Device::Synchronize.
   void Save(const std::filesystem::path& path);
 
  private:

@@ -33,8 +33,10 @@ void Append(StateDict& all, const std::string& name, const StateDict& of_part) {
   }
 }
 
-void Append(std::vector<at::Tensor>& all, const StateDict& own) {
-  for (const auto& [name, tensor] : own) all.push_back(tensor);
+std::vector<at::Tensor> WithoutNames(const StateDict& state) {
+  std::vector<at::Tensor> tensors;
+  for (const auto& [name, tensor] : state) tensors.push_back(tensor);
+  return tensors;
 }
 
 }  // namespace
@@ -53,25 +55,27 @@ StateDict CloneOf(const StateDict& state) {
   return clone;
 }
 
-StateDict Module::named_parameters() const {
-  StateDict all = parameters_;
-  for (const Part& part : parts_) Append(all, part.name, part.module->named_parameters());
+StateDict Module::Select(bool (*is_wanted)(const Entry&)) const {
+  StateDict all;
+  for (const Entry& entry : entries_) {
+    if (is_wanted(entry)) all.emplace_back(entry.name, entry.tensor);
+  }
+  for (const Part& part : parts_) Append(all, part.name, part.module->Select(is_wanted));
   return all;
 }
 
-std::vector<at::Tensor> Module::parameters() const {
-  std::vector<at::Tensor> all;
-  Append(all, named_parameters());
-  return all;
+StateDict Module::named_parameters() const {
+  return Select([](const Entry& entry) { return entry.is_parameter; });
 }
+
+std::vector<at::Tensor> Module::parameters() const { return WithoutNames(named_parameters()); }
 
 std::vector<at::Tensor> Module::buffers() const {
-  std::vector<at::Tensor> all;
-  Append(all, buffers_);
-  for (const Part& part : parts_) {
-    for (const at::Tensor& buffer : part.module->buffers()) all.push_back(buffer);
-  }
-  return all;
+  return WithoutNames(Select([](const Entry& entry) { return !entry.is_parameter; }));
+}
+
+StateDict Module::State() const {
+  return Select([](const Entry&) { return true; });
 }
 
 void Module::SetTraining(bool training) {
@@ -80,28 +84,22 @@ void Module::SetTraining(bool training) {
 }
 
 void Module::To(c10::Device device) {
-  for (StateDict* own : {&parameters_, &buffers_}) {
-    for (auto& [name, tensor] : *own) tensor.set_data(tensor.to(device));
-  }
+  for (const Entry& entry : entries_) entry.tensor.set_data(entry.tensor.to(device));
   for (const Part& part : parts_) part.module->To(device);
 }
 
-StateDict Module::State() const {
-  StateDict all = parameters_;
-  all.insert(all.end(), buffers_.begin(), buffers_.end());
-  for (const Part& part : parts_) Append(all, part.name, part.module->State());
-  return all;
-}
-
 at::Tensor Module::RegisterParameter(const std::string& name, at::Tensor tensor) {
-  CheckIsNew(name);
   tensor.set_requires_grad(true);
-  return parameters_.emplace_back(name, std::move(tensor)).second;
+  return Add({.name = name, .tensor = std::move(tensor), .is_parameter = true});
 }
 
 at::Tensor Module::RegisterBuffer(const std::string& name, at::Tensor tensor) {
-  CheckIsNew(name);
-  return buffers_.emplace_back(name, std::move(tensor)).second;
+  return Add({.name = name, .tensor = std::move(tensor), .is_parameter = false});
+}
+
+at::Tensor Module::Add(Entry entry) {
+  CheckIsNew(entry.name);
+  return entries_.emplace_back(std::move(entry)).tensor;
 }
 
 void Module::AddPart(const std::string& name, std::shared_ptr<Module> part) {
@@ -110,9 +108,8 @@ void Module::AddPart(const std::string& name, std::shared_ptr<Module> part) {
 }
 
 void Module::CheckIsNew(const std::string& name) const {
-  const auto has_name = [&](const auto& entry) { return entry.first == name; };
-  if (std::ranges::any_of(parameters_, has_name) || std::ranges::any_of(buffers_, has_name) ||
-      std::ranges::any_of(parts_, [&](const Part& part) { return part.name == name; })) {
+  const auto has_name = [&](const auto& registered) { return registered.name == name; };
+  if (std::ranges::any_of(entries_, has_name) || std::ranges::any_of(parts_, has_name)) {
     throw Error(fmt::format("a network registers two tensors or modules as '{}'", name));
   }
 }
@@ -156,7 +153,7 @@ class ModuleCopy final : public NetworkCopy {
   at::Tensor Forward(const at::Tensor& bytes) override {
     CheckInputs(bytes, net_->spec().input.depth, "evaluation");
     const ScopedAutocast autocast(device_.type(), bf16_);
-    return ForwardChecked(*net_, one_hot_(bytes));
+    return ForwardChecked(*net_, one_hot_, bytes);
   }
 
   StateDict State() const override { return net_->State(); }
@@ -189,9 +186,9 @@ std::int64_t Network::NumParameters() const {
   return count;
 }
 
-at::Tensor ForwardChecked(Network& net, const at::Tensor& features) {
-  at::Tensor outputs = net.Forward(features);
-  const std::array<std::int64_t, 2> expected = {features.size(0), net.spec().outputs};
+at::Tensor ForwardChecked(Network& net, const OneHot& one_hot, const at::Tensor& bytes) {
+  at::Tensor outputs = net.Forward(net.reads_bytes() ? bytes : one_hot(bytes));
+  const std::array<std::int64_t, 2> expected = {bytes.size(0), net.spec().outputs};
   if (outputs.defined() && std::ranges::equal(outputs.sizes(), expected)) return outputs;
   const std::string found =
       outputs.defined() ? fmt::format("a tensor of shape ({})", fmt::join(outputs.sizes(), ", "))
@@ -240,6 +237,8 @@ std::unique_ptr<Network> MakeNetwork(const NetworkSpec& spec, std::uint64_t seed
 }
 
 NetworkCost CostOf(const NetworkSpec& spec) { return Find(spec.layers.kind).cost(spec); }
+
+bool MayUseBf16(const NetworkConfig& config) { return Find(config.kind).may_use_bf16; }
 
 std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const InferenceConfig& config,
                                              const Device& device) {

@@ -23,8 +23,8 @@
 
 namespace tandem {
 
-/// StateDict is a list of names and tensors in the order of Python's state_dict: parameters, then
-/// buffers, then children.
+/// StateDict is a list of names and tensors. That of a network is in the order of registration, as
+/// Python's state_dict is: the tensors of a module, and then those of its parts.
 using StateDict = std::vector<std::pair<std::string, at::Tensor>>;
 
 /// A copy of `state` with copies of its tensors, on the same device.
@@ -56,7 +56,7 @@ class Module {
   void SetTraining(bool training);
 
   /// Moves all tensors. Those that were read before stay valid and move too.
-  void To(c10::Device device);
+  virtual void To(c10::Device device);
 
   /// All tensors, with their names.
   StateDict State() const;
@@ -73,16 +73,24 @@ class Module {
   }
 
  private:
+  struct Entry {
+    std::string name;
+    at::Tensor tensor;
+    bool is_parameter;
+  };
   struct Part {
     std::string name;
     std::shared_ptr<Module> module;
   };
 
+  // The tensors of the entries of which `is_wanted` returns true, with their names.
+  StateDict Select(bool (*is_wanted)(const Entry&)) const;
+  at::Tensor Add(Entry entry);
   void AddPart(const std::string& name, std::shared_ptr<Module> part);
   void CheckIsNew(const std::string& name) const;
 
   bool training_ = true;
-  StateDict parameters_, buffers_;
+  std::vector<Entry> entries_;
   std::vector<Part> parts_;
 };
 
@@ -130,18 +138,21 @@ struct NetworkCost {
   double training_flop = 0;
 };
 
-/// Network is a network in training: a module that maps one-hot input to one number per output. Its
-/// parameters must be registered in the order in which a forward pass uses them, and the outputs
-/// must depend on all of them.
+/// Network is a network in training: a module that maps encoded states to one number per output.
+/// Its parameters must be registered in the order in which a forward pass uses them, and the
+/// outputs must depend on all of them.
 class Network : public Module {
  public:
   explicit Network(NetworkSpec spec) : spec_(std::move(spec)) {}
 
-  /// Maps the features (n, spec().features()) that OneHot makes to (n, outputs). Under autocast,
-  /// the output layer must still run in the precision of its weights: in bf16, outputs near 20
-  /// would be multiples of 1/8, and searches would rank states by chance. May be called in training
-  /// mode and in evaluation mode (`is_training`).
-  virtual at::Tensor Forward(const at::Tensor& features) = 0;
+  /// Maps the features (n, spec().features()) that OneHot makes to (n, outputs). If reads_bytes(),
+  /// maps the bytes (n, positions) themselves. Under autocast, the output layer must still run in
+  /// the precision of its weights: in bf16, outputs near 20 would be multiples of 1/8, and searches
+  /// would rank states by chance. May be called in training mode and in evaluation mode
+  /// (`is_training`).
+  virtual at::Tensor Forward(const at::Tensor& inputs) = 0;
+
+  virtual bool reads_bytes() const { return false; }
 
   const NetworkSpec& spec() const { return spec_; }
   std::int64_t NumParameters() const;
@@ -150,9 +161,10 @@ class Network : public Module {
   NetworkSpec spec_;
 };
 
-/// Calls net.Forward. Throws Error that names both shapes if the outputs are not (n, outputs),
-/// because the loss would spread another shape over its targets.
-at::Tensor ForwardChecked(Network& net, const at::Tensor& features);
+/// Calls net.Forward with `bytes` (n, positions) or their features, whichever it reads. Throws
+/// Error that names both shapes if the outputs are not (n, outputs), because the loss would spread
+/// another shape over its targets.
+at::Tensor ForwardChecked(Network& net, const OneHot& one_hot, const at::Tensor& bytes);
 
 /// NetworkCopy is a copy of a network's weights for inference, which InferenceNet evaluates. Its
 /// tensors stay at the same address.
@@ -193,6 +205,10 @@ struct NetworkKind {
   std::function<std::unique_ptr<NetworkCopy>(const NetworkSpec& spec, const InferenceConfig& config,
                                              const Device& device)>
       make_copy = nullptr;
+
+  /// Whether `precision: auto` may mean bf16, because the output layer runs in the precision of its
+  /// weights under autocast.
+  bool may_use_bf16 = true;
 };
 
 /// Registers a kind of network under `name`, which `network.kind` then accepts. Call it from one
@@ -210,6 +226,7 @@ NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain);
 /// parameters than CostOf says.
 std::unique_ptr<Network> MakeNetwork(const NetworkSpec& spec, std::uint64_t seed);
 NetworkCost CostOf(const NetworkSpec& spec);
+bool MayUseBf16(const NetworkConfig& config);
 std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const InferenceConfig& config,
                                              const Device& device);
 

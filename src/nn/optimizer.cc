@@ -15,7 +15,6 @@
 #include <cmath>
 #include <numbers>
 #include <utility>
-#include <vector>
 
 #include "base/timeline.h"
 #include "nn/gpu/pass_runner.h"
@@ -35,20 +34,12 @@ void ClipToNorm(const std::vector<at::Tensor>& gradients, double most) {
   at::_foreach_mul_(gradients, scale);
 }
 
-// The memory of all tensors as one, if each begins where the previous one ends; else the tensors.
+// The block of memory that tensors are views of, one after another, from the first one on.
 // LibTorch's fused kernels hand out their work to threads once for each tensor, which takes longer
 // than the work on a small one.
-std::vector<at::Tensor> Joined(const std::vector<at::Tensor>& tensors) {
-  if (tensors.size() < 2) return tensors;
-  const at::Tensor& first = tensors.front();
-  std::int64_t end = first.storage_offset();
-  for (const at::Tensor& tensor : tensors) {
-    const bool follows = tensor.is_alias_of(first) && tensor.storage_offset() == end &&
-                         tensor.is_non_overlapping_and_dense();
-    if (!follows) return tensors;
-    end += tensor.numel();
-  }
-  return {first.detach().as_strided({end - first.storage_offset()}, {1}, first.storage_offset())};
+at::Tensor BlockOf(const std::vector<at::Tensor>& views, std::int64_t numbers) {
+  const at::Tensor& first = views.front();
+  return first.detach().as_strided({numbers}, {1}, first.storage_offset());
 }
 
 double Scheduled(const OptimizerConfig& config, const SchedulePoint& point) {
@@ -69,40 +60,22 @@ double Scheduled(const OptimizerConfig& config, const SchedulePoint& point) {
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& config)
-    : config_(config), parameters_(std::move(parameters)) {
-  for (const at::Tensor& parameter : parameters_) {
-    mean_.push_back(at::zeros_like(parameter));
-    mean_square_.push_back(at::zeros_like(parameter));
-  }
-  JoinMeans();
-  steps_ = at::zeros({}, parameters_.at(0).options().requires_grad(false));
-}
-
-// If the parameters follow each other in memory (FlatParameters), lets their means do so too.
-void Optimizer::JoinMeans() {
-  const std::vector<at::Tensor> joined = Joined(parameters_);
-  if (joined.size() == parameters_.size()) return;
-  const at::Tensor& first = parameters_.front();
+Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& config,
+                     FlatParameters* flat, const PassRunner* passes)
+    : config_(config), parameters_(std::move(parameters)), flat_(flat), passes_(passes) {
   for (std::vector<at::Tensor>* means : {&mean_, &mean_square_}) {
-    const at::Tensor flat = at::zeros_like(joined.front());
-    for (std::size_t i = 0; i < means->size(); ++i) {
-      const at::Tensor& parameter = parameters_[i];
-      (*means)[i] = flat.as_strided(parameter.sizes(), parameter.strides(),
-                                    parameter.storage_offset() - first.storage_offset());
+    if (flat != nullptr) {
+      *means = flat->ViewsOf(at::zeros_like(flat->values()));
+    } else {
+      for (const at::Tensor& parameter : parameters_) means->push_back(at::zeros_like(parameter));
     }
   }
-}
-
-void Optimizer::UseFlat(FlatParameters& flat, const PassRunner& passes) {
-  flat_ = &flat;
-  passes_ = &passes;
-  rate_ = at::zeros({}, steps_.options());
+  steps_ = at::zeros({}, parameters_.at(0).options().requires_grad(false));
+  rate_ = at::zeros_like(steps_);
 }
 
 void Optimizer::SetDeviceRate(double learning_rate) { rate_.fill_(learning_rate); }
 
-// The gradients are those of the block (FlatParameters), and so are the means (JoinMeans).
 void Optimizer::StepAtDeviceRate() {
   const Span span(Activity::kOptimizer);
   const c10::NoGradGuard no_grad;
@@ -152,14 +125,14 @@ void Optimizer::Step(double learning_rate) {
                           config_.beta1, config_.beta2, config_.weight_decay, config_.epsilon,
                           /*amsgrad=*/false, /*maximize=*/false);
       };
-  const std::vector<at::Tensor> parameters = Joined(parameters_);
-  const std::vector<at::Tensor> of_parameters = Joined(gradients);
-  if (parameters.size() == of_parameters.size()) {
-    step(parameters, of_parameters, Joined(mean_), Joined(mean_square_));
+  if (flat_ != nullptr) {
+    const std::int64_t numbers = flat_->values().numel();
+    step({flat_->values()}, {BlockOf(gradients, numbers)}, {BlockOf(mean_, numbers)},
+         {BlockOf(mean_square_, numbers)});
+    flat_->SetCopies();
   } else {
     step(parameters_, gradients, mean_, mean_square_);
   }
-  if (flat_ != nullptr) flat_->SetCopies();
   ClearGradients();
 }
 

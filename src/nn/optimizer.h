@@ -19,30 +19,25 @@ class PassRunner;
 /// Optimizer updates parameters by AdamW (Loshchilov and Hutter, "Decoupled Weight Decay
 /// Regularization", ICLR 2019), which without weight decay is Adam (Kingma and Ba, ICLR 2015).
 ///
-/// It uses LibTorch's fused kernels, because a step of torch::optim takes three times as long.
-/// After UseFlat, a captured step is one AdamPass.
+/// It uses LibTorch's fused kernels, because a step of torch::optim takes three times as long. A
+/// captured step is one AdamPass.
 class Optimizer {
  public:
-  /// `parameters` are updated in place. They must all be on one device, in the order in which a
-  /// forward pass uses them.
-  Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& config);
+  /// `parameters` are updated in place. All are on one device, in the order of a forward pass. If
+  /// they were moved to `flat`, gradients must be there too (FlatParameters::AttachGradients), and
+  /// each step also writes the copies, if there are any. `passes`, of the device, are needed for
+  /// StepAtDeviceRate only. Both must outlive the optimizer.
+  Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& config,
+            FlatParameters* flat = nullptr, const PassRunner* passes = nullptr);
 
-  /// Takes one step with the parameters' gradients and then clears the gradients. Throws Error if a
-  /// parameter has no gradient.
+  /// Takes one step with the parameters' gradients and clears them. Throws Error if one is missing.
   void Step(double learning_rate);
 
-  /// Makes each step also write the copies of the parameters, if there are any. `flat` must have
-  /// the parameters of this optimizer, and moved them before it was made. `flat` and `passes`, of
-  /// their device, must outlive it.
-  void UseFlat(FlatParameters& flat, const PassRunner& passes);
-
-  /// Enqueues setting the learning rate of StepAtDeviceRate. Not a part of the captured work.
-  /// Requires UseFlat.
+  /// Enqueues setting the rate of StepAtDeviceRate, outside the captured work.
   void SetDeviceRate(double learning_rate);
 
   /// Step at the learning rate of SetDeviceRate, which a GPU can capture (Device::CaptureWork),
-  /// because it reads the rate from the device's memory. Requires UseFlat, and gradients in the
-  /// block (FlatParameters::AttachGradients).
+  /// because it reads the rate from the device's memory. Requires `flat` and `passes`.
   void StepAtDeviceRate();
 
   /// Drops the parameters' gradients without a step.
@@ -54,7 +49,6 @@ class Optimizer {
   StateDict State(const std::vector<std::string>& names) const;
 
  private:
-  void JoinMeans();
   std::vector<at::Tensor> CheckedGradients() const;
 
   OptimizerConfig config_;
@@ -62,8 +56,8 @@ class Optimizer {
   std::vector<at::Tensor> mean_, mean_square_;  // of each parameter
   at::Tensor steps_;                            // () float, on the device
   at::Tensor rate_;                             // () float, on the device; set by SetDeviceRate
-  FlatParameters* flat_ = nullptr;              // null until UseFlat
-  const PassRunner* passes_ = nullptr;          // null until UseFlat
+  FlatParameters* flat_;                        // may be null
+  const PassRunner* passes_;                    // may be null
 };
 
 /// SchedulePoint is a point of a run, as the learning-rate schedules see it.

@@ -67,7 +67,7 @@ class AutogradStep final : public GradientStep {
     {
       const ScopedAutocast autocast(device_.type(), bf16_);
       outputs = gathered_ ? resnet_->ForwardGathered(inputs, *gathered_)
-                          : ForwardChecked(net_, one_hot_(inputs));
+                          : ForwardChecked(net_, one_hot_, inputs);
     }
     return loss_.Differentiable(outputs, targets, weights);
   }

@@ -1,10 +1,19 @@
-#include "nn/resnet_2d.h"
+// The network of residual blocks of convolutions, for boards.
+#include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
+
+#include "nn/network.h"
+#include "nn/resnet_fc.h"
 
 namespace tandem {
+namespace {
 
-std::vector<LayerShape> ResNet2D::Shapes(const NetworkSpec& spec) {
+// The layers in the order in which a row passes them: convolutions, `hidden` and `output`.
+std::vector<LayerShape> Shapes(const NetworkSpec& spec) {
   const NetworkConfig& config = spec.layers;
   const std::int64_t cells = spec.input.positions;
   const LayerShape convolution{
@@ -23,20 +32,37 @@ std::vector<LayerShape> ResNet2D::Shapes(const NetworkSpec& spec) {
   return shapes;
 }
 
-at::Tensor ResNet2D::Forward(const at::Tensor& features) {
-  const std::int64_t rows = features.size(0);
-  const BoardShape board = *spec().board;
-  // The features of a cell lie together, so the planes are in the memory format channels_last, in
-  // which convolutions on a CPU are fast, and nothing is copied here or after the last block.
-  const at::Tensor planes =
-      features.view({rows, board.rows, board.columns, spec().input.depth}).permute({0, 3, 1, 2});
-  const std::size_t hidden = layers().size() - 2;
-  return Run(planes, [&](std::size_t i, const at::Tensor& x) {
-    return (*layers()[i])(i == hidden ? x.permute({0, 2, 3, 1}).reshape({rows, -1}) : x);
-  });
-}
+// ResNet2D maps the one-hot cells of a board through residual blocks of convolutions and a layer:
+//
+//     x = act(conv0(planes))
+//     x = act(second(act(first(x))) + x)    for each block
+//     x = act(hidden(x))                    all channels of all cells
+//     y = output(x)
+//
+// There is one plane for each value of a cell. Every layer except the last is normalised as `norm`
+// says. AlphaGo Zero evaluates boards with such blocks (Silver et al., "Mastering the game of Go
+// without human knowledge", 2017).
+class ResNet2D final : public LayeredNetwork {
+ public:
+  ResNet2D(const NetworkSpec& spec, std::uint64_t seed)
+      : LayeredNetwork(spec, Shapes(spec), seed) {}
 
-std::string ResNet2D::Refusal(const NetworkSpec& spec) {
+  at::Tensor Forward(const at::Tensor& features) override {
+    const std::int64_t rows = features.size(0);
+    const BoardShape board = *spec().board;
+    // The features of a cell lie together, so the planes are in the memory format channels_last, in
+    // which convolutions on a CPU are fast, and nothing is copied here or after the last block.
+    const at::Tensor planes =
+        features.view({rows, board.rows, board.columns, spec().input.depth}).permute({0, 3, 1, 2});
+    const std::size_t hidden = layers().size() - 2;
+    return Run(planes, [&](std::size_t i, const at::Tensor& x) {
+      return (*layers()[i])(i == hidden ? x.permute({0, 2, 3, 1}).reshape({rows, -1}) : x);
+    });
+  }
+};
+
+// Returns why the puzzle's input does not fit, or "". The config was checked when it was read.
+std::string Refusal(const NetworkSpec& spec) {
   if (!spec.board) {
     return "resnet_2d needs a board, and this puzzle's input is not one (its spec has no board). "
            "Set network.kind to resnet_fc, or choose a board puzzle such as npuzzle.";
@@ -52,7 +78,8 @@ TANDEM_REGISTER_NETWORK(
     resnet_2d,
     {.make = [](const NetworkSpec& spec,
                 std::uint64_t seed) { return std::make_unique<ResNet2D>(spec, seed); },
-     .cost = [](const NetworkSpec& spec) { return ResNet2D::CostOf(ResNet2D::Shapes(spec)); },
-     .refusal = &ResNet2D::Refusal});
+     .cost = [](const NetworkSpec& spec) { return LayeredNetwork::CostOf(Shapes(spec)); },
+     .refusal = &Refusal});
 
+}  // namespace
 }  // namespace tandem

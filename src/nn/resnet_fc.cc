@@ -15,8 +15,6 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <string>
 #include <utility>
 
 #include "nn/device.h"
@@ -237,7 +235,6 @@ FlatParameters::FlatParameters(const ResNetFC& net, Copies copies, std::int64_t 
   gradient_views_ = ViewsOf(gradients_);
 }
 
-// Views of a block, shaped like the parameters and in their order.
 std::vector<at::Tensor> FlatParameters::ViewsOf(const at::Tensor& block) const {
   std::vector<at::Tensor> views;
   views.reserve(parameters_.size());
@@ -288,8 +285,7 @@ void FlatParameters::SetCopiesIfOld() {
   if (copies_.defined() && Versions() != copied_versions_) SetCopies();
 }
 
-// A counter of the changes to parameters that LibTorch's operators made. Its fused kernels of
-// optimizers do not count.
+// A counter of the changes by LibTorch's operators, without its fused kernels of optimizers.
 std::int64_t FlatParameters::Versions() const {
   std::int64_t sum = 0;
   for (const at::Tensor& parameter : parameters_) sum += parameter._version();

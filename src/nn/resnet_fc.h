@@ -118,17 +118,12 @@ class LayeredNetwork : public Network {
   const std::vector<std::shared_ptr<Dense>>& layers() const { return layers_; }
   const std::vector<LayerShape>& shapes() const { return shapes_; }
 
-  /// A forward pass keeps for the backward pass the features and, for each unit of a hidden layer,
-  /// the inputs of the normalisation and of the activation, and the activation's output. RMSNorm
-  /// keeps its result without the weights too. Without a backward pass there are at one time the
-  /// features, and the widest layer with its inputs. Training computes the products of the forward
-  /// pass, the gradients of the weights, and the gradients of each layer's inputs except the first
-  /// layer's.
+  /// Training computes the products of the forward pass, the gradients of the weights, and the
+  /// gradients of each layer's inputs except the first layer's.
   static NetworkCost CostOf(const std::vector<LayerShape>& shapes);
 
  protected:
-  /// Draws the initial weights as PyTorch does (DrawWeights). They depend on `seed` only, and are
-  /// the same on every device.
+  /// Draws the initial weights as PyTorch does (DrawWeights), by `seed` alone on every device.
   LayeredNetwork(const NetworkSpec& spec, std::vector<LayerShape> shapes, std::uint64_t seed);
 
   /// The forward pass. `layer(i, x)` applies layer i to x.
@@ -167,8 +162,7 @@ class ResNetFC final : public LayeredNetwork {
 
   at::Tensor Forward(const at::Tensor& features) override;
 
-  /// Maps bytes (n, positions) to the same outputs, apart from rounding, without making their
-  /// features.
+  /// Maps bytes (n, positions) to the same outputs, apart from rounding, without their features.
   at::Tensor ForwardGathered(const at::Tensor& bytes, const GatheredFeatures& gathered);
 };
 
@@ -202,17 +196,16 @@ at::Tensor LayeredNetwork::Run(const at::Tensor& input, const Layer& layer) cons
   return layer(layers_.size() - 1, hidden.to(layers_.back()->weight.scalar_type()));
 }
 
-/// FlatParameters moves the parameters of a network into one block of memory, in which they follow
-/// each other, so that one call of the optimizer steps all of them. Their gradients, and copies of
-/// them in bf16, are blocks in the same order. The weights of the first layer are stored by
-/// feature, so that they can be gathered. The parameters keep their names, shapes and values.
+/// FlatParameters moves the parameters of a network into one block of memory, so that one call of
+/// the optimizer steps all of them. Their gradients, and copies of them in bf16, are blocks in the
+/// same order. The weights of the first layer are stored by feature, so that they can be gathered.
+/// The parameters keep their names, shapes and values.
 ///
 /// Features that are always 0 may be added in front of the others. Their weights lie in front of
 /// each block (FirstWeights). They stay 0, because optimizers step only the parameters behind them.
 class FlatParameters {
  public:
-  /// The room behind the last gradient, for numbers that GradientReducer exchanges with the
-  /// gradients.
+  /// The room behind the last gradient, for numbers that GradientReducer exchanges with gradients.
   static constexpr std::int64_t kRoomBehindGradients = 4;
 
   enum class Copies { kNone, kBf16 };
@@ -228,6 +221,9 @@ class FlatParameters {
   /// The gradients, and kRoomBehindGradients numbers behind them.
   const at::Tensor& gradients() const { return gradients_; }
 
+  /// Views of a block of their size, shaped like the parameters and in their order.
+  std::vector<at::Tensor> ViewsOf(const at::Tensor& block) const;
+
   /// Views of one of these blocks for each layer, in the order of ResNetFC::layers.
   std::vector<DenseTensors> ByLayer(const at::Tensor& block) const;
 
@@ -238,7 +234,7 @@ class FlatParameters {
   void AttachGradients() const;
 
   /// Rounds the parameters to the copies, if there are copies. An optimizer calls it after each
-  /// step (Optimizer::UseFlat), unless it has written the copies together with the parameters.
+  /// step, unless it has written the copies together with the parameters.
   void SetCopies();
 
   /// Sets the copies if they have never been set, or if an operator of LibTorch has changed a
@@ -246,7 +242,6 @@ class FlatParameters {
   void SetCopiesIfOld();
 
  private:
-  std::vector<at::Tensor> ViewsOf(const at::Tensor& block) const;
   std::int64_t Versions() const;
 
   const ResNetFC& net_;
@@ -272,8 +267,7 @@ class FoldedLayers {
   /// Adds the tensors of the next layer, in its shape. They may be views of larger ones.
   void AddTensors(DenseTensors tensors);
 
-  /// The shapes of the layers, in the order of LayerShapes. The norm of a layer whose normalisation
-  /// is folded is Norm::kNone.
+  /// The shapes, in the order of LayerShapes. The norm of a layer whose norm is folded is kNone.
   const std::vector<LayerShape>& shapes() const { return shapes_; }
   const DenseTensors& operator[](std::size_t i) const { return tensors_[i]; }
 

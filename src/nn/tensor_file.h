@@ -26,8 +26,8 @@ inline constexpr const char* kWeightsSha256 = "weights_sha256";
 
 /// Writes `weights` and `others`, whose names must differ, to `path`, and returns the WeightsSha256
 /// of `weights`. The file also holds `metadata`, that SHA-256, and a hash of its contents. If
-/// writing fails, the file is left as it was. Throws Error that names both amounts if the disk has
-/// too little space.
+/// writing fails, the file is left as it was. Throws Error that names both amounts if there is too
+/// little space.
 ///
 /// Tensors may be on any device, and are copied to the host one at a time.
 std::string WriteTensorFile(const std::filesystem::path& path, const StateDict& weights,
@@ -48,9 +48,8 @@ void LoadStateDict(const TensorMap& from, const StateDict& into, const std::stri
 /// little-endian bytes in row-major order.
 std::string WeightsSha256(const StateDict& state);
 
-/// HostBytes gives access to the bytes of tensors that may be on a GPU. It copies them into a
-/// buffer that it uses again, because memory that is used for the first time costs more than the
-/// copy.
+/// HostBytes gives access to the bytes of tensors that may be on a GPU. It copies them into one
+/// buffer: memory that is used for the first time costs more than the copy.
 class HostBytes {
  public:
   /// Returns the elements in row-major order. Valid until the next call, while `tensor` exists.

@@ -1,21 +1,20 @@
 #include "nn/threads.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "base/mutex.h"
 #include "base/text.h"
 #include "tandem/error.h"
 
@@ -65,42 +64,18 @@ int OpenMpTeamSize() {
 constexpr std::int64_t kRows = 256, kInner = 128, kColumns = 256;
 
 // Multiples of 1/8 between -1 and 1. They are exact in bf16, so one reference serves both types.
-float Element(std::int64_t row, std::int64_t column) {
-  return static_cast<float>((row * 7 + column * 11 + row * column) % 17 - 8) / 8;
-}
-
 at::Tensor Filled(std::int64_t rows) {
-  at::Tensor matrix = at::zeros({rows, kInner});
-  auto* values = matrix.mutable_data_ptr<float>();
-  for (std::int64_t i = 0; i < rows * kInner; ++i) values[i] = Element(i / kInner, i % kInner);
-  return matrix;
+  const at::Tensor row = at::arange(rows).unsqueeze(1);
+  const at::Tensor column = at::arange(kInner);
+  const at::Tensor eighths = (row * 7 + column * 11 + row * column).remainder(17) - 8;
+  return eighths.to(at::kFloat) / 8;
 }
 
+// The product without a matrix product: a sum of outer products, which is exact in fp32.
 at::Tensor Reference(const at::Tensor& x, const at::Tensor& w) {
-  at::Tensor product = at::zeros({kRows, kColumns});
-  auto* out = product.mutable_data_ptr<float>();
-  const auto* a = x.const_data_ptr<float>();
-  const auto* b = w.const_data_ptr<float>();
-  for (std::int64_t i = 0; i < kRows; ++i) {
-    for (std::int64_t j = 0; j < kColumns; ++j) {
-      float sum = 0;
-      for (std::int64_t k = 0; k < kInner; ++k) sum += a[i * kInner + k] * b[j * kInner + k];
-      out[i * kColumns + j] = sum;
-    }
-  }
-  return product;
-}
-
-// The greatest absolute difference; infinite if a value is NaN.
-double Difference(const at::Tensor& product, const at::Tensor& reference) {
-  const auto* a = product.const_data_ptr<float>();
-  const auto* b = reference.const_data_ptr<float>();
-  double most = 0;
-  for (std::int64_t i = 0; i < kRows * kColumns; ++i) {
-    if (std::isnan(a[i])) return HUGE_VAL;
-    most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
-  }
-  return most;
+  at::Tensor sum = at::zeros({kRows, kColumns});
+  for (std::int64_t k = 0; k < kInner; ++k) sum += x.narrow(1, k, 1) * w.narrow(1, k, 1).t();
+  return sum;
 }
 
 }  // namespace
@@ -115,10 +90,9 @@ void CompareWithReference(const LinearFunction& linear, c10::Device device, int 
   const at::Tensor reference = Reference(x, w);
   for (const auto& [type, tolerance] : kTypes) {
     const auto on_device = [&](const at::Tensor& matrix) { return matrix.to(device).to(type); };
-    const at::Tensor product =
-        linear(on_device(x), on_device(w)).to(c10::Device(c10::kCPU)).to(at::kFloat).contiguous();
-    const double difference = Difference(product, reference);
-    if (difference <= tolerance) continue;
+    const at::Tensor product = linear(on_device(x), on_device(w)).cpu().to(at::kFloat);
+    const auto difference = (product - reference).abs().max().item<double>();
+    if (difference <= tolerance) continue;  // NaN is not
     throw Error(fmt::format(
         "LibTorch's matrix products are wrong on {} with {}: a product in {} differs "
         "from the reference by {:.3g}, expected at most {}. OMP_THREAD_LIMIT and other OpenMP "
@@ -130,11 +104,11 @@ void CompareWithReference(const LinearFunction& linear, c10::Device device, int 
 }
 
 void CheckProducts(const Device& device, int threads) {
-  static std::mutex mutex;
-  static std::set<std::pair<std::string, int>> checked;
-  const std::scoped_lock lock(mutex);
-  const auto check = [&](c10::Device place) {
-    if (checked.contains({place.str(), threads})) return;
+  static Mutex mutex;
+  static std::set<std::pair<std::string, int>> checked ABSL_GUARDED_BY(mutex);
+  const MutexLock lock(mutex);
+  for (const c10::Device place : {c10::Device(c10::kCPU), device.torch()}) {
+    if (checked.contains({place.str(), threads})) continue;
     const ScopedThreads scope(threads);
     if (const int started = OpenMpTeamSize(); started != threads) {
       throw Error(fmt::format(
@@ -146,9 +120,7 @@ void CheckProducts(const Device& device, int threads) {
     CompareWithReference([](const at::Tensor& x, const at::Tensor& w) { return at::linear(x, w); },
                          place, threads);
     checked.insert({place.str(), threads});
-  };
-  check(c10::kCPU);
-  if (device.torch().is_cuda()) check(device.torch());
+  }
 }
 
 }  // namespace tandem

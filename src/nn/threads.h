@@ -1,5 +1,4 @@
-// The CPU threads and the precision of LibTorch's operators, and whether their products are
-// correct.
+// The CPU threads and the precision of LibTorch's operators, and a check of their products.
 #pragma once
 
 #include <ATen/autocast_mode.h>
@@ -14,8 +13,8 @@ namespace tandem {
 /// ScopedThreads makes LibTorch's operators use `threads` CPU threads if they are called from this
 /// thread, until the end of the scope. Other threads keep their own number, so a trainer and an
 /// evaluator can each have a share of the cores; at::set_num_threads would set it for the whole
-/// process. The constructor also turns off OpenMP's dynamic adjustment of the number for the
-/// calling thread, whatever OMP_DYNAMIC says, and does not turn it on again.
+/// process. Turns off OpenMP's dynamic adjustment of the number (OMP_DYNAMIC) for this thread for
+/// good.
 class ScopedThreads {
  public:
   explicit ScopedThreads(int threads);

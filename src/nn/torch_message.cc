@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "base/text.h"
@@ -45,20 +43,16 @@ std::string CpuMessage(std::string_view what) {
                      kToSpareMemory);
 }
 
-bool HoldsOneOf(std::string_view what, std::span<const std::string_view> signs) {
-  return std::ranges::any_of(
-      signs, [&](std::string_view sign) { return what.find(sign) != std::string_view::npos; });
-}
-
 }  // namespace
 
 std::string MessageFor(std::string_view what) {
+  const auto has = [&](std::string_view sign) { return what.find(sign) != what.npos; };
   // The messages of the caching allocator, the driver (pinned memory, first use) and cuBLAS.
-  constexpr std::array<std::string_view, 3> kGpuSigns = {
-      "CUDA out of memory", "CUDA error: out of memory", "_STATUS_ALLOC_FAILED"};
-  constexpr std::array<std::string_view, 1> kCpuSigns = {"DefaultCPUAllocator: "};
-  if (HoldsOneOf(what, kGpuSigns)) return GpuMessage(what);
-  if (HoldsOneOf(what, kCpuSigns)) return CpuMessage(what);
+  if (has("CUDA out of memory") || has("CUDA error: out of memory") ||
+      has("_STATUS_ALLOC_FAILED")) {
+    return GpuMessage(what);
+  }
+  if (has("DefaultCPUAllocator: ")) return CpuMessage(what);
   return std::string(what.substr(0, what.find("\nException raised from ")));
 }
 

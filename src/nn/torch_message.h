@@ -11,8 +11,7 @@
 namespace tandem {
 
 /// Returns LibTorch's message without its stack trace. If memory ran out, returns how much was
-/// requested and how much is free, as far as LibTorch says so, and which config keys reduce the
-/// need.
+/// requested and is free, as far as LibTorch says so, and which config keys reduce the need.
 std::string MessageFor(const c10::Error& error);
 
 /// Does this for `what`, the text of a c10::Error. Other texts stay as they are.

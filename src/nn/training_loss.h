@@ -10,17 +10,15 @@
 
 namespace tandem {
 
-/// How many of the outputs of a network are costs. They are the first ones. The others are the
-/// logits of a policy.
+/// How many of the outputs of a network are costs: the first ones, before the logits of a policy.
 std::int64_t NumCosts(Head head, std::int64_t outputs);
 
-/// TrainingLoss fits a network's outputs to their targets: estimated costs by the squared
-/// error, and the actions of a policy by cross-entropy. For head vp, the loss is that of the
-/// estimated cost plus train.policy_weight times the cross-entropy, as in AlphaZero (Silver et al.,
-/// 2018). The loss of a batch is the mean over the outputs that are costs, or over the rows of a
-/// policy. If outputs have weights w, it is the sum of w times loss over all outputs, divided by
-/// the sum of w. Rows that label a policy have no weights, because a policy has one loss for each
-/// row.
+/// TrainingLoss fits a network's outputs to their targets: estimated costs by the squared error,
+/// and the actions of a policy by cross-entropy. For head vp, the loss is that of the estimated
+/// cost plus train.policy_weight times the cross-entropy, as in AlphaZero (Silver et al., 2018).
+/// The loss of a batch is the mean over the outputs that are costs, or over the rows of a policy.
+/// If outputs have weights w, it is the sum of w times loss, divided by the sum of w. Rows that
+/// label a policy have no weights.
 ///
 /// The losses are written in three forms, which agree apart from rounding: by operators that
 /// autograd differentiates, by operators that also compute the gradient, and for rows in host
@@ -64,8 +62,8 @@ class TrainingLoss {
   /// Returns the rows' part of the batch's loss, and sets the gradient.
   double RowLoss(const HostRows& rows) const;
 
-  /// Returns what each error of a cost counts in the loss of a batch. `weights` (rows, outputs) is
-  /// on the CPU, or undefined.
+  /// Returns what each error of a cost counts in a batch. `weights` (rows, outputs) is on the CPU,
+  /// or undefined.
   double CostScale(std::int64_t rows, std::int64_t outputs, const at::Tensor& weights) const;
 
  private:

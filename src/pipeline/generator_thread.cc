@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <exception>
 #include <utility>
 
-#include "base/stopwatch.h"
 #include "base/timeline.h"
 #include "config/fields.h"
 #include "data/examples.h"

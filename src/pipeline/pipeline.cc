@@ -131,10 +131,8 @@ void Pipeline::Sequential(UpdateRecord& record) {
 
 // Lets the network being trained guide the generator's searches. The main thread serves their
 // requests between its iterations, between the chunks that it labels, and while it waits for a
-// buffer. As in async, buffer k + 1 is filled while update k trains. Buffers hold states without
-// labels. Update k draws states from replay and labels them with the target network, which was due
-// for a refresh when the network was w(k). The weights that a search sees depend on timing, so two
-// runs with the same seed may differ.
+// buffer. Buffers hold states without labels; update k labels those that it draws from replay. The
+// weights that a search sees depend on timing, so two runs with the same seed may differ.
 void Pipeline::SyncMain(UpdateRecord& record) {
   const std::int64_t k = record.update;
   InferenceQueue& queue = *parts_.queue;

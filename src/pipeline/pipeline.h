@@ -1,10 +1,5 @@
-// The pipeline: in which order each mode fills buffers and trains on them.
-//
-// Buffers and updates are numbered from 0, and update k trains on each row of buffer k once. w(0)
-// is the initial network, and w(k + 1) is the network after update k. With policy lag L, the target
-// network that labels buffer k was due for a refresh when the network was w(max(0, k - L)).
-// Keys such as `pipeline.loss_thresh` decide which refreshes take place. If one does not, the
-// target network keeps its older weights.
+// The pipeline: in which order each mode fills buffers and trains on them. docs/design.md ("What
+// happens in a run") numbers buffers, updates and networks, and defines the policy lag.
 #pragma once
 
 #include <array>

@@ -3,7 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -13,12 +12,12 @@
 
 namespace tandem {
 
-/// GradientReducer makes the ranks take the same optimizer steps: it replaces the gradients and
-/// the loss of a rank's batch by those of the rows of all ranks. One exchange for each step carries
-/// the gradients, the loss, the weight of the rows, and the votes of AgreedStop.
+/// GradientReducer makes the ranks take the same optimizer steps: it replaces the gradients and the
+/// loss of a rank's batch by those of the rows of all ranks. One exchange for each step carries the
+/// gradients, the loss, the weight of the rows, and the votes of AgreedStop. It begins when the
+/// backward pass is complete.
 ///
-/// The gradients lie in one block of memory, so the optimizer steps them with one call if the
-/// parameters do too. A step's exchange begins when the backward pass is complete.
+/// The gradients lie in one block of memory, so that one call of the optimizer steps them.
 ///
 /// The host does not wait for the exchange. It reads the votes of a step in the next step, so a GPU
 /// always has work. All ranks read the same votes in the same step.

@@ -192,7 +192,7 @@ Membership::Membership(const RankEnvironment& environment, milliseconds join_tim
 
 Membership::~Membership() {
   {
-    const std::lock_guard lock(alarm_->mutex);
+    const MutexLock lock(alarm_->mutex);
     alarm_->ends = true;
   }
   alarm_->changed.notify_all();
@@ -280,10 +280,7 @@ void Membership::Beat() {
   const std::string next = AliveKey((environment_.rank + 1) % environment_.world_size);
   std::int64_t last = 0;
   Clock::time_point since = Clock::now();
-  bool has_store = true;
-  std::unique_lock lock(alarm_->mutex);
-  while (has_store && !alarm_->changed.wait_for(lock, kBeat, [this] { return alarm_->ends; })) {
-    lock.unlock();
+  for (bool has_store = true; has_store && !EndsWithin(kBeat);) {
     bool lost = false;
     try {
       beats_->add(AliveKey(environment_.rank), 1);
@@ -297,38 +294,48 @@ void Membership::Beat() {
     } catch (...) {
       has_store = false;
     }
-    lock.lock();
-    if ((lost || !has_store) && !std::exchange(alarm_->lost, true)) alarm_->changed.notify_all();
+    if (has_store && !lost) continue;
+    const MutexLock lock(alarm_->mutex);
+    if (!std::exchange(alarm_->lost, true)) alarm_->changed.notify_all();
   }
+}
+
+// Waits for this time, or until the destructor ends the thread. Returns whether it does.
+bool Membership::EndsWithin(milliseconds time) {
+  const auto end = Clock::now() + time;
+  MutexLock lock(alarm_->mutex);
+  while (!alarm_->ends && lock.WaitUntil(alarm_->changed, end)) continue;
+  return alarm_->ends;
 }
 
 // The action may block, and neither the beats nor those that use the alarm may wait for it. Its
 // thread starts here, because a thread cannot always be started later.
 void Membership::OnLost(std::function<void()> action) {
   action_ = std::jthread([alarm = alarm_, action = std::move(action)] {
-    std::unique_lock lock(alarm->mutex);
-    alarm->changed.wait(lock, [&] { return alarm->lost || alarm->ends; });
-    if (!alarm->lost) return;
-    lock.unlock();
+    {
+      MutexLock lock(alarm->mutex);
+      while (!alarm->lost && !alarm->ends) lock.Wait(alarm->changed);
+      if (!alarm->lost) return;
+    }
     TryToAbort(action);
   });
 }
 
 bool Membership::has_lost() const {
-  const std::lock_guard lock(alarm_->mutex);
+  const MutexLock lock(alarm_->mutex);
   return alarm_->lost;
 }
 
 bool Membership::WaitFor(const std::function<bool()>& done) {
-  std::unique_lock lock(alarm_->mutex);
-  alarm_->changed.wait(lock, [&] { return alarm_->lost || done(); });
+  MutexLock lock(alarm_->mutex);
+  while (!alarm_->lost && !done()) lock.Wait(alarm_->changed);
   return done();
 }
 
 std::function<void()> Membership::waker() const {
   return [alarm = alarm_] {
-    { const std::lock_guard lock(alarm->mutex); }  // so that no waiting thread is between its test
-    alarm->changed.notify_all();                   // and its sleep
+    { const MutexLock lock(alarm->mutex); }  // so that no waiting thread is between its test
+    alarm->changed.notify_all();             // and its sleep
   };
 }
 

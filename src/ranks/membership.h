@@ -8,12 +8,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace c10d {
 class Store;
@@ -39,22 +40,21 @@ struct RankEnvironment {
 using GetVariable = std::function<std::optional<std::string>(const char* name)>;
 
 /// Returns nothing if this process belongs to no group: neither RANK nor WORLD_SIZE is set, or
-/// WORLD_SIZE is 1 and MASTER_ADDR is not set. Throws InputError that names the variable if one is
-/// missing or has no meaning.
+/// WORLD_SIZE is 1 and MASTER_ADDR is not set. Throws InputError that names a wrong variable.
 std::optional<RankEnvironment> ReadRankEnvironment(const GetVariable& variable);
 
 /// Reads the environment of this process.
 std::optional<RankEnvironment> ReadRankEnvironment();
 
-/// Membership knows the ranks of a run. A thread of its own raises this rank's counter in the
-/// store every half second, and watches the counter of the next rank. A rank whose counter stands
-/// still, one that reports a failure, and a store that cannot be reached count as lost.
+/// Membership knows the ranks of a run. Its thread raises this rank's counter in the store every
+/// half second, and watches the counter of the next rank. A rank whose counter stands still, one
+/// that reports a failure, and a store that cannot be reached count as lost.
 class Membership {
  public:
   /// Joins the group and waits for all ranks. A rank whose counter stands still for `lost_after`
   /// counts as lost. Throws Error that names the missing ranks if they do not join within
-  /// `join_timeout`, or the store if it cannot be reached or if another process has joined there as
-  /// this rank.
+  /// `join_timeout`, or the store if it cannot be reached or another process has joined as this
+  /// rank.
   explicit Membership(const RankEnvironment& environment,
                       std::chrono::milliseconds join_timeout = std::chrono::minutes(5),
                       std::chrono::milliseconds lost_after = std::chrono::seconds(20));
@@ -73,8 +73,7 @@ class Membership {
   /// "rank 1 (process 4711 on node3)".
   const std::string& NameOf(int rank) const { return names_.at(static_cast<std::size_t>(rank)); }
 
-  /// Remembers a text for later starts of the ranks (RankEnvironment::restart), if the launcher
-  /// holds the store.
+  /// Remembers a text for later starts of the ranks (`restart`), if the launcher holds the store.
   void Remember(const std::string& text);
   bool Remembers(const std::string& text) const;
 
@@ -94,24 +93,25 @@ class Membership {
   void OnLost(std::function<void()> action);
 
   /// Call after communication failed. Returns a sentence that names the ranks that failed, with
-  /// what they reported, or that ended without a report. Takes up to 5 s, in which the others prove
-  /// that they are alive.
+  /// what they reported, or ended without a report. Takes up to 5 s, in which ranks prove that they
+  /// live.
   std::string DescribeLost() noexcept;
 
  private:
   using Clock = std::chrono::steady_clock;
 
   struct Alarm {
-    std::mutex mutex;
+    Mutex mutex;
     std::condition_variable changed;
-    bool lost = false;
-    bool ends = false;
+    bool lost ABSL_GUARDED_BY(mutex) = false;
+    bool ends ABSL_GUARDED_BY(mutex) = false;
   };
 
   void AwaitAll(Clock::time_point deadline);
   bool HasJoined(int rank, Clock::time_point deadline);
   bool AwaitName(int rank, std::chrono::milliseconds time);
   void Beat();
+  bool EndsWithin(std::chrono::milliseconds time);
   void Leave() noexcept;
   std::vector<int> Others() const;
   std::string DescribeSilent();

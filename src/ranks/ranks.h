@@ -4,11 +4,8 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/intrusive_ptr.h>
 
-#include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/stop_signal.h"
@@ -76,10 +73,9 @@ class Ranks final : public Membership {
 
 /// AgreedStop holds a stop of this rank back until all ranks know of it. In each iteration, every
 /// rank votes for a stop because it was requested (wants_stop) or because its time is up.
-/// GradientReducer reads the votes of all ranks in the next iteration, or at the end of the update
-/// if that comes first, and calls Decide. Only then `signal` is reached. A stop therefore takes
-/// effect one iteration after the vote, but never later than the end of the vote's update. Use it
-/// from the main thread; other threads may read the signal.
+/// GradientReducer reads the votes of all ranks in the next iteration, but never later than the end
+/// of the update, and calls Decide. Only then `signal` is reached. Use it from the main thread;
+/// other threads may read the signal.
 class AgreedStop {
  public:
   /// `local` has this rank's stop requests and its time limit. It must outlive this object.
@@ -105,8 +101,6 @@ class AgreedStop {
   bool requested_ = false;
 };
 
-class Ranks;
-
 /// RankCores says which cores a rank may use.
 struct RankCores {
   double machine;  ///< a number that the machine's ranks have in common
@@ -116,8 +110,7 @@ struct RankCores {
 };
 
 /// Returns how many cores every rank can use, at least 1. Ranks of a machine divide a quota, and
-/// those with the same mask also divide its cores. If the launcher has bound each rank to cores of
-/// its own, these are divided already.
+/// those with the same mask also divide its cores. The launcher may have bound each to its own.
 int CoresOfEach(const std::vector<RankCores>& ranks);
 
 /// Does this for the ranks of a run, which must all call it.

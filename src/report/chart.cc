@@ -32,6 +32,57 @@ std::string DarkRules(std::string_view scope) {
   return rules;
 }
 
+// Draws the grid of a panel, with numbers below and to the left of it.
+void DrawGrid(Svg& svg, const Panel& panel, const Axis& to_x, const Axis& to_y) {
+  for (const double tick : to_x.Ticks(5)) {
+    svg.Line({to_x(tick), panel.top}, {to_x(tick), panel.bottom()}, kGrid);
+    svg.Text({to_x(tick), panel.bottom() + 16}, fmt::format("{:g}", tick), Anchor::kMiddle);
+  }
+  for (const double tick : to_y.Ticks(6)) {
+    svg.Line({panel.left, to_y(tick)}, {panel.left + panel.width, to_y(tick)}, kGrid);
+    svg.Text({panel.left - 6, to_y(tick) + 4}, fmt::format("{:g}", tick), Anchor::kEnd);
+  }
+}
+
+// Returns at most kMaxPoints of the points, evenly spaced, with the last one.
+std::vector<Point> Thinned(const std::vector<Point>& points) {
+  const std::size_t step = (points.size() + kMaxPoints - 1) / kMaxPoints;
+  if (step <= 1) return points;
+  std::vector<Point> thin;
+  for (std::size_t i = 0; i < points.size(); i += step) thin.push_back(points[i]);
+  if ((points.size() - 1) % step != 0) thin.push_back(points.back());
+  return thin;
+}
+
+Range RangeOf(const Chart& chart) {
+  if (chart.up) return *chart.up;
+  Range range;
+  for (const Series& series : chart.series) {
+    for (const Point& point : series.points) range.Add(point.y);
+  }
+  return range;
+}
+
+void DrawLine(Svg& svg, const Series& series, std::span<const Point> line) {
+  svg.Polyline(line, series.colour, series.stroke.width, series.stroke.opacity, series.dashes);
+}
+
+void DrawSeries(Svg& svg, const Series& series, const Axis& to_x, const Axis& to_y) {
+  std::vector<Point> line;
+  for (const Point& point : Thinned(series.points)) {
+    line.push_back({to_x(point.x), to_y(point.y)});
+  }
+  if (series.best) {
+    constexpr double kDisc = 9;
+    svg.Dot({to_x(series.best->x), to_y(series.best->y)}, series.colour, kDisc, 0.35);
+  }
+  DrawLine(svg, series, line);
+  if (line.size() > series.stroke.max_dots) return;
+  for (const Point& point : line) {
+    svg.Dot(point, series.colour, series.stroke.dot_radius, series.stroke.opacity);
+  }
+}
+
 }  // namespace
 
 Svg::Svg(double width, double height) : width_(width), height_(height) {}
@@ -138,61 +189,6 @@ std::vector<double> Axis::Ticks(int count) const {
   }
   return ticks;
 }
-
-namespace {
-
-// Draws the grid of a panel, with numbers below and to the left of it.
-void DrawGrid(Svg& svg, const Panel& panel, const Axis& to_x, const Axis& to_y) {
-  for (const double tick : to_x.Ticks(5)) {
-    svg.Line({to_x(tick), panel.top}, {to_x(tick), panel.bottom()}, kGrid);
-    svg.Text({to_x(tick), panel.bottom() + 16}, fmt::format("{:g}", tick), Anchor::kMiddle);
-  }
-  for (const double tick : to_y.Ticks(6)) {
-    svg.Line({panel.left, to_y(tick)}, {panel.left + panel.width, to_y(tick)}, kGrid);
-    svg.Text({panel.left - 6, to_y(tick) + 4}, fmt::format("{:g}", tick), Anchor::kEnd);
-  }
-}
-
-// Returns at most kMaxPoints of the points, evenly spaced, with the last one.
-std::vector<Point> Thinned(const std::vector<Point>& points) {
-  const std::size_t step = (points.size() + kMaxPoints - 1) / kMaxPoints;
-  if (step <= 1) return points;
-  std::vector<Point> thin;
-  for (std::size_t i = 0; i < points.size(); i += step) thin.push_back(points[i]);
-  if ((points.size() - 1) % step != 0) thin.push_back(points.back());
-  return thin;
-}
-
-Range RangeOf(const Chart& chart) {
-  if (chart.up) return *chart.up;
-  Range range;
-  for (const Series& series : chart.series) {
-    for (const Point& point : series.points) range.Add(point.y);
-  }
-  return range;
-}
-
-void DrawLine(Svg& svg, const Series& series, std::span<const Point> line) {
-  svg.Polyline(line, series.colour, series.stroke.width, series.stroke.opacity, series.dashes);
-}
-
-void DrawSeries(Svg& svg, const Series& series, const Axis& to_x, const Axis& to_y) {
-  std::vector<Point> line;
-  for (const Point& point : Thinned(series.points)) {
-    line.push_back({to_x(point.x), to_y(point.y)});
-  }
-  if (series.best) {
-    constexpr double kDisc = 9;
-    svg.Dot({to_x(series.best->x), to_y(series.best->y)}, series.colour, kDisc, 0.35);
-  }
-  DrawLine(svg, series, line);
-  if (line.size() > series.stroke.max_dots) return;
-  for (const Point& point : line) {
-    svg.Dot(point, series.colour, series.stroke.dot_radius, series.stroke.opacity);
-  }
-}
-
-}  // namespace
 
 bool Chart::has_points() const {
   return std::ranges::any_of(series, [](const Series& each) { return !each.points.empty(); });

@@ -46,96 +46,6 @@ std::vector<Number> ParseNumbers(std::string_view text, std::string_view option,
   return numbers;
 }
 
-}  // namespace
-
-Variation ParseVariation(std::string_view text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0) {
-    throw InputError(fmt::format("--vary {}: expected KEY=VALUE1,VALUE2", text));
-  }
-  const std::string_view varied = text.substr(0, equals);
-  for (const auto& [key, option] : {std::pair{"seed", "--seeds"}, {"pipeline.mode", "--modes"}}) {
-    if (varied == key) throw InputError(fmt::format("--vary {}: use {} instead", text, option));
-  }
-  if (varied == "train.max_updates" || varied == "train.max_seconds") {
-    throw InputError(
-        fmt::format("--vary {}: all runs do the same updates, so that they can be compared", text));
-  }
-  Variation variation{
-      .key = std::string(varied),
-      .values = SplitList(text.substr(equals + 1), fmt::format("--vary {}:", varied))};
-  if (variation.values.size() < 2) {
-    throw InputError(
-        fmt::format("--vary {}: expected two values or more, such as prefetch.depth=1,2. To give "
-                    "every run the same value, use --set.",
-                    text));
-  }
-  return variation;
-}
-
-std::vector<Override> Variant::Overrides() const {
-  std::vector<Override> overrides = {{"pipeline.mode", mode, "--modes " + mode}};
-  if (aligned_lag) overrides.push_back({"pipeline.policy_lag", "1", "tandem compare"});
-  for (const auto& [key, value] : varied) {
-    overrides.push_back({key, value, fmt::format("--vary {}={}", key, value)});
-  }
-  return overrides;
-}
-
-std::string Variant::FolderName() const {
-  std::string safe = name;
-  for (char& c : safe) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '=') c = '-';
-  }
-  return safe;
-}
-
-std::vector<int> ParseRanks(std::string_view text) {
-  constexpr int kMost = 1024;
-  return ParseNumbers<int>(text, "--ranks", 1, kMost);
-}
-
-std::vector<std::string> ParseSeeds(std::string_view text) {
-  std::vector<std::string> seeds;
-  for (const std::int64_t seed : ParseNumbers<std::int64_t>(text, "--seeds", 0, INT64_MAX)) {
-    seeds.push_back(std::to_string(seed));
-  }
-  return seeds;
-}
-
-std::vector<Variant> MakeVariants(std::span<const std::string> modes,
-                                  std::span<const Variation> variations,
-                                  std::span<const int> ranks) {
-  std::vector<Variant> variants = {{}};
-  for (const Variation& variation : variations) {
-    std::vector<Variant> longer;
-    for (const Variant& variant : variants) {
-      for (const std::string& value : variation.values) {
-        Variant& added = longer.emplace_back(variant);
-        added.name += fmt::format(" {}={}", variation.key, value);
-        added.varied.emplace_back(variation.key, value);
-      }
-    }
-    variants = std::move(longer);
-  }
-  std::vector<Variant> all;
-  for (const Variant& variant : variants) {
-    for (const int number : ranks) {
-      for (const std::string& mode : modes) {
-        Variant& added = all.emplace_back(variant);
-        added.mode = mode;
-        added.ranks = number;
-        added.name = mode + variant.name;
-        if (ranks.size() > 1) added.name += fmt::format(" ranks={}", number);
-      }
-    }
-  }
-  CheckFolderNames(all);
-  return all;
-}
-
-namespace {
-
 // Returns the sum of the differences, with the sign of difference i flipped if bit i of `flipped`
 // is set.
 double SumWithSigns(std::span<const double> differences, std::uint64_t flipped) {
@@ -145,47 +55,6 @@ double SumWithSigns(std::span<const double> differences, std::uint64_t flipped) 
   }
   return sum;
 }
-
-}  // namespace
-
-Spread SpreadOf(std::span<const double> values) {
-  std::vector<double> sorted(values.begin(), values.end());
-  std::ranges::sort(sorted);
-  const std::size_t middle = sorted.size() / 2;
-  const double median =
-      sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-  return {.median = median, .least = sorted.front(), .most = sorted.back()};
-}
-
-std::optional<Spread> SpreadOf(std::span<const std::optional<double>> values) {
-  std::vector<double> known;
-  for (const std::optional<double>& value : values) {
-    if (!value) return std::nullopt;
-    known.push_back(*value);
-  }
-  return SpreadOf(known);
-}
-
-double ChanceOf(std::span<const double> differences) {
-  constexpr std::uint64_t kSamples = std::uint64_t{1} << kExactPairs;
-  constexpr std::size_t kMaxPairs = 64;  // one bit of a sample per pair
-  const std::span<const double> pairs = differences.first(std::min(differences.size(), kMaxPairs));
-  const bool exact = pairs.size() <= kExactPairs;
-  const std::uint64_t patterns = exact ? std::uint64_t{1} << pairs.size() : kSamples;
-
-  double scale = 0;
-  for (const double difference : pairs) scale += std::abs(difference);
-  const double rounding = 1e-12 * scale;  // treat sums that differ only by rounding as equal
-  const double observed = std::abs(SumWithSigns(pairs, 0)) - rounding;
-  std::mt19937_64 random(1);
-  std::uint64_t as_far = 0;
-  for (std::uint64_t i = 0; i < patterns; ++i) {
-    if (std::abs(SumWithSigns(pairs, exact ? i : random())) >= observed) ++as_far;
-  }
-  return static_cast<double>(as_far) / static_cast<double>(patterns);
-}
-
-namespace {
 
 using Json = nlohmann::ordered_json;
 using Values = std::vector<std::optional<double>>;  // one for each seed
@@ -386,6 +255,124 @@ class RowMaker {
 };
 
 }  // namespace
+
+Variation ParseVariation(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    throw InputError(fmt::format("--vary {}: expected KEY=VALUE1,VALUE2", text));
+  }
+  const std::string_view varied = text.substr(0, equals);
+  for (const auto& [key, option] : {std::pair{"seed", "--seeds"}, {"pipeline.mode", "--modes"}}) {
+    if (varied == key) throw InputError(fmt::format("--vary {}: use {} instead", text, option));
+  }
+  if (varied == "train.max_updates" || varied == "train.max_seconds") {
+    throw InputError(
+        fmt::format("--vary {}: all runs do the same updates, so that they can be compared", text));
+  }
+  Variation variation{
+      .key = std::string(varied),
+      .values = SplitList(text.substr(equals + 1), fmt::format("--vary {}:", varied))};
+  if (variation.values.size() < 2) {
+    throw InputError(
+        fmt::format("--vary {}: expected two values or more, such as prefetch.depth=1,2. To give "
+                    "every run the same value, use --set.",
+                    text));
+  }
+  return variation;
+}
+
+std::vector<Override> Variant::Overrides() const {
+  std::vector<Override> overrides = {{"pipeline.mode", mode, "--modes " + mode}};
+  if (aligned_lag) overrides.push_back({"pipeline.policy_lag", "1", "tandem compare"});
+  for (const auto& [key, value] : varied) {
+    overrides.push_back({key, value, fmt::format("--vary {}={}", key, value)});
+  }
+  return overrides;
+}
+
+std::string Variant::FolderName() const {
+  std::string safe = name;
+  for (char& c : safe) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '=') c = '-';
+  }
+  return safe;
+}
+
+std::vector<int> ParseRanks(std::string_view text) {
+  constexpr int kMost = 1024;
+  return ParseNumbers<int>(text, "--ranks", 1, kMost);
+}
+
+std::vector<std::string> ParseSeeds(std::string_view text) {
+  std::vector<std::string> seeds;
+  for (const std::int64_t seed : ParseNumbers<std::int64_t>(text, "--seeds", 0, INT64_MAX)) {
+    seeds.push_back(std::to_string(seed));
+  }
+  return seeds;
+}
+
+std::vector<Variant> MakeVariants(std::span<const std::string> modes,
+                                  std::span<const Variation> variations,
+                                  std::span<const int> ranks) {
+  std::vector<Variant> variants = {{}};
+  for (const Variation& variation : variations) {
+    std::vector<Variant> longer;
+    for (const Variant& variant : variants) {
+      for (const std::string& value : variation.values) {
+        Variant& added = longer.emplace_back(variant);
+        added.name += fmt::format(" {}={}", variation.key, value);
+        added.varied.emplace_back(variation.key, value);
+      }
+    }
+    variants = std::move(longer);
+  }
+  std::vector<Variant> all;
+  for (const Variant& variant : variants) {
+    for (const int number : ranks) {
+      for (const std::string& mode : modes) {
+        Variant& added = all.emplace_back(variant);
+        added.mode = mode;
+        added.ranks = number;
+        added.name = mode + variant.name;
+        if (ranks.size() > 1) added.name += fmt::format(" ranks={}", number);
+      }
+    }
+  }
+  CheckFolderNames(all);
+  return all;
+}
+
+std::optional<Spread> SpreadOf(std::span<const std::optional<double>> values) {
+  std::vector<double> sorted;
+  for (const std::optional<double>& value : values) {
+    if (!value) return std::nullopt;
+    sorted.push_back(*value);
+  }
+  std::ranges::sort(sorted);
+  const std::size_t middle = sorted.size() / 2;
+  const double median =
+      sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  return Spread{.median = median, .least = sorted.front(), .most = sorted.back()};
+}
+
+double ChanceOf(std::span<const double> differences) {
+  constexpr std::uint64_t kSamples = std::uint64_t{1} << kExactPairs;
+  constexpr std::size_t kMaxPairs = 64;  // one bit of a sample per pair
+  const std::span<const double> pairs = differences.first(std::min(differences.size(), kMaxPairs));
+  const bool exact = pairs.size() <= kExactPairs;
+  const std::uint64_t patterns = exact ? std::uint64_t{1} << pairs.size() : kSamples;
+
+  double scale = 0;
+  for (const double difference : pairs) scale += std::abs(difference);
+  const double rounding = 1e-12 * scale;  // treat sums that differ only by rounding as equal
+  const double observed = std::abs(SumWithSigns(pairs, 0)) - rounding;
+  std::mt19937_64 random(1);
+  std::uint64_t as_far = 0;
+  for (std::uint64_t i = 0; i < patterns; ++i) {
+    if (std::abs(SumWithSigns(pairs, exact ? i : random())) >= observed) ++as_far;
+  }
+  return static_cast<double>(as_far) / static_cast<double>(patterns);
+}
 
 Ideal IdealOf(const RunRecord& run) {
   Ideal ideal{.seconds = run.generate_critical_s, .side = "generator"};

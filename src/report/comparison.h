@@ -61,10 +61,7 @@ struct Spread {
   double most = 0;
 };
 
-/// Returns the spread of one or more values.
-Spread SpreadOf(std::span<const double> values);
-
-/// Returns nothing if a value is missing.
+/// Returns the spread of one or more values, or nothing if one of them is missing.
 std::optional<Spread> SpreadOf(std::span<const std::optional<double>> values);
 
 /// Returns the p-value of a paired permutation test: the probability of a mean at least as far from
@@ -78,11 +75,10 @@ double ChanceOf(std::span<const double> differences);
 
 inline constexpr std::size_t kExactPairs = 20;
 
-/// Ideal is the shortest time in which perfect overlap could do the work of a run, without the
-/// cold start. It is the largest of the generator's critical path, the main thread's critical path,
-/// and the demand for each resource (core-seconds over cores; seconds that the GPU is busy). The
-/// side that it belongs to is the busiest. A busy GPU may run slow kernels, and a busy core may
-/// spin.
+/// Ideal is the shortest time in which perfect overlap could do the work of a run, without the cold
+/// start: the largest of the critical paths of the generator and of the main thread, and of the
+/// demand for the cores and for the GPU. The side that it belongs to is the busiest. A busy GPU may
+/// run slow kernels, and a busy core may spin.
 struct Ideal {
   double seconds = 0;
   std::string side;  ///< "generator", "training", "cores" or "GPU"
@@ -135,10 +131,9 @@ inline constexpr std::size_t kMinSeeds = 5;
 /// Fewest seeds with which chance alone can be less likely than 5 %.
 inline constexpr std::size_t kEnoughSeeds = 6;
 
-/// Returns a sentence for each row after the first: how it differs from the first in speed and in
-/// solve rate, and how often chance alone makes such a difference. If chance does so in more than
-/// 10 % of cases, the sentence says that no difference was shown. The last sentence sums up: which
-/// row is best in what, and why. Returns nothing for a single row.
+/// Returns a sentence for each row after the first, which says how it differs from the first and
+/// how often chance alone makes such a difference: if in more than 10 % of cases, that no
+/// difference was shown. The last sentence says which row is best in what, and why.
 std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds);
 
 /// Returns a sentence for each reason why cells of the table are `-`, and one about the losses if
@@ -150,10 +145,9 @@ std::string TableText(std::span<const Row> rows);
 
 nlohmann::ordered_json ToJson(std::span<const Row> rows);
 
-/// Returns an SVG with four parts: the solve rate over iterations; the solve rate over seconds; a
-/// legend, which names curves that coincide; and a timeline of the generator and the main thread in
-/// the first updates of the first seed. If no run was validated, shows the loss instead of the
-/// solve rate. Requires at least one variant with runs, and the same number of runs of each.
+/// Returns an SVG: the solve rate over iterations and over seconds (the loss, if no run was
+/// validated), a legend, and a timeline of the first updates of the first seed. Requires at least
+/// one variant with runs, and the same number of runs of each.
 std::string Figure(std::span<const VariantRuns> variants, const std::string& title);
 
 }  // namespace tandem

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <functional>
 #include <optional>
-#include <utility>
 
 #include "report/chart.h"
 #include "report/comparison.h"
@@ -118,25 +117,6 @@ std::string SumUp(std::span<const Row> rows, std::size_t seeds) {
                      seeds < kMinSeeds ? "; all of this may be chance" : "");
 }
 
-}  // namespace
-
-std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds) {
-  std::vector<std::string> sentences;
-  const Row& first = rows.front();
-  for (const Row& row : rows.subspan(1)) {
-    sentences.push_back(fmt::format(
-        "{} against {}: {}{}{}{}", row.variant.name, first.variant.name,
-        DescribeSpeed(row.speed_up, seeds),
-        DescribeSolveRate(row.solve_rate, first.solve_rate, "iterations", seeds),
-        DescribeSolveRate(row.solve_rate_equal_time, first.solve_rate_equal_time, "seconds", seeds),
-        MoreSeeds(seeds)));
-  }
-  if (rows.size() > 1) sentences.push_back(SumUp(rows, seeds));
-  return sentences;
-}
-
-namespace {
-
 // Dash patterns. If one curve covers another, the other shows through the gaps.
 constexpr std::array kDashes = {"", "10 8", "4 8", "14 5 3 5"};
 constexpr const char* kFill = "#e69f00";
@@ -165,9 +145,9 @@ std::optional<double> HeightOf(const UpdatePoint& point, bool validated) {
   return point.solve_rate ? std::optional(100 * *point.solve_rate) : std::nullopt;
 }
 
-// Returns a chart with a curve for every run: a thick line for the first seed of a variant, pale
-// lines for the others. It shows the solve rate, or the loss if no run was validated. The loss does
-// not show whether a network learns, because it rises with the targets of value iteration.
+// Returns a chart with a curve for every run, pale except for the first seed of a variant. It shows
+// the solve rate, or, if no run was validated, the loss, which rises with the targets of value
+// iteration.
 template <class Coordinate>
 Chart ChartOf(std::span<const VariantRuns> variants, const char* x_name, const Coordinate& x) {
   const bool validated = std::ranges::any_of(variants, WasValidated);
@@ -248,6 +228,21 @@ void DrawTimelines(Svg& svg, std::span<const VariantRuns> variants, double timel
 }
 
 }  // namespace
+
+std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds) {
+  std::vector<std::string> sentences;
+  const Row& first = rows.front();
+  for (const Row& row : rows.subspan(1)) {
+    sentences.push_back(fmt::format(
+        "{} against {}: {}{}{}{}", row.variant.name, first.variant.name,
+        DescribeSpeed(row.speed_up, seeds),
+        DescribeSolveRate(row.solve_rate, first.solve_rate, "iterations", seeds),
+        DescribeSolveRate(row.solve_rate_equal_time, first.solve_rate_equal_time, "seconds", seeds),
+        MoreSeeds(seeds)));
+  }
+  if (rows.size() > 1) sentences.push_back(SumUp(rows, seeds));
+  return sentences;
+}
 
 std::string Figure(std::span<const VariantRuns> variants, const std::string& title) {
   const std::vector<std::string> notes = Notes(variants);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -75,41 +74,6 @@ std::optional<BestKnownFigures> SummariseBestKnown(std::span<const SolveOutcome>
   return figures;
 }
 
-}  // namespace
-
-double LengthFigures::solve_rate() const { return Share(solved, states); }
-double KnownLengthFigures::share_optimal() const { return Share(optimal, states); }
-double SolveFigures::solve_rate() const { return Share(solved, states); }
-double SolveFigures::nodes_per_s() const {
-  return seconds > 0 ? static_cast<double>(nodes) / seconds : 0.0;
-}
-double SolveFigures::mean_s() const { return Share(seconds, states); }
-
-SolveFigures Summarise(std::span<const SolveOutcome> outcomes, double seconds) {
-  SolveFigures figures{.states = std::ssize(outcomes), .seconds = seconds, .known = {}};
-  double lengths = 0;
-  for (const SolveOutcome& outcome : outcomes) {
-    figures.nodes += outcome.nodes;
-    figures.slowest_s = std::max(figures.slowest_s, outcome.seconds);
-    if (!outcome.solved) continue;
-    ++figures.solved;
-    lengths += static_cast<double>(outcome.length);
-  }
-  figures.mean_length = Share(lengths, figures.solved);
-  figures.known = SummariseKnown(outcomes);
-  figures.best_known = SummariseBestKnown(outcomes);
-  return figures;
-}
-
-bool SolvesBetter(const SolveFigures& figures, const SolveFigures& than) {
-  const auto key = [](const SolveFigures& f) {
-    return std::tuple(f.solved, -f.mean_length, -f.nodes);
-  };
-  return key(figures) > key(than);
-}
-
-namespace {
-
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kMissing = "-";
@@ -147,7 +111,107 @@ class Table {
 
 std::string Percent(double share) { return fmt::format("{:.1f}", 100 * share); }
 
+using ReadJson = nlohmann::json;  // finds names of a hostile file faster
+
+using Count = std::int64_t;
+
+KnownLengthFigures KnownOf(const ReadJson& json) {
+  KnownLengthFigures known{.states = ReadEntry<Count>(json, "with_optimal"),
+                           .optimal = ReadEntry<Count>(json, "optimal"),
+                           .mean_length = ReadEntry<double>(json, "mean_optimal"),
+                           .estimates = {},
+                           .by_length = {}};
+  double sum = 0;  // of the estimates of all states
+  for (const ReadJson& each : ReadList(json, "by_length")) {
+    LengthFigures length{.length = ReadEntry<Count>(each, "length"),
+                         .states = ReadEntry<Count>(each, "states"),
+                         .solved = ReadEntry<Count>(each, "solved"),
+                         .estimates = {}};
+    if (const auto mean = FindEntry<double>(each, "mean_estimate")) {
+      length.estimates =
+          EstimateFigures{.mean = *mean, .error = ReadEntry<double>(each, "value_error")};
+      sum += static_cast<double>(length.states) * *mean;
+    }
+    known.by_length.push_back(length);
+  }
+  if (const auto error = FindEntry<double>(json, "value_error")) {
+    const double mean = known.states == 0 ? 0.0 : sum / static_cast<double>(known.states);
+    known.estimates = EstimateFigures{.mean = mean, .error = *error};
+  }
+  return known;
+}
+
+EvaluatedNetwork NetworkOf(const ReadJson& json) {
+  EvaluatedNetwork network;
+  network.name = ReadEntry<std::string>(json, "name");
+  network.file = FindEntry<std::string>(json, "file").value_or("");
+  network.iterations = ReadEntry<Count>(json, "iterations");
+  network.examples = FindEntry<Count>(json, "examples");
+  network.trained_s = FindEntry<double>(json, "trained_s");
+  SolveFigures& figures = network.figures;
+  figures.states = ReadEntry<Count>(json, "states");
+  figures.solved = ReadEntry<Count>(json, "solved");
+  figures.mean_length = FindEntry<double>(json, "mean_length").value_or(0);
+  figures.nodes = ReadEntry<Count>(json, "nodes");
+  figures.seconds = ReadEntry<double>(json, "seconds");
+  figures.slowest_s = ReadEntry<double>(json, "slowest_s");
+  if (json.contains("with_best_known")) {
+    figures.best_known =
+        BestKnownFigures{.states = ReadEntry<Count>(json, "with_best_known"),
+                         .mean_ratio = ReadEntry<double>(json, "mean_ratio_to_best_known")};
+  }
+  if (json.contains("with_optimal")) figures.known = KnownOf(json);
+  return network;
+}
+
+// Reads the entries of the file. Errors do not name it.
+EvaluationFile EvaluationOf(const ReadJson& json) {
+  EvaluationFile evaluation{.states = ReadEntry<std::string>(json, "states"),
+                            .search = ReadEntry<std::string>(json, "search"),
+                            .networks = {},
+                            .best = {}};
+  const std::optional<std::string> best = FindEntry<std::string>(json, "best");
+  for (const ReadJson& network : ReadList(json, "networks")) {
+    evaluation.networks.push_back(NetworkOf(network));
+    if (best == evaluation.networks.back().name) {
+      evaluation.best = evaluation.networks.size() - 1;
+    }
+  }
+  return evaluation;
+}
+
 }  // namespace
+
+double LengthFigures::solve_rate() const { return Share(solved, states); }
+double KnownLengthFigures::share_optimal() const { return Share(optimal, states); }
+double SolveFigures::solve_rate() const { return Share(solved, states); }
+double SolveFigures::nodes_per_s() const {
+  return seconds > 0 ? static_cast<double>(nodes) / seconds : 0.0;
+}
+double SolveFigures::mean_s() const { return Share(seconds, states); }
+
+SolveFigures Summarise(std::span<const SolveOutcome> outcomes, double seconds) {
+  SolveFigures figures{.states = std::ssize(outcomes), .seconds = seconds, .known = {}};
+  double lengths = 0;
+  for (const SolveOutcome& outcome : outcomes) {
+    figures.nodes += outcome.nodes;
+    figures.slowest_s = std::max(figures.slowest_s, outcome.seconds);
+    if (!outcome.solved) continue;
+    ++figures.solved;
+    lengths += static_cast<double>(outcome.length);
+  }
+  figures.mean_length = Share(lengths, figures.solved);
+  figures.known = SummariseKnown(outcomes);
+  figures.best_known = SummariseBestKnown(outcomes);
+  return figures;
+}
+
+bool SolvesBetter(const SolveFigures& figures, const SolveFigures& than) {
+  const auto key = [](const SolveFigures& f) {
+    return std::tuple(f.solved, -f.mean_length, -f.nodes);
+  };
+  return key(figures) > key(than);
+}
 
 std::optional<std::size_t> BestBySolving(std::span<const EvaluatedNetwork> networks) {
   std::optional<std::size_t> best;
@@ -240,79 +304,6 @@ Json ToJson(const EvaluatedNetwork& network) {
   }
   return json;
 }
-
-namespace {
-
-using ReadJson = nlohmann::json;  // finds names of a hostile file faster
-
-using Count = std::int64_t;
-
-KnownLengthFigures KnownOf(const ReadJson& json) {
-  KnownLengthFigures known{.states = ReadEntry<Count>(json, "with_optimal"),
-                           .optimal = ReadEntry<Count>(json, "optimal"),
-                           .mean_length = ReadEntry<double>(json, "mean_optimal"),
-                           .estimates = {},
-                           .by_length = {}};
-  double sum = 0;  // of the estimates of all states
-  for (const ReadJson& each : ReadList(json, "by_length")) {
-    LengthFigures length{.length = ReadEntry<Count>(each, "length"),
-                         .states = ReadEntry<Count>(each, "states"),
-                         .solved = ReadEntry<Count>(each, "solved"),
-                         .estimates = {}};
-    if (const auto mean = FindEntry<double>(each, "mean_estimate")) {
-      length.estimates =
-          EstimateFigures{.mean = *mean, .error = ReadEntry<double>(each, "value_error")};
-      sum += static_cast<double>(length.states) * *mean;
-    }
-    known.by_length.push_back(length);
-  }
-  if (const auto error = FindEntry<double>(json, "value_error")) {
-    const double mean = known.states == 0 ? 0.0 : sum / static_cast<double>(known.states);
-    known.estimates = EstimateFigures{.mean = mean, .error = *error};
-  }
-  return known;
-}
-
-EvaluatedNetwork NetworkOf(const ReadJson& json) {
-  EvaluatedNetwork network;
-  network.name = ReadEntry<std::string>(json, "name");
-  network.file = FindEntry<std::string>(json, "file").value_or("");
-  network.iterations = ReadEntry<Count>(json, "iterations");
-  network.examples = FindEntry<Count>(json, "examples");
-  network.trained_s = FindEntry<double>(json, "trained_s");
-  SolveFigures& figures = network.figures;
-  figures.states = ReadEntry<Count>(json, "states");
-  figures.solved = ReadEntry<Count>(json, "solved");
-  figures.mean_length = FindEntry<double>(json, "mean_length").value_or(0);
-  figures.nodes = ReadEntry<Count>(json, "nodes");
-  figures.seconds = ReadEntry<double>(json, "seconds");
-  figures.slowest_s = ReadEntry<double>(json, "slowest_s");
-  if (json.contains("with_best_known")) {
-    figures.best_known =
-        BestKnownFigures{.states = ReadEntry<Count>(json, "with_best_known"),
-                         .mean_ratio = ReadEntry<double>(json, "mean_ratio_to_best_known")};
-  }
-  if (json.contains("with_optimal")) figures.known = KnownOf(json);
-  return network;
-}
-
-// Reads the entries of the file. Errors do not name it.
-EvaluationFile EvaluationOf(const ReadJson& json) {
-  EvaluationFile evaluation{.states = ReadEntry<std::string>(json, "states"),
-                            .search = ReadEntry<std::string>(json, "search"),
-                            .networks = {},
-                            .best = {}};
-  const std::optional<std::string> best = FindEntry<std::string>(json, "best");
-  for (const ReadJson& network : ReadList(json, "networks")) {
-    evaluation.networks.push_back(NetworkOf(network));
-    if (best == evaluation.networks.back().name) {
-      evaluation.best = evaluation.networks.size() - 1;
-    }
-  }
-  return evaluation;
-}
-
-}  // namespace
 
 EvaluationFile ReadEvaluation(const std::filesystem::path& file) {
   const std::string text = ReadFile(file);

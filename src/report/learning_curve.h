@@ -21,15 +21,13 @@ struct LearningCurve {
   CurveAxis axis = CurveAxis::kSeconds;
 };
 
-/// Returns four charts over the seconds or the examples of training: the share of states solved,
-/// the mean length of the solutions, the error of the estimates, and the loss. Requires the
-/// examples and seconds of each network. Without a network, a chart has only what the run itself
-/// measured.
+/// Returns charts over the seconds or the examples of training: the share of states solved, the
+/// mean length of the solutions, the error of the estimates, and the loss. Requires the examples
+/// and seconds of each network. Without networks, they show what the run itself measured.
 std::vector<Chart> LearningCharts(const LearningCurve& curve);
 
-/// Returns an SVG with the four charts as panels. Thick lines with dots are evaluations; thin lines
-/// are the run's own validations. A pale disc marks the network that solves best. Requires at least
-/// one network, and of each the examples and seconds.
+/// Returns an SVG with the four charts as panels. A pale disc marks the network that solves best.
+/// Requires at least one network, and of each the examples and seconds.
 std::string LearningCurveFigure(const LearningCurve& curve);
 
 }  // namespace tandem

@@ -65,9 +65,9 @@ std::string LaneElement(const Lane& lane, const Interval& shown);
 /// with `window`.
 double Overlap(const std::vector<Interval>& intervals, const Interval& window);
 
-/// Returns a chart over the updates: the share of each update's time in which the generator worked,
-/// and in which the main thread trained. An update's time ends with its line in the metrics and
-/// begins with the end of the update before it.
+/// Returns a chart over the updates: the shares of each update's time in which the generator
+/// worked, and in which the main thread trained. An update's time begins with the end of the one
+/// before it.
 Chart BusyChart(const RunRecord& run);
 
 /// SolvedPuzzle is a solution to step through.
@@ -96,8 +96,7 @@ struct ReportPage {
   std::string puzzle_note;  ///< if there are no frames: why, and what to do
 };
 
-/// Returns a complete HTML page. It loads nothing: its style, script and pictures are inside. It is
-/// dark if the browser prefers dark colours.
+/// Returns a complete HTML page, which loads nothing from elsewhere.
 std::string ReportHtml(const ReportPage& page);
 
 /// Returns a chart of the mean estimate of each known length, beside the exact line, and a chart of

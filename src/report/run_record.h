@@ -66,10 +66,8 @@ struct RunRecord {
   std::vector<Interval> fills, trainings;
 };
 
-/// Reads metrics.jsonl, also of a run that has not finished: ignores a last line without a line
-/// break, which a running program may still be writing, and, with a warning, lines that do not
-/// match their hash. Members that summary.json gives keep their defaults. Throws InputError that
-/// names the file and the missing entry, or says that there is no update yet.
+/// Reads metrics.jsonl as ReadCurve does. Members that summary.json gives keep their defaults.
+/// Throws InputError that names the file if it has no update yet.
 RunRecord ReadUpdates(const std::filesystem::path& metrics);
 
 /// Reads a summary.json. Throws InputError that names the file if it is not a JSON object, or has a

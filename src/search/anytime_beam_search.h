@@ -19,19 +19,16 @@
 
 namespace tandem {
 
-/// AnytimeBeamSearch repeats BeamSearch with a beam that is twice as wide each time, and keeps the
-/// cheapest solution, without detours (complete anytime beam search; Zhang 1998). The first beam
-/// holds 64 states, and none is wider than search.beam_width. Once there is a solution, a search
-/// looks only for cheaper ones.
+/// AnytimeBeamSearch repeats BeamSearch with a beam that is twice as wide each time, from 64 states
+/// to search.beam_width, and keeps the cheapest solution, without detours (complete anytime beam
+/// search; Zhang 1998). Once there is a solution, it looks only for cheaper ones.
 ///
-/// The search ends when the beam of search.beam_width is done, when no cheaper solution is
-/// possible, when a wider beam would keep the same states, or at search.max_seconds or another
-/// limit, which `stop_reason` then names, with or without a solution. search.max_nodes limits the
-/// sum over all beams. Puzzles are solved one after another.
+/// It ends when the widest beam is done, when no cheaper solution is possible, when a wider beam
+/// would keep the same states, or at search.max_seconds or another limit, which `stop_reason` then
+/// names, with or without a solution. search.max_nodes limits the sum over all beams.
 class AnytimeBeamSearch final : public Search {
  public:
-  /// Follows config.search, whose max_seconds must be above 0. The other parameters are those of
-  /// BeamSearch.
+  /// Follows config.search, whose max_seconds must be above 0.
   AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
                     std::shared_ptr<const GoalBall> ball = nullptr)
       : domain_(domain), config_(config.search), beam_(domain, network, config, std::move(ball)) {}
@@ -66,8 +63,8 @@ class AnytimeBeamSearch final : public Search {
   static constexpr std::int64_t kFirstWidth = 64;
   static constexpr double kLeastSeconds = 1e-9;  // 0 would mean that there is no limit
 
-  // Adds one beam's search to `all` and tightens `limits` by it. Returns whether a wider beam may
-  // find a better solution.
+  // Adds one beam's search to `all`, and tightens `limits`. Returns whether a wider one may be
+  // better.
   bool AddBeam(std::span<const std::uint8_t> start, SearchConfig& limits, const StopSignal& stop,
                SearchResult& all) {
     SearchResult next = beam_.SolveWithin(limits, start, stop);

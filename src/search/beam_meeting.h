@@ -57,10 +57,10 @@ class BeamPaths {
 
 /// BeamMeeting follows the positions of two beams that share a frontier, one from a position and
 /// one from its inverse, and finds the cheapest solution where they meet. The moves of a path in
-/// the first beam lead from the start to a position. The moves of a path in the second beam lead
-/// from the goal to one (BeamSearch). If the two positions are equal, the first path and the way
-/// back of the second one are a solution. Positions are compared by 64-bit hashes, and a replay
-/// shows whether they are equal.
+/// the first beam lead from the start to a position, and in the second beam from the goal to one
+/// (BeamSearch). If the two positions are equal, the first path and the way back of the second one
+/// are a solution. Positions are compared by 64-bit hashes, and a replay shows whether they are
+/// equal.
 class BeamMeeting {
  public:
   /// `domain` and `inverse` must outlive this.
@@ -69,18 +69,16 @@ class BeamMeeting {
   /// Forgets all positions.
   void Clear();
 
-  /// Begins with a frontier of two states: `start` and its inverse. Ignores solutions of more than
-  /// `max_length` actions.
+  /// Begins with `start` and its inverse. Ignores solutions of more than `max_length` actions.
   void Begin(std::span<const std::uint8_t> start, std::int64_t max_length);
 
-  /// Adds the positions of a new frontier: the states that were added to `paths` last. costs[i] is
-  /// the cost of the path to state i, and of_inverse[i] is 1 if it begins at the inverse of the
-  /// start.
+  /// Adds the positions of the states that were added to `paths` last. costs[i] is the cost of the
+  /// path to state i, and of_inverse[i] is 1 if it begins at the inverse of the start.
   void Advance(const BeamPaths& paths, std::span<const double> costs,
                std::span<const std::uint8_t> of_inverse);
 
-  /// The cheapest solution by which the beams meet. Nothing if they have not met, or if `bound`
-  /// excludes it. Ties go to the one that was found first.
+  /// The cheapest solution by which the beams meet; ties go to the one that was found first.
+  /// Nothing if they have not met, or if `bound` excludes it.
   std::optional<std::vector<Action>> CheapestSolution(const BeamPaths& paths,
                                                       const CostBound& bound);
 

@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <numeric>
-#include <utility>
 
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "search/expander.h"
 #include "search/loops.h"
 
 namespace tandem {
@@ -20,8 +17,7 @@ namespace {
 // The bytes that a hash takes in a table. Up to half of a table's places are empty.
 constexpr std::size_t kBytesPerEntry = 2 * (sizeof(std::uint64_t) + 1);
 
-// Look-ups in the tables of hashes miss the cache. Prefetching this many children ahead hides the
-// latency.
+// Look-ups miss the cache. Prefetching this many children ahead hides the latency.
 constexpr std::ptrdiff_t kPrefetchDistance = 16;
 
 // Children are numbered by 32 bits.
@@ -36,9 +32,8 @@ bool FollowsPolicy(const Evaluator& network, const SearchConfig& config) {
          (config.policy_weight > 0 || config.policy_actions > 0);
 }
 
-// The rank of a child by its cost and estimate and by the weighted surprisal of its path. An
-// impossible path ranks last even if its estimate is minus infinity: their sum would be NaN, which
-// cannot be sorted.
+// The rank of a child with the weighted surprisal of its path. An impossible path ranks last even
+// if its estimate is minus infinity: their sum would be NaN, which cannot be sorted.
 float WithSurprisal(float rank, float surprisal) {
   return std::isinf(surprisal) ? surprisal : rank + surprisal;
 }
@@ -119,9 +114,8 @@ void BeamRanking::RankEach(std::span<const float> values, const Expander& expand
   }
 }
 
-// Sorts as many children as it returns. The caller drops duplicates and asks again, so each call
-// sorts at least a fixed share of the rest. Calls are then few even if nearly all children are
-// duplicates.
+// Sorts only what it returns. The caller drops duplicates and asks again, so each call sorts at
+// least a fixed share of the rest. Calls are then few even if nearly all children are duplicates.
 std::span<const BeamRanking::Ranked> BeamRanking::NextBest(std::size_t wanted) {
   constexpr std::size_t kShareOfCall = 8;
   const std::size_t count =
@@ -290,8 +284,7 @@ ConstRows BeamSearch::states() const {
   return {frontier_.states.data(), frontier_.states.size() / state_size, state_size};
 }
 
-// The cheapest solution of at most search.max_length actions that leads through a child whose
-// cost-to-go is known.
+// The cheapest solution within search.max_length through a child whose cost-to-go is known.
 std::optional<std::vector<Action>> BeamSearch::CheapestSolution() const {
   const std::int64_t most_actions =
       limits_.max_length - static_cast<std::int64_t>(paths_.depth()) - 1;
@@ -344,7 +337,7 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
   return fresh;
 }
 
-// The best new children by the estimates of their states. Writes the states to `into`. If all new
+// The best new children by the estimates of their states, which it writes to `into`. If all new
 // children fit into the beam, none is evaluated.
 std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop,
                                                       std::vector<std::uint8_t>& into) {
@@ -368,8 +361,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop,
 }
 
 // The best new children by the values of the actions that lead to them. Writes their states to
-// `into`. Since some of the best children are duplicates, it takes as many as are still needed, and
-// repeats.
+// `into`. Takes as many as are still needed again and again, because some are duplicates.
 std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop,
                                                        std::vector<std::uint8_t>& into) {
   const auto width = static_cast<std::size_t>(limits_.beam_width);

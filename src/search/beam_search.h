@@ -34,25 +34,24 @@ struct BeamFrontier {
   /// 1 where the path begins at the inverse position. Empty if no path does.
   std::vector<std::uint8_t> of_inverse;
 
-  /// How much more the path to a state costs than the cheapest path. Differences of costs suffice
-  /// for ranking, and stay exact in a float however long the paths are.
+  /// How much more the path to a state costs than the cheapest one. Differences suffice for
+  /// ranking, and stay exact in a float however long the paths are.
   float ExcessCost(std::size_t state) const {
     return static_cast<float>(costs[state] - least_cost);
   }
 };
 
-/// BeamRanking evaluates the network for a beam search and puts the children of the frontier in
-/// order, the best first. What it ranks by depends on the values that the network gives
-/// (RankingOf):
+/// BeamRanking evaluates the network for a beam search and ranks the children of the frontier, the
+/// best first, by what the network gives (RankingOf):
 ///
 /// - estimates of states: path cost plus the child's estimate, so children are evaluated
 /// - Q values: path cost plus the Q value of the action, so the frontier is evaluated
 /// - a policy alone: the surprisal of the path, which is the sum of those of its actions
 ///
-/// If the network gives estimates and a policy, then search.policy_weight adds the weighted
-/// surprisal of the path to the first of these, and search.policy_actions leaves out children of
-/// improbable actions. Surprisals of paths are relative to the most probable kept path. Ties go to
-/// the lower index, so that the result does not depend on the library's algorithm.
+/// With estimates and a policy, search.policy_weight adds the weighted surprisal of the path to the
+/// first of these, and search.policy_actions leaves out children of improbable actions. Surprisals
+/// of paths are relative to the most probable kept path. Ties go to the lower index, so that the
+/// result does not depend on the library's algorithm.
 ///
 /// Not thread-safe. A returned span stays valid until the next call of a method that is not const.
 class BeamRanking {
@@ -63,8 +62,7 @@ class BeamRanking {
   /// `domain` and `network` must outlive this.
   BeamRanking(const Domain& domain, Evaluator& network, const Config& config);
 
-  /// Whether it ranks by estimates of the children's states, and RankStates is the method to call.
-  /// Otherwise it is RankActions.
+  /// Whether to rank by RankStates, by estimates of the children's states, or else by RankActions.
   bool ranks_states() const { return ranking_ == Ranking::kByStates; }
 
   /// Whether EstimateOf may be called. A policy alone estimates no costs.
@@ -83,20 +81,18 @@ class BeamRanking {
                                      std::span<const std::uint32_t> children, ConstRows built,
                                      std::size_t count, const StopSignal& stop);
 
-  /// Ranks the children of `expander` that are not left out, for NextBest. `states` are those of
-  /// the frontier.
+  /// Ranks the children of `expander` that are not left out, for NextBest. `states` is the
+  /// frontier.
   void RankActions(const BeamFrontier& frontier, ConstRows states, const Expander& expander,
                    const StopSignal& stop);
 
-  /// Returns at least `wanted` of the remaining children, or all if there are fewer: the best ones,
-  /// the best first.
+  /// Returns the best of the remaining children, the best first: at least `wanted`, or all of them.
   std::span<const Ranked> NextBest(std::size_t wanted);
 
   /// The number of children that RankActions has ranked and NextBest has not returned.
   std::size_t num_remaining() const { return ranked_.size() - num_returned_; }
 
-  /// The estimate of the child that the last RankStates or RankActions numbered `i`. Requires
-  /// has_estimates().
+  /// The estimate of the child that the last ranking numbered `i`. Requires has_estimates().
   float EstimateOf(std::uint32_t i) const;
 
   /// Makes `children` the frontier.
@@ -129,56 +125,52 @@ class BeamRanking {
   std::size_t num_returned_ = 0;  // of ranked_, by NextBest
 };
 
-/// Throws InputError that names `key` if a beam of `width` states is too wide for a puzzle with
-/// that many actions: if it has more than `most_children` children. Call it before BeamSearch is
-/// made with a width that another key sets, because its own error names search.beam_width.
+/// Throws InputError that names `key` if `width` states of a puzzle have more than `most_children`
+/// children. Call it before BeamSearch is made with a width that another key sets, because its own
+/// error names search.beam_width.
 void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view key,
                     std::int64_t most_children = std::numeric_limits<std::uint32_t>::max());
 
 /// BeamSearch expands all kept states of one depth and keeps the search.beam_width children with
-/// the least sum of path cost and estimated cost-to-go. It drops duplicates and states kept at an
-/// earlier depth. It does not generate children equal to their parent (the result of an action that
-/// does not apply), nor those of the action that undoes the last one. It ends at the first depth
-/// that has a goal and returns the cheapest goal of that depth. With a ball around the goal, each
-/// state of the ball counts as a goal: the search ends about as many depths earlier as the ball
-/// has, and the path from the ball to the goal completes the solution. States are compared by
-/// 64-bit hashes: with a million states kept, the chance that any two collide is about 3e-8.
+/// the least sum of path cost and estimated cost-to-go. It drops duplicates, states kept at an
+/// earlier depth, children equal to their parent, and those of the action that undoes the last one.
+/// It ends at the first depth that has a goal and returns the cheapest goal of that depth. States
+/// of a ball around the goal count as goals: the search ends about as many depths earlier as the
+/// ball has. States are compared by 64-bit hashes: with a million states kept, the chance that any
+/// two collide is about 3e-8.
 ///
-/// With a Q net, it ranks the children by the Q values of the actions that lead to them. It then
-/// evaluates once per kept state instead of once per child, so at the same cost the beam can be
-/// wider by about the number of actions.
+/// A Q net ranks the children by the Q values of the actions that lead to them, in one evaluation
+/// for each kept state instead of each child. At the same cost, the beam can be wider by about the
+/// number of actions.
 ///
-/// With a policy, it ranks the children by the probability of the whole path, the sum of the log
-/// probabilities of its actions, and takes no account of costs, as EfficientCube does (Takano,
-/// "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR 2023). Unlike EfficientCube,
-/// it also drops duplicates. A policy has no estimates, so a search without a solution reports no
-/// best path. With search.policy_actions, it expands only that many of the most probable actions of
-/// a state, and those that complete a solution.
+/// A policy ranks the children by the probability of the whole path and takes no account of costs,
+/// as EfficientCube does (Takano, "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR
+/// 2023). Unlike EfficientCube, the search also drops duplicates. A policy has no estimates, so a
+/// search without a solution reports no best path. With search.policy_actions, it expands only that
+/// many of the most probable actions of a state, and those that complete a solution.
 ///
-/// With head vp, it ranks the children by cost and estimate. With search.policy_weight, it adds
-/// that weight times minus the log probability of the path. Policy-guided heuristic search combines
-/// the two as well (Orseau and Lelis, AAAI 2021). search.policy_actions works as with a policy (as
-/// in DeepXube's beam_v_p). Each of the two keys takes the same one more evaluation per kept state.
+/// Head vp ranks the children by cost and estimate. With search.policy_weight, it adds that weight
+/// times minus the log probability of the path, as in policy-guided heuristic search (Orseau and
+/// Lelis, AAAI 2021). search.policy_actions works as with a policy (as in DeepXube's beam_v_p). The
+/// two keys together take one more evaluation per kept state.
 ///
 /// Hashes come first: of a permutation puzzle, only children that are new are built, encoded and
 /// evaluated. With a Q net or a policy, only kept children are built (Expander::ExpandHashes).
 ///
-/// With search.inverse, the beam starts from the position and from its inverse (InverseFrame). The
-/// children of both compete for the same places. The first solution of either ends the search.
+/// With search.inverse, the beam starts from the position and from its inverse (InverseFrame),
+/// whose children compete for the same places. The first solution of either ends the search.
 ///
-/// With search.method bidirectional_beam, it also starts from both, and the two meet in the middle.
-/// If moves lead from the inverse of the start to a state, then the same moves lead from the goal
-/// to a position, and the state's cost-to-go is the cost between that position and the start. So
-/// the beam of the inverse position is a search from the goal, which the same network guides. The
-/// search ends when a kept position of one beam equals one of the other. The cheapest such pair of
-/// paths is the solution. If the beams hold all states and all actions cost the same, the solution
-/// is a shortest one.
+/// With search.method bidirectional_beam, the two beams meet in the middle. The moves from the
+/// inverse of the start to a state lead from the goal to a position, and the state's cost-to-go is
+/// the cost between that position and the start. So the beam of the inverse position is a search
+/// from the goal, which the same network guides. The search ends when a kept position of one beam
+/// equals one of the other, and the cheapest such pair of paths is the solution. If the beams hold
+/// all states and all actions cost the same, it is a shortest one.
 ///
 /// Puzzles are solved one after another.
 class BeamSearch final : public Search {
  public:
-  /// Any Evaluator can be the network. Throws InputError if search.inverse is true and the puzzle
-  /// has no inverse positions.
+  /// Any Evaluator can be the network. Throws InputError as MakeInverseFrame does.
   BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
              std::shared_ptr<const GoalBall> ball = nullptr);
 
@@ -204,8 +196,7 @@ class BeamSearch final : public Search {
  private:
   using Step = BeamPaths::Step;
 
-  // The state with the least estimate, as the child of a state that is `depth` steps from the
-  // start.
+  // The state with the least estimate: a child of a state that is `depth` steps from the start.
   struct Nearest {
     float estimate;
     std::size_t depth;

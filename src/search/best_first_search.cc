@@ -2,23 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <utility>
 
 #include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "search/costs.h"
 #include "search/hash_set.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
-// Lookups in the node index miss the cache. Prefetching this many children ahead hides the latency.
+// Look-ups miss the cache. Prefetching this many children ahead hides the latency.
 constexpr std::size_t kPrefetchDistance = 12;
 
 // A search that is this close to greedy gains little from a lower weight.
@@ -147,9 +143,8 @@ void BestFirstTree::Receive(const Expander& step, std::size_t first) {
   }
 }
 
-// Counts a child of `step`, and adds its state or lowers the cost of its node. Notes a solution
-// that leads through a child of known cost. Returns nothing if neither a new state nor a cheaper
-// path was found.
+// Counts a child of `step`, and adds its state, lowers the cost of its node, or notes the solution
+// through a child of known cost. Returns nothing unless the state or its cheaper path is new.
 std::optional<BestFirstTree::Reached> BestFirstTree::Reach(const Expander& step, std::size_t child,
                                                            std::uint32_t parent, Action action) {
   ++generated_;
@@ -286,8 +281,8 @@ BestFirstSearch::BestFirstSearch(OpenEntry entry, const Domain& domain, Evaluato
   }
   if (entry == OpenEntry::kState) {
     CheckEstimatesStates(name(), network);
-  } else {
-    CheckActionValues(name(), network, ActionValues::kQValues);
+  } else if (network.action_values() != ActionValues::kQValues) {
+    throw Error("Q* needs an evaluator whose values of actions are Q values");
   }
 }
 

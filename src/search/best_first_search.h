@@ -27,9 +27,8 @@
 
 namespace tandem {
 
-/// OpenList is a priority queue of nodes by value, least value first. Values must be at least 0.
-/// Among equal values the node with the highest number comes first; it is usually the one furthest
-/// from the start.
+/// OpenList is a priority queue of nodes by value, least value first. Among equal values the node
+/// with the highest number comes first; it is usually the one furthest from the start.
 class OpenList {
  public:
   bool empty() const { return heap_.empty(); }
@@ -60,8 +59,7 @@ class OpenList {
  private:
   static std::size_t Grown(std::size_t size) { return size * 3 / 2 + 64; }
 
-  // Non-negative floats compare like their bit patterns, so one integer comparison orders by value
-  // and then by node.
+  // Non-negative floats compare like their bits, so one comparison orders by value, then by node.
   static std::uint64_t Key(float value, std::uint32_t node) {
     return std::uint64_t{std::bit_cast<std::uint32_t>(value)} << 32 | ~node;
   }
@@ -69,21 +67,19 @@ class OpenList {
   std::vector<std::uint64_t> heap_;
 };
 
-/// OpenEntry says what a best-first search takes from its list of open entries: with A*, a state
-/// whose children are to be made; with Q*, an action in a known state whose result is to be made.
+/// OpenEntry says what a best-first search takes from its open list: with A*, a state whose
+/// children are to be made; with Q*, an action in a known state whose result is to be made.
 enum class OpenEntry { kState, kAction };
 
 /// BestFirstTree holds the distinct states that a best-first search of one puzzle has found, the
 /// cheapest known path to each, the open entries, and the cheapest known solution.
 ///
-/// Each step is four calls, in this order: Pop, CopyPopped, Receive, SetValues. SetStartValues
-/// comes before the first step. One tree must not be used by two threads at once; different trees
-/// may.
+/// Each step is four calls: Pop, CopyPopped, Receive, SetValues. SetStartValues comes before the
+/// first step. Two threads may use different trees at once, but not the same one.
 class BestFirstTree {
  public:
-  /// Follows the keys weight, batch, max_nodes, max_gib and max_seconds of `config`; the limits may
-  /// be 0: no limit. It looks for solutions that cost at most `at_most` (0: no limit). `spec` and
-  /// `config` must outlive this.
+  /// Follows the keys weight, batch, max_nodes, max_gib and max_seconds of `config`; a limit of 0
+  /// is none, also for `at_most`, the largest allowed cost. `spec` and `config` must outlive this.
   BestFirstTree(OpenEntry entry, const DomainSpec& spec, const SearchConfig& config,
                 std::span<const std::uint8_t> start, float at_most = 0);
 
@@ -93,9 +89,9 @@ class BestFirstTree {
   /// True once the search has ended. From then on the calls of a step have no effect.
   bool ended() const { return stop_reason_.has_value(); }
 
-  /// Sets the values of the start state. Must be called before the first step unless the search has
-  /// ended. The values of a state are its estimate or, for open actions, the Q value of each
-  /// action. Negative estimates count as 0.
+  /// Sets the values of the start, before the first step unless the search has ended. The values of
+  /// a state are its estimate or, for open actions, the Q value of each action. Negative estimates
+  /// count as 0.
   void SetStartValues(std::span<const float> values) { SetValuesOf(0, values); }
 
   /// Chooses the entries to take next, or ends the search.
@@ -203,8 +199,7 @@ class BestFirstTree {
 
 /// BestFirstSearch searches puzzles by a BestFirstTree each, search.instances at a time. In each
 /// step, all trees pop entries, and the evaluations that they need are made together. Puzzles start
-/// in the order of the problems and finish in any order. The time of a step is divided evenly among
-/// its trees.
+/// in their order and finish in any. The time of a step is divided evenly among its trees.
 class BestFirstSearch : public Search {
  public:
   void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) final;
@@ -213,9 +208,8 @@ class BestFirstSearch : public Search {
   std::string_view MainKey() const override { return "search.weight"; }
   std::string Failure(const SearchResult& result) const override;
 
-  /// Says how much memory the node limit takes, because memory grows with the nodes. The figure is
-  /// an upper bound if no cheaper path to a known state is found. Each time can take 12 more bytes
-  /// per entry.
+  /// Says how much memory the node limit takes, because memory grows with the nodes: an upper
+  /// bound, plus 12 bytes per entry whenever a cheaper path to a known state is found.
   std::string DescribeMemory() const;
 
  protected:
@@ -254,18 +248,16 @@ class BestFirstSearch : public Search {
 
 /// AStar solves puzzles by batched weighted A* (BWAS; Agostinelli et al. 2019, DeepCubeA). It
 /// expands the states with the least weight * cost + estimate first, search.batch states of each
-/// puzzle per step, or all open ones if there are fewer. Many puzzles advance in lock step: each
-/// step makes one expansion of all popped states and one evaluation of all new states among their
-/// children. Each state is evaluated once. The estimate of a goal is 0.
+/// puzzle per step. Many puzzles advance in lock step. Each state is evaluated once. The estimate
+/// of a goal is 0.
 ///
-/// With a ball around the goal, a state of the ball counts as a goal whose solution goes on with
-/// the path to the goal. Such states are neither stored nor expanded. Their costs are exact, so the
-/// bounds below hold with a ball too.
+/// A state of a ball around the goal counts as a goal whose solution goes on with the path to the
+/// goal. Such states are neither stored nor expanded. Their costs are exact, so the bounds below
+/// hold.
 ///
 /// A search keeps the cheapest solution found so far. It ends when no open state has a value below
-/// weight * cost of that solution. If a cheaper path to a closed state is found, the state is
-/// opened again. If the estimates are admissible (never above the true cost-to-go), these bounds
-/// hold for every batch size:
+/// weight * cost of that solution. A closed state to which a cheaper path is found is opened again.
+/// If the estimates are never above the true cost-to-go, these bounds hold for every batch size:
 ///   - weight >= 1: the solution has the least cost;
 ///   - 0 < weight < 1: its cost is at most 1 / weight times the least;
 ///   - weight 0 (greedy best-first search): no bound; the first solution found is returned.
@@ -288,16 +280,14 @@ class AStar final : public BestFirstSearch {
 
 /// QStar solves puzzles by best-first search on actions (Q*; Agostinelli et al. 2021, "A* Search
 /// Without Expansions: Learning Heuristic Functions with Deep Q-Networks"). An open entry is an
-/// action in a known state, ordered by weight * cost + Q value - cost of the action, where cost is
-/// that of the path with the action. That is the value of the child in A*, because a Q value is the
-/// cost of an action plus the cost-to-go of its result. A child is made only when its entry is
-/// taken, and one evaluation of it gives the values of all its children. So Q* makes and evaluates
-/// a child where A* makes and evaluates all children of a state.
+/// action in a known state. Its value is that of the child in A*, because a Q value is the cost of
+/// an action plus the cost-to-go of its result. A child is made only when its entry is taken, and
+/// one evaluation of it gives the values of all its children. So Q* makes and evaluates a child
+/// where A* makes and evaluates all children of a state.
 ///
-/// Batches, lock step, the ball around the goal, cheaper paths to known states and the bounds on
-/// the cost of solutions are those of AStar, with Q values that are never above the true ones in
-/// place of admissible estimates. A state to which a cheaper path is found is evaluated again,
-/// which takes less memory than keeping its values. Actions that undo the last one are not taken.
+/// What AStar says of batches, the ball and bounds holds here, for Q values that are never above
+/// the true ones. A state to which a cheaper path is found is evaluated again, which takes less
+/// memory than keeping its values. Actions that undo the last one are not taken.
 ///
 /// search.max_nodes limits the distinct states that are stored. Each of them has up to num_actions
 /// open entries, of 8 to 12 bytes.

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "tandem/domain.h"
+#include "tandem/error.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
@@ -17,14 +18,21 @@ inline float CostToGo(float estimate) { return estimate > 0 ? estimate : 0; }
 /// The least cost of an action. Rankings of children add an action's cost minus this to the
 /// estimates. If all actions cost the same, they add 0, and the order is exactly that of the
 /// estimates, which adding a cost would round.
-float LeastCost(const DomainSpec& spec);
+inline float LeastCost(const DomainSpec& spec) {
+  return *std::ranges::min_element(spec.action_costs);
+}
 
 /// Whether some actions cost more than others.
-bool CostsDiffer(const DomainSpec& spec);
+inline bool CostsDiffer(const DomainSpec& spec) {
+  return LeastCost(spec) < std::ranges::max(spec.action_costs);
+}
 
 /// The largest cost of a sequence of actions that counts as less than `cost`, the cost of another
 /// one. 0 if `cost` is that of a single action and all actions cost the same.
-float CostBelow(const DomainSpec& spec, float cost);
+inline float CostBelow(const DomainSpec& spec, float cost) {
+  constexpr float kLess = 1 - 1e-4F;  // more than the rounding that CostBound allows for
+  return CostsDiffer(spec) ? cost * kLess : cost - LeastCost(spec);
+}
 
 /// What a search ranks the children of a state by.
 enum class Ranking {
@@ -35,7 +43,12 @@ enum class Ranking {
 
 /// Returns what a search ranks by: the network's Q values if it has them, else its estimates of
 /// states, else its policy. Throws Error if the network has none of the three.
-Ranking RankingOf(const Evaluator& network);
+inline Ranking RankingOf(const Evaluator& network) {
+  if (network.action_values() == ActionValues::kQValues) return Ranking::kByActions;
+  if (network.estimates_states()) return Ranking::kByStates;
+  if (network.action_values() == ActionValues::kSurprisals) return Ranking::kByPolicy;
+  throw Error("the evaluator neither estimates states nor gives values of actions");
+}
 
 /// The action with the least value_of(action); ties go to the first. Nothing if `actions` is empty.
 template <class ValueOf>
@@ -48,8 +61,15 @@ std::optional<Action> BestAction(std::span<const Action> actions, const ValueOf&
 /// and its child's estimate; negative estimates are ranked as they are. Otherwise it is the one
 /// with the least value. values[a] belongs to action a; only those of `actions` are read. Ties go
 /// to the first; nothing if `actions` is empty.
-std::optional<Action> BestBy(Ranking ranking, const DomainSpec& spec,
-                             std::span<const Action> actions, std::span<const float> values);
+inline std::optional<Action> BestBy(Ranking ranking, const DomainSpec& spec,
+                                    std::span<const Action> actions,
+                                    std::span<const float> values) {
+  const float least_cost = LeastCost(spec);
+  return BestAction(actions, [&](Action action) {
+    const bool by_states = ranking == Ranking::kByStates;
+    return by_states ? spec.action_costs[action] - least_cost + values[action] : values[action];
+  });
+}
 
 /// The largest sum of costs that counts as at most `cost`. The cost of an action is rounded to a
 /// float, so three actions of cost 0.3 may cost a little more than 0.9. Searches sum costs in

@@ -17,8 +17,7 @@ namespace {
 
 constexpr std::size_t kFarthest = 256;  // actions between one that is left out and its effect
 
-// RemainingPath holds the actions of a path that remain to be followed, and the states that they
-// lead to.
+// RemainingPath holds the actions of a path that remain to be followed, and the states after them.
 class RemainingPath {
  public:
   bool empty() const { return steps_.empty(); }

@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kGrain = 256;  // states per TBB task
+constexpr std::size_t kStatesPerTask = 256;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ std::span<const float> BatchEvaluator::Evaluate(ConstRows states, bool of_action
     const std::size_t part = std::min(rows_per_call_, states.size() - first);
     inputs_.resize(part * input_size);
     const Rows inputs(inputs_.data(), part, input_size);
-    ForRanges(part, kGrain, [&](std::size_t begin, std::size_t count) {
+    ForRanges(part, spec.TaskRows(kStatesPerTask), [&](std::size_t begin, std::size_t count) {
       domain_.Encode(states.Slice(first + begin, count), inputs.Slice(begin, count));
     });
     const auto values = std::span(values_).subspan(first * width, part * width);
@@ -67,12 +67,6 @@ std::vector<float> BatchEvaluator::ValuesOfChildren(Ranking ranking, ConstRows s
 void CheckEstimatesStates(const char* user, const Evaluator& network) {
   if (network.estimates_states()) return;
   throw Error(fmt::format("{} needs an evaluator that estimates states, not a policy alone", user));
-}
-
-void CheckActionValues(const char* user, const Evaluator& network, ActionValues needed) {
-  if (network.action_values() == needed) return;
-  throw Error(fmt::format("{} needs an evaluator whose values of actions are {}", user,
-                          needed == ActionValues::kQValues ? "Q values" : "those of a policy"));
 }
 
 Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state) {

@@ -18,15 +18,13 @@
 
 namespace tandem {
 
-/// The most states that a search passes to the network in one call. A call of several batches
-/// (inference.batch_size), which InferenceNet cuts, lets a GPU compute one while the next is
-/// copied. On a CPU it is one batch, so that a stop takes effect quickly and encoded states stay in
-/// the cache.
+/// The most states that a search passes to the network in one call. On a GPU it is several batches,
+/// which InferenceNet cuts, so that one is computed while the next is copied. On a CPU it is one,
+/// so that a stop takes effect quickly and encoded states stay in the cache.
 std::size_t RowsPerCall(const Config& config);
 
-/// BatchEvaluator encodes states and passes them to a network, a part at a time, so that a stop
-/// takes effect soon and encoded states take little memory. Encoding uses the TBB threads of the
-/// caller's arena.
+/// BatchEvaluator encodes states, on the TBB threads of the caller's arena, and passes them to a
+/// network, a part at a time, so that a stop takes effect soon and they take little memory.
 ///
 /// Its memory is reused: a returned span stays valid until the next call. Not thread-safe. The
 /// network is called on the calling thread and may block, so never call a method inside a TBB task.
@@ -69,15 +67,11 @@ class BatchEvaluator {
 /// Throws Error that names `user` if `network` does not estimate states.
 void CheckEstimatesStates(const char* user, const Evaluator& network);
 
-/// Throws Error that names `user` if the values of actions by `network` are not `needed`.
-void CheckActionValues(const char* user, const Evaluator& network, ActionValues needed);
-
 /// Returns the error for a network whose estimate of `state` is not a number.
 Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state);
 
-/// Throws NanEstimate if one of the network's `values` of `states` is NaN; each state has the same
-/// number of values. Every comparison with NaN is false, so min and max would
-/// drop it silently.
+/// Throws NanEstimate if a value is NaN, which min and max would drop silently. Each of `states`
+/// has the same number of `values`.
 void RejectNan(const Domain& domain, std::span<const float> values, ConstRows states);
 
 /// Ensemble evaluates with several networks and gives the mean of their values: of their estimates,

@@ -1,21 +1,16 @@
 #include "search/expander.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "base/parallel.h"
 #include "domain/moves.h"
-#include "search/costs.h"
-#include "search/goal_ball.h"
 #include "search/hash_set.h"
 #include "tandem/permutation.h"
 
 namespace tandem {
 namespace {
 
-constexpr std::size_t kGrain = 256;  // states per TBB task
+constexpr std::size_t kStatesPerTask = 256;
 
 // The number of parents whose children ExpandHashes makes at a time. Children of 16 cubes take
 // 10 KiB, a third of a small first-level cache.
@@ -27,7 +22,8 @@ Expander::Expander(const Domain& domain, std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       ball_(std::move(ball)),
       least_rest_(std::max(least_unknown(), LeastCost(domain.spec()))),
-      permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr) {}
+      permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr),
+      grain_(domain.spec().TaskRows(kStatesPerTask)) {}
 
 std::int64_t Expander::BytesFor(const DomainSpec& spec, std::int64_t states) {
   constexpr std::int64_t kIsGoalAndLeftOut = 2;
@@ -37,7 +33,7 @@ std::int64_t Expander::BytesFor(const DomainSpec& spec, std::int64_t states) {
 
 void Expander::Expand(ConstRows states) {
   Resize(states.size());
-  ForRanges(states.size(), kGrain, [&](std::size_t first, std::size_t count) {
+  ForRanges(states.size(), grain_, [&](std::size_t first, std::size_t count) {
     ExpandRange(states.Slice(first, count), first);
   });
 }
@@ -53,14 +49,14 @@ void Expander::ExpandRange(ConstRows states, std::size_t first) {
 void Expander::ExpandHashes(ConstRows states, std::span<const Action> undoing) {
   ResizeChildren(states.size() * domain_.spec().num_actions(), /*with_states=*/!permutes_);
   if (!permutes_) {
-    ForRanges(states.size(), kGrain, [&](std::size_t first, std::size_t count) {
+    ForRanges(states.size(), grain_, [&](std::size_t first, std::size_t count) {
       MakeChildren(states.Slice(first, count), first, ChildrenOf(first, count), undoing);
     });
     return;
   }
   parents_ = states;
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
-  ForRanges(states.size(), kGrain, [&](std::size_t begin, std::size_t size) {
+  ForRanges(states.size(), grain_, [&](std::size_t begin, std::size_t size) {
     std::vector<std::uint8_t> memory(kParentsInCache * num_actions * states.row_size());
     for (std::size_t first = begin; first < begin + size; first += kParentsInCache) {
       const std::size_t count = std::min(kParentsInCache, begin + size - first);
@@ -72,7 +68,7 @@ void Expander::ExpandHashes(ConstRows states, std::span<const Action> undoing) {
 
 void Expander::Step(ConstRows states, std::span<const Action> actions) {
   ResizeForSteps(states.size());
-  ForRanges(states.size(), kGrain, [&](std::size_t first, std::size_t count) {
+  ForRanges(states.size(), grain_, [&](std::size_t first, std::size_t count) {
     StepRange(states.Slice(first, count), actions.subspan(first, count), first);
   });
 }
@@ -150,7 +146,7 @@ ConstRows Expander::Build(std::span<const std::uint32_t> chosen,
   const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
   into.resize(chosen.size() * state_size);
   const Rows rows(into.data(), chosen.size(), state_size);
-  ForRanges(chosen.size(), kGrain, [&](std::size_t first, std::size_t count) {
+  ForRanges(chosen.size(), grain_, [&](std::size_t first, std::size_t count) {
     std::vector<Action> actions;
     for (std::size_t i = first; i < first + count; ++i) {
       const std::size_t child = chosen[i];
@@ -165,7 +161,7 @@ ConstRows Expander::Build(std::span<const std::uint32_t> chosen,
 
 void Expander::KeepBest(std::span<const float> values, std::size_t most) {
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
-  ForRanges(size() / num_actions, kGrain, [&](std::size_t first, std::size_t count) {
+  ForRanges(size() / num_actions, grain_, [&](std::size_t first, std::size_t count) {
     std::vector<std::pair<float, std::size_t>> ranked;
     for (std::size_t state = first; state < first + count; ++state) {
       ranked.clear();

@@ -26,13 +26,12 @@ namespace tandem {
 /// In every array of children, element i * num_actions + a is the result of applying action a to
 /// state i, unless Step made them.
 ///
-/// A search calls Expand. One that needs few of the children calls ExpandHashes in place of Expand,
-/// and builds those that it needs. A caller with threads of its own calls Resize, and its threads
-/// call ExpandRange. ResizeForSteps and StepRange do the same for Step.
+/// A search calls Expand, or if it needs few of the children, ExpandHashes and Build. A caller with
+/// threads of its own calls Resize, and its threads call ExpandRange. ResizeForSteps and StepRange
+/// do the same for Step.
 ///
 /// Not thread-safe, except for ExpandRange and StepRange. The other methods use the TBB threads of
-/// the caller's arena. Those that make children throw InputError if one is a goal outside the ball
-/// around another goal.
+/// the caller's arena. Methods that make children throw InputError for a goal outside the ball.
 class Expander {
  public:
   /// `domain` must outlive this. The exact costs-to-go of the states in `ball` are known or, if
@@ -52,16 +51,15 @@ class Expander {
   /// threads may call this at once for different states.
   void ExpandRange(ConstRows states, std::size_t first);
 
-  /// Like Expand, but need not keep the children's states: only Build gives them, and children()
-  /// is unspecified. `states` must not change while Build or PathToGoal is called.
+  /// Like Expand, but need not keep the children's states: only Build gives them, and children() is
+  /// unspecified. `states` must not change while Build or PathToGoal is called.
   ///
   /// `undoing` is empty, or has for each state the action that leads back to the state from which
-  /// it was reached. Its child is left out: is_left_out() is 1, and nothing else about it is
-  /// specified.
+  /// it was reached. Its child is left out, and nothing else about it is specified.
   ///
-  /// If the domain is a PermutationDomain, whose actions are cheap, children are made a few parents
-  /// at a time in memory that stays in the cache, and those that Build is asked for are made again
-  /// (hashes first, as in iKolt/cayleypy-fast). Children of other domains are kept.
+  /// Children of a PermutationDomain, whose actions are cheap, are made a few parents at a time in
+  /// memory that stays in the cache, and those that Build is asked for are made again (hashes
+  /// first, as in iKolt/cayleypy-fast). Children of other domains are kept.
   void ExpandHashes(ConstRows states, std::span<const Action> undoing = {});
 
   /// Whether ExpandHashes keeps the children's states.
@@ -77,13 +75,12 @@ class Expander {
   /// may call this at once for different states.
   void StepRange(ConstRows states, std::span<const Action> actions, std::size_t first);
 
-  /// Writes the `chosen` children of Expand or ExpandHashes to `into`, one row each, and returns
-  /// the rows.
+  /// Writes the `chosen` children of Expand or ExpandHashes to `into`, and returns the rows.
   ConstRows Build(std::span<const std::uint32_t> chosen, std::vector<std::uint8_t>& into) const;
 
-  /// Of the children of each state, leaves out all but the `most` with the least `values`, one
-  /// value per child. Ties go to the first. Children of known cost-to-go stay, and neither they nor
-  /// children that are left out already count. Call it after Expand or ExpandHashes.
+  /// Of the children of each state, leaves out all but the `most` with the least `values`, one per
+  /// child; ties go to the first. Children of known cost-to-go stay, and neither they nor children
+  /// that are left out already count. Call it after Expand or ExpandHashes.
   void KeepBest(std::span<const float> values, std::size_t most);
 
   // The children of the current batch.
@@ -104,9 +101,8 @@ class Expander {
     return is_goal_[child] != 0 ? 0 : std::numeric_limits<float>::infinity();
   }
 
-  /// The exact cost-to-go of any state, or infinity if it is not known. `is_goal` says whether the
-  /// state is a goal; `hash` is HashState(state). Throws InputError if the state is a goal outside
-  /// the ball. Thread-safe.
+  /// The exact cost-to-go of any state, or infinity if it is not known. `hash` is HashState(state).
+  /// Throws InputError if the state is a goal outside the ball. Thread-safe.
   float KnownCostOf(std::span<const std::uint8_t> state, std::uint64_t hash, bool is_goal) const;
 
   /// A lower bound on the cost-to-go of states of unknown cost.
@@ -119,8 +115,7 @@ class Expander {
     return std::isinf(known) ? std::max(tandem::CostToGo(estimate), least_unknown()) : known;
   }
 
-  /// A lower bound on the cost-to-go of a child: the exact cost if it is known, else at least the
-  /// cost of one action.
+  /// A lower bound on the cost-to-go of a child: the exact cost, or else the cost of an action.
   float LeastCostToGo(std::size_t child) const {
     const float known = KnownCost(child);
     return known < std::numeric_limits<float>::infinity() ? known : least_rest_;
@@ -129,7 +124,7 @@ class Expander {
   /// A cheapest way from a child to the goal. Requires that its cost is known.
   std::vector<Action> PathToGoal(std::size_t child) const;
 
-  /// Of children [first, end) with a known cost-to-go, the one through which the cheapest solution
+  /// Of children [first, end), the one of known cost-to-go through which the cheapest solution
   /// leads, if `bound` allows its cost and the way from the child to the goal has at most
   /// `most_actions` actions. cost_to(i) is the cost of the path to child i. Ties go to the lower
   /// index.
@@ -170,8 +165,9 @@ class Expander {
 
   const Domain& domain_;
   const std::shared_ptr<const GoalBall> ball_;  // may be null
-  const float least_rest_;  // of children of unknown cost, which need at least one action
-  const bool permutes_;     // making a child twice costs less than keeping it
+  const float least_rest_;   // of children of unknown cost, which need at least one action
+  const bool permutes_;      // making a child twice costs less than keeping it
+  const std::size_t grain_;  // states per TBB task
 
   std::optional<ConstRows> parents_;  // set by ExpandHashes if the children were not kept
   std::vector<std::uint8_t> children_;

@@ -3,17 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "base/log.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "domain/moves.h"
-#include "search/costs.h"
 #include "search/expander.h"
 #include "search/hash_set.h"
 #include "tandem/error.h"

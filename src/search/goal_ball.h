@@ -18,22 +18,19 @@ namespace tandem {
 
 /// GoalBall holds every state whose cost-to-go is at most radius(), with that cost and the first
 /// action of a cheapest path to the goal. A cost-to-go that exceeds the radius only because its sum
-/// was rounded counts as at most the radius. If all actions cost 1, these are the states at most
-/// radius() moves from the goal. A uniform-cost search from the goal over the inverses of the
-/// actions builds it, on the TBB threads of the caller's arena.
+/// was rounded counts as at most the radius. A uniform-cost search from the goal over the inverses
+/// of the actions builds it, on the TBB threads of the caller's arena.
 ///
 /// A ball serves as the goal set of searches and as a source of exact labels. States are compared
-/// by all their bytes, never by their hashes alone.
-///
-/// The ball of a puzzle does not depend on the number of threads. All const methods are
+/// by all their bytes. The ball does not depend on the number of threads. Const methods are
 /// thread-safe.
 class GoalBall {
  public:
   /// Builds the ball around the goal of `domain`. If the states would take more than `most_bytes`
   /// bytes, the ball ends at the largest smaller radius that fits. Throws InputError that gives the
   /// reason if the puzzle has no such ball: its goals differ by problem, some action has no
-  /// inverse, or another state within the radius is a goal. A goal further away is not noticed
-  /// here. Code that meets one must call RefuseSecondGoal.
+  /// inverse, or another state within the radius is a goal. Code that meets a goal further away
+  /// must call RefuseSecondGoal.
   GoalBall(const Domain& domain, float radius, std::size_t most_bytes);
 
   /// The ball has all states whose cost-to-go is at most this.
@@ -52,8 +49,7 @@ class GoalBall {
   std::optional<float> CostOf(std::span<const std::uint8_t> state, std::uint64_t hash) const;
   std::optional<float> CostOf(std::span<const std::uint8_t> state) const;
 
-  /// The actions of a cheapest way from `state` to the goal. Requires that the state is in the
-  /// ball.
+  /// The actions of a cheapest way from `state`, which must be in the ball, to the goal.
   std::vector<Action> PathToGoal(std::span<const std::uint8_t> state) const;
 
   /// State i and its cost-to-go. Requires i < size().

@@ -7,14 +7,8 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <utility>
-#include <vector>
 
-#include "base/stop_signal.h"
-#include "search/costs.h"
-#include "search/evaluation.h"
-#include "search/expander.h"
 #include "search/hash_set.h"
 #include "search/loops.h"
 
@@ -101,9 +95,8 @@ void GreedySearch::StepAll(std::vector<Path>& paths, const StopSignal& stop) {
   }
 }
 
-// Ends the path with the cheapest solution through a child whose cost-to-go is known. Returns
-// false if there is none within the limits. The children of the path's state are those of expander_
-// from `first` on.
+// Ends the path with the cheapest solution through a child whose cost-to-go is known. Returns false
+// if there is none within the limits. The path's children are those of expander_ from `first` on.
 bool GreedySearch::FinishThroughKnown(Path& path, std::size_t first) const {
   const std::vector<float>& costs = domain_.spec().action_costs;
   const std::optional<std::size_t> cheapest = expander_.CheapestKnown(

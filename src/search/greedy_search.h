@@ -25,17 +25,15 @@ namespace tandem {
 /// GreedySearch follows one path from each start. If a child of the current state is a goal, or in
 /// the ball around the goal, it takes the cheapest such child, whose path to the goal completes the
 /// solution. Otherwise it steps to the child with the least sum of the action's cost and the
-/// estimate. It never steps to a state that is already on the path. It ends if no other child is
-/// left, after search.max_length actions, or before it would exceed search.max_nodes or
-/// search.max_gib. All starts advance in lock step, and the time of a step is divided evenly among
-/// them; each may take search.max_seconds.
+/// estimate, but never to a state that is already on the path. It ends if no other child is left,
+/// after search.max_length actions, or before it would exceed search.max_nodes or search.max_gib.
+/// All starts advance in lock step (SolveInGroups); each may take search.max_seconds.
 ///
 /// With a Q net, it takes the action with the least Q value, and with a policy the most probable
 /// one. It then evaluates each state of a path instead of its children.
 ///
-/// It shows quickly what a network has learned: a solution costs one evaluation of each child.
-///
-/// Validation does not use this search, but DescendGreedily, which may visit a state twice.
+/// It shows quickly what a network has learned. Validation does not use it, but DescendGreedily,
+/// which may visit a state twice.
 class GreedySearch final : public Search {
  public:
   /// Any Evaluator can be the network.
@@ -70,14 +68,12 @@ class GreedySearch final : public Search {
 };
 
 /// From each start, repeatedly takes the action with the least sum of its cost and its child's
-/// estimate, until a goal is a child of the current state. All starts advance in lock step. Element
-/// i of the result is the number of actions from start i to a goal, or nothing if more than
-/// most_actions[i] would be needed.
+/// estimate, until a goal is a child of the current state. Element i of the result is the number of
+/// actions from start i to a goal, or nothing if more than most_actions[i] would be needed.
 ///
-/// With a policy alone, it takes the most probable action that changes the state. Each state is
-/// then evaluated once, and its children are not.
-///
-/// `rows_per_call` and the use of threads are those of BatchEvaluator, and it throws like that.
+/// With a policy alone, it takes the most probable action that changes the state, and evaluates
+/// states instead of their children. `rows_per_call`, threads and exceptions are those of
+/// BatchEvaluator.
 std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& network,
                                                          std::size_t rows_per_call,
                                                          ConstRows starts,
@@ -95,9 +91,8 @@ struct Hint {
 /// Returns the advice of `network` for a state. Actions that leave the state unchanged are ignored,
 /// and ties go to the first action. Throws like BatchEvaluator.
 ///
-/// - estimates of states: evaluates the state and its children. The best action has the least sum
-///   of its cost and its child's estimate. The estimate of a goal is 0, and negative estimates
-///   count as 0.
+/// - estimates of states: the best action has the least sum of its cost and its child's estimate.
+///   The estimate of a goal is 0, and negative estimates count as 0.
 /// - Q values: evaluates the state once. Its estimate is the best action's cost plus `rest`.
 /// - a policy alone: evaluates the state once. The best action is the most probable one.
 Hint HintFor(const Domain& domain, Evaluator& network, std::span<const std::uint8_t> state);

@@ -43,8 +43,7 @@ std::size_t BytesOfTable(const Table& table, std::size_t size) {
   return places * (sizeof(typename Table::value_type) + 1);
 }
 
-/// HashSet is a set of 64-bit hashes. If memory runs out, it throws std::bad_alloc and is then
-/// empty.
+/// HashSet is a set of 64-bit hashes. If memory runs out, it throws std::bad_alloc and gets empty.
 class HashSet {
  public:
   /// Returns whether `hash` is new.

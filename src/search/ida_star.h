@@ -21,35 +21,31 @@ namespace tandem {
 
 /// IdaStar is iterative deepening A* (Korf, "Depth-first iterative-deepening: an optimal admissible
 /// tree search", 1985) guided by a network. Each iteration is a depth-first search of the paths
-/// whose states all have a value of at most a bound. A state's value is search.weight times the
-/// cost of the path to it plus its estimate, as in AStar. The first bound is the estimate of the
-/// start. It stores only the states of one path, each with the actions that remain to be taken from
-/// it, so its memory is proportional to the length of the path. In return, it expands a state again
-/// in each iteration and on each path that leads to it. No path visits a state twice.
+/// whose states all have a value of at most a bound: search.weight times the cost of the path plus
+/// the estimate, as in AStar. The first bound is the estimate of the start. Its memory is
+/// proportional to the length of a path. In return, it expands a state again in each iteration and
+/// on each path that leads to it. No path visits a state twice.
 ///
 /// The next bound is the least value above the current one, but at least the value by which an
-/// action raises a path, search.weight times the least cost of an action. The values of integer
-/// estimates differ by at least that much, but a network gives nearly every state a value of its
-/// own, and without such a step an iteration would add a single state. With it, an iteration allows
-/// about one more action, and all iterations before it together expand a fraction of its states. If
-/// the weight is small, values hardly depend on the length of a path, so the step does not follow
-/// it below half the cost of an action.
+/// action raises a path. A network gives nearly every state a value of its own, so without such a
+/// step an iteration would add a single state. With it, an iteration allows about one more action,
+/// and all iterations before it together expand a fraction of its states. With a small weight,
+/// values hardly depend on the length of a path, so the step is at least half the least cost of an
+/// action.
 ///
 /// An iteration may therefore pass over the least cost, and does not end with the first solution:
-/// it goes on with the states whose value is below the solution's, search.weight times its cost,
-/// until none is left. If the estimates are never too high, the bounds on a solution's cost are
-/// those of AStar: the least for a weight of at least 1, else at most 1 / weight times the least,
-/// and no bound for weight 0, which ends with the first solution. They hold among the solutions of
-/// at most search.max_length actions.
+/// it goes on with the states whose value is below search.weight times the solution's cost. If the
+/// estimates are never too high, the bounds on a solution's cost are those of AStar. They hold
+/// among the solutions of at most search.max_length actions.
 ///
 /// A state in the ball around the goal counts as a goal whose solution goes on with the path to the
 /// goal. If that solution would be too long, the search goes on through the state, with its exact
 /// cost-to-go as its estimate: if costs differ, a dearer way from it may have fewer actions.
 ///
-/// All starts advance in lock step: each step expands one state of each and evaluates all their
-/// children together. The time of a step is divided evenly among them, and each may take
-/// search.max_seconds. Results do not depend on which puzzles are solved at the same time, except
-/// that the evaluator's rounding may depend on its batch.
+/// All starts advance in lock step (SolveInGroups): each step expands one state of each and
+/// evaluates all their children together. Each start may take search.max_seconds. Results do not
+/// depend on which puzzles are solved together, except that the evaluator's rounding may depend on
+/// its batch.
 class IdaStar final : public Search {
  public:
   /// Throws Error if the network does not estimate states.

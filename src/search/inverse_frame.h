@@ -15,29 +15,26 @@ namespace tandem {
 class PermutationTable;
 
 /// InverseFrame computes the inverse of a position: if moves lead from the goal to the position,
-/// then the inverses of the moves, in reverse order, lead from the goal to the inverse position.
-/// Both need equally many moves, and a solution of one gives a solution of the other. A search that
-/// finds one of them hard may find the other one easy (Rokicki's and Kociemba's cube solvers search
-/// both).
+/// then the inverses of the moves, in reverse order, lead from the goal to the inverse position. A
+/// solution of one gives a solution of the other with as many moves, and a search may find one of
+/// them easier (Rokicki's and Kociemba's cube solvers search both).
 ///
-/// The inverse is well defined if each position belongs to only one permutation of the places, so
-/// that no reachable permutation looks like the goal. InverseFrame finds the permutation as
-/// follows. Places that always move together, such as the stickers of a piece, are companions. A
-/// place and its companions show a sequence of colours, and the place of the goal that shows the
-/// same sequence is the one that the sticker came from. This requires that no two places of the
-/// goal in the same orbit show the same sequence.
+/// The inverse is well defined if each position belongs to only one permutation of the places.
+/// Places that always move together, such as the stickers of a piece, are companions. A place and
+/// its companions show a sequence of colours, and the place of the goal that shows the same
+/// sequence is the one that the sticker came from. This requires that no two places of the goal in
+/// the same orbit show the same sequence.
 class InverseFrame {
  public:
   /// Throws InputError that gives the reason if the puzzle has no inverse positions, if they cannot
-  /// be told from the state, or if an action and its inverse have different costs. Does not keep
+  /// be told from the state, or if an action and its inverse differ in cost. Does not keep
   /// `domain`.
   explicit InverseFrame(const Domain& domain);
 
   /// The inverse position. Nothing if no permutation leads from the goal to `state`.
   std::optional<std::vector<std::uint8_t>> Invert(std::span<const std::uint8_t> state) const;
 
-  /// Turns a solution of the inverse position into a solution of the position, or the other way
-  /// round.
+  /// Turns a solution of the inverse position into one of the position, or the other way round.
   std::vector<Action> Translate(std::span<const Action> actions) const;
 
  private:

@@ -14,11 +14,11 @@
 
 namespace tandem {
 
-/// Calls go_deeper(within, solution) until it sets `solution` or returns the limit that it met.
-/// It should throw Stopped once `within` is reached: after `max_seconds`, if that is above 0, which
-/// ends the loop at the time limit, or together with `stop`, which ends it with Stopped. Nothing is
-/// called if there is a solution or a limit already. Sets `solved`, `actions` and, at a limit,
-/// `stop_reason` of the result.
+/// Calls go_deeper(within, solution) until it sets `solution` or returns the limit that it met,
+/// unless there is one already. It should throw Stopped once `within` is reached: after
+/// `max_seconds`, if that is above 0, which ends the loop at the time limit, or together with
+/// `stop`, which ends it with Stopped. Sets `solved`, `actions` and, at a limit, `stop_reason` of
+/// the result.
 template <class GoDeeper>
 void SolveDepthByDepth(std::optional<std::vector<Action>> solution, std::optional<StopReason> limit,
                        double max_seconds, const StopSignal& stop, SearchResult& result,
@@ -40,8 +40,7 @@ void SolveDepthByDepth(std::optional<std::vector<Action>> solution, std::optiona
 }
 
 /// Solves groups of a few thousand problems, one after another, so that memory does not grow with
-/// their number. The puzzles of a group advance in lock step, and the time of a step is divided
-/// evenly among them.
+/// their number. The puzzles of a group advance in lock step and share the time of a step evenly.
 ///
 /// begin(group) returns a puzzle for each problem of a group, in a struct that has its `number` in
 /// the group, its `result` and, once it has ended, why in `stop_reason`. prepare(puzzle) ends the

@@ -13,8 +13,7 @@
 namespace tandem {
 
 /// NodeTable stores distinct states as nodes 0, 1, 2, ... in the order in which they were added,
-/// and finds the node of a state. A 64-bit hash locates the slot, and then all bytes are compared,
-/// so two states are never confused.
+/// and finds the node of a state. A 64-bit hash locates the slot, and then all bytes are compared.
 ///
 /// A node takes the bytes of its state, 18 bytes for its path, and 11 to 16 bytes in the index.
 /// When the table grows, only the index (about a sixth of the memory) is copied.

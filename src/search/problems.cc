@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -368,6 +367,15 @@ void CheckByReplay(const Domain& domain, std::span<const std::uint8_t> start,
         fmt::format("the moves {} do not solve the puzzle: a bug in the search or the domain",
                     FormatActions(domain.spec(), actions)));
   }
+}
+
+SolveOutcome OutcomeOf(const Problem& problem, const SearchResult& search) {
+  return {.solved = search.solved,
+          .length = std::ssize(search.actions),
+          .nodes = search.nodes,
+          .seconds = search.seconds,
+          .optimal = problem.optimal,
+          .best_known = problem.best_known};
 }
 
 }  // namespace tandem

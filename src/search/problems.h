@@ -1,7 +1,6 @@
 // Files of problems, for solving and validation, and the check of their solutions.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,13 +10,13 @@
 #include <vector>
 
 #include "base/stop_signal.h"
+#include "report/evaluation.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 
 namespace tandem {
 
-/// Problem is one state of the file. If the line cannot be read, `error` says why and `state` is
-/// empty.
+/// Problem is one state of the file. If its line is wrong, `error` says why and `state` is empty.
 struct Problem {
   nlohmann::json id;  ///< `id` of the line or name of the level, or else the line number
   std::string text;   ///< the state as it was written
@@ -33,15 +32,13 @@ struct Problem {
 /// `optimal`, `best_known`, `at_most` and `solution`, or a state in plain text. Blank lines and
 /// lines that begin with '#' are skipped. For puzzles whose states may have several lines
 /// (Sokoban), empty lines and lines of text (Domain::IsStateLine) separate plain-text states, and
-/// text can name them. A line of spaces then belongs to a state. The log says how states were
-/// understood that could also mean something else (Domain::Reading).
-/// Throws InputError if the file cannot be read, has no state or has more than 10 million.
+/// text can name them. The log says how ambiguous states were understood (Domain::Reading). Throws
+/// InputError if the file cannot be read, has no state or has more than 10 million.
 std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
                                 std::optional<std::int64_t> limit);
 
 /// Does SolveAndReplay for the problems that have a valid state. Calls `done` with the index of the
-/// problem in `problems`. Throws Stopped once `stop` is reached, and the same errors as
-/// SolveAndReplay.
+/// problem in `problems`. Throws what SolveAndReplay does.
 void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, Search& search,
                    const StopSignal& stop, const Search::Done& done);
 
@@ -57,5 +54,8 @@ SearchResult SolveAndReplay(const Domain& domain, Search& search,
 /// Throws Error if the moves do not lead to a goal, which means a bug in the search or the domain.
 void CheckByReplay(const Domain& domain, std::span<const std::uint8_t> start,
                    const std::vector<Action>& actions);
+
+/// Returns the outcome of searching for a solution of `problem`, without an estimate.
+SolveOutcome OutcomeOf(const Problem& problem, const SearchResult& search);
 
 }  // namespace tandem

@@ -47,8 +47,7 @@ inline std::string_view NameOf(StopReason reason) { return NameOf(kStopReasons, 
 std::optional<StopReason> WorkLimitExceeded(const SearchConfig& config, std::int64_t nodes,
                                             std::int64_t bytes);
 
-/// Partial is the best path of a search that found no solution. It leads to the state with the
-/// least estimate.
+/// Partial is the best path of a search without a solution: the one to the least estimate.
 struct Partial {
   std::vector<Action> actions;  ///< from the start
   float cost = 0;               ///< cost of `actions`
@@ -78,8 +77,7 @@ struct SearchResult {
   double seconds = 0;         ///< wall time, divided among puzzles that are searched together
 };
 
-/// ProblemBatch holds the states to solve, and the largest allowed cost of a solution of each. Both
-/// must outlive the search.
+/// ProblemBatch refers to the states to solve, and the largest allowed cost of a solution of each.
 struct ProblemBatch {
   // NOLINTNEXTLINE(google-explicit-constructor): rows alone are a batch
   ProblemBatch(ConstRows states, std::span<const float> at_most = {})
@@ -100,8 +98,7 @@ struct ProblemBatch {
   std::span<const float> at_most;  ///< one for each state, or empty
 };
 
-/// Search is the interface of the search algorithms. Not thread-safe. Memory is reused by the next
-/// call.
+/// Search is the interface of the search algorithms. Not thread-safe. Memory is reused.
 ///
 /// A search follows config.search. `domain` and `network`, with which it is made, must outlive it.
 /// It passes at most RowsPerCall states per call to the network. The ball may be null.
@@ -110,8 +107,7 @@ struct ProblemBatch {
 /// thread, never inside a TBB task.
 class Search {
  public:
-  /// Called on the thread that called SolveAll when a puzzle ends. `number` is the index of the
-  /// puzzle in `problems`.
+  /// Called on the thread of SolveAll when puzzle `number` of the problems ends.
   using Done = std::function<void(std::size_t number, SearchResult result)>;
 
   virtual ~Search() = default;
@@ -155,9 +151,8 @@ class Search {
 
 /// Creates the search that search.method selects, with the ball of search.ball_radius. What it
 /// ranks by follows from what `network` gives (RankingOf). For A* and Q*, logs how much memory the
-/// node limit takes. Throws Error if the search
-/// needs values that the network does not give, and InputError if the puzzle has no such ball, or
-/// no inverse positions for search.inverse.
+/// node limit takes. Throws Error if `network` does not give what the search needs, and InputError
+/// if the puzzle has no such ball, or no inverse positions for search.inverse.
 std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config);
 
 /// The cost of a sequence of actions.

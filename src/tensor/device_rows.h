@@ -32,9 +32,8 @@ inline DataBuffer MakeDeviceBuffer(const Schema& schema, std::size_t rows, Devic
 }
 
 /// Returns column `index` as a tensor (rows, width), uint8 or float, that shares the buffer's
-/// memory. The tensor is on `device`, which must be the one that the buffer was made for, or on the
-/// CPU if the buffer is in the host's memory. It may be written only if `rows` may. The memory must
-/// outlive it.
+/// memory, which must outlive it. The tensor is on `device`, for which the buffer was made, or on
+/// the CPU if the buffer is in the host's memory. It may be written only if `rows` may.
 inline at::Tensor ColumnTensor(const DataBuffer& rows, std::size_t index, c10::Device device) {
   const Column& column = rows.schema().columns[index];
   const at::ScalarType type = column.type == ElementType::kUint8 ? at::kByte : at::kFloat;

@@ -47,8 +47,7 @@ std::tuple<at::Tensor, at::Tensor> Sorted(const at::Tensor& tensor) {
   return tensor.sort(/*stable=*/true, /*dim=*/0, /*descending=*/false);
 }
 
-// Returns where each hash is, or would be, in `sorted`, which is not empty. The index is always
-// valid.
+// Returns where each hash is, or would be, in `sorted`, which is not empty: always a valid index.
 at::Tensor PlacesIn(const at::Tensor& sorted, const at::Tensor& hashes) {
   return at::searchsorted(sorted, hashes).clamp_max(sorted.size(0) - 1);
 }
@@ -127,8 +126,8 @@ class TensorBeamSearch final : public Search {
     at::Tensor useful;  // bool, whether the child is neither its parent nor its parent's parent
   };
 
-  // The state with the least estimate, of those on paths from the position: a child of a state that
-  // is `depth` steps from it.
+  // The state of the least estimate on paths from the position: a child of one `depth` steps from
+  // it.
   struct Nearest {
     float estimate;
     std::size_t depth;
@@ -238,8 +237,7 @@ class TensorBeamSearch final : public Search {
     return WorkLimitExceeded(config_, nodes, BytesOfNextDepth());
   }
 
-  // The memory of the states kept so far: their hashes, their places in the history, and the
-  // frontier.
+  // The memory of the kept states: hashes, places in the history, and the frontier.
   std::int64_t BytesStored() const {
     constexpr std::int64_t kBytesPerKept = 2 * sizeof(std::int64_t);
     constexpr std::int64_t kBytesPerFrontierState = 2 * sizeof(std::int64_t) + sizeof(double);
@@ -276,10 +274,9 @@ class TensorBeamSearch final : public Search {
     return children;
   }
 
-  // The cheapest solution that leads through a child whose cost-to-go is known. Ties go to the
-  // lower index. A path from the ball to the goal may make a solution longer than
-  // search.max_length; such a solution does not count. Nor does a child whose hash only collides
-  // with a known one.
+  // The cheapest solution through a child whose cost-to-go is known; ties go to the lower index. A
+  // solution longer than search.max_length, because of its path from the ball to the goal, does not
+  // count. Nor does a child whose hash only collides with a known one.
   std::optional<std::vector<Action>> CheapestSolution(const Children& children) const {
     const at::Tensor totals = children.costs + children.rest;
     const at::Tensor found = IndicesOf(totals.isfinite().logical_and(totals <= bound_.most()));

@@ -12,12 +12,11 @@
 
 namespace tandem {
 
-/// Makes BeamSearch as a tensor program: states, hashes, estimates, ranks and the
-/// history stay on the device. It follows the same rules, with ties decided in the same way: of
-/// equal children, and of children with equal ranks, the first counts. So with equal estimates it
-/// keeps the same states and finds the same solutions, in as many nodes. It ranks states by path
-/// cost and estimate. With search.inverse, the frontier begins with the position and its inverse
-/// (InverseFrame), and their states share the width.
+/// Makes BeamSearch as a tensor program: states, hashes, estimates, ranks and the history stay on
+/// the device. Ties are decided in the same way, so with equal estimates it keeps the same states
+/// and finds the same solutions, in as many nodes. It ranks states by path cost and estimate. With
+/// search.inverse, the frontier begins with the position and its inverse, whose states share the
+/// width.
 ///
 /// All children are hashed without being made (StateHasher), and those that are new are made a
 /// batch of the network at a time. The hashes of kept states are a few sorted tensors, and those of
@@ -25,12 +24,10 @@ namespace tandem {
 /// there counts as a solution only if its path, replayed on the host, leads to such a state.
 ///
 /// Several times in each depth, the host waits for the device: to learn how many children are known
-/// and new, whether one solves the puzzle, and the least estimate. The bytes that search.max_gib
-/// limits are those of the tensors.
+/// and new, whether one solves the puzzle, and the least estimate. search.max_gib limits the
+/// tensors.
 ///
-/// Puzzles are solved one after another.
-///
-/// Follows the limits of config.search; the network evaluates at most inference.batch_size states
+/// Puzzles are solved one after another. The network evaluates at most inference.batch_size states
 /// at once. `domain`, `network` and `device` must outlive the result. `ball` may be null. Throws
 /// InputError if the domain is not a TensorPuzzle, if search.beam_width states have more children
 /// than CUDA can sort, or if search.inverse is true and the puzzle has no inverse positions.

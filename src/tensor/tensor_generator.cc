@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "base/timeline.h"
 #include "data/examples.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "generate/row_ranges.h"
 #include "generate/walk_generator.h"
 #include "nn/threads.h"
@@ -29,8 +29,7 @@ namespace {
 constexpr const char* kKey = "generate.program";
 constexpr std::size_t kGrain = 64;  // walks or rows per TBB task
 
-// Does what WalkGenerator does for a V net, or what ValueIterationGenerator does for one
-// without searches.
+// Does what WalkGenerator, or ValueIterationGenerator without searches, does for a V net.
 class TensorGenerator final : public Generator {
  public:
   TensorGenerator(const Domain& domain, const Config& config, InferenceNet* network, Device& device)
@@ -119,7 +118,7 @@ class TensorGenerator final : public Generator {
 
   // Draws walks first, first + 1, ... of an update, and takes their ends. length_of(random) is the
   // length of a walk, which may draw from `random` first, and at most `longest`. Costs are added in
-  // the order in which a RandomWalk adds them, so that they are rounded in the same way.
+  // the order in which RandomWalks adds them, so that they are rounded in the same way.
   template <class LengthOf>
   Chunk DrawWalks(std::int64_t update, std::int64_t first, std::int64_t walks, std::int64_t longest,
                   const LengthOf& length_of) {
@@ -171,8 +170,7 @@ class TensorGenerator final : public Generator {
     return labels.defined() ? at::minimum(labels, costs.to(labels.device())) : costs;
   }
 
-  // Returns the targets that BellmanTargets writes without a cap, (n, 1). A NaN among the estimates
-  // stays one.
+  // Returns what BellmanTargets writes without a cap, (n, 1). A NaN among the estimates stays one.
   at::Tensor BackUp(const at::Tensor& states) const {
     at::Tensor children;
     {

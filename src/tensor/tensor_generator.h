@@ -15,10 +15,10 @@ namespace tandem {
 /// MakeGenerator, bit for bit, and so are walk-length labels. Labels from a network may differ by
 /// rounding. MakeBuffer gives memory of `device`, which Fill writes without copies on the host.
 ///
-/// The random numbers are drawn on the CPU, in generate.workers threads. Little goes to the device
-/// for them: four bytes per step of a walk, and for each row its place in a walk (eight bytes) and
-/// its walk-length label or cap (four). Philox in tensor operations would take hundreds of passes
-/// over 64-bit products for the same numbers.
+/// Threads of the CPU (generate.workers) draw the random numbers, because Philox in tensor
+/// operations would take hundreds of passes over 64-bit products. The device gets four bytes per
+/// step of a walk, and for each row its place in a walk (eight bytes) and its walk-length label or
+/// cap (four).
 ///
 /// `network` may be null only if the target needs no network. All arguments must outlive the
 /// result. Throws InputError if the puzzle is not a TensorPuzzle.

@@ -13,7 +13,6 @@
 #include "base/random.h"
 #include "domain/permute.h"
 #include "tandem/error.h"
-#include "tandem/permutation.h"
 
 namespace tandem {
 namespace {

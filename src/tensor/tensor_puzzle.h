@@ -19,13 +19,12 @@ namespace tandem {
 /// TensorPuzzle does what a PermutationDomain does, on states that are tensors. A state is a row of
 /// origins (OriginEncoding), one byte for each position. All results are integers and equal those
 /// of the domain exactly. Rows are permuted by the device's own kernel if it has one (RowPermuter),
-/// else by tensor operations. Work is enqueued in the calling thread's current stream. Immutable;
-/// any number of threads may use it. Actions are int32 or int64 tensors.
+/// else by tensor operations, in the calling thread's current stream. Immutable; any number of
+/// threads may use it. Actions are int32 or int64 tensors.
 class TensorPuzzle {
  public:
   /// `domain` and `device` must outlive this. Throws InputError that names `key`, which asked for
-  /// tensor operations, if the domain has no fixed permutations or an input that is not in its
-  /// tables.
+  /// it, if the domain has no fixed permutations or an input that is not in its tables.
   TensorPuzzle(const Domain& domain, Device& device, const char* key);
 
   std::int64_t num_actions() const { return num_actions_; }
@@ -81,9 +80,8 @@ class TensorPuzzle {
 
 /// StateHasher gives states 64-bit hashes that are linear: each byte times the random number of its
 /// position, added modulo 2^64. An action permutes bytes, so the hash of a child is the same sum
-/// over the parent's bytes with the numbers in another order, and one matrix product gives the
-/// hashes of all children without making the children. CayleyPy hashes by a product with random
-/// numbers, too (Chervov et al., 2025).
+/// with the numbers in another order, and one matrix product gives the hashes of all children.
+/// CayleyPy hashes by a product with random numbers, too (Chervov et al., 2025).
 ///
 /// The products are exact: they are in double precision, with 32 bits of the random numbers at a
 /// time. The chance that two given states have the same hash is at most 2^-57, and 2^-64 if they
@@ -102,8 +100,8 @@ class StateHasher {
   at::Tensor Hash(const at::Tensor& bytes, std::int64_t first, std::int64_t count) const;
 
   const std::int64_t num_actions_;
-  // (positions, num_actions + 1) double, each a whole number below 2^32. The last column is for the
-  // states themselves.
+  // (positions, num_actions + 1) double, each a whole number below 2^32. The last is for the
+  // states.
   at::Tensor low_, high_;
 };
 

@@ -11,7 +11,6 @@
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "tensor/tensor_generator.h"
-#include "train/checkpoint.h"
 
 namespace tandem {
 namespace {
@@ -68,7 +67,6 @@ Components::Components(Config run, std::shared_ptr<Device> on, Ranks* among, Run
         folder, config, domain->spec().identity(), labels, *device, *stream, stop.interrupter(),
         start.counters.updates, start.pipeline.target.refreshed);
   }
-  loader.UseBatchSize(config.train.batch_size);
   const PipelineParts parts{.trainer = trainer,
                             .hooks = hooks,
                             .generator = generator.get(),

@@ -2,19 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <span>
 #include <string_view>
 #include <utility>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "config/load.h"
-#include "config/validate.h"
-#include "nn/backend.h"
-#include "nn/inference_net.h"
 #include "search/goal_ball.h"
-#include "search/search.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "tensor/tensor_beam_search.h"
@@ -91,14 +85,6 @@ LoadedModel::LoadedModel(const ModelArgs& args) {
   for (const auto& net : nets_) networks.push_back(net.get());
   ensemble_ = std::make_unique<Ensemble>(std::move(networks));
   LogInfo(fmt::format("using the mean of {} networks", nets_.size()));
-}
-
-LoadedModel::LoadedModel(const std::filesystem::path& checkpoint, Config config,
-                         std::unique_ptr<Device> device)
-    : config_(WithBackends(std::move(config), *device)),
-      device_(std::move(device)),
-      domain_(MakeDomain(config_.domain.full_name())) {
-  AddNetwork(checkpoint, config_.network);
 }
 
 void LoadedModel::CheckMatches(const std::string& run, const Config& config,

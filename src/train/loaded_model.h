@@ -27,11 +27,6 @@ class LoadedModel {
   /// or does not match.
   explicit LoadedModel(const ModelArgs& args);
 
-  /// Loads `checkpoint`. `config` is the run's config with the user's changes, and must have no
-  /// `auto` left. Throws InputError if the checkpoint does not match it.
-  LoadedModel(const std::filesystem::path& checkpoint, Config config,
-              std::unique_ptr<Device> device);
-
   const Config& config() const { return config_; }
   const Domain& domain() const { return *domain_; }
   Evaluator& net() {

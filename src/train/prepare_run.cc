@@ -4,25 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/load.h"
-#include "config/suggestions.h"
 #include "config/update_plan.h"
-#include "config/validate.h"
-#include "config/write.h"
 #include "data/run_files.h"
 #include "domain/registry.h"
 #include "nn/backend.h"
@@ -30,9 +21,7 @@
 #include "ranks/ranks.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
-#include "train/checkpoint.h"
 #include "train/resolve.h"
-#include "train/train_run.h"
 
 namespace tandem {
 
@@ -70,33 +59,6 @@ std::string KeysThatMayChange() {
   return fmt::format("{}, {}", kPuzzleFile, fmt::join(names, ", "));
 }
 
-}  // namespace
-
-void CheckConfigStays(const Config& began, const Config& requested,
-                      const std::filesystem::path& folder) {
-  Config before = began;
-  // A new train.max_updates comes with a new plan, so the plans may differ.
-  if (requested.train.max_updates != began.train.max_updates) {
-    before.train.plan = requested.train.plan;
-  }
-  std::vector<std::string> differences;
-  for (const Field& field : FieldsOf(before)) {
-    const std::string value = FieldText(field);
-    const std::string now = FindValueText(requested, field.key).value_or("missing");
-    if (now == value || field.traits.may_change) continue;
-    differences.push_back(fmt::format("{} is {} and was {}", field.key, now, value));
-  }
-  if (differences.empty()) return;
-  throw InputError(
-      fmt::format("{}: differs from the config in checkpoint.safetensors, with which the run "
-                  "began: {}. Restore the old "
-                  "values, or train a new run from the changed config.",
-                  (folder / kConfigFile).string(), fmt::join(differences, "; ")));
-}
-
-namespace {
-
-// Throws InputError if the run has done more updates than train.max_updates now allows.
 void CheckCoversDone(const Config& requested, std::int64_t done,
                      const std::filesystem::path& folder) {
   if (*requested.train.max_updates >= done) return;
@@ -106,8 +68,7 @@ void CheckCoversDone(const Config& requested, std::int64_t done,
                   folder.string(), *requested.train.max_updates, done));
 }
 
-// Throws InputError if a run that plans its updates for its time has no time limit. It would end at
-// once, because no time would remain.
+// Such a run would end at once, because no time would remain.
 void CheckHasTimeLimit(const Config& requested, const std::filesystem::path& folder) {
   if (requested.train.max_seconds > 0) return;
   throw InputError(
@@ -117,8 +78,7 @@ void CheckHasTimeLimit(const Config& requested, const std::filesystem::path& fol
                   folder.string()));
 }
 
-// Throws InputError if the number of updates changed and the learning rate decreases up to the last
-// update.
+// No config would repeat a run whose schedule changed halfway.
 void CheckScheduleStays(const Config& before, const Config& requested,
                         const std::filesystem::path& folder) {
   if (requested.train.max_updates == before.train.max_updates) return;
@@ -129,31 +89,6 @@ void CheckScheduleStays(const Config& before, const Config& requested,
       "network.init_from={}`. Runs with the constant and exponential schedules can be extended.",
       *before.train.max_updates, ValueText(requested, "optimizer.schedule"), folder.string()));
 }
-
-}  // namespace
-
-void WarnOfDamage(const DamagedFile& error, const std::filesystem::path& next) {
-  LogWarning(error.what());
-  LogWarning(fmt::format("continuing from {} instead; the updates since then are repeated",
-                         next.string()));
-}
-
-void CheckMayChange(const std::vector<Override>& overrides) {
-  for (const Override& override : overrides) {
-    if (!MayChange(override.key)) {
-      Config defaults;  // of the keys under `domain`, it has those of one puzzle only
-      if (!override.key.starts_with("domain.") && !FindValueText(defaults, override.key)) {
-        throw InputError(fmt::format("{}: unknown key `{}`{}", override.origin, override.key,
-                                     SuggestKey(override.key, FieldsOf(defaults), "")));
-      }
-      throw InputError(fmt::format(
-          "{}: --resume continues a run with its own config. Only these keys may change: {}",
-          override.origin, KeysThatMayChange()));
-    }
-  }
-}
-
-namespace {
 
 // Returns the overrides of `domain.file`. A config can be read only together with the file of its
 // puzzle, which may have moved since the config was saved.
@@ -172,48 +107,10 @@ Config SavedConfig(const RunDirectory& directory, const Checkpoint& checkpoint,
   return written ? LoadConfig(directory.config(), overrides) : checkpoint.ReadConfig(overrides);
 }
 
-}  // namespace
-
-Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
-                      const std::vector<Override>& overrides) {
-  std::vector<Override> place = OverridesOfPuzzleFile(overrides);
-  const Config saved = SavedConfig(directory, checkpoint, place);
-  if (const auto file = FindValueText(saved, kPuzzleFile); file && place.empty()) {
-    // A resumed run writes the new place to config.yaml before it writes a checkpoint.
-    place.push_back({kPuzzleFile, *file, directory.config().string()});
-  }
-  const Config began = checkpoint.ReadConfig(place);
-  std::vector<Override> changes = overrides;
-  if (IsOverridden(overrides, "train.max_updates")) {
-    changes.push_back(
-        {.key = "train.plan", .value = "null", .origin = "another number of updates"});
-  }
-  Config requested = SavedConfig(directory, checkpoint, changes);
-  if (!requested.train.max_updates) {
-    throw InputError(
-        "train.max_updates: expected a number, because --resume continues a run that has a plan");
-  }
-  const bool follows_clock = checkpoint.Counters().follows_clock;
-  CheckScheduleStays(follows_clock ? saved : began, requested, directory.path());
-  if (follows_clock && requested.train.max_updates == saved.train.max_updates) {
-    CheckHasTimeLimit(requested, directory.path());
-    // config.yaml may have revisions for updates after the checkpoint, which are planned again.
-    requested.train.follows_clock = true;
-    requested.train.max_updates = began.train.max_updates;
-    requested.train.plan = began.train.plan;
-  }
-  CheckCoversDone(requested, checkpoint.Counters().updates, directory.path());
-  CheckConfigStays(began, requested, directory.path());
-  return requested;
-}
-
-namespace {
-
 enum class Limit { kNone, kUpdates, kTime };
 
-// Returns the time that a run has used, in seconds. A time limit may end a run inside an update.
-// Its checkpoint is then the state before that update, so `summary` says more, if it is not
-// damaged.
+// Returns the time that a run has used, in seconds. If a time limit ended an update early, its
+// checkpoint is the state before that update, and `summary` says more.
 double SecondsUsed(const RunCounters& done, const std::filesystem::path& summary) {
   const auto json = ParseJsonOrDiscard(ReadFile(summary));
   const auto seconds = json.is_object() ? json.find("wall_s") : json.end();
@@ -231,35 +128,7 @@ Limit LimitReached(const Config& config, const RunCounters& done,
   return seconds > 0 && SecondsUsed(done, summary) >= seconds ? Limit::kTime : Limit::kNone;
 }
 
-}  // namespace
-
-bool IsComplete(const Config& config, const RunCounters& done,
-                const std::filesystem::path& folder) {
-  return LimitReached(config, done, folder) != Limit::kNone;
-}
-
-// CBOR, because paths may have any bytes, and texts of JSON must be UTF-8.
-std::string EncodePlan(const RankPlan& plan) {
-  const nlohmann::json json = {{"config", ToYaml(WithAbsolutePaths(plan.config))},
-                               {"checkpoint", plan.checkpoint.string()},
-                               {"complete", plan.complete}};
-  std::string bytes;
-  nlohmann::json::to_cbor(json, bytes);
-  return bytes;
-}
-
-RankPlan DecodePlan(const std::string& bytes) {
-  const nlohmann::json json = nlohmann::json::from_cbor(bytes);
-  return {.config = ParseConfig(json.at("config").get<std::string>(), "the config of rank 0"),
-          .checkpoint = json.at("checkpoint").get<std::string>(),
-          .complete = json.at("complete").get<bool>()};
-}
-
-namespace {
-
-// Throws InputError if the run is complete: it has done all updates or used all the time of
-// `config`, and has a summary.json. A run that was killed before it wrote that file still has to
-// finish.
+// A run that was killed before it wrote its summary.json still has to finish.
 void CheckNotComplete(const Config& config, const RunCounters& done,
                       const std::filesystem::path& folder) {
   switch (LimitReached(config, done, folder)) {
@@ -305,7 +174,6 @@ void CheckHasPrecision(const Config& config, const Device& device,
       NameOf(kInferencePrecisions, config.inference.precision), why));
 }
 
-// Throws InputError that names the key if a file or folder that `work` needs is missing.
 void CheckPaths(const Config& config, PathsOf work) {
   if (const auto missing = FindMissingPath(config, work)) throw InputError(missing->message);
 }
@@ -332,6 +200,104 @@ std::unique_ptr<TrainRun> Make(const Config& config, const RunOptions& options,
 }
 
 }  // namespace
+
+void CheckConfigStays(const Config& began, const Config& requested,
+                      const std::filesystem::path& folder) {
+  Config before = began;
+  // A new train.max_updates comes with a new plan, so the plans may differ.
+  if (requested.train.max_updates != began.train.max_updates) {
+    before.train.plan = requested.train.plan;
+  }
+  std::vector<std::string> differences;
+  for (const Field& field : FieldsOf(before)) {
+    const std::string value = FieldText(field);
+    const std::string now = FindValueText(requested, field.key).value_or("missing");
+    if (now == value || field.traits.may_change) continue;
+    differences.push_back(fmt::format("{} is {} and was {}", field.key, now, value));
+  }
+  if (differences.empty()) return;
+  throw InputError(
+      fmt::format("{}: differs from the config in checkpoint.safetensors, with which the run "
+                  "began: {}. Restore the old "
+                  "values, or train a new run from the changed config.",
+                  (folder / kConfigFile).string(), fmt::join(differences, "; ")));
+}
+
+void WarnOfDamage(const DamagedFile& error, const std::filesystem::path& next) {
+  LogWarning(error.what());
+  LogWarning(fmt::format("continuing from {} instead; the updates since then are repeated",
+                         next.string()));
+}
+
+void CheckMayChange(const std::vector<Override>& overrides) {
+  for (const Override& override : overrides) {
+    if (!MayChange(override.key)) {
+      Config defaults;  // of the keys under `domain`, it has those of one puzzle only
+      if (!override.key.starts_with("domain.") && !FindValueText(defaults, override.key)) {
+        throw InputError(fmt::format("{}: unknown key `{}`{}", override.origin, override.key,
+                                     SuggestKey(override.key, FieldsOf(defaults), "")));
+      }
+      throw InputError(fmt::format(
+          "{}: --resume continues a run with its own config. Only these keys may change: {}",
+          override.origin, KeysThatMayChange()));
+    }
+  }
+}
+
+Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
+                      const std::vector<Override>& overrides) {
+  std::vector<Override> place = OverridesOfPuzzleFile(overrides);
+  const Config saved = SavedConfig(directory, checkpoint, place);
+  if (const auto file = FindValueText(saved, kPuzzleFile); file && place.empty()) {
+    // A resumed run writes the new place to config.yaml before it writes a checkpoint.
+    place.push_back({kPuzzleFile, *file, directory.config().string()});
+  }
+  const Config began = checkpoint.ReadConfig(place);
+  std::vector<Override> changes = overrides;
+  if (IsOverridden(overrides, "train.max_updates")) {
+    changes.push_back(
+        {.key = "train.plan", .value = "null", .origin = "another number of updates"});
+  }
+  Config requested = SavedConfig(directory, checkpoint, changes);
+  if (!requested.train.max_updates) {
+    throw InputError(
+        "train.max_updates: expected a number, because --resume continues a run that has a plan");
+  }
+  const bool follows_clock = checkpoint.Counters().follows_clock;
+  CheckScheduleStays(follows_clock ? saved : began, requested, directory.path());
+  if (follows_clock && requested.train.max_updates == saved.train.max_updates) {
+    CheckHasTimeLimit(requested, directory.path());
+    // config.yaml may have revisions for updates after the checkpoint, which are planned again.
+    requested.train.follows_clock = true;
+    requested.train.max_updates = began.train.max_updates;
+    requested.train.plan = began.train.plan;
+  }
+  CheckCoversDone(requested, checkpoint.Counters().updates, directory.path());
+  CheckConfigStays(began, requested, directory.path());
+  return requested;
+}
+
+bool IsComplete(const Config& config, const RunCounters& done,
+                const std::filesystem::path& folder) {
+  return LimitReached(config, done, folder) != Limit::kNone;
+}
+
+// CBOR, because paths may have any bytes, and texts of JSON must be UTF-8.
+std::string EncodePlan(const RankPlan& plan) {
+  const nlohmann::json json = {{"config", ToYaml(WithAbsolutePaths(plan.config))},
+                               {"checkpoint", plan.checkpoint.string()},
+                               {"complete", plan.complete}};
+  std::string bytes;
+  nlohmann::json::to_cbor(json, bytes);
+  return bytes;
+}
+
+RankPlan DecodePlan(const std::string& bytes) {
+  const nlohmann::json json = nlohmann::json::from_cbor(bytes);
+  return {.config = ParseConfig(json.at("config").get<std::string>(), "the config of rank 0"),
+          .checkpoint = json.at("checkpoint").get<std::string>(),
+          .complete = json.at("complete").get<bool>()};
+}
 
 Config PrepareNew(const Config& asked, RunOptions& options) {
   CheckPaths(asked, PathsOf::kNewRun);

@@ -1,6 +1,5 @@
 // Prepares and makes runs: replaces what is `auto`, and checks what can be checked before a run
-// allocates anything large. Says which checkpoint a resumed run continues from, and which keys of
-// its config may change.
+// allocates anything large.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +32,8 @@ void CheckConfigStays(const Config& began, const Config& requested,
 /// its summary.json.
 bool IsComplete(const Config& config, const RunCounters& done, const std::filesystem::path& folder);
 
-/// Throws InputError for a key that must not change when a run is resumed. Most keys determine the
-/// weights. Threads, the device and the ways of computing change at most the last bits of the
-/// weights, and may change because a run may have to continue on another machine.
+/// Throws InputError for a key that must not change when a run is resumed. Keys that change at most
+/// the last bits of the weights may, because a run may have to continue on another machine.
 void CheckMayChange(const std::vector<Override>& overrides);
 
 /// Returns the config with which the run in `directory` continues from `checkpoint`: its

@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <string>
 
 #include "base/json.h"
 #include "base/machine.h"
@@ -18,25 +17,75 @@
 namespace tandem {
 namespace {
 
-nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result, const Config& config) {
+using Json = nlohmann::ordered_json;
+
+Json ToJson(const std::optional<ValidationResult>& result, const Config& config) {
   if (!result) return nullptr;
-  nlohmann::ordered_json json = {{"solve_rate", RoundedReal(result->solve_rate)}};
+  Json json = {{"solve_rate", RoundedReal(result->solve_rate)}};
   if (result->value_error) json[ErrorKey(config)] = RoundedReal(*result->value_error);
   return json;
 }
 
 // Adds how long the scrambles of a fill were, with generate.curriculum, and what its searches
 // solved.
-void AddSearches(const FillStats& fill, nlohmann::ordered_json& json) {
+void AddSearches(const FillStats& fill, Json& json) {
   if (fill.longest_scramble) json["longest_scramble"] = *fill.longest_scramble;
   if (fill.searches_solved) json["searches_solved"] = RoundedReal(*fill.searches_solved);
 }
 
+// By RunEnd.
+constexpr std::array kEndedBy = {"max_updates", "max_seconds", "stopped"};
+
+// Returns the measurements that `tandem compare` compares.
+Json AfterColdStart(const RunSummary& summary, const Config& config) {
+  const TimeReport& time = summary.time;
+  const double generating = static_cast<double>(*config.generate.workers) * time.wall_s;
+  const auto idle = [](double busy, double all) {
+    return all > 0 ? RoundedReal(std::clamp(1 - busy / all, 0.0, 1.0)) : 0.0;
+  };
+  Json json = {{"wall_s", RoundedSeconds(time.wall_s)},
+               {"generate_critical_s", RoundedSeconds(time.generate_critical_s)},
+               {"train_critical_s", RoundedSeconds(time.train_critical_s)},
+               {"core_s", RoundedSeconds(time.core_s)},
+               {"cores", NumCores()},
+               {"idle_workers", idle(time.generating_thread_s, generating)},
+               {"idle_main", idle(time.wall_s - time.waits_s(), time.wall_s)}};
+  if (time.gpu) json["gpu_s"] = RoundedSeconds(time.gpu->busy_s / time.gpu->traced_s * time.wall_s);
+  return json;
+}
+
+// Two solve rates count as different if a two-sided test of two proportions finds the difference at
+// 1 %: if they differ by more than this many standard errors. A run looks at several differences,
+// and few states make the test too bold, so 5 % would find learning where there is none.
+constexpr double kStandardErrors = 2.576;
+
+// The error against known lengths counts as lower if it falls below this share of its old value.
+constexpr double kLowerError = 0.9;
+
+// Returns whether solve rate `a` exceeds `b` by more than chance explains. If it does not, the true
+// rate of both is their mean.
+bool IsClearlyAbove(double a, double b, std::int64_t states) {
+  const double rate = (a + b) / 2;
+  const double error = std::sqrt(2 * rate * (1 - rate) / static_cast<double>(states));
+  return a - b > kStandardErrors * error;
+}
+
+std::string Percent(const ValidationResult& result) {
+  return fmt::format("{:.1f} %", 100 * result.solve_rate);
+}
+
+// With backed-up labels, states farther away than the labels reach have no meaningful label yet.
+std::string DescribeReach(const Config& config, std::optional<double> longest_label) {
+  if (!longest_label || !HasGrowingTargets(config)) return "";
+  return fmt::format("; labels reach {:.3g}, scrambles {}", *longest_label,
+                     config.generate.max_scramble);
+}
+
 }  // namespace
 
-nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Config& config) {
+Json ValidationJson(const ValidationReport& report, const Config& config) {
   const std::string error = ErrorKey(config);
-  nlohmann::ordered_json json = ToJson(report, config);
+  Json json = ToJson(report, config);
   for (const auto& [length, value] : report.value_error_by_length) {
     json[error + "_by_length"][std::to_string(length)] = RoundedReal(value);
   }
@@ -46,16 +95,14 @@ nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Conf
   return json;
 }
 
-nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& config,
-                                   const RunCounters& counters,
-                                   const std::optional<ValidationReport>& validation,
-                                   const ThreadTimes& times) {
+Json MetricsLine(const UpdateRecord& record, const Config& config, const RunCounters& counters,
+                 const std::optional<ValidationReport>& validation, const ThreadTimes& times) {
   const TrainStats& train = record.train;
   const auto seconds_at = [&](Stopwatch::Clock::time_point time) {
     return RoundedSeconds(counters.wall_s -
                           std::chrono::duration<double>(Stopwatch::Clock::now() - time).count());
   };
-  nlohmann::ordered_json line = {
+  Json line = {
       {"update", record.update},
       {"elapsed_s", RoundedSeconds(counters.wall_s)},
       {"iterations", train.iterations},
@@ -97,34 +144,8 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
   return line;
 }
 
-namespace {
-
-// By RunEnd.
-constexpr std::array kEndedBy = {"max_updates", "max_seconds", "stopped"};
-
-// Returns the measurements that `tandem compare` compares.
-nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& config) {
-  const TimeReport& time = summary.time;
-  const double generating = static_cast<double>(*config.generate.workers) * time.wall_s;
-  const auto idle = [](double busy, double all) {
-    return all > 0 ? RoundedReal(std::clamp(1 - busy / all, 0.0, 1.0)) : 0.0;
-  };
-  nlohmann::ordered_json json = {{"wall_s", RoundedSeconds(time.wall_s)},
-                                 {"generate_critical_s", RoundedSeconds(time.generate_critical_s)},
-                                 {"train_critical_s", RoundedSeconds(time.train_critical_s)},
-                                 {"core_s", RoundedSeconds(time.core_s)},
-                                 {"cores", NumCores()},
-                                 {"idle_workers", idle(time.generating_thread_s, generating)},
-                                 {"idle_main", idle(time.wall_s - time.waits_s(), time.wall_s)}};
-  if (time.gpu) json["gpu_s"] = RoundedSeconds(time.gpu->busy_s / time.gpu->traced_s * time.wall_s);
-  return json;
-}
-
-}  // namespace
-
-nlohmann::ordered_json SummaryJson(const RunSummary& summary, const Config& config,
-                                   const std::string& device) {
-  nlohmann::ordered_json json = {
+Json SummaryJson(const RunSummary& summary, const Config& config, const std::string& device) {
+  Json json = {
       {"schema", kSummarySchema},
       {"ended_by", kEndedBy.at(static_cast<std::size_t>(summary.end))},
       {"mode", ValueText(config, "pipeline.mode")},
@@ -139,11 +160,11 @@ nlohmann::ordered_json SummaryJson(const RunSummary& summary, const Config& conf
       {"train_s", RoundedSeconds(summary.train_s)},
       {"wait_for_rows_s", RoundedSeconds(summary.wait_for_rows_s)},
       {"validate_s", RoundedSeconds(summary.validate_s)},
-      {"final_loss", summary.iterations > 0 ? nlohmann::ordered_json(summary.final_loss) : nullptr},
+      {"final_loss", summary.iterations > 0 ? Json(summary.final_loss) : nullptr},
       {"at_start", ToJson(summary.at_start, config)},
       {"validation", ToJson(summary.validation, config)},
       {"best", ToJson(summary.best, config)},
-      {"best_update", summary.best ? nlohmann::ordered_json(summary.best_update) : nullptr},
+      {"best_update", summary.best ? Json(summary.best_update) : nullptr},
       {"peak_rss_bytes", summary.peak_rss_bytes},
       {"weights_sha256", summary.weights_sha256},
       {"since_update", summary.since_update},
@@ -159,37 +180,6 @@ nlohmann::ordered_json SummaryJson(const RunSummary& summary, const Config& conf
   json.update(summary.sections);
   return json;
 }
-
-namespace {
-
-// Two solve rates count as different if a two-sided test of two proportions finds the difference at
-// 1 %: if they differ by more than this many standard errors. A run looks at several differences,
-// and few states make the test too bold, so 5 % would find learning where there is none.
-constexpr double kStandardErrors = 2.576;
-
-// The error against known lengths counts as lower if it falls below this share of its old value.
-constexpr double kLowerError = 0.9;
-
-// Returns whether solve rate `a` exceeds `b` by more than chance explains. If it does not, the true
-// rate of both is their mean.
-bool IsClearlyAbove(double a, double b, std::int64_t states) {
-  const double rate = (a + b) / 2;
-  const double error = std::sqrt(2 * rate * (1 - rate) / static_cast<double>(states));
-  return a - b > kStandardErrors * error;
-}
-
-std::string Percent(const ValidationResult& result) {
-  return fmt::format("{:.1f} %", 100 * result.solve_rate);
-}
-
-// With backed-up labels, states farther away than the labels reach have no meaningful label yet.
-std::string DescribeReach(const Config& config, std::optional<double> longest_label) {
-  if (!longest_label || !HasGrowingTargets(config)) return "";
-  return fmt::format("; labels reach {:.3g}, scrambles {}", *longest_label,
-                     config.generate.max_scramble);
-}
-
-}  // namespace
 
 bool HasGrowingTargets(const Config& config) {
   return config.labels_with_network() && BacksUpEstimates(config.generate.target);

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

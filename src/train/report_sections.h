@@ -37,15 +37,13 @@ std::unique_ptr<RunSection> MakeShardSection(const ShardLoader& shards, const Co
 std::unique_ptr<RunSection> MakeStreamSection(StreamLoader& stream, const RunDirectory& directory);
 
 /// For profile.timing_breakdown: makes the main thread, whose track is `main`, wait for the device
-/// after each activity. Logs the milliseconds of each activity after each of the first ten
-/// iterations, and then a mean every 200 iterations. Without `logs`, the run has the same speed,
-/// but logs nothing.
+/// after each activity. Logs the milliseconds of each activity in the first ten iterations, and
+/// then means of 200. Without `logs`, the run has the same speed, but logs nothing.
 std::unique_ptr<RunSection> MakeTimingBreakdown(Track& main, Device& device, const Config& config,
                                                 bool logs);
 
 /// Returns the config from which the components of a run are built. With profile.timing_breakdown,
-/// nothing is generated, prefetched or copied during training. The policy lag stays the same, and
-/// so do the weights.
+/// nothing overlaps with training; the policy lag and the weights stay the same.
 Config WithoutOverlapIfTimed(Config config);
 
 /// "forward 2 x 1.503, backward 2 x 3.120, optimizer 0.402, sum 9.648, of which 0.210
@@ -54,10 +52,9 @@ Config WithoutOverlapIfTimed(Config config);
 std::string DescribeIteration(const ActivityTimes& times, std::int64_t iterations,
                               std::int64_t micro_steps);
 
-/// Records updates [trace_from, trace_from + trace_updates) and writes the file `path`, a timeline
-/// of a run's threads and CUDA streams, when they are done. Starts recording at once if
-/// `next_update` is to be traced, so that the trace includes the cold start. If the trace cannot be
-/// recorded or written, logs a warning and training continues.
+/// Records updates [trace_from, trace_from + trace_updates) and then writes the file `path`, a
+/// timeline of a run's threads and CUDA streams. Starts at once if `next_update` is to be traced,
+/// so that the trace includes the cold start. If that fails, logs a warning and training continues.
 std::unique_ptr<RunSection> MakeTracer(Timeline& timeline, Device& device, const Config& config,
                                        std::filesystem::path path, std::int64_t next_update);
 

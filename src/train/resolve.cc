@@ -32,37 +32,6 @@ bool IsPath(const DomainConfig& domain) {
   return ReadsFile(domain.name) && domain.argument.find_first_of("./") != std::string::npos;
 }
 
-}  // namespace
-
-Config WithAbsolutePaths(Config config) {
-  if (IsPath(config.domain)) MakeAbsolute(config.domain.argument);
-  for (const Field& field : FieldsOf(config)) {
-    const auto* const path = std::get_if<PathField>(&field.value);
-    if (path == nullptr) continue;
-    MakeAbsolute(*path->value);
-  }
-  return config;
-}
-
-Config ResolveAutos(Config config, const Device& device, int cores) {
-  const std::int64_t threads = std::min(cores, kMostThreads);
-  config.device = device.torch().str();
-  config.pipeline.policy_lag =
-      config.pipeline.policy_lag.value_or(DefaultLag(config.pipeline.mode));
-  config.generate.workers = config.generate.workers.value_or(threads);
-  config.generate.chunk_rows = config.generate.rows_of_chunk();
-  if (UsesRowsPerWalk(config.generate.target)) {
-    config.generate.rows_per_walk = config.generate.rows_of_walk();
-  }
-  config.train.threads = config.train.threads.value_or(threads);
-  config.inference.threads = config.inference.threads.value_or(*config.train.threads);
-  config.inference.batch_size = config.inference.batch_size.value_or(
-      device.torch().is_cpu() ? InferenceConfig::kCpuRows : InferenceConfig::kGpuRows);
-  return WithBackends(std::move(config), device);
-}
-
-namespace {
-
 // The measurement takes at most this share of a run.
 constexpr double kProbeShare = 0.05;
 constexpr double kProbeSeconds = 4;
@@ -72,8 +41,7 @@ constexpr double kProbeSeconds = 4;
 constexpr double kPatience = 2;
 
 // Rows of a probe's chunks. A fill ends between two chunks, and a puzzle in Python may take a
-// second for a thousand rows. Smaller chunks are slower on a GPU, which the run notices after its
-// first updates.
+// second for a thousand rows.
 constexpr std::int64_t kProbeChunkRows = 256;
 
 // Iterations of a probe's update. They are few, so that several updates fit. The times of
@@ -81,14 +49,11 @@ constexpr std::int64_t kProbeChunkRows = 256;
 constexpr std::int64_t kProbeIterations = 10;
 
 // With fewer updates, the last one would end far from the time limit, and the target network would
-// be refreshed too rarely. A run whose speed could not be measured begins with this number: it is
-// revised after the first few updates, which must not be most of the learning-rate schedule.
+// be refreshed too rarely. A run whose speed could not be measured begins with this number.
 constexpr std::int64_t kFewestUpdates = 40;
 
-// Returns the config of a probe, whose network is discarded. It does not validate, and its
-// scrambles have the lengths of the end of a curriculum. It uses up no rows of a stream: it
-// generates all rows itself. It synchronizes with the device as often as the run will, but logs no
-// timing. IterationsPerSecond limits its time.
+// Returns the config of a probe, whose network is discarded. Its scrambles have the lengths of the
+// end of a curriculum, and it generates all rows itself, to use up none of a stream.
 Config ProbeFor(Config config) {
   config.validation.every_updates = 0;
   config.train.watchdog_seconds = 0;
@@ -142,6 +107,33 @@ std::int64_t FewestIterationsPerUpdate(const Config& config) {
 }
 
 }  // namespace
+
+Config WithAbsolutePaths(Config config) {
+  if (IsPath(config.domain)) MakeAbsolute(config.domain.argument);
+  for (const Field& field : FieldsOf(config)) {
+    const auto* const path = std::get_if<PathField>(&field.value);
+    if (path == nullptr) continue;
+    MakeAbsolute(*path->value);
+  }
+  return config;
+}
+
+Config ResolveAutos(Config config, const Device& device, int cores) {
+  const std::int64_t threads = std::min(cores, kMostThreads);
+  config.device = device.torch().str();
+  config.pipeline.policy_lag =
+      config.pipeline.policy_lag.value_or(DefaultLag(config.pipeline.mode));
+  config.generate.workers = config.generate.workers.value_or(threads);
+  config.generate.chunk_rows = config.generate.rows_of_chunk();
+  if (UsesRowsPerWalk(config.generate.target)) {
+    config.generate.rows_per_walk = config.generate.rows_of_walk();
+  }
+  config.train.threads = config.train.threads.value_or(threads);
+  config.inference.threads = config.inference.threads.value_or(*config.train.threads);
+  config.inference.batch_size = config.inference.batch_size.value_or(
+      device.torch().is_cpu() ? InferenceConfig::kCpuRows : InferenceConfig::kGpuRows);
+  return WithBackends(std::move(config), device);
+}
 
 std::int64_t IterationsPerUpdate(const Config& config, double iterations) {
   const std::int64_t most = config.train.iterations_per_update;

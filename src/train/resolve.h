@@ -22,12 +22,12 @@ Config WithAbsolutePaths(Config config);
 /// run of `iterations` iterations. At most train.iterations_per_update.
 std::int64_t IterationsPerUpdate(const Config& config, double iterations);
 
-/// Replaces `train.max_updates: auto`. A discarded run of a few seconds estimates how many updates
-/// fit between now and `run.began` + train.max_seconds. Buffers become shorter if too few updates
-/// would fit. If the discarded run finishes no iteration, warns and plans a number of updates that
-/// is not measured. The run then follows the clock: it revises its plan as it goes on. Returns
-/// other configs unchanged. `config` must have no other `auto` left. `run` has the device and the
-/// stop signal. Throws Stopped once that is reached.
+/// Replaces `train.max_updates: auto`, and returns other configs unchanged. A discarded run of a
+/// few seconds estimates how many updates fit between now and `run.began` + train.max_seconds;
+/// buffers become shorter if too few would fit. If it finishes no iteration, warns and plans a
+/// number that is not measured. The run then follows the clock: it revises its plan as it goes on.
+/// `config` must have no other `auto` left. Throws Stopped once the stop signal of `run` is
+/// reached.
 Config ResolveMaxUpdates(Config config, const RunOptions& run);
 
 }  // namespace tandem

@@ -18,7 +18,6 @@
 #include <system_error>
 
 #include "base/fault_point.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"

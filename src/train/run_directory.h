@@ -21,14 +21,10 @@ std::filesystem::path CheckpointIn(const std::filesystem::path& path);
 /// was trained by another program.
 bool IsImported(const std::filesystem::path& checkpoint);
 
-/// RunDirectory is the folder of a run: config.yaml, metrics.jsonl, checkpoint.safetensors (with
-/// replay also replay-N.bin), best.safetensors, summary.json and, with checkpoint.keep_every,
-/// checkpoint-N.safetensors, and events.out.tfevents.*. A folder that
+/// RunDirectory is the folder of a run, with the files of data/run_files.h. previous-N.safetensors
+/// is an earlier checkpoint.safetensors (checkpoint.keep), which continues with update N; its
+/// replay-N.bin and the best-N.safetensors that it refers to are kept with it. A folder that
 /// `python -m tandem.convert` made has config.yaml, checkpoint.safetensors and import.json.
-///
-/// With checkpoint.keep, previous-N.safetensors is an earlier checkpoint.safetensors, which
-/// continues with update N. Its replay-N.bin and the best-N.safetensors that it refers to are kept
-/// with it.
 ///
 /// A program that writes into the folder holds its lock, on the file .lock. The lock is released
 /// when the last copy of the object is destroyed or the program ends. If the filesystem has no

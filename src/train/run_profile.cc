@@ -8,7 +8,6 @@
 #include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <string_view>
 #include <utility>
 

@@ -15,13 +15,9 @@
 
 namespace tandem {
 
-/// Name of the thread that prefetches for validation.
+/// Names of the threads that prefetch for validation, write checkpoints, and publish weights.
 inline constexpr const char* kValidationPrefetch = "val_prefetch";
-
-/// Name of the thread that writes checkpoints.
 inline constexpr const char* kWriterThread = "writer";
-
-/// The name of the thread that publishes the weights of a run with a stream.
 inline constexpr const char* kPublisherThread = "publisher";
 
 /// ThreadTimes holds the activity times of each thread, or group of threads, of a run.

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/timeline.h"
-#include "config/write.h"
+#include "config/load.h"
 #include "data/replay_buffer.h"
 #include "loaders/stream_loader.h"
 #include "nn/tensor_file.h"
@@ -174,12 +174,9 @@ std::string RunSaver::SaveCheckpoint(const RunState& current) {
   return weights_sha256;
 }
 
-// Writes the metrics and the replay rows before the checkpoint, because it relies on both. Removes
-// the files of earlier checkpoints after the new one is complete. Runs on the writing thread, or on
-// the main thread while the writing thread is idle.
-//
-// A checkpoint may replace another one that continues with the same update. Both then need the same
-// replay rows, so writing them again loses nothing.
+// Writes the metrics and the replay rows before the checkpoint, because it relies on both. Runs on
+// the writing thread, or on the main thread while the writing thread is idle. A checkpoint that
+// replaces one of the same update needs the same replay rows, so writing them again loses nothing.
 std::string RunSaver::Save(const RunState& resume, const RunState& current) {
   const std::int64_t next = resume.counters.updates;
   directory_.SyncMetrics();

@@ -54,9 +54,6 @@ class RunFiles {
   /// is preserved as long as a checkpoint refers to it.
   virtual void SaveBest(const RunState& /*state*/) {}
 
-  /// Writes config.yaml.
-  virtual void SaveConfig(const Config& /*config*/) {}
-
   /// Adds the line of an update to metrics.jsonl, and the same figures to the events for
   /// TensorBoard. The run has done `iterations` iterations.
   virtual void AddMetrics(const nlohmann::ordered_json& /*line*/, std::int64_t /*iterations*/) {}
@@ -65,7 +62,7 @@ class RunFiles {
   virtual void AddToLastMetrics(const nlohmann::ordered_json& /*entries*/,
                                 const RunCounters& /*counters*/) {}
 
-  /// Writes summary.json.
+  virtual void SaveConfig(const Config& /*config*/) {}
   virtual void SaveSummary(const nlohmann::ordered_json& /*summary*/) {}
 
   /// Waits until all files are written.
@@ -75,11 +72,9 @@ class RunFiles {
   virtual void ReportFailure() {}
 };
 
-/// RunSaver writes the files of a run: its config, metrics and summary, its checkpoints, the replay
-/// rows that belong to them, the best network, and the archived networks (checkpoint.keep_every).
-/// Another thread writes copies of checkpoints and of networks to archive while training goes on;
-/// at most two files wait to be written. RunSaver also holds a snapshot of the state from before
-/// the current update, to be saved if the update fails.
+/// RunSaver writes the files of a run. Another thread writes copies of checkpoints and of networks
+/// to archive while training goes on; at most two files wait to be written. RunSaver also holds a
+/// snapshot of the state from before the current update, to be saved if the update fails.
 class RunSaver final : public RunFiles {
  public:
   /// Sources holds what the writing thread uses of a run's components. All must outlive the

@@ -25,10 +25,9 @@ class RunStop {
   void SetTimeLimit(const Stopwatch& began, double seconds);
 
   /// Starts the watchdog of `config`, if it has one, on the threads of `timeline`, which must
-  /// outlive this object. A run that is stuck is stopped as by a request, and its waits for buffers
-  /// end with an error. ThrowIfStalled then throws that error, even if the main thread did not wait
-  /// and the thread that was stuck goes on. If the run does not end even then, the process ends
-  /// without it.
+  /// outlive this object. A run that is stuck is stopped as by a request, its waits for buffers end
+  /// with an error, and ThrowIfStalled throws that error. If the run does not end even then, the
+  /// process does.
   void Watch(const Timeline& timeline, const TrainingConfig& config);
 
   /// Throws Error if the watchdog has stopped the run.

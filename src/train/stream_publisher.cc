@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/timeline.h"
-#include "config/write.h"
+#include "config/load.h"
 #include "nn/threads.h"
 #include "train/checkpoint.h"
 #include "train/run_profile.h"
@@ -97,9 +97,8 @@ void StreamPublisher::WriteManifest() const {
   WriteFileAtomically(ManifestOf(run_), FormatManifest(manifest_));
 }
 
-// Removes published weights other than those after `updates` and `before` updates, and unfinished
-// files. A trainer that was killed may have left some. A file that stays costs only disk space, so
-// a failure is a warning.
+// Removes published weights other than those after `updates` and `before` updates, and files that a
+// killed trainer left. A file that stays costs only disk space, so a failure is a warning.
 void StreamPublisher::RemoveOthers(std::int64_t updates, std::int64_t before) {
   const fs::path folder = PublishedFolder(run_);
   std::error_code error;

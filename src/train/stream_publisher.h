@@ -24,10 +24,10 @@ namespace tandem {
 /// generator may be about to read them. It removes older ones, and no other files of the folder.
 class StreamPublisher final : public WeightsPublisher {
  public:
-  /// `net`, `device`, `stream`, the run's stream, and `interrupter` must outlive this object. A
-  /// failure to write ends the waits that `interrupter` knows. `config` is the run's. If the last
-  /// published weights are those after `published` updates, they stay. Otherwise, publishes those
-  /// of `net` as the ones after `updates` updates: the run is new, or goes back to a checkpoint.
+  /// `net`, `device`, `stream` and `interrupter` must outlive this object. A failure to write ends
+  /// the waits that `interrupter` knows. If the last published weights are not those after
+  /// `published` updates, because the run is new or goes back to a checkpoint, publishes those of
+  /// `net` as the ones after `updates` updates.
   StreamPublisher(std::filesystem::path run, const Config& config, std::string domain,
                   const Network& net, Device& device, StreamLoader& stream,
                   Interrupter& interrupter, std::int64_t updates, std::int64_t published);

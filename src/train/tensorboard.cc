@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "config/write.h"
+#include "config/load.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -106,47 +106,21 @@ class Message {
 
 // Fields of TensorBoard's messages: tensorboard/compat/proto/{event,summary,tensor}.proto and
 // tensorboard/plugins/hparams/plugin_data.proto.
-namespace event {
-enum Field { kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7 };
-}
-namespace session_log {
-enum Field { kStatus = 1 };
-constexpr std::int64_t kStart = 1;
-}  // namespace session_log
-namespace summary {
-enum Field { kValue = 1 };
-}
-namespace value {
-enum Field { kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9 };
-}
-namespace metadata {
-enum Field { kPluginData = 1 };
-}
-namespace plugin_data {
-enum Field { kPluginName = 1, kContent = 2 };
-}
-namespace tensor {
-enum Field { kType = 1, kShape = 2, kStringValue = 8 };
-constexpr std::int64_t kString = 7;
-}  // namespace tensor
-namespace shape {
-enum Field { kDimension = 2 };
-}
-namespace dimension {
-enum Field { kSize = 1 };
-}
-namespace hparams {
-enum Field { kSessionStart = 3 };
-}
-namespace session_start {
-enum Field { kHyperparameters = 1, kGroupName = 4, kStartSeconds = 5 };
-}
-namespace entry {  // of a map
-enum Field { kKey = 1, kValue = 2 };
-}
-namespace any {  // google.protobuf.Value
-enum Field { kNumber = 2, kString = 3, kBool = 4 };
-}
+enum EventField { kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7 };
+enum SessionLogField { kStatus = 1 };
+constexpr std::int64_t kStartOfSession = 1;  // a status
+enum SummaryField { kValue = 1 };
+enum ValueField { kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9 };
+enum MetadataField { kPluginData = 1 };
+enum PluginDataField { kPluginName = 1, kContent = 2 };
+enum TensorField { kType = 1, kShape = 2, kStringValue = 8 };
+constexpr std::int64_t kStringType = 7;  // of a tensor
+enum ShapeField { kDimension = 2 };
+enum DimensionField { kSize = 1 };
+enum HparamsField { kSessionStart = 3 };
+enum SessionStartField { kHyperparameters = 1, kGroupName = 4, kStartSeconds = 5 };
+enum MapEntryField { kMapKey = 1, kMapValue = 2 };
+enum AnyField { kNumber = 2, kString = 3, kBool = 4 };  // of google.protobuf.Value
 
 double SecondsNow() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -155,90 +129,25 @@ double SecondsNow() {
 
 Message EventAt(std::int64_t step) {
   Message message;
-  message.Double(event::kWallTime, SecondsNow()).Int(event::kStep, step);
+  message.Double(kWallTime, SecondsNow()).Int(kStep, step);
   return message;
 }
 
 Message ForPlugin(std::string_view name, std::string_view content = {}) {
-  return Message().Nested(
-      metadata::kPluginData,
-      Message().Text(plugin_data::kPluginName, name).Text(plugin_data::kContent, content));
+  return Message().Nested(kPluginData, Message().Text(kPluginName, name).Text(kContent, content));
 }
 
 Message Encode(const EventFile::Hyperparameter& value) {
   Message message;
   if (const bool* flag = std::get_if<bool>(&value)) {
-    message.Int(any::kBool, *flag ? 1 : 0);
+    message.Int(kBool, *flag ? 1 : 0);
   } else if (const double* number = std::get_if<double>(&value)) {
-    message.Double(any::kNumber, *number);
+    message.Double(kNumber, *number);
   } else {
-    message.Text(any::kString, std::get<std::string>(value));
+    message.Text(kString, std::get<std::string>(value));
   }
   return message;
 }
-
-}  // namespace
-
-EventFile::EventFile(std::filesystem::path path, std::int64_t first_step) : path_(std::move(path)) {
-  out_.open(path_, std::ios::binary | std::ios::trunc);
-  Write(Message()
-            .Double(event::kWallTime, SecondsNow())
-            .Text(event::kFileVersion, "brain.Event:2")
-            .bytes());
-  Write(EventAt(first_step)
-            .Nested(event::kSessionLog, Message().Int(session_log::kStatus, session_log::kStart))
-            .bytes());
-}
-
-void EventFile::AddScalars(std::int64_t step,
-                           const std::vector<std::pair<std::string, double>>& values) {
-  Message all;
-  for (const auto& [tag, number] : values) {
-    all.Nested(
-        summary::kValue,
-        Message().Text(value::kTag, tag).Float(value::kSimpleValue, static_cast<float>(number)));
-  }
-  Write(EventAt(step).Nested(event::kSummary, all).bytes());
-}
-
-void EventFile::AddText(std::int64_t step, const std::string& tag, std::string_view markdown) {
-  const Message one_string =
-      Message()
-          .Int(tensor::kType, tensor::kString)
-          .Nested(tensor::kShape,
-                  Message().Nested(shape::kDimension, Message().Int(dimension::kSize, 1)))
-          .Text(tensor::kStringValue, markdown);
-  const Message text = Message()
-                           .Text(value::kTag, tag)
-                           .Nested(value::kTensor, one_string)
-                           .Nested(value::kMetadata, ForPlugin("text"));
-  Write(EventAt(step).Nested(event::kSummary, Message().Nested(summary::kValue, text)).bytes());
-}
-
-void EventFile::AddHyperparameters(
-    const std::string& group,
-    const std::vector<std::pair<std::string, Hyperparameter>>& hyperparameters) {
-  Message start;
-  for (const auto& [name, setting] : hyperparameters) {
-    start.Nested(session_start::kHyperparameters,
-                 Message().Text(entry::kKey, name).Nested(entry::kValue, Encode(setting)));
-  }
-  start.Text(session_start::kGroupName, group).Double(session_start::kStartSeconds, SecondsNow());
-  const std::string content = Message().Nested(hparams::kSessionStart, start).bytes();
-  const Message row = Message()
-                          .Text(value::kTag, "_hparams_/session_start_info")
-                          .Nested(value::kMetadata, ForPlugin("hparams", content));
-  Write(EventAt(0).Nested(event::kSummary, Message().Nested(summary::kValue, row)).bytes());
-}
-
-void EventFile::Write(std::string_view event) {
-  const std::string length = BytesOf(static_cast<std::uint64_t>(event.size()));
-  out_ << length << BytesOf(MaskedCrc32c(length)) << event << BytesOf(MaskedCrc32c(event))
-       << std::flush;
-  if (!out_) throw Error(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
-}
-
-namespace {
 
 // Tag is the tag of a key of metrics.jsonl.
 struct Tag {
@@ -298,6 +207,55 @@ std::vector<std::pair<std::string, EventFile::Hyperparameter>> Hyperparameters(C
 }
 
 }  // namespace
+
+EventFile::EventFile(std::filesystem::path path, std::int64_t first_step) : path_(std::move(path)) {
+  out_.open(path_, std::ios::binary | std::ios::trunc);
+  Write(Message().Double(kWallTime, SecondsNow()).Text(kFileVersion, "brain.Event:2").bytes());
+  Write(EventAt(first_step).Nested(kSessionLog, Message().Int(kStatus, kStartOfSession)).bytes());
+}
+
+void EventFile::AddScalars(std::int64_t step,
+                           const std::vector<std::pair<std::string, double>>& values) {
+  Message all;
+  for (const auto& [tag, number] : values) {
+    all.Nested(kValue, Message().Text(kTag, tag).Float(kSimpleValue, static_cast<float>(number)));
+  }
+  Write(EventAt(step).Nested(kSummary, all).bytes());
+}
+
+void EventFile::AddText(std::int64_t step, const std::string& tag, std::string_view markdown) {
+  const Message one_string =
+      Message()
+          .Int(kType, kStringType)
+          .Nested(kShape, Message().Nested(kDimension, Message().Int(kSize, 1)))
+          .Text(kStringValue, markdown);
+  const Message text =
+      Message().Text(kTag, tag).Nested(kTensor, one_string).Nested(kMetadata, ForPlugin("text"));
+  Write(EventAt(step).Nested(kSummary, Message().Nested(kValue, text)).bytes());
+}
+
+void EventFile::AddHyperparameters(
+    const std::string& group,
+    const std::vector<std::pair<std::string, Hyperparameter>>& hyperparameters) {
+  Message start;
+  for (const auto& [name, setting] : hyperparameters) {
+    start.Nested(kHyperparameters,
+                 Message().Text(kMapKey, name).Nested(kMapValue, Encode(setting)));
+  }
+  start.Text(kGroupName, group).Double(kStartSeconds, SecondsNow());
+  const std::string content = Message().Nested(kSessionStart, start).bytes();
+  const Message row = Message()
+                          .Text(kTag, "_hparams_/session_start_info")
+                          .Nested(kMetadata, ForPlugin("hparams", content));
+  Write(EventAt(0).Nested(kSummary, Message().Nested(kValue, row)).bytes());
+}
+
+void EventFile::Write(std::string_view event) {
+  const std::string length = BytesOf(static_cast<std::uint64_t>(event.size()));
+  out_ << length << BytesOf(MaskedCrc32c(length)) << event << BytesOf(MaskedCrc32c(event))
+       << std::flush;
+  if (!out_) throw Error(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
+}
 
 template <class Write>
 void TensorBoardLog::WarnOnFailure(const Write& write) {

@@ -21,9 +21,8 @@ namespace tandem {
 /// program that runs. All methods throw Error that names the file if it cannot be written.
 ///
 /// The file is a sequence of records (TFRecord): length, checksum, a protobuf message `Event`,
-/// checksum. Tandem encodes the messages itself. They need four kinds of fields, which take a page
-/// here, while the protobuf library would add a code generator and a run-time library to the build,
-/// and LibTorch contains another version of that library.
+/// checksum. Tandem encodes the messages itself, because LibTorch contains another version of the
+/// protobuf library.
 class EventFile {
  public:
   /// Creates `path`, which must not exist. TensorBoard recognises event files by "tfevents" in

@@ -21,39 +21,6 @@ bool IsOfMicroStep(Activity activity) {
   return activity == Activity::kForward || activity == Activity::kBackward;
 }
 
-}  // namespace
-
-std::string DescribeIteration(const ActivityTimes& times, std::int64_t iterations,
-                              std::int64_t micro_steps) {
-  const double per_iteration = 1e3 / static_cast<double>(iterations);
-  std::string text;
-  double sum = 0;
-  for (const Activity activity : kActivities) {
-    const double ms = times[activity] * per_iteration;
-    sum += ms;
-    if (ms < 5e-4) continue;
-    if (IsOfMicroStep(activity) && micro_steps > 1) {
-      text += fmt::format("{} {} x {:.3f}, ", ActivityName(activity), micro_steps,
-                          ms / static_cast<double>(micro_steps));
-    } else {
-      text += fmt::format("{} {:.3f}, ", ActivityName(activity), ms);
-    }
-  }
-  return fmt::format("{}sum {:.3f}, of which {:.3f} synchronising", text, sum,
-                     times.synchronize_s * per_iteration);
-}
-
-Config WithoutOverlapIfTimed(Config config) {
-  if (!config.profile.timing_breakdown) return config;
-  // With the same policy lag, sequential does the work of async in turn.
-  if (config.pipeline.mode == Mode::kAsync) config.pipeline.mode = Mode::kSequential;
-  config.prefetch.enabled = false;
-  config.prefetch.copy_stream = false;
-  return config;
-}
-
-namespace {
-
 class TimingBreakdown final : public RunSection {
  public:
   TimingBreakdown(Track& main, Device& device, const Config& config, bool logs)
@@ -105,6 +72,35 @@ class TimingBreakdown final : public RunSection {
 };
 
 }  // namespace
+
+std::string DescribeIteration(const ActivityTimes& times, std::int64_t iterations,
+                              std::int64_t micro_steps) {
+  const double per_iteration = 1e3 / static_cast<double>(iterations);
+  std::string text;
+  double sum = 0;
+  for (const Activity activity : kActivities) {
+    const double ms = times[activity] * per_iteration;
+    sum += ms;
+    if (ms < 5e-4) continue;
+    if (IsOfMicroStep(activity) && micro_steps > 1) {
+      text += fmt::format("{} {} x {:.3f}, ", ActivityName(activity), micro_steps,
+                          ms / static_cast<double>(micro_steps));
+    } else {
+      text += fmt::format("{} {:.3f}, ", ActivityName(activity), ms);
+    }
+  }
+  return fmt::format("{}sum {:.3f}, of which {:.3f} synchronising", text, sum,
+                     times.synchronize_s * per_iteration);
+}
+
+Config WithoutOverlapIfTimed(Config config) {
+  if (!config.profile.timing_breakdown) return config;
+  // With the same policy lag, sequential does the work of async in turn.
+  if (config.pipeline.mode == Mode::kAsync) config.pipeline.mode = Mode::kSequential;
+  config.prefetch.enabled = false;
+  config.prefetch.copy_stream = false;
+  return config;
+}
 
 std::unique_ptr<RunSection> MakeTimingBreakdown(Track& main, Device& device, const Config& config,
                                                 bool logs) {

@@ -83,6 +83,119 @@ std::map<Arrow, int> EndsOfArrows(const Timeline& timeline) {
   return ends;
 }
 
+class Tracer final : public RunSection {
+ public:
+  Tracer(Timeline& timeline, Device& device, const Config& config, std::filesystem::path path,
+         std::int64_t next_update)
+      : timeline_(timeline),
+        device_(device),
+        first_(config.profile.trace_from),
+        end_(first_ + config.profile.trace_updates),
+        path_(std::move(path)) {
+    if (next_update >= first_ && next_update < end_) Start();
+  }
+
+  ~Tracer() override { timeline_.Record(false); }
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  void OnUpdateStart(std::int64_t update) override {
+    passed_ = update >= first_;
+    if (state_ == State::kWaiting && passed_ && update < end_) Start();
+  }
+
+  void OnUpdateEnd(std::int64_t updates) override {
+    if (state_ == State::kRecording && updates >= end_) Write();
+  }
+
+  // Writes what was recorded, if the run ended before the last update to trace.
+  void Report(RunSummary& summary) override {
+    if (state_ == State::kRecording) {
+      Write();
+    } else if (state_ == State::kWaiting && !std::filesystem::exists(path_)) {
+      LogWarning(fmt::format("no trace: the run {} {}, `profile.trace_from`",
+                             passed_ ? fmt::format("resumed after the {} from update",
+                                                   Counted(end_ - first_, "update"))
+                                     : "ended before update",
+                             first_));
+    }
+    summary.time.gpu = gpu_;
+  }
+
+ private:
+  void Start() {
+    try {
+      if (device_.torch().is_cuda()) {
+        kernels_ = WithPlainErrors([] { return std::make_unique<KernelTrace>(); });
+      }
+    } catch (const std::exception& error) {
+      GiveUp(error);
+      return;
+    }
+    recording_since_ = Clock::now();
+    timeline_.Record(true);
+    state_ = State::kRecording;
+  }
+
+  void GiveUp(const std::exception& error) {
+    kernels_.reset();
+    state_ = State::kWritten;
+    LogWarning(fmt::format("{}: cannot record a trace: {}. The run continues without it.",
+                           path_.string(), error.what()));
+  }
+
+  void Write() {
+    timeline_.Record(false);
+    state_ = State::kWritten;
+    try {
+      WithPlainErrors([this] { WriteTrace(); });
+    } catch (const std::exception& error) {
+      GiveUp(error);
+    }
+  }
+
+  void WriteTrace() {
+    Json trace = ChromeTrace(timeline_);
+    if (kernels_) AddKernelsTo(trace);
+    const std::string text = DumpJson(trace) + "\n";
+    WriteFileAtomically(path_, text);
+    LogInfo(fmt::format("{}: {} of trace; open it in ui.perfetto.dev or chrome://tracing",
+                        path_.string(), HumanBytes(static_cast<double>(text.size()))));
+  }
+
+  void AddKernelsTo(Json& trace) {
+    const std::filesystem::path aside = path_.string() + ".kernels";
+    device_.Synchronize();
+    const double recorded_s =
+        std::chrono::duration<double>(Clock::now() - recording_since_).count();
+    kernels_->Save(aside);
+    kernels_.reset();
+    const nlohmann::json kineto =
+        nlohmann::json::parse(ReadFile(aside), nullptr, /*allow_exceptions=*/false);
+    RemoveFile(aside);
+    if (kineto.is_discarded()) {
+      LogWarning(fmt::format("{}: the profiler did not write JSON; the trace has no CUDA streams",
+                             path_.string()));
+      return;
+    }
+    AddKernels(kineto, OnSystemClock(timeline_.start()), trace);
+    gpu_ = TimesOfGpu(kineto, recorded_s);
+  }
+
+  enum class State : std::uint8_t { kWaiting, kRecording, kWritten };
+
+  Timeline& timeline_;
+  Device& device_;
+  State state_ = State::kWaiting;
+  bool passed_ = false;       // the first update to trace has started, or was done before
+  const std::int64_t first_;  // first update to trace
+  const std::int64_t end_;    // update after the last one to trace
+  const std::filesystem::path path_;
+  std::unique_ptr<KernelTrace> kernels_;  // while recording on a GPU
+  Track::Clock::time_point recording_since_;
+  std::optional<GpuTimes> gpu_;  // once the file is written; nothing without a GPU
+};
+
 }  // namespace
 
 Json ChromeTrace(const Timeline& timeline) {
@@ -149,123 +262,6 @@ GpuTimes TimesOfGpu(const nlohmann::json& kineto, double traced_s) {
   }
   return times;
 }
-
-namespace {
-
-class Tracer final : public RunSection {
- public:
-  Tracer(Timeline& timeline, Device& device, const Config& config, std::filesystem::path path,
-         std::int64_t next_update)
-      : timeline_(timeline),
-        device_(device),
-        first_(config.profile.trace_from),
-        end_(first_ + config.profile.trace_updates),
-        path_(std::move(path)) {
-    if (next_update >= first_ && next_update < end_) Start();
-  }
-
-  ~Tracer() override { timeline_.Record(false); }
-  Tracer(const Tracer&) = delete;
-  Tracer& operator=(const Tracer&) = delete;
-
-  void OnUpdateStart(std::int64_t update) override {
-    passed_ = update >= first_;
-    if (state_ == State::kWaiting && passed_ && update < end_) Start();
-  }
-
-  void OnUpdateEnd(std::int64_t updates) override {
-    if (state_ == State::kRecording && updates >= end_) Write();
-  }
-
-  // Writes what was recorded, if the run ended before the last update to trace.
-  void Report(RunSummary& summary) override {
-    if (state_ == State::kRecording) {
-      Write();
-    } else if (state_ == State::kWaiting && !std::filesystem::exists(path_)) {
-      LogWarning(fmt::format("no trace: the run {} {}, `profile.trace_from`",
-                             passed_ ? fmt::format("resumed after the {} from update",
-                                                   Counted(end_ - first_, "update"))
-                                     : "ended before update",
-                             first_));
-    }
-    summary.time.gpu = gpu_;
-  }
-
- private:
-  void Start() {
-    try {
-      if (device_.torch().is_cuda()) {
-        kernels_ = WithPlainErrors([] { return std::make_unique<KernelTrace>(); });
-      }
-    } catch (const std::exception& error) {
-      GiveUp(error);
-      return;
-    }
-    recording_since_ = Clock::now();
-    timeline_.Record(true, device_.Ranges());
-    state_ = State::kRecording;
-  }
-
-  void GiveUp(const std::exception& error) {
-    kernels_.reset();
-    state_ = State::kWritten;
-    LogWarning(fmt::format("{}: cannot record a trace: {}. The run continues without it.",
-                           path_.string(), error.what()));
-  }
-
-  void Write() {
-    timeline_.Record(false);
-    state_ = State::kWritten;
-    try {
-      WithPlainErrors([this] { WriteTrace(); });
-    } catch (const std::exception& error) {
-      GiveUp(error);
-    }
-  }
-
-  void WriteTrace() {
-    Json trace = ChromeTrace(timeline_);
-    if (kernels_) AddKernelsTo(trace);
-    const std::string text = DumpJson(trace) + "\n";
-    WriteFileAtomically(path_, text);
-    LogInfo(fmt::format("{}: {} of trace; open it in ui.perfetto.dev or chrome://tracing",
-                        path_.string(), HumanBytes(static_cast<double>(text.size()))));
-  }
-
-  void AddKernelsTo(Json& trace) {
-    const std::filesystem::path aside = path_.string() + ".kernels";
-    device_.Synchronize();
-    const double recorded_s =
-        std::chrono::duration<double>(Clock::now() - recording_since_).count();
-    kernels_->Save(aside);
-    kernels_.reset();
-    const nlohmann::json kineto =
-        nlohmann::json::parse(ReadFile(aside), nullptr, /*allow_exceptions=*/false);
-    RemoveFile(aside);
-    if (kineto.is_discarded()) {
-      LogWarning(fmt::format("{}: the profiler did not write JSON; the trace has no CUDA streams",
-                             path_.string()));
-      return;
-    }
-    AddKernels(kineto, OnSystemClock(timeline_.start()), trace);
-    gpu_ = TimesOfGpu(kineto, recorded_s);
-  }
-
-  enum class State : std::uint8_t { kWaiting, kRecording, kWritten };
-
-  Timeline& timeline_;
-  Device& device_;
-  State state_ = State::kWaiting;
-  bool passed_ = false;       // the first update to trace has started, or was done before
-  const std::int64_t first_;  // first update to trace
-  const std::int64_t end_;    // update after the last one to trace
-  const std::filesystem::path path_;
-  std::unique_ptr<KernelTrace> kernels_;  // while recording on a GPU
-  Track::Clock::time_point recording_since_;
-  std::optional<GpuTimes> gpu_;  // once the file is written; nothing without a GPU
-};
-
-}  // namespace
 
 std::unique_ptr<RunSection> MakeTracer(Timeline& timeline, Device& device, const Config& config,
                                        std::filesystem::path path, std::int64_t next_update) {

@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <utility>
 
 #include "base/log.h"
-#include "base/machine.h"
 #include "base/timeline.h"
 #include "config/fields.h"
 #include "data/examples.h"
@@ -27,72 +28,39 @@ namespace tandem {
 
 namespace {
 
-// What the main thread does in an activity. A failure of another thread arrives where the main
-// thread waits for its work.
+// What the main thread does from an activity on, up to that of the next row. A failure of another
+// thread arrives where the main thread waits for its work.
+constexpr auto kStages = std::to_array<std::pair<Activity, std::string_view>>({
+    {Activity::kUnnamed, ""},
+    {Activity::kSetUp, "setting up"},
+    {Activity::kGenerate, "generating rows"},
+    {Activity::kScramble, "evaluating states"},
+    {Activity::kShuffle, "making batches"},
+    {Activity::kDiskLoad, "reading shards"},
+    {Activity::kWaitForRows, "generating rows"},
+    {Activity::kReplay, "drawing from replay"},
+    {Activity::kWaitForBatch, "making batches"},
+    {Activity::kForward, "training"},
+    {Activity::kWaitForRanks, "waiting for the other ranks"},
+    {Activity::kRefreshTarget, "refreshing the target network"},
+    {Activity::kPublish, "publishing the weights"},
+    {Activity::kKeepState, "copying the state"},
+    {Activity::kValidation, "validation"},
+    {Activity::kCheckpoint, "writing a checkpoint"},
+    {Activity::kReport, "writing metrics"},
+});
+static_assert(std::ranges::is_sorted(kStages));
+
 std::string_view StageOf(Activity activity) {
-  switch (activity) {
-    case Activity::kGenerate:
-    case Activity::kWaitForRows:
-    case Activity::kServe:
-      return "generating rows";
-    case Activity::kScramble:
-    case Activity::kExpand:
-    case Activity::kEvaluate:
-    case Activity::kBackUp:
-    case Activity::kWrite:
-    case Activity::kWaitForWorkers:
-    case Activity::kWaitForInference:
-    case Activity::kWaitForFreeSlot:
-      return "evaluating states";
-    case Activity::kShuffle:
-    case Activity::kGather:
-    case Activity::kHostToDevice:
-    case Activity::kWaitForRoom:
-    case Activity::kWaitForBatch:
-      return "making batches";
-    case Activity::kDiskLoad:
-    case Activity::kWaitForChunk:
-    case Activity::kGpuTransfer:
-    case Activity::kGpuQueueWait:
-      return "reading shards";
-    case Activity::kReplay:
-      return "drawing from replay";
-    case Activity::kForward:
-    case Activity::kBackward:
-    case Activity::kClipGradients:
-    case Activity::kOptimizer:
-    case Activity::kWaitForDevice:
-    case Activity::kReduce:
-      return "training";
-    case Activity::kWaitForRanks:
-      return "waiting for the other ranks";
-    case Activity::kRefreshTarget:
-      return "refreshing the target network";
-    case Activity::kPublish:
-      return "publishing the weights";
-    case Activity::kKeepState:
-      return "copying the state";
-    case Activity::kValidation:
-      return "validation";
-    case Activity::kCheckpoint:
-      return "writing a checkpoint";
-    case Activity::kReport:
-      return "writing metrics";
-    case Activity::kSetUp:
-      return "setting up";
-    case Activity::kUnnamed:
-    case Activity::kIdle:
-    case Activity::kCount:
-      break;
-  }
-  return "";
+  const auto* const next = std::ranges::upper_bound(kStages, activity, {},
+                                                    &std::pair<Activity, std::string_view>::first);
+  return std::prev(next)->second;
 }
 
 // Call in a catch block. Rethrows the current exception with the update and the stage in front of
-// its message: "update 3, generating rows: ...". `activity` is the activity of the main thread in
-// which the exception arrived (Timeline::FailedActivity). Error and InputError keep their class.
-// All other exceptions, those of LibTorch and of plug-ins among them, become Error. Stopped is
-// rethrown unchanged.
+// its message: "update 3, generating rows: ...". `activity` is that of the main thread when the
+// exception arrived (Timeline::FailedActivity). Exceptions other than InputError and Stopped become
+// Error.
 [[noreturn]] void ThrowWithStage(std::int64_t update, Activity activity) {
   const std::string_view stage = StageOf(activity);
   const auto with_stage = [&](std::string_view cause) {
@@ -161,8 +129,6 @@ TrainRun::TrainRun(Config config, RunOptions options)
 }
 
 TrainRun::~TrainRun() = default;
-
-void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }
 
 // Takes over what the run has done. The updates from there on will be repeated, so their revisions
 // of the plan go.
@@ -300,11 +266,12 @@ void TrainRun::OnIterationEnd(std::int64_t iterations) {
   files_->ReportFailure();
   const Span span(Activity::kReport);
   for (const auto& section : sections_) section->OnIteration(iterations - 1);
+  if (!observe_iteration_) return;
   TrainingProgress now = progress();
   const std::int64_t of_update = iterations - so_far_.updates * config_.train.iterations_per_update;
   now.iterations = iterations;
   now.examples += of_update * config_.train.batch_size * components_->trainer.num_ranks();
-  for (TrainObserver* observer : observers_) observer->OnIteration(now);
+  observe_iteration_(now);
 }
 
 TrainingProgress TrainRun::progress() const {
@@ -342,8 +309,6 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
   nlohmann::ordered_json line = MetricsLine(record, config_, Counters(), report, times);
   line.update(of_sections);
   files_->AddMetrics(line, so_far_.iterations);
-  // If an observer throws, the update is repeated, so its state is not saved before.
-  for (TrainObserver* observer : observers_) observer->OnUpdate(record);
   if (record.complete) files_->EndUpdate(State(), record.seconds);
 }
 

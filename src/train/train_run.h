@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/machine.h"
@@ -27,15 +28,6 @@ namespace tandem {
 class Checkpoint;
 class Ranks;
 struct Components;
-
-/// TrainObserver receives callbacks on the main thread. An exception thrown by a callback ends
-/// the run.
-class TrainObserver {
- public:
-  virtual ~TrainObserver() = default;
-  virtual void OnIteration(const TrainingProgress& /*progress*/) {}
-  virtual void OnUpdate(const UpdateRecord& /*record*/) {}
-};
 
 /// RunOptions holds what a run needs in addition to its config.
 struct RunOptions {
@@ -78,8 +70,11 @@ class TrainRun final {
   TrainRun(const TrainRun&) = delete;
   TrainRun& operator=(const TrainRun&) = delete;
 
-  /// Adds an observer, which must outlive the run.
-  void AddObserver(TrainObserver& observer);
+  /// Calls `observe` after each iteration, on the main thread. An exception that it throws ends the
+  /// run.
+  void ObserveIterations(std::function<void(const TrainingProgress&)> observe) {
+    observe_iteration_ = std::move(observe);
+  }
 
   /// Runs the next update. Returns false once all updates are done, the time is up, or a stop was
   /// requested. If it throws, it has saved the state before that update. If the device itself
@@ -138,7 +133,7 @@ class TrainRun final {
   const Stopwatch began_;
   const std::shared_ptr<Device> device_;
   const std::unique_ptr<Stream> stream_;  // stream of all device work of the calling thread
-  std::vector<TrainObserver*> observers_;
+  std::function<void(const TrainingProgress&)> observe_iteration_;  // empty: nothing observes
 
   RunProfile time_;
   RunStop stop_;

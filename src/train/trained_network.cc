@@ -2,11 +2,9 @@
 
 #include <nlohmann/json.hpp>
 #include <system_error>
-#include <utility>
 
 #include "base/file.h"
 #include "base/json.h"
-#include "config/write.h"
 #include "nn/tensor_file.h"
 #include "search/problems.h"
 #include "tandem/error.h"

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -155,11 +154,10 @@ TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loade
       plan_(config.train),
       stream_(device.MainStream()),
       step_(MakeGradientStep(net, config.train, device)),
-      optimizer_(net.parameters(), config.optimizer),
+      optimizer_(net.parameters(), config.optimizer, step_->flat(), device.passes()),
       measures_copies_(MeasuresCopies(config, device)) {
   CheckProducts(device, static_cast<int>(*config.train.threads));
   FlatParameters* const flat = step_->flat();
-  step_->UseOptimizer(optimizer_);
   if (reducer_ != nullptr && flat != nullptr) reducer_->ReduceInPlace(flat->gradients());
   if (config_.averages()) average_.emplace(net_, config_.ema_decay);
 }
@@ -183,7 +181,7 @@ double TorchTrainer::ErrorOfTarget() {
   const c10::NoGradGuard no_grad;
   const OneHot one_hot(net_.spec().input, at::kFloat, device_.torch());
   net_.SetTraining(false);
-  const at::Tensor exact = net_.Forward(one_hot(sample_));
+  const at::Tensor exact = ForwardChecked(net_, one_hot, sample_);
   net_.SetTraining(true);
   return (target_->Forward(sample_) - exact).square().mean().sqrt().item<double>();
 }

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/stop_signal.h"
-#include "config/write.h"
 #include "train/prepare_run.h"
 #include "train/program_call.h"
 #include "train/run_directory.h"

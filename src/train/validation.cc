@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <span>
 #include <tuple>
@@ -19,8 +18,7 @@
 #include "base/stopwatch.h"
 #include "base/timeline.h"
 #include "data/examples.h"
-#include "domain/random_walk.h"
-#include "loaders/loader.h"
+#include "domain/random_walks.h"
 #include "nn/threads.h"
 #include "search/beam_search.h"
 #include "search/greedy_search.h"
@@ -43,16 +41,18 @@ ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t m
   const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
   const auto size = static_cast<std::size_t>(count);
   validation_set.states.resize(size * state_size);
-  const Rows states(validation_set.states.data(), size, state_size);
+  validation_set.costs.resize(size);
+  std::vector<Random> randoms;
   for (std::size_t i = 0; i < size; ++i) {
     const auto number = static_cast<std::int64_t>(i);
     // If there are fewer states than lengths, spread the states over all lengths.
     const std::int64_t length =
         count < max_scramble ? (number + 1) * max_scramble / count : 1 + number % max_scramble;
     validation_set.lengths.push_back(length);
-    const Random random(kSeed, Purpose::kValidation, 0, i);
-    validation_set.costs.push_back(WalkFromGoal(domain, random, length, states[i]));
+    randoms.emplace_back(kSeed, Purpose::kValidation, 0, i);
   }
+  const Rows states(validation_set.states.data(), size, state_size);
+  WalkFromGoals(domain, randoms, validation_set.lengths, states, validation_set.costs);
   return validation_set;
 }
 

@@ -264,29 +264,6 @@ TEST(Record, EventsCanBeReadDuringRecording) {
   writer.join();
 }
 
-class CountingListener final : public RangeListener {
- public:
-  void Begin(std::string_view name) override { open_.emplace_back(name); }
-  void End() override { open_.pop_back(); }
-  std::vector<std::string> open_;
-};
-
-TEST(Record, CallsTheListenerAtBeginAndEnd) {
-  Timeline timeline;
-  CountingListener listener;
-  const Attach attach(timeline.NamedTrack("main"));
-  timeline.Record(true, &listener);
-  {
-    const Section update("update", 0);
-    const Span forward(Activity::kForward);
-    EXPECT_EQ(listener.open_, (std::vector<std::string>{"update", "forward"}));
-    timeline.Record(false);  // open scopes still call End
-    const Span unrecorded(Activity::kBackward);
-    EXPECT_EQ(listener.open_.size(), 2U);
-  }
-  EXPECT_TRUE(listener.open_.empty());
-}
-
 // Ranges run on the calling thread or on workers. Each counts as the caller's activity.
 TEST(ForRanges, RangesCountAsTheCallersActivity) {
   Timeline timeline;

@@ -9,7 +9,6 @@
 #include "config/error_for.h"
 #include "config/fields.h"
 #include "config/load.h"
-#include "config/write.h"
 #include "support/source_folder.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"

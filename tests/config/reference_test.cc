@@ -7,7 +7,6 @@
 
 #include "config/fields.h"
 #include "config/load.h"
-#include "config/write.h"
 #include "tandem/registry.h"
 
 namespace tandem {

@@ -7,8 +7,6 @@
 
 #include "config/fields.h"
 #include "config/load.h"
-#include "config/validate.h"
-#include "config/write.h"
 #include "support/source_folder.h"
 
 namespace tandem {

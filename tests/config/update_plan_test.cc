@@ -29,15 +29,6 @@ TEST(UpdatePlan, RevisionSpreadsTheRestOfTheScheduleOverRemainingUpdates) {
   EXPECT_EQ(plan.updates(), 7);
 }
 
-TEST(UpdatePlan, UpdatesAtIsTheNumberPlannedWhenAnUpdateBegan) {
-  const UpdatePlan plan = UpdatePlan::Parse("0:180 12:150 40:163");
-  EXPECT_EQ(plan.updates_at(0), 180);
-  EXPECT_EQ(plan.updates_at(11), 180);
-  EXPECT_EQ(plan.updates_at(12), 150);
-  EXPECT_EQ(plan.updates_at(39), 150);
-  EXPECT_EQ(plan.updates_at(162), 163);
-}
-
 TEST(UpdatePlan, ParseReadsWhatTextWrites) {
   UpdatePlan plan(180);
   plan.Revise(12, 150);

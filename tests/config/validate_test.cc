@@ -1,10 +1,9 @@
 // Tests which values of two keys contradict each other.
-#include "config/validate.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "config/error_for.h"
+#include "config/load.h"
 
 namespace tandem {
 namespace {

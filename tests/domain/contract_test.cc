@@ -113,12 +113,15 @@ void ReadAndShow(const Domain& domain, std::span<const std::uint8_t> state) {
 // Searches backwards from one state, and moves the goals of others to it.
 void CallMethodsOfOneState(const Domain& domain, std::span<const std::uint8_t> state, Rows others) {
   Bytes appended;
-  domain.Predecessors(state, appended);
+  domain.Predecessors(ConstRows(state), appended);
   domain.AllGoals(state, appended);
   EXPECT_EQ(appended.size() % state.size(), 0U);
   if (domain.spec().inverse_actions.empty()) {
     GuardedRows stepped(Bytes(state.begin(), state.end()), state.size());
-    for (std::uint64_t random = 0; random < 8; ++random) domain.StepBack(stepped.rows()[0], random);
+    for (std::uint64_t random = 0; random < 8; ++random) {
+      std::optional<Action> action;
+      domain.StepBack(stepped.rows(), {&random, 1}, {&action, 1});
+    }
     EXPECT_TRUE(stepped.AreMarginsIntact());
   }
   if (domain.spec().moves_goals) domain.MoveGoals(others, state);

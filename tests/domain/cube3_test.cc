@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "support/facelet_cube.h"
 #include "support/source_folder.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "support/small_puzzles.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -13,8 +13,7 @@ namespace {
 
 Picture DrawSome(const Domain& domain) {
   std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
-  RandomWalk walk(domain, Random(1, Purpose::kScramble), state);
-  for (int i = 0; i < 30; ++i) walk.Step();
+  WalkFromGoal(domain, Random(1, Purpose::kScramble), 30, state);
   return domain.Draw(state);
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "search/hash_set.h"
 #include "support/breadth_first.h"
 #include "support/small_puzzles.h"

@@ -218,35 +218,40 @@ class OneWay : public Walker {
     }
   }
 
-  std::optional<Action> StepBack(std::span<std::uint8_t> state,
-                                 std::uint64_t random) const override {
-    const auto action = static_cast<Action>(random % 2);
-    const int by = 2 - action;
-    if (state[0] + by >= kCells) return std::nullopt;
-    state[0] += static_cast<std::uint8_t>(by);
-    return action;
+  void StepBack(Rows states, std::span<const std::uint64_t> randoms,
+                std::span<std::optional<Action>> actions) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const auto action = static_cast<Action>(randoms[i] % 2);
+      const int by = 2 - action;
+      actions[i].reset();
+      if (states[i][0] + by >= kCells) continue;
+      states[i][0] += static_cast<std::uint8_t>(by);
+      actions[i] = action;
+    }
   }
 };
 
 struct StepsBackWrongly final : OneWay {
-  std::optional<Action> StepBack(std::span<std::uint8_t> state,
-                                 std::uint64_t random) const override {
-    const std::optional<Action> action = OneWay::StepBack(state, random);
-    return action && state[0] == 5 ? static_cast<Action>(1 - *action) : action;
+  void StepBack(Rows states, std::span<const std::uint64_t> randoms,
+                std::span<std::optional<Action>> actions) const override {
+    OneWay::StepBack(states, randoms, actions);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      if (actions[i] && states[i][0] == 5) actions[i] = static_cast<Action>(1 - *actions[i]);
+    }
   }
 };
 
 struct MissingStepBack final : OneWay {
-  std::optional<Action> StepBack(std::span<std::uint8_t> state,
-                                 std::uint64_t random) const override {
-    return Domain::StepBack(state, random);
+  void StepBack(Rows states, std::span<const std::uint64_t> randoms,
+                std::span<std::optional<Action>> actions) const override {
+    Domain::StepBack(states, randoms, actions);
   }
 };
 
 struct StepBackByUnknownAction final : OneWay {
-  std::optional<Action> StepBack(std::span<std::uint8_t> /*state*/,
-                                 std::uint64_t /*random*/) const override {
-    return static_cast<Action>(-1);
+  void StepBack(Rows /*states*/, std::span<const std::uint64_t> /*randoms*/,
+                std::span<std::optional<Action>> actions) const override {
+    std::ranges::fill(actions, static_cast<Action>(-1));
   }
 };
 
@@ -292,20 +297,18 @@ struct GoalTooMany final : TwoGoals {
 
 /// Predecessors of cell 5 lacks cell 4.
 struct ForgottenPredecessor final : Walker {
-  bool Predecessors(std::span<const std::uint8_t> state,
-                    std::vector<std::uint8_t>& states) const override {
-    Domain::Predecessors(state, states);
-    if (state[0] == 5) std::erase(states, 4);
+  bool Predecessors(ConstRows states, std::vector<std::uint8_t>& predecessors) const override {
+    Domain::Predecessors(states, predecessors);
+    if (states[0][0] == 5) std::erase(predecessors, 4);
     return true;
   }
 };
 
 /// Predecessors of cell 5 has cell 8.
 struct PredecessorTooMany final : Walker {
-  bool Predecessors(std::span<const std::uint8_t> state,
-                    std::vector<std::uint8_t>& states) const override {
-    Domain::Predecessors(state, states);
-    if (state[0] == 5) states.push_back(8);
+  bool Predecessors(ConstRows states, std::vector<std::uint8_t>& predecessors) const override {
+    Domain::Predecessors(states, predecessors);
+    if (states[0][0] == 5) predecessors.push_back(8);
     return true;
   }
 };

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "config/load.h"
-#include "config/write.h"
 #include "tandem/error.h"
 
 namespace tandem {

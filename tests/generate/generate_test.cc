@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "data/examples.h"
-#include "domain/random_walk.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_generator.h"
 #include "support/generator_config.h"
@@ -39,110 +38,6 @@ DataBuffer Filled(Generator& generator, FillRequest request) {
 StandInEvaluator RingTruth() {
   return StandInEvaluator(
       [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
-}
-
-TEST(RandomWalk, NeverUndoesItsLastStep) {
-  const RingDomain ring(1000 % 251);
-  std::vector<std::uint8_t> state(ring.spec().state_size);
-  for (std::uint64_t i = 0; i < 20; ++i) {
-    RandomWalk walk(ring, Random(1, Purpose::kScramble, 0, i), state);
-    for (int step = 1; step <= 100; ++step) {
-      walk.Step();
-      EXPECT_EQ(RingDomain::Distance(state), step);  // it must keep its direction
-    }
-  }
-}
-
-TEST(RandomWalk, DrawsEveryAllowedAction) {
-  const auto cube = MakeDomain("cube3");
-  std::vector<std::uint8_t> state(54);
-  std::set<std::vector<std::uint8_t>> seen;
-  for (std::uint64_t i = 0; i < 3000; ++i) {
-    RandomWalk walk(*cube, Random(1, Purpose::kScramble, 0, i), state);
-    walk.Step();
-    walk.Step();
-    seen.insert(state);
-  }
-  EXPECT_EQ(seen.size(), 114U);  // all cubes at distance 2, without the solved one
-}
-
-// A saved config reproduces its run only if the walks of a seed never change.
-TEST(RandomWalk, WalkOfASeedNeverChanges) {
-  const auto cube = MakeDomain("cube3");
-  std::vector<std::uint8_t> state(54);
-  RandomWalk walk(*cube, Random(1, Purpose::kScramble, 2, 3), state);
-  for (int step = 0; step < 20; ++step) walk.Step();
-  EXPECT_EQ(cube->FormatState(state), "FFBUUFRRBRLLFRFLDFBBUDFDDLBFBDBDBFLRLRDLLRLURURUUBUUDD");
-}
-
-TEST(RandomWalk, KnowingTheNextActionDoesNotChangeTheWalk) {
-  const auto cube = MakeDomain("cube3");
-  std::vector<std::uint8_t> asked_state(54), state(54);
-  RandomWalk asked(*cube, Random(1, Purpose::kScramble, 2, 3), asked_state);
-  RandomWalk walk(*cube, Random(1, Purpose::kScramble, 2, 3), state);
-  for (int step = 0; step < 20; ++step) {
-    const std::optional<Action> next = asked.NextAction();
-    EXPECT_EQ(asked.NextAction(), next);
-    asked.Step();
-    walk.Step();
-    EXPECT_EQ(asked.back(), cube->spec().inverse_actions[*next]);
-    EXPECT_EQ(asked_state, state);
-  }
-}
-
-TEST(RandomWalk, DistinctActionsAreTakenOnceAndThenTheStateStays) {
-  const auto lights = MakeDomain("lights_out:3");
-  State state(9);
-  RandomWalk walk(*lights, Random(1, Purpose::kScramble), state, WalkKind::kDistinctActions);
-  for (std::size_t step = 1; step <= 9; ++step) {
-    walk.Step();
-    EXPECT_EQ(std::set(walk.taken().begin(), walk.taken().end()).size(), step);
-    EXPECT_EQ(walk.back(), walk.taken().back());
-  }
-  const State end = state;
-  walk.Step();
-  EXPECT_EQ(state, end);
-  EXPECT_EQ(walk.taken().size(), 9U);
-}
-
-TEST(RandomWalk, TurnsBackOnlyInDeadEnds) {
-  const PathDomain path(5);
-  std::vector<std::uint8_t> state(1);
-  RandomWalk walk(path, Random(1, Purpose::kScramble), state);
-  for (const int expected : {1, 2, 3, 4, 3, 2, 1, 0, 1, 2}) {
-    walk.Step();
-    EXPECT_EQ(state[0], expected);
-  }
-}
-
-TEST(RandomWalk, StaysIfNoActionApplies) {
-  const PathDomain point(1);
-  std::vector<std::uint8_t> state(1);
-  RandomWalk walk(point, Random(1, Purpose::kScramble), state);
-  for (int step = 0; step < 3; ++step) walk.Step();
-  EXPECT_EQ(state[0], 0);
-}
-
-TEST(RandomWalk, SingleActionGoesBackAndForth) {
-  const PancakeDomain two(2);
-  State state(2);
-  RandomWalk walk(two, Random(1, Purpose::kScramble), state);
-  for (const int first : {1, 0, 1, 0}) {
-    walk.Step();
-    EXPECT_EQ(state[0], first);
-  }
-}
-
-TEST(RandomWalk, EachWalkHasItsOwnProblem) {
-  for (const char* name : {"sokoban:7", "grid:8"}) {
-    const auto domain = MakeDomain(name);
-    State state(static_cast<std::size_t>(domain->spec().state_size));
-    std::set<std::string> problems;
-    for (std::uint64_t i = 0; i < 20; ++i) {
-      const RandomWalk walk(*domain, Random(1, Purpose::kScramble, 0, i), state);
-      EXPECT_TRUE(problems.emplace(state.begin(), state.end()).second) << name << " " << i;
-    }
-  }
 }
 
 TEST(WalkLength, EveryPrefixOfAWalkIsARow) {

@@ -20,7 +20,8 @@ std::vector<float> LabelOf(const Domain& domain, Head head, const std::vector<Ac
   DataBuffer out(ExampleSchema(domain.spec(), head), 1);
   std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
   domain.WriteGoals(Rows(std::span(state)));
-  PathLabels(domain, head).Write(state, rest, out, 0);
+  const PathRow path{.row = 0, .rest = rest};
+  PathLabels(domain, head).Write(ConstRows(std::span(state)), {&path, 1}, out);
   const auto label = out.floats(kTargetColumn);
   return {label.begin(), label.end()};
 }
@@ -41,7 +42,8 @@ TEST(PathLabels, OfAQNetAreTheFirstActionAndThoseThatDoNotApply) {
   const auto first = static_cast<Action>(std::ranges::find(applies, 1) - applies.begin());
   for (const std::vector<Action>& rest : {std::vector<Action>{}, {first, 1, 0}}) {
     DataBuffer out(ExampleSchema(puzzle->spec(), Head::kQ, /*weighted=*/true), 1);
-    PathLabels(*puzzle, Head::kQ).Write(goal, rest, out, 0);
+    const PathRow path{.row = 0, .rest = rest};
+    PathLabels(*puzzle, Head::kQ).Write(ConstRows(std::span(goal)), {&path, 1}, out);
     const auto cost = static_cast<float>(rest.size());
     for (std::size_t action = 0; action < 4; ++action) {
       const bool is_first = !rest.empty() && action == first;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "generate/generator.h"
 #include "generate/value_iteration.h"
 #include "support/generator_config.h"
@@ -109,8 +109,9 @@ TEST(QLearning, CappedLabelIsAtMostTheActionItsUndoingAndTheWayBack) {
   const DataBuffer rows = Filled(ring, config, request);
   State state(30);
   for (std::size_t i = 0; i < rows.rows(); ++i) {
-    const float way_back =
-        Scramble(ring, Random(config.random_seed(), Purpose::kScramble, 3, 20 + i), 9, state);
+    Random random(config.random_seed(), Purpose::kScramble, 3, 20 + i);
+    const std::int64_t length = DrawScrambleLength(random, 9);
+    const float way_back = WalkFromGoal(ring, random, length, state);
     EXPECT_EQ(StateOf(rows, i), state);
     const Action action = LabelledAction(rows, i);
     const State child = After(ring, state, {action});

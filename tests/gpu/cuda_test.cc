@@ -22,7 +22,7 @@
 
 #include "base/random.h"
 #include "data/examples.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "loaders/loader.h"
 #include "loaders/shard_loader.h"
 #include "nn/device.h"
@@ -254,7 +254,7 @@ TEST_F(Cuda, ARunThatWasStoppedEndsWithTheSameWeights) {
     const StopSignal never;
     TrainRun run(ConfigOf(sets),
                  {.device = device_, .directory = RunDirectory::Create(path), .stop = never});
-    const StopAfter stop(run, /*iterations=*/25);
+    StopAfter(run, /*iterations=*/25);
     EXPECT_EQ(ToTheEnd(run).end, RunEnd::kStopped);
   }
   EXPECT_EQ(ResumeRun(path, device_).weights_sha256, Run(sets).weights_sha256);
@@ -280,11 +280,10 @@ TEST_F(Cuda, BatchesFromShardsEqualThoseOfTheCpu) {
   const auto cpu = OpenDevice("cpu");
   constexpr int kDepth = 9;  // of the input of the 8-puzzle
   Config shallow;            // so that slots are soon reused
-  shallow.data = {.cpu_prefetch = 1, .gpu_prefetch = 1};
+  shallow.data = {.source = DataSource::kShards, .cpu_prefetch = 1, .gpu_prefetch = 1};
+  shallow.train.batch_size = 90;
   ShardLoader on_gpu(*device_, ShardSet(folder.path()), kDepth, shallow, std::nullopt);
   ShardLoader on_cpu(*cpu, ShardSet(folder.path()), kDepth, shallow, std::nullopt);
-  on_gpu.UseBatchSize(90);
-  on_cpu.UseBatchSize(90);
   for (int i = 0; i < 60; ++i) {
     if (i % 20 == 0) KeepTheGpuBusy();
     const Batch batch = on_gpu.Next(/*update=*/0).value(), same = on_cpu.Next(/*update=*/0).value();

@@ -161,8 +161,7 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
     ResNetFC net(spec_, /*seed=*/1);
     net.To(device_->torch());
     const auto step = MakeTensorStep(net, ConfigOf(may_capture), *device_);
-    Optimizer optimizer(net.parameters(), {.weight_decay = 0.1});
-    step->UseOptimizer(optimizer);
+    Optimizer optimizer(net.parameters(), {.weight_decay = 0.1}, step->flat(), device_->passes());
     std::vector<at::Tensor> results;
     for (const std::int64_t rows : {kRows, kRows / 2}) {
       for (int i = 0; i < 8; ++i) {  // the first ones are not recorded

@@ -257,10 +257,10 @@ TEST(DataLoader, FollowsTheBatchSize) {
   RecordingDevice device;
   Config config;
   config.prefetch.enabled = false;
-  DataLoader loader(device, kSchema, config, nullptr);
   const DataBuffer rows = NumberedRows(200);
   for (const std::int64_t batch_size : {10, 20, 40}) {
-    loader.UseBatchSize(batch_size);
+    config.train.batch_size = batch_size;
+    DataLoader loader(device, kSchema, config, nullptr);
     const auto source = loader.Open(&rows, 0);
     std::set<float> seen;
     for (std::int64_t i = 0; i < 200 / batch_size; ++i) {

@@ -45,22 +45,20 @@ class ShardLoaderTest : public testing::Test {
  protected:
   ShardLoaderTest() { MakeShards(folder_.path()); }
 
-  // A config with a seed and a `data` section.
-  static Config With(std::int64_t seed, const DataConfig& data = {}) {
+  // A config with a seed and a `data` section. All rows come from shards, unless `data` says else.
+  static Config With(std::int64_t seed, const DataConfig& data = {}, std::int64_t batch_size = 50) {
     Config config;
     config.seed = seed;
     config.data = data;
+    config.data.source = DataSource::kShards;
+    config.train.batch_size = batch_size;
     return config;
   }
   static Config Skipping() { return With(0, {.on_damage = OnDamage::kSkip}); }
 
   std::unique_ptr<ShardLoader> Make(const Config& config = With(0),
-                                    const std::optional<ShardPosition>& from = std::nullopt,
-                                    std::int64_t batch_size = 50) {
-    auto loader =
-        std::make_unique<ShardLoader>(*device_, ShardSet(folder_.path()), kDepth, config, from);
-    loader->UseBatchSize(batch_size);
-    return loader;
+                                    const std::optional<ShardPosition>& from = std::nullopt) {
+    return std::make_unique<ShardLoader>(*device_, ShardSet(folder_.path()), kDepth, config, from);
   }
 
   // The rows of the next batches.
@@ -132,8 +130,8 @@ TEST_F(ShardLoaderTest, WeightsTravelWithTheirRows) {
   config.network.head = Head::kQ;
   const TempFolder folder;
   MakeShards(folder.path(), SmallShards(), {}, config);
-  ShardLoader loader(*device_, ShardSet(folder.path()), kDepth, With(0), std::nullopt);
-  loader.UseBatchSize(200);  // more than a chunk
+  ShardLoader loader(*device_, ShardSet(folder.path()), kDepth, With(0, {}, /*batch_size=*/200),
+                     std::nullopt);  // more than a chunk
   for (int i = 0; i < 5; ++i) {
     const Batch batch = loader.Next(/*update=*/0).value();
     ASSERT_TRUE(batch.weights.defined());
@@ -147,7 +145,7 @@ TEST_F(ShardLoaderTest, OrderDependsOnTheSeedOnly) {
   const std::vector<std::string> rows = Rows(*Make(With(1)), 25);
   EXPECT_EQ(Rows(*Make(With(1)), 25), rows);
   EXPECT_EQ(Rows(*Make(With(1, {.cpu_prefetch = 1, .gpu_prefetch = 1})), 25), rows);
-  EXPECT_EQ(Rows(*Make(With(1), std::nullopt, 125), 10), rows);
+  EXPECT_EQ(Rows(*Make(With(1, {}, /*batch_size=*/125)), 10), rows);
   EXPECT_NE(Rows(*Make(With(2)), 25), rows);
 }
 
@@ -266,7 +264,6 @@ TEST_F(ShardLoaderTest, OneUndamagedChunkIsEnoughInAnyOrder) {
     for (std::int64_t seed = 1; seed <= 10; ++seed) {
       ShardLoader loader(*device_, ShardSet(folder.path()), kDepth,
                          With(seed, {.on_damage = OnDamage::kSkip}), std::nullopt);
-      loader.UseBatchSize(50);
       EXPECT_EQ(Rows(loader, /*batches=*/20).size(), 20U * 50)
           << chunks << " chunks, seed " << seed;
     }
@@ -280,7 +277,6 @@ TEST_F(ShardLoaderTest, SlotsAreUsedInOrder) {
   RecordingDevice device;
   {
     ShardLoader loader(device, ShardSet(folder_.path()), kDepth, With(0), std::nullopt);
-    loader.UseBatchSize(50);
     Rows(loader, 80);
   }
   std::map<int, std::size_t> seen;  // by slot
@@ -292,15 +288,14 @@ TEST_F(ShardLoaderTest, SlotsAreUsedInOrder) {
 }
 
 TEST_F(ShardLoaderTest, GeneratedRowsArePutBeforeRowsFromShards) {
-  const auto alone = Make(With(0), std::nullopt, 10);
+  const auto alone = Make(With(0, {}, /*batch_size=*/10));
   const std::vector<std::string> expected = Rows(*alone, 3);
-  const Config config = With(0, {.source = DataSource::kShards, .live_share = 1.0 / 6});
+  const Config config = With(0, {.live_share = 1.0 / 6}, /*batch_size=*/12);
   const auto stored = Make(config);
   const Schema schema = stored->set().spec().schema;
   DataBuffer live(schema, 6);  // rows that the set does not contain
   std::ranges::fill(live.column(kInputColumn).bytes(), std::uint8_t{9});
   DataLoader loader(*device_, schema, config, stored.get());
-  loader.UseBatchSize(12);
   const auto batches = loader.Open(&live, 0);
   for (std::size_t i = 0; i < 3; ++i) {
     const std::vector<std::string> rows = RowsOf(batches->Next());
@@ -315,9 +310,7 @@ TEST_F(ShardLoaderTest, GeneratedRowsArePutBeforeRowsFromShards) {
 
 TEST_F(ShardLoaderTest, WithoutALiveShareNoBufferIsNeeded) {
   const auto alone = Make(), stored = Make();
-  DataLoader loader(*device_, stored->set().spec().schema, With(0, {.source = DataSource::kShards}),
-                    stored.get());
-  loader.UseBatchSize(50);
+  DataLoader loader(*device_, stored->set().spec().schema, With(0), stored.get());
   const auto batches = loader.Open(/*rows=*/nullptr, 0);
   EXPECT_EQ(RowsOf(batches->Next()), Rows(*alone, 1));
 }

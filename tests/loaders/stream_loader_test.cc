@@ -36,14 +36,13 @@ class StreamLoaderTest : public testing::Test {
     config.domain = {.name = "npuzzle", .argument = "3"};
     config.generate.target = Target::kValueIteration;
     config.data = {.source = DataSource::kStream, .live_share = live_share, .max_lag = kMaxLag};
+    config.train.batch_size = live_share > 0 ? 12 : 6;  // 6 rows of each batch are stored
     return config;
   }
 
   std::unique_ptr<StreamLoader> Make(double live_share = 0, const StreamPosition& from = {}) {
-    auto loader = std::make_unique<StreamLoader>(*device_, folder_.path(), kind_, kDepth,
-                                                 MakeConfig(live_share), from, stop_, nullptr);
-    loader->UseBatchSize(6);
-    return loader;
+    return std::make_unique<StreamLoader>(*device_, folder_.path(), kind_, kDepth,
+                                          MakeConfig(live_share), from, stop_, nullptr);
   }
 
   // Writes shard `number`, whose labels are its number.

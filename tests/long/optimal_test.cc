@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "config/load.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "nn/device.h"
 #include "search/best_first_search.h"
 #include "search/hash_set.h"
@@ -123,10 +123,8 @@ TEST_P(Optimal, AMinuteOfTrainingGivesShortestSolutionsWithFewExpansions) {
   std::vector<int> distances;
   std::int64_t blind = 0;  // states that breadth-first search must expand: all nearer ones
   for (std::size_t i = 0; i < kStates; ++i) {
-    RandomWalk walk(*domain, Random(2026, Purpose::kScramble, 0, i), states[i]);
-    for (std::int64_t step = 0; step < kScramble + static_cast<std::int64_t>(i % 2); ++step) {
-      walk.Step();
-    }
+    WalkFromGoal(*domain, Random(2026, Purpose::kScramble, 0, i),
+                 kScramble + static_cast<std::int64_t>(i % 2), states[i]);
     distances.push_back(to_goal.Of(states[i]));
     if (distances.back() == 0) continue;
     blind += GetParam().same_from_everywhere
@@ -134,8 +132,9 @@ TEST_P(Optimal, AMinuteOfTrainingGivesShortestSolutionsWithFewExpansions) {
                  : Distances(*domain, states[i]).Within(distances.back() - 1);
   }
 
-  LoadedModel model(trained.checkpoint(), config, OpenDevice("cpu"));
-  LoadedModel fresh(untrained.checkpoint(), config, OpenDevice("cpu"));
+  const std::vector<Override> on_cpu = {ParseOverride("device=cpu")};
+  LoadedModel model({.runs = {trained.path().string()}, .overrides = on_cpu});
+  LoadedModel fresh({.runs = {untrained.path().string()}, .overrides = on_cpu});
   const Stopwatch solving;
   const Outcome good = SolveAll(model.domain(), model.net(), config.search, states, distances);
   const double solving_s = solving.Seconds();

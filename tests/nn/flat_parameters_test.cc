@@ -90,8 +90,7 @@ TEST_F(FlatParametersTest, CopiesAreSetAgainOnlyIfAParameterChanged) {
 
 TEST_F(FlatParametersTest, OptimizerWritesTheCopiesInItsStep) {
   const auto cpu = OpenDevice("cpu");
-  Optimizer optimizer(net_.parameters(), {});
-  optimizer.UseFlat(flat_, *cpu->passes());
+  Optimizer optimizer(net_.parameters(), {}, &flat_, cpu->passes());
   for (int i = 0; i < 2; ++i) {
     flat_.gradients().fill_(i + 1);
     flat_.AttachGradients();

@@ -17,7 +17,6 @@
 #include "nn/inference_net.h"
 #include "nn/optimizer.h"
 #include "nn/reference_backend.h"
-#include "nn/resnet_2d.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
 #include "nn/threads.h"
@@ -229,16 +228,17 @@ class OfAnotherWidth final : public Network {
 
 TEST(Network, OutputsOfAnotherShapeAreAnError) {
   const NetworkSpec spec{.input = kInput, .layers = {.kind = "mine"}, .outputs = 1};
-  const at::Tensor features = at::zeros({4, spec.features()});
+  const OneHot one_hot(kInput, at::kFloat, c10::kCPU);
+  const at::Tensor rows = at::zeros({4, kInput.positions}, at::kByte);
   OfAnotherWidth<0> right(spec);
-  EXPECT_EQ(ForwardChecked(right, features).size(1), 1);
+  EXPECT_EQ(ForwardChecked(right, one_hot, rows).size(1), 1);
   OfAnotherWidth<2> wide(spec);
   EXPECT_THAT(
-      [&] { ForwardChecked(wide, features); },
+      [&] { ForwardChecked(wide, one_hot, rows); },
       ThrowsMessage<Error>(HasSubstr(
           "network mine: Forward returned a tensor of shape (4, 3), expected shape (4, 1)")));
   OfAnotherWidth<-1> none(spec);
-  EXPECT_THAT([&] { ForwardChecked(none, features); },
+  EXPECT_THAT([&] { ForwardChecked(none, one_hot, rows); },
               ThrowsMessage<Error>(HasSubstr("Forward returned no tensor")));
 }
 
@@ -261,15 +261,15 @@ float OutputOfOneWeight(std::int64_t row, std::int64_t column, const at::Tensor&
   spec.layers.blocks = 0;
   spec.layers.width = 6;
   spec.outputs = 1;
-  ResNet2D net(spec, 1);
+  const auto net = MakeNetwork(spec, 1);
   const c10::NoGradGuard no_grad;
-  for (at::Tensor& parameter : net.parameters()) parameter.zero_();
-  for (auto& [name, tensor] : net.State()) {
+  for (const at::Tensor& parameter : net->parameters()) parameter.zero_();
+  for (auto& [name, tensor] : net->State()) {
     if (name == "conv0.weight") tensor[0][1][row][column] = 1;
     if (name == "hidden.weight") tensor.copy_(at::eye(6));
     if (name == "output.weight") tensor.copy_(at::tensor({1, 10, 100, 1000, 10000, 100000}));
   }
-  return net.Forward(OneHot(kInput, at::kFloat, c10::kCPU)(board)).item<float>();
+  return net->Forward(OneHot(kInput, at::kFloat, c10::kCPU)(board)).item<float>();
 }
 
 TEST(ResNet2D, ConvolutionSeesTheNeighboursOnTheBoard) {

@@ -135,7 +135,6 @@ class TensorSteps : public TensorGradients,
  protected:
   // Steps at different rates.
   void Train(GradientStep& step, Optimizer& optimizer, int steps) const {
-    step.UseOptimizer(optimizer);
     for (int i = 0; i < steps; ++i) {
       step.Step(inputs_, targets_, {}, {.optimizer = optimizer, .learning_rate = 0.01 / (i + 1)});
     }
@@ -152,7 +151,7 @@ TEST_P(TensorSteps, GiveTheWeightsOfAutograd) {
   }
   ResNetFC by_tensors(spec_, /*seed=*/1);
   const auto step = MakeTensorStep(by_tensors, {.may_capture = may_capture}, *cpu_);
-  Optimizer second(by_tensors.parameters(), config);
+  Optimizer second(by_tensors.parameters(), config, step->flat(), cpu_->passes());
   Train(*step, second, 6);
   ExpectSameWeights(by_tensors.State(), by_autograd.State(), /*tolerance=*/1e-4);
 }
@@ -162,8 +161,7 @@ TEST_P(TensorSteps, WithAReductionAreThoseWithout) {
   const auto after = [&, &config = config, &may_capture = may_capture](bool reduces) {
     ResNetFC net(spec_, /*seed=*/1);
     const auto step = MakeTensorStep(net, {.may_capture = may_capture}, *cpu_);
-    Optimizer optimizer(net.parameters(), config);
-    step->UseOptimizer(optimizer);
+    Optimizer optimizer(net.parameters(), config, step->flat(), cpu_->passes());
     int reductions = 0;
     for (int i = 0; i < 3; ++i) {
       GradientStep::Update update{.optimizer = optimizer, .learning_rate = 0.01};
@@ -189,7 +187,7 @@ TEST_P(TensorSteps, KeepCopiesOfTheWeightsInBf16) {
   ResNetFC net(spec_, /*seed=*/1);
   const auto step =
       MakeTensorStep(net, {.precision = Precision::kBf16, .may_capture = may_capture}, *cpu_);
-  Optimizer optimizer(net.parameters(), config);
+  Optimizer optimizer(net.parameters(), config, step->flat(), cpu_->passes());
   Train(*step, optimizer, 3);
   const FlatParameters& parameters = *step->flat();
   EXPECT_TRUE(parameters.copies().equal(parameters.values().to(at::kBFloat16)));
@@ -198,9 +196,8 @@ TEST_P(TensorSteps, KeepCopiesOfTheWeightsInBf16) {
 TEST_F(TensorGradients, OptimizerStepAfterThemWritesTheCopiesInBf16) {
   ResNetFC net(spec_, /*seed=*/1);
   const auto step = MakeTensorStep(net, {.precision = Precision::kBf16}, *cpu_);
-  Optimizer optimizer(net.parameters(), {});
+  Optimizer optimizer(net.parameters(), {}, step->flat(), cpu_->passes());
   const FlatParameters& parameters = *step->flat();
-  step->UseOptimizer(optimizer);
   step->SetGradients(inputs_, targets_, {});
   const at::Tensor before = parameters.copies().clone();
   optimizer.Step(/*learning_rate=*/0.1);
@@ -215,7 +212,7 @@ TEST_P(TensorSteps, UseWeightsThatChangedSinceTheLastStep) {
     ResNetFC net(spec_, /*seed=*/1);
     const auto step =
         MakeTensorStep(net, {.precision = Precision::kBf16, .may_capture = may_capture}, *cpu_);
-    Optimizer optimizer(net.parameters(), config);
+    Optimizer optimizer(net.parameters(), config, step->flat(), cpu_->passes());
     const ResNetFC other(spec_, /*seed=*/2);
     const StateDict from = other.State();
     Train(*step, optimizer, loads ? 2 : 0);

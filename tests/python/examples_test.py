@@ -1,5 +1,6 @@
-"""Runs the examples in examples/python and the notebook."""
+"""Runs the examples in examples/python and the notebooks."""
 
+import json
 import os
 import pathlib
 import re
@@ -11,6 +12,7 @@ import tandem
 from small_run import SMALL, SOURCE, FolderTest
 
 EXAMPLES = SOURCE / "examples" / "python"
+NOTEBOOKS = SOURCE / "examples" / "notebooks"
 
 
 def has(module):
@@ -49,7 +51,7 @@ class Notebook(FolderTest):
     def test_cube2_trains_plots_and_draws_a_solution(self):
         import nbformat
         from nbclient import NotebookClient
-        path = SOURCE / "examples" / "notebooks" / "cube2.ipynb"
+        path = NOTEBOOKS / "cube2.ipynb"
         notebook = nbformat.read(path, as_version=4)
         before = {name: os.environ.get(name) for name in ("TANDEM_SMALL", "TMPDIR")}
         os.environ.update(TANDEM_SMALL="1", TMPDIR=str(self.folder))
@@ -69,10 +71,24 @@ class Notebook(FolderTest):
         self.assertIn("<tandem.Solution of ", "".join(o.get("text", "") for o in outputs))
         self.assertTrue((next(pathlib.Path(self.folder).glob("*/cube2")) / "summary.json").exists())
 
-    def test_the_stored_notebook_has_no_outputs(self):
-        import nbformat
-        notebook = nbformat.read(SOURCE / "examples" / "notebooks" / "cube2.ipynb", as_version=4)
-        self.assertEqual([cell.outputs for cell in notebook.cells if cell.get("outputs")], [])
+
+class CellsOfNotebooks(FolderTest):
+    @unittest.skipUnless(has("matplotlib"), "matplotlib is not installed")
+    def test_transformer_trains_and_solves(self):
+        cells = json.loads((NOTEBOOKS / "transformer.ipynb").read_text())["cells"]
+        program = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "code")
+        result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300,
+                                cwd=self.folder, env={**os.environ, "TANDEM_SMALL": "1", "MPLBACKEND": "agg"})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        solutions = result.stdout.splitlines()
+        self.assertEqual(len(solutions), 5, result.stdout)
+        for moves in solutions:  # a ball of 3 moves and a beam of 100 states reach 4 moves without a network
+            self.assertRegex(moves, r"^([URF]'? ?)*$")
+
+    def test_stored_notebooks_have_no_outputs(self):
+        for path in NOTEBOOKS.glob("*.ipynb"):
+            cells = json.loads(path.read_text())["cells"]
+            self.assertEqual([cell["outputs"] for cell in cells if cell.get("outputs")], [], path.name)
 
 
 if __name__ == "__main__":

@@ -75,8 +75,8 @@ class Row:
     def encode(self, states):
         return np.eye(8, dtype=np.uint8)[states[:, 0]]
 
-    def step_back(self, state, random):
-        return (0, state - 1) if state[0] > 0 else None
+    def step_back(self, states, randoms):
+        return np.where(states[:, 0] > 0, 0, -1), np.maximum(states, 1) - 1
 
     def format(self, state):
         return f"cell {state[0]}"
@@ -251,6 +251,76 @@ class Batches(unittest.TestCase):
             domain.is_goal(domain.scramble(1000, 9))
         for array, copy in kept:
             np.testing.assert_array_equal(array, copy)
+
+
+class Blocks(FolderTest):
+    """The numbers of states with which Tandem calls the methods of a puzzle."""
+
+    METHODS = ("apply", "expand", "is_goal", "encode", "applicable", "step_back", "draw_goals")
+
+    def counted(self, puzzle):
+        """Returns a puzzle of this class and a dictionary of the numbers of states by method."""
+        sizes = {}
+
+        def count(name):
+            def method(self, states, *rest):
+                sizes.setdefault(name, []).append(len(states))
+                return getattr(puzzle, name)(self, states, *rest)
+            return method
+
+        names = [name for name in self.METHODS if getattr(puzzle, name, None) is not None]
+        return with_(puzzle, **{name: count(name) for name in names}), sizes
+
+    def expect_large(self, sizes, *methods):
+        """Nine in ten states must be in calls with at least 1,000 states."""
+        for name in methods:
+            large = sum(size for size in sizes[name] if size >= 1000)
+            self.assertGreater(large, 0.9 * sum(sizes[name]), (name, sizes[name]))
+
+    def sizes_of_run(self, puzzle, **generate):
+        puzzle, sizes = self.counted(puzzle)
+        tandem.register_domain(puzzle, check=False)
+        config = {**SMALL, "domain": {"name": puzzle.name}, "validation": {"every_updates": 0},
+                  "train": {**SMALL["train"], "batch_size": 5000, "iterations_per_update": 8, "max_updates": 2},
+                  "generate": {"max_scramble": 8, "workers": 2, **generate}}
+        tandem.train(config, self.folder / puzzle.name)
+        return sizes
+
+    def test_walks_of_a_run_advance_in_blocks_of_a_thousand(self):
+        sizes = self.sizes_of_run(Lights, target="walk_length")
+        self.assertGreaterEqual(min(sizes["apply"]), 1000)
+        self.assertEqual(sum(sizes["apply"]), 2 * 40_000)  # each step is a row
+
+    def test_value_iteration_calls_each_method_with_thousands_of_states(self):
+        sizes = self.sizes_of_run(Lights, target="value_iteration")
+        self.expect_large(sizes, "expand", "is_goal")
+        self.assertGreater(sum(sizes["apply"]) / len(sizes["apply"]), 1000)
+
+    def test_a_puzzle_without_expand_makes_children_in_blocks(self):
+        class Plain(Lights):
+            name = "python_plain_blocks"
+            expand = None
+
+        sizes = self.sizes_of_run(Plain, target="value_iteration")
+        self.expect_large(sizes, "is_goal")
+        self.assertGreater(sum(sizes["apply"]) / len(sizes["apply"]), 1000)
+
+    def test_a_puzzle_without_inverses_steps_back_in_blocks(self):
+        sizes = self.sizes_of_run(Row, target="value_iteration")
+        self.expect_large(sizes, "encode", "is_goal")
+        self.assertGreater(sum(sizes["step_back"]) / len(sizes["step_back"]), 1000)
+
+    def test_scrambles_of_a_program_advance_in_blocks(self):
+        puzzle, sizes = self.counted(Lights)
+        tandem.register_domain(puzzle, check=False).scramble(5000, 9)
+        self.assertGreaterEqual(min(sizes["apply"]), 1000)
+        self.assertEqual(sum(sizes["apply"]), 45_000)
+
+    def test_rows_do_not_depend_on_the_size_of_blocks(self):
+        puzzle = tandem.register_domain(Lights(), check=False)
+        lengths = np.arange(5000) % 10
+        np.testing.assert_array_equal(puzzle.scramble(5000, lengths, seed=3),
+                                      tandem.Domain("lights_out:3").scramble(5000, lengths, seed=3))
 
 
 class Training(FolderTest):

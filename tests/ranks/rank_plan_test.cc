@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "config/load.h"
-#include "config/write.h"
 #include "train/prepare_run.h"
 
 namespace tandem {

@@ -9,21 +9,20 @@
 namespace tandem {
 namespace {
 
+using Values = std::vector<std::optional<double>>;
+
 TEST(SpreadOf, EvenNumberOfValuesHasTheMeanOfTheMiddleTwoAsMedian) {
-  const Spread spread = SpreadOf(std::vector{4.0, 1.0, 3.0, 10.0});
+  const Spread spread = SpreadOf(Values{4.0, 1.0, 3.0, 10.0}).value();
   EXPECT_DOUBLE_EQ(spread.median, 3.5);
   EXPECT_DOUBLE_EQ(spread.least, 1);
   EXPECT_DOUBLE_EQ(spread.most, 10);
 }
 
 TEST(SpreadOf, OddNumberOfValuesHasTheMiddleOneAsMedian) {
-  EXPECT_DOUBLE_EQ(SpreadOf(std::vector{4.0, 1.0, 10.0}).median, 4);
+  EXPECT_DOUBLE_EQ(SpreadOf(Values{4.0, 1.0, 10.0}).value().median, 4);
 }
 
-TEST(SpreadOf, MissingValueGivesNoSpread) {
-  const std::vector<std::optional<double>> values = {1.0, std::nullopt};
-  EXPECT_FALSE(SpreadOf(values));
-}
+TEST(SpreadOf, MissingValueGivesNoSpread) { EXPECT_FALSE(SpreadOf(Values{1.0, std::nullopt})); }
 
 TEST(ChanceOf, CountsTheSignsOfPairs) {
   EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.3}), 1);

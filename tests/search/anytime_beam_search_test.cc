@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "domain/moves.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "search/beam_search.h"
 #include "search/detours.h"
 #include "search/hash_set.h"
@@ -60,8 +60,7 @@ TEST(AnytimeBeamSearch, KeepsTheSolutionThatIsCheapestWithoutItsDetours) {
   int with_detours = 0;
   for (std::uint64_t number = 0; number < 30; ++number) {
     State state = GoalOf(*lights);
-    RandomWalk walk(*lights, Random(3, Purpose::kScramble, 0, number), state);
-    for (int i = 0; i < 12; ++i) walk.Step();
+    WalkFromGoal(*lights, Random(3, Purpose::kScramble, 0, number), 12, state);
     const SearchResult first = narrow.Solve(state, StopSignal());
     const SearchResult result = search.Solve(state, StopSignal());
     if (!first.solved) continue;
@@ -118,8 +117,7 @@ TEST(AnytimeBeamSearch, EndsAtItsTimeLimit) {
   const auto cube = MakeDomain("cube3");
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
   State start(static_cast<std::size_t>(cube->spec().state_size));
-  RandomWalk walk(*cube, Random(3, Purpose::kScramble, 0, 0), start);
-  for (int i = 0; i < 20; ++i) walk.Step();
+  WalkFromGoal(*cube, Random(3, Purpose::kScramble, 0, 0), 20, start);
   AnytimeBeamSearch search(
       *cube, zero, {.search = {.beam_width = 1 << 28, .max_length = 8, .max_seconds = 0.3}});
   const SearchResult result = search.Solve(start, StopSignal());

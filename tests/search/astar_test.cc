@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "search/best_first_search.h"
 #include "support/head_evaluator.h"
 #include "support/path_domain.h"

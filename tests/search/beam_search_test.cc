@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "search/anytime_beam_search.h"
 #include "search/best_first_search.h"
 #include "support/erratic_evaluator.h"
@@ -30,8 +30,7 @@ using testing::ThrowsMessage;
 
 std::vector<std::uint8_t> Scramble(const Domain& domain, int moves, std::uint64_t number = 0) {
   std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
-  RandomWalk walk(domain, Random(3, Purpose::kScramble, 0, number), state);
-  for (int i = 0; i < moves; ++i) walk.Step();
+  WalkFromGoal(domain, Random(3, Purpose::kScramble, 0, number), moves, state);
   return state;
 }
 

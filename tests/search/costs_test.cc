@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "search/beam_search.h"
 #include "search/best_first_search.h"
 #include "search/greedy_search.h"
@@ -85,14 +85,15 @@ TEST_P(UnequalCosts, BeamOfOneFollowsExactEstimates) {
 }
 
 TEST_P(UnequalCosts, WalkCostBackIsAnUpperBound) {
-  State state(100);
   for (std::uint64_t i = 0; i < 50; ++i) {
-    RandomWalk walk(*maze_, Random(GetParam(), Purpose::kScramble, 0, i), state);
-    const auto costs = CostsFrom(*maze_, state);  // each walk has its own maze
-    for (int step = 0; step < 30; ++step) {
-      walk.Step();
-      EXPECT_GE(walk.cost_back(), costs.at(state) - 1e-4);
-      EXPECT_LE(walk.cost_back(), 1.4143F * static_cast<float>(step + 1));
+    RandomWalks walks(*maze_);
+    const Random random(GetParam(), Purpose::kScramble, 0, i);
+    walks.Begin({&random, 1}, std::vector<std::int64_t>{30});
+    const auto state = [&] { return State(walks.state(0).begin(), walks.state(0).end()); };
+    const auto costs = CostsFrom(*maze_, state());  // each walk has its own maze
+    for (int step = 0; walks.Step(); ++step) {
+      EXPECT_GE(walks.cost_back(0), costs.at(state()) - 1e-4);
+      EXPECT_LE(walks.cost_back(0), 1.4143F * static_cast<float>(step + 1));
     }
   }
 }
@@ -180,11 +181,10 @@ TEST(Costs, SokobanWalksCanBeSolvedAtTheirCostBack) {
   State state(49);
   int unsolved = 0;
   for (std::uint64_t i = 0; i < 30; ++i) {
-    RandomWalk walk(*sokoban, Random(1, Purpose::kScramble, 0, i), state);
-    for (int step = 0; step < 8; ++step) walk.Step();
+    const float cost_back = WalkFromGoal(*sokoban, Random(1, Purpose::kScramble, 0, i), 8, state);
     const std::vector<Action> way = ShortestWay(*sokoban, state, 8);
     EXPECT_TRUE(Solves(*sokoban, state, way));
-    EXPECT_LE(static_cast<float>(way.size()), walk.cost_back());
+    EXPECT_LE(static_cast<float>(way.size()), cost_back);
     unsolved += way.empty() ? 0 : 1;
   }
   EXPECT_GT(unsolved, 20);

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "search/beam_search.h"
 #include "search/best_first_search.h"
 #include "search/hash_set.h"
@@ -168,8 +168,7 @@ TEST(GoalBall, RefusesASecondGoalInsideAndOutside) {
 // The end of a random walk of 7 moves.
 State CubeState(const Domain& cube, std::uint64_t number) {
   State state(static_cast<std::size_t>(cube.spec().state_size));
-  RandomWalk walk(cube, Random(5, Purpose::kScramble, 0, number), state);
-  for (int i = 0; i < 7; ++i) walk.Step();
+  WalkFromGoal(cube, Random(5, Purpose::kScramble, 0, number), 7, state);
   return state;
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "search/beam_search.h"
 #include "search/expander.h"
 #include "search/hash_set.h"
@@ -33,9 +33,8 @@ State Walks(const Domain& domain) {
   const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
   State states(kMany * state_size);
   for (std::size_t i = 0; i < kMany; ++i) {
-    RandomWalk walk(domain, Random(5, Purpose::kScramble, 0, i),
-                    std::span(states).subspan(i * state_size, state_size));
-    for (std::size_t step = 0; step < i % 20; ++step) walk.Step();
+    WalkFromGoal(domain, Random(5, Purpose::kScramble, 0, i), static_cast<std::int64_t>(i % 20),
+                 std::span(states).subspan(i * state_size, state_size));
   }
   return states;
 }

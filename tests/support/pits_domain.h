@@ -56,16 +56,11 @@ class PitsDomain final : public Domain {
     }
   }
 
-  std::optional<Action> StepBack(std::span<std::uint8_t> state,
-                                 std::uint64_t random) const override {
-    const bool can_come_from_left = state[0] > 0;
-    const bool can_come_from_right = state[0] + 1 < cells_;
-    if (can_come_from_right && (!can_come_from_left || random % 2 == 0)) {
-      ++state[0];
-      return kLeft;
+  void StepBack(Rows states, std::span<const std::uint64_t> randoms,
+                std::span<std::optional<Action>> actions) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      actions[i] = StepOneBack(states[i], randoms[i]);
     }
-    --state[0];
-    return kRight;
   }
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
@@ -77,6 +72,17 @@ class PitsDomain final : public Domain {
   }
 
  private:
+  std::optional<Action> StepOneBack(std::span<std::uint8_t> state, std::uint64_t random) const {
+    const bool can_come_from_left = state[0] > 0;
+    const bool can_come_from_right = state[0] + 1 < cells_;
+    if (can_come_from_right && (!can_come_from_left || random % 2 == 0)) {
+      ++state[0];
+      return kLeft;
+    }
+    --state[0];
+    return kRight;
+  }
+
   static constexpr Action kLeft = 0;
   static constexpr Action kRight = 1;
   static constexpr Action kDrop = 2;

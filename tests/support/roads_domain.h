@@ -39,8 +39,23 @@ class RoadsDomain final : public Domain {
     for (std::size_t i = 0; i < states.size(); ++i) is_goal[i] = states[i][0] == 0 ? 1 : 0;
   }
 
-  std::optional<Action> StepBack(std::span<std::uint8_t> state,
-                                 std::uint64_t random) const override {
+  void StepBack(Rows states, std::span<const std::uint64_t> randoms,
+                std::span<std::optional<Action>> actions) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      actions[i] = StepOneBack(states[i], randoms[i]);
+    }
+  }
+
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    state[0] = static_cast<std::uint8_t>(std::stoi(std::string(text)));
+  }
+
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    return std::to_string(state[0]);
+  }
+
+ private:
+  std::optional<Action> StepOneBack(std::span<std::uint8_t> state, std::uint64_t random) const {
     std::vector<std::pair<std::uint8_t, Action>> ways;
     for (std::size_t city = 0; city < roads_.size(); ++city) {
       for (std::size_t a = 0; a < roads_[city].size(); ++a) {
@@ -53,15 +68,6 @@ class RoadsDomain final : public Domain {
     return ways[random % ways.size()].second;
   }
 
-  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
-    state[0] = static_cast<std::uint8_t>(std::stoi(std::string(text)));
-  }
-
-  std::string FormatState(std::span<const std::uint8_t> state) const override {
-    return std::to_string(state[0]);
-  }
-
- private:
   static std::vector<std::string> Names(std::size_t count) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < count; ++i) names.emplace_back(1, static_cast<char>('a' + i));

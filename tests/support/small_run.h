@@ -71,30 +71,11 @@ inline std::vector<nlohmann::json> MetricsOf(const std::filesystem::path& folder
   return lines;
 }
 
-/// EachIteration calls a function after each iteration of a run.
-class EachIteration final : public TrainObserver {
- public:
-  explicit EachIteration(std::function<void(const TrainingProgress&)> act) : act_(std::move(act)) {}
-  void OnIteration(const TrainingProgress& progress) override { act_(progress); }
-
- private:
-  std::function<void(const TrainingProgress&)> act_;
-};
-
-/// StopAfter stops a run after a given number of iterations.
-class StopAfter final : public TrainObserver {
- public:
-  /// Observes `run`, which must not run updates after this object is destroyed.
-  StopAfter(TrainRun& run, std::int64_t iterations) : run_(run), iterations_(iterations) {
-    run.AddObserver(*this);
-  }
-  void OnIteration(const TrainingProgress& progress) override {
-    if (progress.iterations == iterations_) run_.RequestStop();
-  }
-
- private:
-  TrainRun& run_;
-  std::int64_t iterations_;
-};
+/// Stops `run` after a number of iterations.
+inline void StopAfter(TrainRun& run, std::int64_t iterations) {
+  run.ObserveIterations([&run, iterations](const TrainingProgress& progress) {
+    if (progress.iterations == iterations) run.RequestStop();
+  });
+}
 
 }  // namespace tandem

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "search/beam_search.h"
 #include "support/device_with_kernel.h"
 #include "support/small_puzzles.h"

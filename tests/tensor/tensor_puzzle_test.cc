@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "base/random.h"
-#include "domain/random_walk.h"
+#include "domain/random_walks.h"
 #include "support/device_with_kernel.h"
 #include "support/small_puzzles.h"
 #include "tandem/error.h"

@@ -168,8 +168,8 @@ TEST(Stall, EndsTheRunWithAnErrorAlsoIfTheThreadGoesOn) {
   {
     TrainRun run(config,
                  {.device = device, .directory = RunDirectory::Create(folder), .stop = never});
-    EachIteration stuck([](const TrainingProgress&) { TakeTime(std::chrono::milliseconds(1300)); });
-    run.AddObserver(stuck);
+    run.ObserveIterations(
+        [](const TrainingProgress&) { TakeTime(std::chrono::milliseconds(1300)); });
     EXPECT_THAT(
         [&] { ToTheEnd(run); },
         ThrowsMessage<Error>(AllOf(StartsWith("update "), HasSubstr("the run made no progress"))));

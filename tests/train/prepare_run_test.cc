@@ -11,7 +11,6 @@
 
 #include "base/fault_point.h"
 #include "config/load.h"
-#include "config/write.h"
 #include "nn/device.h"
 #include "support/small_run.h"
 #include "support/temp_folder.h"

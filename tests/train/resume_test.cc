@@ -77,10 +77,9 @@ class Resume : public testing::TestWithParam<std::vector<std::string>> {
   RunSummary RunInterrupted(std::int64_t iterations, const std::function<void(TrainRun&)>& act) {
     TrainRun run(MakeConfig(),
                  {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
-    EachIteration interrupt([&](const TrainingProgress& progress) {
+    run.ObserveIterations([&](const TrainingProgress& progress) {
       if (progress.iterations == iterations) act(run);
     });
-    run.AddObserver(interrupt);
     return ToTheEndWithEachCheckpoint(run);
   }
 
@@ -356,8 +355,7 @@ TEST_P(InFolder, BestCannotBeResumed) {
   const Checkpoint best(folder_ / "best.safetensors");
   EXPECT_EQ(best.iterations(), 5 * summary.best_update);
   EXPECT_THROW(best.Counters(), InputError);
-  const LoadedModel model(folder_ / "best.safetensors", LoadConfig(folder_ / "config.yaml"),
-                          OpenDevice("cpu"));
+  const LoadedModel model({.runs = {folder_.string()}, .checkpoints = {"best"}});
   EXPECT_EQ(model.iterations(), best.iterations());
 }
 

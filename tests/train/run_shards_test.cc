@@ -44,7 +44,7 @@ class FromShards : public testing::Test {
   RunSummary RunStopped(std::int64_t iterations, const std::vector<std::string>& sets) const {
     TrainRun run(MakeConfig(sets),
                  {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
-    const StopAfter stop(run, iterations);
+    StopAfter(run, iterations);
     return ToTheEnd(run);
   }
 

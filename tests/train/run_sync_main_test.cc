@@ -95,7 +95,7 @@ TEST_F(SyncMain, StoppedRunCanBeResumed) {
   {
     TrainRun run(MakeConfig({}),
                  {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
-    const StopAfter stop(run, 123);
+    StopAfter(run, 123);
     EXPECT_EQ(ToTheEnd(run).end, RunEnd::kStopped);
   }
   EXPECT_TRUE(fs::exists(folder_ / "replay-12.bin"));

@@ -311,7 +311,7 @@ TEST_F(InFolder, ValidationThatIsRepeatedAfterAResumeIsThatOfItsUpdate) {
   {
     TrainRun run(config,
                  {.device = device, .directory = RunDirectory::Create(folder_), .stop = never});
-    const StopAfter stop(run, 10);  // with the last iteration of the second update
+    StopAfter(run, 10);  // with the last iteration of the second update
     ToTheEnd(run);
   }
   EXPECT_EQ(validated(), (std::vector<std::string>{"none", "none"}));
@@ -614,8 +614,9 @@ TEST_F(InFolder, BestStaysUntilItsSuccessorIsWritten) {
 TEST_F(InFolder, ModelEvaluatesLikeTheNetworkOfTheCheckpoint) {
   RunToTheEnd({}, RunDirectory::Create(folder_));
   const RunDirectory run = RunDirectory::Open(folder_);
-  Config config = LoadConfig(run.config());
-  LoadedModel model(run.checkpoint(), config, OpenDevice("cpu"));
+  const Config config = LoadConfig(run.config());
+  ModelArgs args{.runs = {folder_.string()}, .overrides = {ParseOverride("device=cpu")}};
+  LoadedModel model(args);
   EXPECT_EQ(model.iterations(), 30);
   const DomainSpec& puzzle = model.domain().spec();
   std::vector<std::uint8_t> goal(54);
@@ -635,8 +636,8 @@ TEST_F(InFolder, ModelEvaluatesLikeTheNetworkOfTheCheckpoint) {
   copy.Load(*MakeInitialNet(config, puzzle));
   EXPECT_NE(value_of(model.net()), value_of(copy));
 
-  config.network.width = 33;
-  EXPECT_THROW(LoadedModel(run.checkpoint(), config, OpenDevice("cpu")), InputError);
+  args.overrides.push_back(ParseOverride("network.width=33"));
+  EXPECT_THROW(LoadedModel{args}, InputError);
 }
 
 TEST_F(InFolder, StopSavesTheTrainedWeights) {
@@ -738,7 +739,7 @@ TEST(TrainRun, IncompleteUpdateIsNotCounted) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
   TrainRun run(MakeConfig({}, *device), {.device = device, .stop = never});
-  const StopAfter stop(run, 13);
+  StopAfter(run, 13);
   const RunSummary summary = ToTheEnd(run);
   EXPECT_EQ(summary.end, RunEnd::kStopped);
   EXPECT_EQ(summary.updates, 2);

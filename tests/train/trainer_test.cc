@@ -58,9 +58,7 @@ struct Parts {
         net(NetworkFor(config.network, ring.spec()), /*seed=*/1),
         target(net.spec(), config.inference, *device),
         loader(*device, schema, config, nullptr),
-        trainer(net, &target, loader, *device, config, reducer) {
-    loader.UseBatchSize(config.train.batch_size);
-  }
+        trainer(net, &target, loader, *device, config, reducer) {}
 
   TrainStats Train(std::int64_t update, const DataBuffer& rows) {
     const std::unique_ptr<TrainPass> pass = trainer.Begin(update, &rows);

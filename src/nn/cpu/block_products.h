@@ -12,8 +12,7 @@
 
 namespace tandem {
 
-/// How many rows the fused passes (fused_step.cc, fused_copy.cc) take through a network together. A
-/// multiple of kRowsPerWord.
+/// How many rows fused_step.cc and fused_copy.cc take together. A multiple of kRowsPerWord.
 inline constexpr std::int64_t kTileRows = 64;
 
 /// How many rows of the second operand of a product share a row of 32-bit words.
@@ -26,8 +25,7 @@ inline std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b -
 /// or += if `add`. a and b are both float (c float), both Bf16 (c float), or uint8 and int8 (c
 /// int32). The elements of kRowsPerWord rows of b that are in the same column lie next to each
 /// other; k is a multiple of it. lda, ldb and ldc are the numbers of elements from one row to the
-/// next. An element of c has the same bits for every m, because k is always run through in the same
-/// order.
+/// next. An element of c has the same bits for every m: k is always run through in the same order.
 template <class A, class B, class C>
 void Block(std::int64_t m, std::int64_t n, std::int64_t k, const A* a, std::int64_t lda, const B* b,
            std::int64_t ldb, C* c, std::int64_t ldc, bool add) {
@@ -48,9 +46,8 @@ void ReleaseBlocks() {
 }
 
 /// The number of columns of a panel. The second operand of a Product is stored in panels: these
-/// columns of all rows, then the next columns. Narrow panels are read from begin to end. With whole
-/// rows, a block would touch a page for each row, and products of wide layers took three times as
-/// long.
+/// columns of all rows, then the next columns. Narrow panels are read from begin to end. In whole
+/// rows, a block would touch a page for each row, and wide layers took three times as long.
 inline constexpr std::int64_t kPanelColumns = 64;
 
 /// How many columns the panel that begins at `column` has.

@@ -11,7 +11,6 @@
 #include "nn/cpu/block_products.h"
 #include "nn/cpu/packed_weights.h"
 #include "nn/device.h"
-#include "nn/resnet_fc.h"
 
 namespace tandem {
 
@@ -79,8 +78,7 @@ class CpuBackend final : public Backend {
  public:
   bool IsFastOn(const Device& device) const override { return device.torch().is_cpu(); }
 
-  // Without a product of hidden layers, all that the fused step and the fused copy do in bf16 is
-  // fast on any processor.
+  // Without a product of hidden layers, bf16 is fast on any processor.
   bool HasFastBf16(const NetworkConfig& network, const Device& device) const override {
     const bool is_gathered =
         !HasHiddenProducts(network) && WhyNot(network, Precision::kBf16, device).empty();

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "nn/bf16.h"
@@ -103,8 +102,8 @@ class WeightGradient {
     PackRows(in_group, rows, inputs_, x, kGroupRows, x_.data() + (first - in_group) * inputs_);
   }
 
-  /// Keeps the gradients of the product (rows, units) of the same rows. `scratch` has room for
-  /// kTileRows * units words.
+  /// Keeps the gradients of the product (rows, units) of the same rows. `scratch` has kTileRows *
+  /// units words.
   void KeepGradient(std::int64_t first, std::int64_t rows, const T* gradient,
                     // NOLINTNEXTLINE(readability-non-const-parameter): for bf16
                     std::uint32_t* scratch) {
@@ -169,8 +168,7 @@ class WeightGradient {
   // while it is multiplied by the gradients of a panel of units.
   static constexpr std::int64_t kGroupRows = kIsBf16<T> ? 8 * kTileRows : kTileRows;
 
-  // Words from one unit to the next. A power of two would map the same row of all units to few
-  // lines of the cache.
+  // Words from one unit to the next. Powers of two would map a row of all units to few cache lines.
   static constexpr std::int64_t kStride = kGroupRows / kPerWord + 16;
 
   // Numbers after the end of x_, because SumOuterProducts reads whole registers.
@@ -317,9 +315,8 @@ class BatchNormalisation {
                              .z = z});
   }
 
-  /// Joins the gradients of the scale and the shift (units) of a batch of `rows` rows. Those of the
-  /// first tile begin at `scale_sums` and `shift_sums`, and those of each further tile `stride`
-  /// numbers later.
+  /// Joins the gradients of the scale and the shift (units) of a batch of `rows` rows. Those of
+  /// tile i begin at `scale_sums` and `shift_sums` plus i * stride.
   void JoinGradients(std::int64_t rows, const float* scale_sums, const float* shift_sums,
                      std::int64_t stride) {
     const std::int64_t tiles = CeilDivide(rows, kTileRows);
@@ -368,8 +365,8 @@ struct FusedLayer {
   /// Second operands of products, in panels: (in, width) and (width, in). `forward` of a first
   /// layer that is gathered is its weights in bf16, in rows.
   AlignedVector<T> forward = {}, backward = {};
-  /// For a first layer that is multiplied, inputs and gradients change places here, because its
-  /// weights are (in, width).
+  /// If the first layer is multiplied, inputs and gradients change places: its weights are (in,
+  /// width).
   WeightGradient<T> kept;
   /// A layer that has it has no bias, which it would cancel.
   std::optional<BatchNormalisation<T>> batch_norm = {};
@@ -385,8 +382,7 @@ struct FusedLayer {
 template <class T>
 class FusedLayers {
  public:
-  /// `parameters` are those of `net`, without padding. The first layer is multiplied, which needs
-  /// bf16, or gathered.
+  /// `parameters` are those of `net`, without padding. A first layer that is multiplied needs bf16.
   FusedLayers(const ResNetFC& net, const FlatParameters& parameters, bool multiplies_first)
       : depth_(net.spec().input.depth),
         multiplies_first_(multiplies_first),
@@ -487,8 +483,8 @@ class FusedLayers {
     }
   }
 
-  /// Sets the gradient of the weights of a panel, from `rows` rows that its layer kept, or adds it
-  /// if `add`.
+  /// Sets the gradient of a panel's weights from `rows` rows that its layer kept, or adds it if
+  /// `add`.
   void ComputeGradient(std::int64_t panel, std::int64_t rows, bool add) const {
     const auto [number, first] = panels_[Size(panel)];
     const FusedLayer<T>& layer = hidden_[number];

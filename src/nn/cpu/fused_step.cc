@@ -184,8 +184,7 @@ class FusedStep final : public GradientStep {
     }
   };
 
-  // Makes room for `rows` rows and for the current number of threads. Allocates only if there is
-  // less room.
+  // Makes room for `rows` rows and for the current threads. Allocates only if there is less room.
   void Reserve(std::int64_t rows) {
     if (rows > capacity_) {
       layers_.Reserve(rows);
@@ -310,8 +309,7 @@ class FusedStep final : public GradientStep {
     first_gradient_->SortByPosition(part_.rows, part_.bytes, position);
   }
 
-  // Multiplies the layer's input by its weights. With batch normalisation, also computes the
-  // moments of the result.
+  // Multiplies the layer's input by its weights, and computes the moments for batch normalisation.
   void Multiply(std::int64_t tile, std::size_t layer, TileMemory<T>& memory) {
     FusedLayer<T>& l = layers_[layer];
     const std::int64_t in = l.plan.in;

@@ -38,8 +38,7 @@ struct Sums {
   TANDEM_INLINE void Store(float* to) const { std::memcpy(to, &sums, sizeof(sums)); }
 };
 
-// Adds the columns of even and of odd number apart. Each is half of a 32-bit word, so one
-// instruction widens it.
+// Adds the columns of even and of odd number apart: halves of a word, which one instruction widens.
 template <std::int64_t kLanes, std::int64_t kColumns>
 struct Sums<Bf16, kLanes, kColumns> {
   using Floats = typename Registers<kLanes>::Floats;

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <numeric>
 #include <span>
 #include <type_traits>
 #include <utility>
 
 #include "nn/cpu/block_products.h"
-#include "nn/cpu/passes.h"
 #include "tandem/error.h"
 
 namespace tandem {

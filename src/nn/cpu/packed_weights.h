@@ -14,9 +14,8 @@ namespace tandem {
 /// several positions of the input at once: a group of positions shares a table, which has a row for
 /// each combination of their values.
 ///
-/// Entry is float or std::int16_t. Whole numbers take half the memory of floats, and one
-/// instruction adds up to 32 of them. They are rounded such that no sum overflows, and have a scale
-/// for each unit.
+/// Entry is float or std::int16_t. Whole numbers take half the memory, and one instruction adds up
+/// to 32 of them. They are rounded such that no sum overflows, and have a scale for each unit.
 template <class Entry>
 class FirstLayerTables {
  public:

@@ -1,15 +1,16 @@
 // The passes over the numbers of a fused training step (fused_step.cc) or evaluation
-// (fused_copy.cc), and how a pass runs with the best instruction set of this machine. The code does
-// not need LibTorch.
+// (fused_copy.cc), and how a pass runs with the best instruction set of this machine, all without
+// LibTorch.
 //
 // A pass is a struct that says which numbers to read and where to write. Some are about activations
 // (activation_passes.cc), the gathered first layer (gather_passes.cc), or operands of products
 // (operand_passes.cc). T, the type of activations, is float or Bf16.
 #pragma once
 
+#include <oneapi/tbb/cache_aligned_allocator.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <type_traits>
 #include <vector>
 
@@ -36,9 +37,8 @@ inline InstructionSet BestInstructionSet() {
   return InstructionSet::kBaseline;
 }
 
-/// Runs a pass on the calling thread, in the version for the best instruction set of this machine.
-/// The results depend on the instruction set, because sums over a row are split among the lanes of
-/// a vector register.
+/// Runs a pass on the calling thread, for the best instruction set of this machine. Results depend
+/// on the instruction set, because sums over a row are split among the lanes of a register.
 template <class Pass>
 void RunPass(const Pass& pass);
 
@@ -46,29 +46,10 @@ void RunPass(const Pass& pass);
 template <class Pass>
 void RunPass(const Pass& pass, InstructionSet set);
 
-/// CacheLineAllocator allocates memory that begins at a cache line.
-template <class T>
-struct CacheLineAllocator {
-  using value_type = T;  // NOLINT(readability-identifier-naming): a name of the standard library
-  static constexpr std::align_val_t kAlignment{64};
-
-  CacheLineAllocator() = default;
-  template <class U>
-  explicit CacheLineAllocator(const CacheLineAllocator<U>& /*other*/) {}
-
-  T* allocate(std::size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), kAlignment));
-  }
-  void deallocate(T* memory, std::size_t /*count*/) { ::operator delete(memory, kAlignment); }
-
-  bool operator==(const CacheLineAllocator& /*other*/) const { return true; }
-};
-
 /// AlignedVector is for numbers that vector instructions read. A read of a whole register costs
-/// twice as much if it touches two cache lines, and std::vector's memory may begin in the middle of
-/// one.
+/// twice as much if it touches two cache lines.
 template <class T>
-using AlignedVector = std::vector<T, CacheLineAllocator<T>>;
+using AlignedVector = std::vector<T, tbb::cache_aligned_allocator<T>>;
 
 /// Returns a number of elements, or an index, in the type that vectors take.
 inline std::size_t Size(std::int64_t count) { return static_cast<std::size_t>(count); }
@@ -135,8 +116,8 @@ struct NormaliseColumns {
 
 /// The backward pass of NormaliseColumns, with its result `z`, and of the scale that follows, where
 /// the mean and the deviation are those of all rows of a batch. `gradient` is that of the scale's
-/// result. Its mean over the batch is `mean_gradient`, and that of its product with z is
-/// `mean_product`.
+/// result. `mean_gradient` is its mean over the batch, and `mean_product` that of its product with
+/// z.
 template <class T>
 struct NormaliseColumnsBackward {
   std::int64_t rows, width;
@@ -222,8 +203,8 @@ struct RoundToBf16 {
 };
 
 /// Adds, or sets if not `add`, the products of each number of a row of `gradient` with each number
-/// of the same row of `x`, summed over the rows. Up to the next multiple of 16 numbers of each row
-/// of `x` are read.
+/// of the same row of `x`, summed over the rows. Reads each row of `x` up to a multiple of 16
+/// numbers.
 struct SumOuterProducts {
   std::int64_t rows, units, inputs, gradient_stride, x_stride, into_stride;
   const float* gradient;  ///< `units` numbers of each row
@@ -250,9 +231,8 @@ struct QuantizeRows {
   float *scale, *least;  ///< (rows)
 };
 
-/// Computes from the product of such q with weights that are whole numbers times the scale of their
-/// unit: z = sums * scale * unit_scale + least * unit_sum, where unit_sum is the sum of a unit's
-/// weights.
+/// Computes from the product of such q with weights that are whole numbers times a scale of their
+/// unit: z = sums * scale * unit_scale + least * unit_sum, the sum of a unit's weights.
 struct DequantizeRows {
   std::int64_t rows, width;
   const std::int32_t* sums;            ///< (rows, width)

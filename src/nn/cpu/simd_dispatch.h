@@ -18,8 +18,7 @@ namespace tandem {
 
 /// Registers are those of an instruction set, which hold kLanes numbers of 32 bits. Passes whose
 /// sums must stay in registers keep them in vectors of this size, and take them as an argument of
-/// `Run`. Sums in an array of floats would be stored after each row, and GCC keeps larger vectors
-/// than registers in memory.
+/// `Run`. GCC keeps larger vectors in memory, and stores an array of floats after each row.
 template <std::int64_t kLanes>
 struct Registers {
   using Floats [[gnu::vector_size(4 * kLanes)]] = float;

@@ -183,8 +183,7 @@ struct BackwardPass {
   }
 };
 
-/// ColumnSums adds up the gradient of u, its product with zhat, and the gradient of z over each
-/// block of rows.
+/// ColumnSums adds up u's gradient, its product with zhat, and z's gradient over blocks of rows.
 template <class T>
 struct ColumnSums {
   static constexpr int kStages = 2;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "nn/bf16.h"
 
@@ -47,14 +48,12 @@ struct PassGrid {
   std::int64_t x, y;
 };
 
-/// E4m3 is a number in e4m3: 8 bits with a sign, 4 of the exponent and 3 of the mantissa. It has no
-/// infinity.
+/// E4m3 is a number in e4m3: 8 bits, 4 of the exponent and 3 of the mantissa. It has no infinity.
 enum class E4m3 : std::uint8_t {};
 
 inline constexpr float kLargestOfE4m3 = 448;
 
-/// Rounds to nearest, ties to even. NaN stays NaN, and numbers that are too large become the
-/// largest one.
+/// Rounds to nearest, ties to even. NaN stays NaN. Too large numbers become the largest one.
 TANDEM_PASS_INLINE void Narrow(float x, E4m3& to) {
 #ifdef __CUDA_ARCH__
   to = static_cast<E4m3>(__nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3));
@@ -85,40 +84,25 @@ struct alignas(V * sizeof(T)) Pack {
 #ifdef __CUDA_ARCH__
 // nvcc reads and writes a Pack one number after another. A word of its size is one instruction.
 template <int kBytes>
-struct WordOf;
-template <>
-struct WordOf<1> {
-  using Type = unsigned char;
-};
-template <>
-struct WordOf<2> {
-  using Type = unsigned short;
-};
-template <>
-struct WordOf<4> {
-  using Type = unsigned int;
-};
-template <>
-struct WordOf<8> {
-  using Type = uint2;
-};
-template <>
-struct WordOf<16> {
-  using Type = uint4;
-};
+using WordOf = std::conditional_t<
+    kBytes == 16, uint4,
+    std::conditional_t<
+        kBytes == 8, uint2,
+        std::conditional_t<kBytes == 4, unsigned int,
+                           std::conditional_t<kBytes == 2, unsigned short, unsigned char>>>>;
 
 template <class P>
 TANDEM_PASS_INLINE P LoadWord(const void* from) {
-  const auto word = *static_cast<const typename WordOf<sizeof(P)>::Type*>(from);
+  const auto word = *static_cast<const WordOf<sizeof(P)>*>(from);
   P pack;
   memcpy(&pack, &word, sizeof(pack));
   return pack;
 }
 template <class P>
 TANDEM_PASS_INLINE void StoreWord(const P& pack, void* to) {
-  typename WordOf<sizeof(P)>::Type word;
+  WordOf<sizeof(P)> word;
   memcpy(&word, &pack, sizeof(word));
-  __stwb(static_cast<typename WordOf<sizeof(P)>::Type*>(to), word);
+  __stwb(static_cast<WordOf<sizeof(P)>*>(to), word);
 }
 #else
 template <class P>

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "config/config.h"
 #include "nn/backend.h"
@@ -19,16 +18,14 @@ namespace tandem {
 /// Makes a GradientStep by LibTorch's products and Tandem's own passes between them
 /// (pass_runner.h), in memory that it allocates once for a number of rows.
 ///
-/// In bf16, activations, gradients of activations, and copies of the weights are in bf16. The
-/// weights themselves, the output layer, statistics, sums and the gradients of parameters are in
-/// fp32. The input has zero features in front, so that a product can read its rows at aligned
-/// addresses.
+/// In bf16, activations, their gradients, and copies of the weights are in bf16. The weights
+/// themselves, the output layer, statistics, sums and the gradients of parameters are in fp32. The
+/// input has zero features in front, so that products read its rows at aligned addresses.
 ///
-/// Its optimizer also writes the copies of the weights, so it must be given to UseOptimizer, also
-/// if only SetGradients is called.
+/// Its optimizer also writes the copies of the weights, so it needs GradientStep::flat.
 ///
-/// If `config.may_capture`, a GPU repeats the step as one CUDA graph (Device::CaptureWork).
-/// If there is no reduction, the step of the optimizer is a part of the graph.
+/// If `config.may_capture`, a GPU repeats the step as one CUDA graph (Device::CaptureWork). Without
+/// a reduction, the step of the optimizer is a part of the graph.
 ///
 /// `net` and `device` must outlive the step, and Backend::WhyNot must be empty. Moves the
 /// parameters of `net` (FlatParameters).
@@ -36,18 +33,16 @@ std::unique_ptr<GradientStep> MakeTensorStep(ResNetFC& net, const TrainingConfig
                                              Device& device);
 
 /// TensorCopy is an inference copy of ResNetFC by LibTorch's products and Tandem's own passes
-/// between them (pass_runner.h). It computes what the copy of the reference backend does, apart
-/// from rounding, with fewer passes over activations: a product adds the bias and applies ReLU, and
-/// one pass does the normalisation, the residual connection and the activation. The input has zero
-/// features in front, so that a product can read its rows at aligned addresses.
+/// between them (pass_runner.h). A product adds the bias and applies ReLU, and one pass does the
+/// normalisation, the residual connection and the activation. Its input is that of the step.
 ///
 /// In fp8, the products between the first and the output layer are in e4m3. One scale for each
 /// weight matrix maps its largest number to the largest one of the format, and one scale for each
 /// layer's activations does so with room to spare (Micikevicius et al., "FP8 Formats for Deep
 /// Learning", 2022). The scales of activations come from random inputs whenever the weights are
 /// written, so the estimate of a row does not depend on other rows; larger activations become the
-/// largest number. The pass that makes activations also rounds them. Widths are padded to multiples
-/// of 16 with zeros. State has the weights in bf16, without padding.
+/// largest number. Widths are padded to multiples of 16 with zeros. State has the weights in bf16,
+/// without padding.
 ///
 /// `device` must outlive the copy, and Backend::WhyNot must be empty.
 std::unique_ptr<NetworkCopy> MakeTensorCopy(const NetworkSpec& spec, const InferenceConfig& config,

@@ -1,6 +1,5 @@
 // The passes of a hidden layer's forward pass (device_pass.h): the statistics of batch
-// normalisation, and the layer's result from that of its product. LayerRows is what they and the
-// backward passes read.
+// normalisation, and the layer's result. LayerRows is what they and the backward passes read.
 #pragma once
 
 #include <cmath>
@@ -43,9 +42,8 @@ TANDEM_PASS_INLINE void TimesSlope(Activation activation, const float (&u)[V],
 
 }  // namespace pass
 
-/// LayerColumns is what a pass needs to know of V columns of a layer, in some row if the statistics
-/// are those of rows: zhat = z * inverse + offset, and the input of the activation is zhat * scale
-/// + shift + skip.
+/// LayerColumns is what a pass needs to know of V columns of a layer, in one row if statistics are
+/// by row: zhat = z * inverse + offset, and the activation's input is zhat * scale + shift + skip.
 template <int V>
 struct LayerColumns {
   float inverse[V], offset[V], scale[V], shift[V];
@@ -70,8 +68,8 @@ struct LayerRows {
 
   TANDEM_PASS_INLINE bool by_row() const { return norm == Norm::kLayer || norm == Norm::kRms; }
 
-  // Whether the slope of the activation is that of its input, which is computed again, or else
-  // taken from its result.
+  // Whether the slope of the activation is that of its input, computed again, or else of its
+  // result.
   TANDEM_PASS_INLINE bool slope_needs_input() const {
     return !linear && z != nullptr && skip == nullptr;
   }

@@ -40,8 +40,7 @@ struct TensorLayer {
   /// In fp32. The weight has the shape of `weight`.
   DenseTensors gradients;
 
-  /// (rows, width). z, the result of the product, is undefined if the backward pass does not need
-  /// it.
+  /// (rows, width). z, the result of the product, is undefined unless the backward pass needs it.
   at::Tensor z = {}, y = {};
   at::Tensor mean = {}, inverse = {};  ///< the statistics of a normalisation
 };
@@ -115,8 +114,6 @@ class ResNetTensorStep final : public GradientStep {
   }
 
   FlatParameters* flat() override { return &parameters_; }
-
-  void UseOptimizer(Optimizer& optimizer) override { optimizer.UseFlat(parameters_, passes_); }
 
   at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                           const at::Tensor& weights) override {
