@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
-#include <string_view>
 #include <thread>
 
 namespace tandem {
@@ -33,7 +32,23 @@ void Lower(std::optional<double>& least, const fs::path& root, fs::path group,
   }
 }
 
+// The first line of /proc/cpuinfo that begins with `name`, and a space.
+std::string CpuInfo(std::string_view name) {
+  std::ifstream lines("/proc/cpuinfo");
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(name)) return line + ' ';
+  }
+  return "";
+}
+
 }  // namespace
+
+bool CpuHas(std::string_view feature) {
+  static const std::string features = CpuInfo("flags");
+  return features.find(' ' + std::string(feature) + ' ') != std::string::npos;
+}
+
+bool CpuIsIntel() { return CpuInfo("vendor_id").find("GenuineIntel") != std::string::npos; }
 
 std::optional<double> CpuQuota(const fs::path& process, const fs::path& root) {
   std::optional<double> least;

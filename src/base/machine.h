@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace tandem {
 
@@ -23,6 +24,12 @@ struct CpuSet {
   int count = 0;     ///< of the cores in it
 };
 CpuSet AllowedCpus();
+
+/// Whether the CPU has a feature, by Linux's name for it ("amx_bf16"). Only x86 CPUs have any.
+bool CpuHas(std::string_view feature);
+
+/// Whether Intel made the CPU.
+bool CpuIsIntel();
 
 /// The name of this machine.
 std::string HostName();

@@ -1,6 +1,5 @@
 #include "nn/device.h"
 
-#include <ATen/cpu/Utils.h>
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
@@ -12,6 +11,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
 #include "nn/gpu/pass_runner.h"
@@ -61,16 +61,7 @@ class CpuStream final : public Stream {
 // Without AMX, Intel's processors take about twice as long for a product in bf16 as in fp32, and
 // AMD's half as long (results/other/bf16.json). The kind of processor decides and not a
 // measurement, so that a run stays a function of its config and machine.
-bool CpuHasFastBf16() {
-  static const bool is_fast = [] {
-    const auto known = at::cpu::get_cpu_capabilities();
-    const auto name = known.find("cpu_name");
-    const bool is_intel =
-        name != known.end() && name->second.toStringRef().find("Intel") != std::string::npos;
-    return CpuHas("amx_bf16") || (CpuHas("avx512_bf16") && !is_intel);
-  }();
-  return is_fast;
-}
+bool CpuHasFastBf16() { return CpuHas("amx_bf16") || (CpuHas("avx512_bf16") && !CpuIsIntel()); }
 
 class CpuDevice final : public Device {
  public:
@@ -172,12 +163,6 @@ std::unique_ptr<Device> OpenDevice(const std::string& device, std::optional<int>
     LogWarning("a GPU driver is installed, but the CPU is used: " + gpus.missing);
   }
   return std::make_unique<CpuDevice>();
-}
-
-bool CpuHas(const std::string& feature) {
-  static const auto known = at::cpu::get_cpu_capabilities();
-  const auto found = known.find(feature);
-  return found != known.end() && found->second.toBool();
 }
 
 std::string WhyNoDevice(std::string_view name, const Gpus& gpus) {

@@ -205,9 +205,6 @@ class Device {
 /// whatever number `name` has.
 std::unique_ptr<Device> OpenDevice(const std::string& name, std::optional<int> local_rank = {});
 
-/// Whether this machine's CPU has a feature, by LibTorch's name for it ("amx_bf16").
-bool CpuHas(const std::string& feature);
-
 /// Gpus describes the GPUs of this machine that Tandem can use.
 struct Gpus {
   int count = 0;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -22,6 +23,7 @@
 #include "base/hash.h"
 #include "base/machine.h"
 #include "base/stopwatch.h"
+#include "base/text.h"
 #include "base/timeline.h"
 #include "nn/device.h"
 #include "nn/torch_message.h"
@@ -42,12 +44,27 @@ constexpr milliseconds kExchangeTimeout = std::chrono::hours(24 * 365);
 // To abort the exchanges of a device.
 constexpr milliseconds kAbortTimeout = std::chrono::seconds(60);
 
+// Uses the network interfaces that GLOO_SOCKET_IFNAME lists, or that of the machine's name.
+// LibTorch has a function that does this, but only since 2.10.
+c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> GlooOptions() {
+  auto options = c10d::ProcessGroupGloo::Options::create(kConnectTimeout);
+  const char* const names = std::getenv("GLOO_SOCKET_IFNAME");
+  if (names == nullptr || *names == '\0') {
+    options->devices = {c10d::ProcessGroupGloo::createDefaultDevice()};
+  } else {
+    for (const std::string& name : SplitList(names, "GLOO_SOCKET_IFNAME")) {
+      options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForInterface(name));
+    }
+  }
+  options->threads = 2 * static_cast<int>(options->devices.size());
+  return options;
+}
+
 c10::intrusive_ptr<c10d::Backend> MakeGloo(const Membership& membership) {
   const RankEnvironment& environment = membership.environment();
   const auto store = c10::make_intrusive<c10d::PrefixStore>("gloo", membership.store());
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(
-      store, environment.rank, environment.world_size,
-      c10d::ProcessGroupGloo::Options::create_default(kConnectTimeout));
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(store, environment.rank,
+                                                     environment.world_size, GlooOptions());
 }
 
 }  // namespace

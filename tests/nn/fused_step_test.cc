@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/machine.h"
 #include "nn/cpu/cpu_backend.h"
 #include "nn/optimizer.h"
 #include "nn/tensor_file.h"

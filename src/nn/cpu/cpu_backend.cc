@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/machine.h"
 #include "base/text.h"
 #include "nn/bf16.h"
 #include "nn/cpu/block_products.h"
