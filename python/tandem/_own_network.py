@@ -172,6 +172,8 @@ def _tried(name, factory, positions, depth, outputs):
         if is_trained and tensor.grad is None:
             raise WrongNetwork(f"network {name!r}: its outputs do not depend on the parameter {key!r}. Remove it, or set "
                                "its requires_grad to False.")
+        if is_trained and tensor.grad.is_sparse:
+            raise WrongNetwork(f"network {name!r}: the gradient of {key!r} is sparse, expected layers with sparse=False")
     return _shapes(net)
 
 

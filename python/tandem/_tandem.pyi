@@ -332,6 +332,9 @@ def write_network(weights: str | os.PathLike, source: str, config: Config, folde
     Makes a run's folder from the tensors in a safetensors file; `tandem.convert` calls it.
     """
 
+def add_network_kind(name: str) -> None:
+    """Adds a kind of network; `tandem.register_network` calls it."""
+
 class ShardReader:
     def __init__(self, folder: str | os.PathLike) -> None: ...
 

@@ -23,6 +23,7 @@
 #include "support/by_operators.h"
 #include "support/counting_network.h"
 #include "support/recorded_ops.h"
+#include "support/recording_device.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -158,6 +159,61 @@ TEST(NetworkRegistry, RegisteredNetworkIsMadeAndEvaluatedByItsName) {
   copy.EvaluateActions(ConstRows(rows.const_data_ptr<std::uint8_t>(), 20, 6), values);
   EXPECT_TRUE(at::allclose(at::tensor(values).view({20, 2}), expected, 1e-5, 1e-6));
   EXPECT_EQ(copy.State().size(), 2);
+}
+
+// Estimates the sum of the bytes of a row, times a weight of 1.
+class SumOfBytes final : public Network {
+ public:
+  SumOfBytes(const NetworkSpec& spec, std::uint64_t /*seed*/) : Network(spec) {
+    weight_ = RegisterParameter("weight", at::ones({1}));
+  }
+
+  bool reads_bytes() const override { return true; }
+  at::Tensor Forward(const at::Tensor& bytes) override {
+    return bytes.to(at::kFloat).sum(1, /*keepdim=*/true) * weight_;
+  }
+
+ private:
+  at::Tensor weight_;
+};
+
+const NetworkKind kSumOfBytes{
+    .make = [](const NetworkSpec& spec,
+               std::uint64_t seed) { return std::make_unique<SumOfBytes>(spec, seed); },
+    .cost = [](const NetworkSpec&) { return NetworkCost{.parameters = 1}; },
+    .may_use_bf16 = false};
+TANDEM_REGISTER_NETWORK(sum_of_bytes_of_test, kSumOfBytes);
+
+TEST(NetworkRegistry, NetworkThatReadsBytesGetsThemInTrainingAndInference) {
+  const NetworkSpec spec = NetworkFor({.kind = "sum_of_bytes_of_test"}, Puzzle({}));
+  const auto net = MakeNetwork(spec, 1);
+  const auto device = OpenDevice("cpu");
+  InferenceNet copy(spec, ByOperators(8), *device);
+  copy.Load(*net);
+  const at::Tensor rows = RandomRows(20);
+  const at::Tensor sums = rows.to(at::kFloat).sum(1);
+  std::vector<float> values(20);
+  copy.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), 20, 6), values);
+  EXPECT_TRUE(at::equal(at::tensor(values), sums));
+  const auto step = MakeAutogradStep(*net, TrainingConfig(), c10::kCPU, /*gathers=*/false);
+  const at::Tensor loss = step->SetGradients(rows, at::zeros({20, 1}), {});
+  EXPECT_TRUE(at::allclose(loss, sums.square().mean()));
+}
+
+class FastInBf16 final : public RecordingDevice {
+ public:
+  bool has_fast_bf16() const override { return true; }
+};
+
+TEST(NetworkRegistry, AutoMeansFp32IfTheKindMayNotUseBf16) {
+  const auto precision_of = [](const std::string& kind) {
+    Config config;
+    config.network.kind = kind;
+    config.train.precision = Precision::kAuto;
+    return WithBackends(config, FastInBf16()).train.precision;
+  };
+  EXPECT_EQ(precision_of("linear_of_test"), Precision::kBf16);
+  EXPECT_EQ(precision_of("sum_of_bytes_of_test"), Precision::kFp32);
 }
 
 TEST(WeightAverage, CopiesWholeNumbers) {

@@ -292,6 +292,8 @@ class Errors(FolderTest):
         self.rejects("it has no parameters to train", lambda *shape: Net(*shape).requires_grad_(False))
         self.rejects("'mask' is of torch.bool, expected torch.float32, or torch.int64 for a buffer",
                      with_extra(lambda net: net.register_buffer("mask", torch.ones(2) > 0)))
+        self.rejects("the gradient of 'embed.weight' is sparse",
+                     with_extra(lambda net: setattr(net.embed, "sparse", True)))
         self.rejects("has no shape yet", lambda *_: nn.Sequential(nn.Flatten(), nn.LazyLinear(1)))
 
     def test_a_buffer_that_is_replaced_is_a_value_error(self):
