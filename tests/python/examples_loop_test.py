@@ -4,10 +4,10 @@ With --long, it interrupts 200 loops and gets 50,000 batches; tests/CMakeLists.t
 """
 
 import gc
-import hashlib
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -208,7 +208,7 @@ class Rows(FolderTest):
             self.assertTrue(0 <= share <= 1, stats)
 
 
-class State(unittest.TestCase):
+class State(FolderTest):
     def test_a_resumed_loop_gets_the_remaining_rows(self):
         curriculum = {"search": "greedy", "search_iterations": 10, "curriculum": True}
         for pipeline in ({}, {"refresh_every": 2}, {"mode": "sequential"},
@@ -248,11 +248,8 @@ class State(unittest.TestCase):
         batches = examples(None, loop.net)
         for _ in range(BATCHES + 1):
             loop.step(next(batches))
-        path = "/tmp/tandem-state-%d.pt" % os.getpid()
-        torch.save(batches.state_dict(), path)
-        self.addCleanup(os.remove, path)
-        loaded = torch.load(path, weights_only=True)
-        batches.load_state_dict(loaded)
+        torch.save(batches.state_dict(), self.folder / "state.pt")
+        batches.load_state_dict(torch.load(self.folder / "state.pt", weights_only=True))
         self.assertEqual(batches.update, 1)
 
     def test_wrong_states_are_named(self):
@@ -308,7 +305,7 @@ class Errors(unittest.TestCase):
                 seen = batch.update
                 with torch.no_grad():
                     net.layers[0].bias[0] = 1000
-        self.assertEqual(seen, 1)  # the first update was labelled before, and so was the second
+        self.assertEqual(seen, 1)  # both updates were labelled before
         self.assertEqual(loop_threads(), [])
 
     def test_nan_estimates_are_refused(self):
@@ -429,7 +426,6 @@ class Ends(unittest.TestCase):
             next(batches)
 
     def test_a_program_ends_that_closed_nothing(self):
-        import subprocess
         program = ("import sys; sys.path.insert(0, sys.argv[1])\n"
                    "from examples_loop_test import *\n"
                    "batches = tandem.Examples(config(), Net(), batch_size=50, batches_per_update=4)\n"
