@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import unittest
+import unittest.mock
 
 import numpy as np
 import torch
@@ -183,16 +184,18 @@ class Rows(FolderTest):
         self.assertEqual([bytes_of(batch) for batch in kept],
                          [bytes_of(batch) for batch in examples(config("walk_length"))])
 
-    def test_wrapped_networks_are_copied_without_their_wrapper(self):
-        loop = Loop()
-        plain = loop.rows()
-        wrapped = Loop()
-        parallel = torch.nn.DataParallel(wrapped.net)
-        found = []
-        for batch in examples(None, parallel):
-            found.append(bytes_of(batch))
-            wrapped.step(batch)
-        self.assertEqual(found, plain)
+    def test_a_distributed_loop_gets_the_rows_of_its_rank(self):
+        torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+        self.addCleanup(torch.distributed.destroy_process_group)
+        for rank in range(2):
+            loop, found = Loop(), []
+            parallel = torch.nn.parallel.DistributedDataParallel(loop.net)  # its copy must be of the module inside
+            with unittest.mock.patch("torch.distributed.get_rank", return_value=rank):
+                batches = examples(None, parallel)
+            for batch in batches:
+                found.append(bytes_of(batch))
+                loop.step(batch)
+            self.assertEqual(found, Loop().rows(rank=rank, world_size=2))
 
     def test_stats_are_shares(self):
         loop = Loop()
