@@ -281,6 +281,7 @@ class ExampleSource {
 
   GatheredBatch Gather(std::int64_t update, std::int64_t batch, std::vector<ColumnArray> columns) {
     std::vector<std::byte*> memory;
+    memory.reserve(columns.size());
     for (const ColumnArray& column : columns) {
       memory.push_back(static_cast<std::byte*>(column.data()));
     }

@@ -7,10 +7,12 @@ import gc
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
 import unittest
+import unittest.mock
 
 import numpy as np
 import torch
@@ -182,16 +184,18 @@ class Rows(FolderTest):
         self.assertEqual([bytes_of(batch) for batch in kept],
                          [bytes_of(batch) for batch in examples(config("walk_length"))])
 
-    def test_wrapped_networks_are_copied_without_their_wrapper(self):
-        loop = Loop()
-        plain = loop.rows()
-        wrapped = Loop()
-        parallel = torch.nn.DataParallel(wrapped.net)
-        found = []
-        for batch in examples(None, parallel):
-            found.append(bytes_of(batch))
-            wrapped.step(batch)
-        self.assertEqual(found, plain)
+    def test_a_distributed_loop_gets_the_rows_of_its_rank(self):
+        torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+        self.addCleanup(torch.distributed.destroy_process_group)
+        for rank in range(2):
+            loop, found = Loop(), []
+            parallel = torch.nn.parallel.DistributedDataParallel(loop.net)  # its copy must be of the module inside
+            with unittest.mock.patch("torch.distributed.get_rank", return_value=rank):
+                batches = examples(None, parallel)
+            for batch in batches:
+                found.append(bytes_of(batch))
+                loop.step(batch)
+            self.assertEqual(found, Loop().rows(rank=rank, world_size=2))
 
     def test_stats_are_shares(self):
         loop = Loop()
@@ -207,7 +211,7 @@ class Rows(FolderTest):
             self.assertTrue(0 <= share <= 1, stats)
 
 
-class State(unittest.TestCase):
+class State(FolderTest):
     def test_a_resumed_loop_gets_the_remaining_rows(self):
         curriculum = {"search": "greedy", "search_iterations": 10, "curriculum": True}
         for pipeline in ({}, {"refresh_every": 2}, {"mode": "sequential"},
@@ -247,11 +251,8 @@ class State(unittest.TestCase):
         batches = examples(None, loop.net)
         for _ in range(BATCHES + 1):
             loop.step(next(batches))
-        path = "/tmp/tandem-state-%d.pt" % os.getpid()
-        torch.save(batches.state_dict(), path)
-        self.addCleanup(os.remove, path)
-        loaded = torch.load(path, weights_only=True)
-        batches.load_state_dict(loaded)
+        torch.save(batches.state_dict(), self.folder / "state.pt")
+        batches.load_state_dict(torch.load(self.folder / "state.pt", weights_only=True))
         self.assertEqual(batches.update, 1)
 
     def test_wrong_states_are_named(self):
@@ -307,7 +308,7 @@ class Errors(unittest.TestCase):
                 seen = batch.update
                 with torch.no_grad():
                     net.layers[0].bias[0] = 1000
-        self.assertEqual(seen, 1)  # the first update was labelled before, and so was the second
+        self.assertEqual(seen, 1)  # both updates were labelled before
         self.assertEqual(loop_threads(), [])
 
     def test_nan_estimates_are_refused(self):
@@ -428,7 +429,6 @@ class Ends(unittest.TestCase):
             next(batches)
 
     def test_a_program_ends_that_closed_nothing(self):
-        import subprocess
         program = ("import sys; sys.path.insert(0, sys.argv[1])\n"
                    "from examples_loop_test import *\n"
                    "batches = tandem.Examples(config(), Net(), batch_size=50, batches_per_update=4)\n"
