@@ -26,7 +26,13 @@ ShardPipeline::ShardPipeline(ChunkStages& stages, const DataConfig& config, std:
       disk_(kDiskThread),
       transfer_(kTransferThread) {
   Start(disk_, kLoad, [this, first, epoch_steps] { LoadEpochs(first, epoch_steps); });
-  Start(transfer_, kTransfer, [this] { TransferAll(); });
+  Start(transfer_, kTransfer, [this] {
+    for (;;) {
+      const std::size_t slot = Begin(kTransfer);
+      stages_.Transfer(steps_[slot], slot);
+      ring_.End(kTransfer);
+    }
+  });
 }
 
 ShardPipeline::~ShardPipeline() { ring_.Close(std::make_exception_ptr(Stopped())); }
@@ -52,14 +58,6 @@ void ShardPipeline::LoadEpochs(std::int64_t first, std::int64_t epoch_steps) {
       ring_.End(kLoad);
       slot = Begin(kLoad);
     }
-  }
-}
-
-void ShardPipeline::TransferAll() {
-  for (;;) {
-    const std::size_t slot = Begin(kTransfer);
-    stages_.Transfer(steps_[slot], slot);
-    ring_.End(kTransfer);
   }
 }
 

@@ -79,7 +79,6 @@ class ShardPipeline {
  private:
   void Start(Worker& worker, std::size_t stage, std::function<void()> work);
   void LoadEpochs(std::int64_t first, std::int64_t epoch_steps);
-  void TransferAll();
   std::size_t Begin(std::size_t stage);
 
   ChunkStages& stages_;

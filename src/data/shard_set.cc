@@ -194,7 +194,10 @@ EpochOrder::EpochOrder(const ShardSetSpec& set, std::uint64_t seed)
       chunks_(static_cast<std::size_t>(num_chunks_)) {}
 
 std::int64_t EpochOrder::ChunkOf(std::int64_t step) {
-  ShuffleChunks(EpochOf(step));
+  if (const std::int64_t epoch = EpochOf(step); epoch != epoch_) {
+    epoch_ = epoch;
+    Shuffle(std::span(chunks_), Random(seed_, Purpose::kChunkOrder, epoch, 0));
+  }
   return chunks_[static_cast<std::size_t>(step % num_chunks_)];
 }
 
@@ -206,12 +209,6 @@ EpochPosition EpochOrder::Find(std::int64_t row) {
     position.row -= rows;
     ++position.step;
   }
-}
-
-void EpochOrder::ShuffleChunks(std::int64_t epoch) {
-  if (epoch == epoch_) return;
-  epoch_ = epoch;
-  Shuffle(std::span(chunks_), Random(seed_, Purpose::kChunkOrder, epoch, 0));
 }
 
 void ShuffleRows(std::span<std::int32_t> rows, std::uint64_t seed, std::int64_t epoch,

@@ -110,8 +110,6 @@ class EpochOrder {
   EpochPosition Find(std::int64_t row);
 
  private:
-  void ShuffleChunks(std::int64_t epoch);
-
   const ShardSetSpec set_;
   const std::uint64_t seed_;
   const std::int64_t num_chunks_;

@@ -79,14 +79,12 @@ std::optional<Batch> ShardLoader::TakeRows(std::int64_t most, std::int64_t updat
   return batch;
 }
 
-void ShardLoader::StartStages() {
-  ChunkStages& work = *this;
-  stages_ = std::make_unique<ShardPipeline>(work, config_, next_step_, set_.spec().num_chunks(),
-                                            interrupter_);
-}
-
 void ShardLoader::TakeChunk() {
-  if (stages_ == nullptr) StartStages();
+  if (stages_ == nullptr) {
+    ChunkStages& work = *this;
+    stages_ = std::make_unique<ShardPipeline>(work, config_, next_step_, set_.spec().num_chunks(),
+                                              interrupter_);
+  }
   const ShardPipeline::Item taken = stages_->Take();
   CountSkipped(taken.step);
   TransferSlot& slot = *slots_[taken.slot];

@@ -61,7 +61,6 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
   bool Load(std::int64_t step, std::size_t slot) override;
   void Transfer(std::int64_t step, std::size_t slot) override;
   std::optional<Batch> TakeRows(std::int64_t most, std::int64_t update) override;
-  void StartStages();
   void TakeChunk();
   void CountSkipped(std::int64_t end);
 

@@ -135,8 +135,8 @@ std::unique_ptr<ResultSlot> Device::MakeResultSlot(std::size_t /*bytes*/) {
   return std::make_unique<HostResultSlot>();
 }
 
-std::unique_ptr<Device> OpenDevice(const std::string& device, std::optional<int> local_rank) {
-  const std::string name = local_rank && CudaIndex(device) ? "cuda" : device;
+std::unique_ptr<Device> OpenDevice(const std::string& name, std::optional<int> local_rank) {
+  if (local_rank && name != "cuda" && CudaIndex(name)) return OpenDevice("cuda", local_rank);
   if (name == "cpu") return std::make_unique<CpuDevice>();
   Gpus gpus;
   OpenCudaFunction* open = FindCuda(gpus);

@@ -103,10 +103,6 @@ std::vector<std::uint8_t> Report(int rank, std::string_view why) {
   return report;
 }
 
-std::string OwnName(int rank) {
-  return fmt::format("rank {} (process {} on {})", rank, ::getpid(), HostName());
-}
-
 constexpr const char* kTakePort =
     "If another job uses this port, set MASTER_PORT to a free one (torchrun: --master-port)";
 
@@ -225,7 +221,9 @@ void Membership::AwaitAll(Clock::time_point deadline) {
         "process is rank {}. {}",
         environment_.rank, environment_.host, environment_.port, environment_.rank, kTakePort));
   }
-  store_->set(NameKey(environment_.rank), BytesOf(OwnName(environment_.rank)));
+  const std::string name =
+      fmt::format("rank {} (process {} on {})", environment_.rank, ::getpid(), HostName());
+  store_->set(NameKey(environment_.rank), BytesOf(name));
   std::vector<int> missing;
   for (int rank = 0; rank < environment_.world_size; ++rank) {
     if (HasJoined(rank, deadline)) {
