@@ -22,9 +22,7 @@ TEST(SpreadOf, OddNumberOfValuesHasTheMiddleOneAsMedian) {
   EXPECT_DOUBLE_EQ(SpreadOf(Values{4.0, 1.0, 10.0}).value().median, 4);
 }
 
-TEST(SpreadOf, MissingValueGivesNoSpread) {
-  EXPECT_FALSE(SpreadOf(Values{1.0, std::nullopt}));
-}
+TEST(SpreadOf, MissingValueGivesNoSpread) { EXPECT_FALSE(SpreadOf(Values{1.0, std::nullopt})); }
 
 TEST(ChanceOf, CountsTheSignsOfPairs) {
   EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.3}), 1);
