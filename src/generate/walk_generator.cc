@@ -147,22 +147,14 @@ Action WalkGenerator::WriteLabel(RandomWalk& walk, Random random, DataBuffer& ou
                                  std::size_t row) const {
   const std::span<float> label = out.floats(kTargetColumn, row);
   std::ranges::fill(label, 0.0F);
-  switch (head_) {
-    case Head::kV:
-      label[0] = walk.cost_back();
-      break;
-    case Head::kQ:
-      LabelKnownActions(walk, label, out.floats(kWeightColumn, row));
-      break;
-    case Head::kQIn:
-      return LabelOneAction(walk, random, label[0]);
-    case Head::kPolicy:
-      WritePolicy(walk, label);
-      break;
-    case Head::kVp:
-      label[0] = walk.cost_back();
-      WritePolicy(walk, label.subspan(1));
-      break;
+  const HeadTraits traits = TraitsOf(head_);
+  if (traits.takes_action) return LabelOneAction(walk, random, label[0]);
+  if (traits.values_states) label[0] = walk.cost_back();
+  if (traits.values_all_actions()) {
+    LabelKnownActions(walk, label, out.floats(kWeightColumn, row));
+  }
+  if (traits.has_policy) {
+    WritePolicy(walk, label.last(static_cast<std::size_t>(domain_.spec().num_actions())));
   }
   return 0;
 }
