@@ -206,7 +206,6 @@ struct ValidationConfig {
   std::int64_t every_updates = 100;
   std::int64_t states = 200;
   std::int64_t beam_width = 0;
-  std::int64_t seed = 0;
   std::string file;
   Measure best_by = Measure::kSolveRate;
 };

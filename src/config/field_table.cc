@@ -616,9 +616,6 @@ std::vector<Field> FieldsOf(Config& c) {
              "Width of the beam searches that try to solve the validation states, as "
              "search.beam_width is for solving. 0: use greedy descent instead, which takes the "
              "best action again and again."),
-      Number("validation.seed", c.validation.seed, 0, INT64_MAX,
-             "Seed of the random scrambles. Runs with the same one have the same validation "
-             "states."),
       {"validation.file",
        "JSON-lines file of validation states, in the format of `tandem solve`; each line needs "
        "`optimal`. null: fixed random scrambles of every length up to generate.max_scramble.",

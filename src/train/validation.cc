@@ -31,12 +31,12 @@ namespace tandem {
 
 namespace {
 
+// Not the run's seed, so that results of different runs are comparable.
+constexpr std::uint64_t kSeed = 0;
 constexpr std::int64_t kBatchSize = 1000;
 constexpr std::uint64_t kOrderSeed = 0;  // the order does not affect the sums
 
-// `seed` is not the run's, so that results of different runs are comparable.
-ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t max_scramble,
-                        std::int64_t seed) {
+ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t max_scramble) {
   ValidationSet validation_set;
   const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
   const auto size = static_cast<std::size_t>(count);
@@ -48,7 +48,7 @@ ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t m
     const std::int64_t length =
         count < max_scramble ? (number + 1) * max_scramble / count : 1 + number % max_scramble;
     validation_set.lengths.push_back(length);
-    const Random random(static_cast<std::uint64_t>(seed), Purpose::kValidation, 0, i);
+    const Random random(kSeed, Purpose::kValidation, 0, i);
     validation_set.costs.push_back(WalkFromGoal(domain, random, length, states[i]));
   }
   return validation_set;
@@ -86,7 +86,7 @@ Config ConfigOfSearch(const Config& config, std::int64_t longest) {
 ValidationSet MakeValidationSet(const Domain& domain, const Config& config) {
   const ValidationConfig& validation = config.validation;
   if (validation.file.empty()) {
-    return Scrambles(domain, validation.states, config.generate.max_scramble, validation.seed);
+    return Scrambles(domain, validation.states, config.generate.max_scramble);
   }
   return FromFile(domain, validation.file, validation.states);
 }
