@@ -361,7 +361,7 @@ inline constexpr auto kInferencePrecisions = std::to_array<Choice<Precision>>({
 });
 
 /// backend
-enum class BackendKind { kAuto, kReference, kCpu, kGpu, kPlain };
+enum class BackendKind { kAuto, kReference, kCpu, kGpu };
 inline constexpr auto kBackendKinds = std::to_array<Choice<BackendKind>>({
     {BackendKind::kAuto, "auto",
      "cpu on a CPU and gpu on a GPU where they are supported, otherwise reference; stays auto if "
@@ -373,7 +373,6 @@ inline constexpr auto kBackendKinds = std::to_array<Choice<BackendKind>>({
      "LibTorch's products and fused passes without autograd, which a GPU repeats as one CUDA "
      "graph, "
      "including the optimizer: faster, for resnet_fc and mlp on a GPU"},
-    {BackendKind::kPlain, "plain", "as reference in fp32, without gathering, for resnet_fc"},
 });
 
 /// search.method
