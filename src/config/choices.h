@@ -210,7 +210,7 @@ inline constexpr auto kNetworkKinds = std::to_array<NetworkKindRow>({
 constexpr bool IsFullyConnected(std::string_view kind) { return kind == kResNetFc || kind == kMlp; }
 
 /// network.head
-enum class Head { kV, kQ, kPolicy, kVp, kQIn, kPlainV };
+enum class Head { kV, kQ, kPolicy, kVp, kQIn };
 inline constexpr auto kHeads = std::to_array<Choice<Head>>({
     {Head::kV, "v", "one output, the cost-to-go of the state"},
     {Head::kQ, "q", "one output per action, the action's cost plus the child's cost-to-go"},
@@ -224,7 +224,6 @@ inline constexpr auto kHeads = std::to_array<Choice<Head>>({
     {Head::kQIn, "q_in",
      "the value of an action as for q, but the action is part of the input and there is one "
      "output. A row labels one action. A state is evaluated once with each action"},
-    {Head::kPlainV, "plain_v", "one output, the cost-to-go of the state, as for v"},
 });
 
 /// HeadTraits says what a network takes and what its outputs mean. Outputs that are costs come
@@ -268,8 +267,6 @@ constexpr HeadTraits TraitsOf(Head head) {
       return {.network = "Q net with the action as input,",
               .values_actions = true,
               .takes_action = true};
-    case Head::kPlainV:
-      return {.network = "plain V net", .values_states = true};
   }
   return {};  // not reached: the compiler warns of a missing case
 }
