@@ -380,8 +380,7 @@ enum class SearchMethod {
   kQStar,
   kIdaStar,
   kGreedy,
-  kBidirectionalBeam,
-  kRandom
+  kBidirectionalBeam
 };
 inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kBeam, "beam", "beam search"},
@@ -396,7 +395,6 @@ inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
      "take the best action again and again, without visiting a state twice"},
     {SearchMethod::kBidirectionalBeam, "bidirectional_beam",
      "beam search from the state and from the goal until the two meet"},
-    {SearchMethod::kRandom, "random", "random actions until one leads to a goal"},
 });
 
 /// Returns whether the search keeps a beam. Only such a search can start from a position and its

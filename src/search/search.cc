@@ -14,7 +14,6 @@
 #include "search/goal_ball.h"
 #include "search/greedy_search.h"
 #include "search/ida_star.h"
-#include "search/random_search.h"
 
 namespace tandem {
 
@@ -99,8 +98,6 @@ std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, con
       return std::make_unique<AnytimeBeamSearch>(domain, network, config, ball);
     case SearchMethod::kGreedy:
       return std::make_unique<GreedySearch>(domain, network, config, ball);
-    case SearchMethod::kRandom:
-      return std::make_unique<RandomSearch>(domain, config);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }
