@@ -60,8 +60,7 @@ enum class Target {
   kQLearning,
   kCappedQLearning,
   kOwnSolutions,
-  kRetrograde,
-  kWalkSteps
+  kRetrograde
 };
 inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kWalkLength, "walk_length",
@@ -92,8 +91,6 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
      "for head v and puzzles whose goals differ by problem, the exact cost-to-go of a state of a "
      "random problem, whose states are all found by a search backwards from its goals; for a state "
      "from which no goal can be reached, generate.dead_end_cost"},
-    {Target::kWalkSteps, "walk_steps",
-     "for head v, the number of actions of the random walk that led to the state"},
 });
 
 /// TargetTraits says where the labels of a target come from and what the target works with. A
@@ -154,7 +151,6 @@ constexpr TargetTraits TraitsOf(Target target) {
               .fits_action_heads = true,
               .follows_search = true};
     case Target::kRetrograde:
-    case Target::kWalkSteps:
       break;
   }
   return {};

@@ -5,7 +5,6 @@
 #include "generate/labels.h"
 #include "generate/own_solutions.h"
 #include "generate/retrograde.h"
-#include "generate/steps_generator.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_generator.h"
 
@@ -28,8 +27,6 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
       return std::make_unique<OwnSolutionsGenerator>(domain, *network, config);
     case Target::kRetrograde:
       return std::make_unique<RetrogradeGenerator>(domain, config);
-    case Target::kWalkSteps:
-      return std::make_unique<StepsGenerator>(domain, config);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }
