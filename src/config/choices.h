@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace tandem {
@@ -233,6 +234,19 @@ struct HeadTraits {
 
   /// Whether there is a cost of each action, so that a row can label some of them.
   constexpr bool values_all_actions() const { return values_actions && !takes_action; }
+
+  /// The number of outputs for a puzzle with `num_actions` actions.
+  constexpr std::size_t num_outputs(std::size_t num_actions) const {
+    const bool has_one_cost = values_states || takes_action;
+    const bool has_actions = values_all_actions() || has_policy;
+    return (has_one_cost ? 1 : 0) + (has_actions ? num_actions : 0);
+  }
+
+  /// How many of `outputs` outputs are costs. The others are the logits of a policy.
+  constexpr std::int64_t num_costs(std::int64_t outputs) const {
+    if (!has_policy) return outputs;
+    return values_states ? 1 : 0;
+  }
 };
 
 constexpr HeadTraits TraitsOf(Head head) {

@@ -34,10 +34,7 @@ void CheckNumbers(const DataBuffer& examples, std::size_t column, std::string_vi
 }  // namespace
 
 std::size_t TargetWidth(const DomainSpec& spec, Head head) {
-  const HeadTraits traits = TraitsOf(head);
-  const bool has_one_cost = traits.values_states || traits.takes_action;
-  const bool has_actions = traits.values_all_actions() || traits.has_policy;
-  return (has_one_cost ? 1 : 0) + (has_actions ? static_cast<std::size_t>(spec.num_actions()) : 0);
+  return TraitsOf(head).num_outputs(static_cast<std::size_t>(spec.num_actions()));
 }
 
 int ActionPositions(int num_actions, int depth) { return num_actions <= depth ? 1 : num_actions; }

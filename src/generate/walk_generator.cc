@@ -180,22 +180,15 @@ void WalkGenerator::WriteLabel(const RandomWalks& walks, std::size_t walk, bool 
                                DataBuffer& out, std::size_t row) const {
   const std::span<float> label = out.floats(kTargetColumn, row);
   std::ranges::fill(label, 0.0F);
-  switch (head_) {
-    case Head::kV:
-      label[0] = walks.cost_back(walk);
-      break;
-    case Head::kQ:
-      LabelKnownActions(walks, walk, label, out.floats(kWeightColumn, row));
-      break;
-    case Head::kQIn:
-      break;  // LabelOneAction writes its label
-    case Head::kPolicy:
-      WritePolicy(walks, walk, undo_has_effect, label);
-      break;
-    case Head::kVp:
-      label[0] = walks.cost_back(walk);
-      WritePolicy(walks, walk, undo_has_effect, label.subspan(1));
-      break;
+  const HeadTraits traits = TraitsOf(head_);
+  if (traits.values_states) label[0] = walks.cost_back(walk);
+  if (traits.values_all_actions()) {
+    LabelKnownActions(walks, walk, label, out.floats(kWeightColumn, row));
+  }
+  if (traits.has_policy) {
+    WritePolicy(walks, walk, undo_has_effect,
+                label.last(static_cast<std::size_t>(domain_.spec().num_actions())));
+  }
   }
 }
 

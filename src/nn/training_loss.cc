@@ -41,10 +41,7 @@ double PolicyLoss(const TrainingLoss::HostRows& rows, std::int64_t row, std::int
 
 }  // namespace
 
-std::int64_t NumCosts(Head head, std::int64_t outputs) {
-  if (!HasPolicy(head)) return outputs;
-  return ValuesStates(head) ? 1 : 0;
-}
+std::int64_t NumCosts(Head head, std::int64_t outputs) { return TraitsOf(head).num_costs(outputs); }
 
 at::Tensor TrainingLoss::SumOf(const at::Tensor& weights) {
   return weights.sum().clamp_min(std::numeric_limits<float>::min());

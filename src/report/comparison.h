@@ -77,8 +77,8 @@ inline constexpr std::size_t kExactPairs = 20;
 
 /// Ideal is the shortest time in which perfect overlap could do the work of a run, without the cold
 /// start: the largest of the critical paths of the generator and of the main thread, and of the
-/// demand for the cores and for the GPU. The side that it belongs to is the busiest. A busy GPU may
-/// run slow kernels, and a busy core may spin.
+/// demand for each resource (core-seconds over cores; seconds that the GPU is busy). The side that
+/// it belongs to is the busiest. A busy GPU may run slow kernels, and a busy core may spin.
 struct Ideal {
   double seconds = 0;
   std::string side;  ///< "generator", "training", "cores" or "GPU"
@@ -133,7 +133,8 @@ inline constexpr std::size_t kEnoughSeeds = 6;
 
 /// Returns a sentence for each row after the first, which says how it differs from the first and
 /// how often chance alone makes such a difference: if in more than 10 % of cases, that no
-/// difference was shown. The last sentence says which row is best in what, and why.
+/// difference was shown. The last sentence says which row is best in what, and why. Returns nothing
+/// for a single row.
 std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds);
 
 /// Returns a sentence for each reason why cells of the table are `-`, and one about the losses if

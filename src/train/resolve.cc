@@ -49,7 +49,8 @@ constexpr std::int64_t kProbeChunkRows = 256;
 constexpr std::int64_t kProbeIterations = 10;
 
 // With fewer updates, the last one would end far from the time limit, and the target network would
-// be refreshed too rarely. A run whose speed could not be measured begins with this number.
+// be refreshed too rarely. A run whose speed could not be measured begins with this number: the few
+// updates before its first revision must not be most of the learning-rate schedule.
 constexpr std::int64_t kFewestUpdates = 40;
 
 // Returns the config of a probe, whose network is discarded. Its scrambles have the lengths of the
