@@ -189,7 +189,7 @@ void WalkGenerator::WriteLabel(const RandomWalks& walks, std::size_t walk, bool 
     WritePolicy(walks, walk, undo_has_effect,
                 label.last(static_cast<std::size_t>(domain_.spec().num_actions())));
   }
-  }
+}
 }
 
 void WalkGenerator::LabelKnownActions(const RandomWalks& walks, std::size_t walk,
