@@ -190,7 +190,6 @@ void WalkGenerator::WriteLabel(const RandomWalks& walks, std::size_t walk, bool 
                 label.last(static_cast<std::size_t>(domain_.spec().num_actions())));
   }
 }
-}
 
 void WalkGenerator::LabelKnownActions(const RandomWalks& walks, std::size_t walk,
                                       std::span<float> label, std::span<float> weight) const {
