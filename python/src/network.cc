@@ -130,7 +130,7 @@ class PythonNetwork {
     for (std::size_t first = 0; first < batch.size() && signals.Continue(); first += slice) {
       const std::size_t count = std::min(slice, batch.size() - first);
       const Rows inputs(bytes.data(), count, positions);
-      ForRanges(count, kGrain, [&](std::size_t at, std::size_t size) {
+      ForRanges(count, spec().TaskRows(kGrain), [&](std::size_t at, std::size_t size) {
         EncodeChecked(network_->domain(), batch.rows().Slice(first + at, size),
                       inputs.Slice(at, size));
       });

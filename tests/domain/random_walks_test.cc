@@ -259,7 +259,7 @@ TEST(RandomWalks, BesideOthersEqualWalksTakenOneByOneOnRandomGraphs) {
 TEST(RandomWalks, BesideOthersEqualWalksTakenOneByOneInPuzzles) {
   Dice dice(1);
   for (const char* name :
-       {"cube3", "npuzzle:3", "grid:4", "sokoban:6", "hanoi:3", "lights_out:3"}) {
+       {"cube3", "npuzzle:3", "grid:5", "sokoban:6", "hanoi:3", "lights_out:3"}) {
     ExpectSameAsOneByOne(*MakeDomain(name), dice, WalkKind::kNoStepBack);
   }
   ExpectSameAsOneByOne(*MakeDomain("lights_out:3"), dice, WalkKind::kDistinctActions);
