@@ -90,21 +90,22 @@ Json ParseJsonObject(std::string_view line) {
 
 /// Throws InputError: "expected `KEY` to be EXPECTED, found VALUE", or "expected `KEY`, EXPECTED"
 /// if `object` has no such key.
-[[noreturn]] inline void ThrowWrongEntry(const nlohmann::json& object, const std::string& key,
+[[noreturn]] inline void ThrowWrongEntry(const nlohmann::json& object, std::string_view key,
                                          const std::string& expected) {
   const auto found = object.find(key);
-  if (found == object.end()) throw InputError("expected `" + key + "`, " + expected);
-  throw InputError("expected `" + key + "` to be " + expected + ", found " + ShortJson(*found));
+  const std::string name = "`" + std::string(key) + "`";
+  if (found == object.end()) throw InputError("expected " + name + ", " + expected);
+  throw InputError("expected " + name + " to be " + expected + ", found " + ShortJson(*found));
 }
 
 /// Returns the object or the list that `object` has as `key`. If the key is missing, or its value
 /// is of another type, throws as ThrowWrongEntry does.
-inline const nlohmann::json& ReadObject(const nlohmann::json& object, const std::string& key) {
+inline const nlohmann::json& ReadObject(const nlohmann::json& object, std::string_view key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_object()) ThrowWrongEntry(object, key, "an object");
   return *found;
 }
-inline const nlohmann::json& ReadList(const nlohmann::json& object, const std::string& key) {
+inline const nlohmann::json& ReadList(const nlohmann::json& object, std::string_view key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_array()) ThrowWrongEntry(object, key, "a list");
   return *found;
