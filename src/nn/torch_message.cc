@@ -46,7 +46,7 @@ std::string CpuMessage(std::string_view what) {
 }  // namespace
 
 std::string MessageFor(std::string_view what) {
-  const auto has = [&](std::string_view sign) { return what.find(sign) != what.npos; };
+  const auto has = [&](std::string_view sign) { return what.find(sign) != std::string_view::npos; };
   // The messages of the caching allocator, the driver (pinned memory, first use) and cuBLAS.
   if (has("CUDA out of memory") || has("CUDA error: out of memory") ||
       has("_STATUS_ALLOC_FAILED")) {

@@ -5,6 +5,7 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -14,7 +15,9 @@ import unittest
 from harness import SOURCE, TANDEM, CliTest, load_script
 import common  # harness adds scripts/ to the path
 
-NEED_TORCH = {"bench/all_reduce", "bench/pytorch_walks.py"}
+NEED_PACKAGE = {"bench/loop", "bench/own_network"}  # `import tandem`
+NEED_TORCH = {"bench/all_reduce", "bench/pytorch_walks.py"} | NEED_PACKAGE
+PACKAGE = TANDEM.parent / "python"
 NOT_STARTED = {"scripts/common.py", "bench/common.py", "bench/rank_runs.py",  # modules
                "scripts/deepxube_numbers.py"}  # needs DeepXube
 
@@ -25,7 +28,8 @@ def programs():
         for path in sorted((SOURCE / folder).iterdir()):
             name = str(path.relative_to(SOURCE))
             is_program = path.is_file() and (path.suffix == ".py" or path.read_bytes().startswith(b"#!"))
-            if is_program and name not in NOT_STARTED:
+            can_start = name not in NEED_PACKAGE or PACKAGE.exists()
+            if is_program and can_start and name not in NOT_STARTED:
                 yield name
 
 
@@ -35,7 +39,8 @@ class Options(CliTest):
         command = [self.python_with_torch(), path] if name in NEED_TORCH else \
             [sys.executable, path] if path.suffix == ".py" else [path]
         return subprocess.run([*command, *args], cwd=self.folder, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "PYTHONPATH": str(PACKAGE)})
 
     def test_every_program_has_help(self):
         for name in programs():

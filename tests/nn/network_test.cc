@@ -98,11 +98,11 @@ class WithPart final : public Module {
   at::Tensor count, scale;
 };
 
-TEST(Module, ListsItsTensorsInTheOrderOfPython) {
+TEST(Module, ListsItsTensorsAsRegisteredAndThenThoseOfItsParts) {
   const WithPart module;
   std::vector<std::string> names;
   for (const auto& [name, tensor] : module.State()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"scale", "count", "part.weight", "part.bias",
+  EXPECT_EQ(names, (std::vector<std::string>{"count", "scale", "part.weight", "part.bias",
                                              "part.norm_weight", "part.norm_bias",
                                              "part.running_mean", "part.running_var"}));
   EXPECT_EQ(module.parameters().size(), 5U);

@@ -386,7 +386,7 @@ class Training(FolderTest):
     def test_an_exception_in_a_worker_ends_the_run_with_its_traceback(self):
         class Breaks(Lights):
             name = "python_breaks"
-            left = 300
+            left = 30
 
             def apply(self, states, actions):
                 self.left -= 1
