@@ -411,8 +411,9 @@ std::string CheckAllGoals(const SampledStates& samples) {
   Bytes state(samples.row_size());
   Bytes unused;
   domain.WriteGoals(Rows(std::span(state)));
-  if (!samples.spec().per_problem_goals || !domain.Predecessors(ConstRows(State(state)), unused))
+  if (!samples.spec().per_problem_goals || !domain.Predecessors(ConstRows(State(state)), unused)) {
     return "";
+  }
   for (std::uint64_t seed = 0; seed < kWalks; ++seed) {
     domain.DrawGoals(Rows(std::span(state)), {&seed, 1});
     std::vector<Bytes> goals;

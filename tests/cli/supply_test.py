@@ -110,7 +110,8 @@ class Pinned(unittest.TestCase):
     def test_scripts_install_from_pypi_only_with_hashes(self):
         found = []
         for path in [*(SOURCE / "scripts").iterdir(), SOURCE / "Makefile", SOURCE / ".ci/run"]:
-            if not path.is_file() or path.name == "lock_requirements":
+            # The latter does what a user does, who has no list of hashes.
+            if not path.is_file() or path.name in ("lock_requirements", "try_wheel"):
                 continue
             text = path.read_text().replace("\\\n", " ")
             found += [(path.name, line) for line in text.splitlines()
