@@ -14,7 +14,7 @@ import torch
 
 from tandem import _tandem
 from tandem._config import Settings, load_config
-from tandem._solve import _surprisals, _values
+from tandem._solve import _device_of, _surprisals, _values
 from tandem._training import ConfigLike
 
 _open: "weakref.WeakSet[Examples]" = weakref.WeakSet()
@@ -92,7 +92,7 @@ class Examples:
         if _tandem.needs_network(self.config) and network is not None:
             self._network = _plain(network)
             self._frozen = _FrozenCopy(network, self.config["network.head"], self.domain.num_actions)
-        self.device = torch.device(device or _device_of(network))
+        self.device = torch.device(device or ("cpu" if network is None else _device_of(network)))
         self._step = 0           # batches that the loop has got
         self._ready = -1         # the update whose buffer is there
         self._weights = None     # an update, the weights that label its rows, and those for the next one
@@ -361,8 +361,3 @@ def _plain(network):
 def _tensors(module):
     """Returns all parameters and buffers, also those that are not saved."""
     return itertools.chain(module.named_parameters(), module.named_buffers())
-
-
-def _device_of(network):
-    parameter = None if network is None else next(network.parameters(), None)
-    return torch.device("cpu") if parameter is None else parameter.device

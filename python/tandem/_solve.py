@@ -60,8 +60,7 @@ def _function(evaluate):
     if not isinstance(evaluate, torch.nn.Module):
         yield evaluate
         return
-    parameter = next(evaluate.parameters(), None)
-    device = "cpu" if parameter is None else parameter.device
+    device = _device_of(evaluate)
 
     def call(inputs):
         with torch.inference_mode():
@@ -73,6 +72,12 @@ def _function(evaluate):
         yield call
     finally:
         evaluate.train(was_training)
+
+
+def _device_of(module):
+    """Returns the device of a module's parameters, or the CPU if it has none."""
+    parameter = next(module.parameters(), None)
+    return torch.device("cpu") if parameter is None else parameter.device
 
 
 def _values(call, inputs, width, name="`evaluate`"):
