@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, kNumActivities> kNames = {
     "wait_for_rows", "serve", "replay", "wait_for_batch", "forward", "backward", "clip_gradients",
     "optimizer", "wait_for_device", "reduce", "wait_for_ranks", "refresh_target", "publish",
     // Between updates.
-    "keep_state", "validation", "checkpoint", "report"};
+    "keep_state", "validation", "checkpoint", "wait_for_disk", "report"};
 static_assert(!kNames.back().empty(), "an activity has no name");
 
 }  // namespace
@@ -59,7 +59,7 @@ double ActivityTimes::Work() const {
 
 double ActivityTimes::WaitForOthers() const {
   return (*this)[Activity::kWaitForRows] + (*this)[Activity::kGpuQueueWait] +
-         (*this)[Activity::kWaitForRanks];
+         (*this)[Activity::kWaitForRanks] + (*this)[Activity::kWaitForDisk];
 }
 
 ActivityTimes& ActivityTimes::operator+=(const ActivityTimes& other) {

@@ -69,7 +69,8 @@ enum class Activity : std::uint8_t {
   kKeepState,  ///< copying the state that is saved if the next update fails
   kValidation,
   kCheckpoint,
-  kReport,  ///< writing metrics and calling observers of the run
+  kWaitForDisk,  ///< waiting until a checkpoint has been written
+  kReport,       ///< writing metrics and calling observers of the run
 
   kCount
 };
@@ -100,7 +101,8 @@ struct ActivityTimes {
   /// The time in all named activities that are not waits (IsWait).
   double Work() const;
   /// The time in which the thread that trains waited for others: for rows, for shards or a stream,
-  /// and for other ranks. Its waits for its batches and its device are part of training.
+  /// for other ranks, and until a checkpoint was on disk. Its waits for its batches and its device
+  /// are part of training.
   double WaitForOthers() const;
 
   ActivityTimes& operator+=(const ActivityTimes& other);

@@ -236,6 +236,7 @@ TimeReport RunProfile::Report() const {
   report.wait_for_rows_s = warm.main[Activity::kWaitForRows];
   report.wait_for_stored_s = warm.main[Activity::kGpuQueueWait];
   report.wait_for_ranks_s = warm.main[Activity::kWaitForRanks];
+  report.wait_for_disk_s = warm.main[Activity::kWaitForDisk];
   report.core_s = end.core_s - cold_->core_s;
   report.main_core_s = end.main_core_s - cold_->main_core_s;
   report.generating_thread_s = warm.generator.Work() + warm.workers.Work();

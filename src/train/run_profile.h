@@ -79,6 +79,7 @@ struct TimeReport {
   double wait_for_rows_s = 0;      ///< while the main thread waited for buffers
   double wait_for_stored_s = 0;    ///< while it waited for shards or a stream
   double wait_for_ranks_s = 0;     ///< while it waited for other ranks
+  double wait_for_disk_s = 0;      ///< while it waited until a checkpoint was written
   double core_s = 0;               ///< CPU time of all threads of the process
   double main_core_s = 0;          ///< CPU time of the main thread
   std::optional<GpuTimes> gpu;     ///< only on a GPU, and only if updates were traced
@@ -86,7 +87,9 @@ struct TimeReport {
   std::optional<RankReport> ranks = {};  ///< of all updates; only if ranks trained together
 
   /// Time in which the main thread waited for others.
-  double waits_s() const { return wait_for_rows_s + wait_for_stored_s + wait_for_ranks_s; }
+  double waits_s() const {
+    return wait_for_rows_s + wait_for_stored_s + wait_for_ranks_s + wait_for_disk_s;
+  }
 };
 
 /// RunProfile owns the timeline of a run. Only the main thread uses it. Its methods throw Error

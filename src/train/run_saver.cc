@@ -198,7 +198,7 @@ std::string RunSaver::Save(const RunState& resume, const RunState& current) {
 }
 
 void RunSaver::Wait() {
-  const Span span(Activity::kCheckpoint);
+  const Span span(Activity::kWaitForDisk);
   writer_.Wait();
   ReportFailure();
 }

@@ -211,7 +211,8 @@ TEST(RunProfile, WaitsForOthersAreNotTraining) {
   }
   profile.OnTrainingStart();
   profile.TakeTimes();
-  for (const Activity wait : {Activity::kGpuQueueWait, Activity::kWaitForRanks}) {
+  for (const Activity wait :
+       {Activity::kGpuQueueWait, Activity::kWaitForRanks, Activity::kWaitForDisk}) {
     const Span span(wait);
     TakeTime(milliseconds(40));
   }
@@ -224,7 +225,8 @@ TEST(RunProfile, WaitsForOthersAreNotTraining) {
   EXPECT_GE(report.wait_for_stored_s, 0.04);
   EXPECT_LT(report.wait_for_stored_s, report.wall_s - 0.04);  // without the cold start
   EXPECT_GE(report.wait_for_ranks_s, 0.04);
-  EXPECT_LE(report.train_critical_s, report.wall_s - 0.08);
+  EXPECT_GE(report.wait_for_disk_s, 0.04);
+  EXPECT_LE(report.train_critical_s, report.wall_s - 0.12);
   EXPECT_LT(BusySharesOf(profile.TakeTimes()).training, 0.5);
 }
 
@@ -324,6 +326,10 @@ TEST(Bottleneck, NamesWhatTrainingWaitedFor) {
                   report, Resolved({"data.source=stream", "generate.target=value_iteration"}), 2),
               StartsWith("generating is the bottleneck: training waited 50.0 s for rows of other "
                          "processes"));
+  report = Report(10, 20, 1);
+  report.wait_for_disk_s = 5;
+  EXPECT_THAT(DescribeBottleneck(report, Resolved({}), 2),
+              StartsWith("writing checkpoints is the bottleneck: training waited 5.0 s"));
   report = Report(10, 20, 1);
   report.wait_for_ranks_s = 5;
   std::vector<double>& waits =
