@@ -387,7 +387,7 @@ int TrainOrResume(const TrainArgs& args, const RunOptions& options) {
 // Whether torchrun started the ranks again after they had begun to train in this folder, and it has
 // a checkpoint. If the first start refused the folder, so does each further one.
 bool IsRestart(const Ranks& ranks, const fs::path& folder) {
-  return ranks.environment().restart > 0 && fs::exists(CheckpointIn(folder)) &&
+  return ranks.environment().restart > 0 && RunDirectory::HasCheckpoint(folder) &&
          ranks.Remembers(NoteOf(folder));
 }
 

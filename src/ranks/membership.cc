@@ -65,7 +65,9 @@ std::optional<RankEnvironment> ReadRankEnvironment(const GetVariable& variable) 
       Number("MASTER_PORT", required("MASTER_PORT"), 1, std::numeric_limits<std::uint16_t>::max()));
   environment.local_rank = number_or("LOCAL_RANK", 0, 0, environment.world_size - 1);
   environment.launcher_holds_store = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
-  environment.run_id = variable("TORCHELASTIC_RUN_ID").value_or("");
+  // Ranks of two jobs that use the same port do not meet, since they look under different names.
+  environment.run_id =
+      variable("TORCHELASTIC_RUN_ID").value_or(variable("SLURM_JOB_ID").value_or(""));
   environment.restart = number_or("TORCHELASTIC_RESTART_COUNT", 0, 0, kMost);
   environment.max_restarts = number_or("TORCHELASTIC_MAX_RESTARTS", 0, 0, kMost);
   return environment;
@@ -82,7 +84,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kBeat{500};
+constexpr milliseconds kBeat{250};
 constexpr double kProofTime = 5;               // seconds
 constexpr double kLastReads = kProofTime + 2;  // seconds, until others noticed a report and read it
 constexpr milliseconds kLookAgain{100};
@@ -223,6 +225,7 @@ void Membership::AwaitAll(Clock::time_point deadline) {
   }
   const std::string name =
       fmt::format("rank {} (process {} on {})", environment_.rank, ::getpid(), HostName());
+  if (environment_.rank == 0) store_->set(kFailures, BytesOf(""));  // beats read it
   store_->set(NameKey(environment_.rank), BytesOf(name));
   std::vector<int> missing;
   for (int rank = 0; rank < environment_.world_size; ++rank) {
@@ -269,22 +272,26 @@ std::vector<int> Membership::Others() const {
   return others;
 }
 
-// Watches only the next rank, so that the requests of a beat grow with the number of ranks and not
-// with its square. The report of a rank that was lost tells all others.
+// Each beat is one request: in turn, it counts this rank's own counter up, and reads that of the
+// next rank and the reports, by which all learn of a rank that was lost.
 //
 // Goes on after a rank was lost, since this rank may work for a while before it notices, and the
 // one before it would take it for lost too.
 void Membership::Beat() {
   const std::string next = AliveKey((environment_.rank + 1) % environment_.world_size);
-  std::int64_t last = 0;
+  std::vector<std::uint8_t> last;
   Clock::time_point since = Clock::now();
-  for (bool has_store = true; has_store && !EndsWithin(kBeat);) {
+  bool reads = false;
+  for (bool has_store = true; has_store && !EndsWithin(kBeat); reads = !reads) {
     bool lost = false;
     try {
-      beats_->add(AliveKey(environment_.rank), 1);
-      const std::int64_t now = beats_->add(next, 0);
-      if (now != std::exchange(last, now)) since = Clock::now();
-      lost = beats_->check({kFailures});
+      if (!reads) {
+        beats_->add(AliveKey(environment_.rank), 1);
+        continue;
+      }
+      const auto read = beats_->multiGet({next, kFailures});
+      if (read[0] != std::exchange(last, read[0])) since = Clock::now();
+      lost = !read[1].empty();
       if (!lost && Clock::now() - since > lost_after_) {
         beats_->append(kFailures, Report(environment_.rank, ""));
         lost = true;

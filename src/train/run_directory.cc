@@ -193,6 +193,10 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
   return run;
 }
 
+bool RunDirectory::HasCheckpoint(const fs::path& path) {
+  return fs::exists(path) && !RunDirectory(path).Checkpoints().empty();
+}
+
 void RunDirectory::RequireCheckpoint() const {
   if (!Checkpoints().empty()) return;
   throw InputError(fmt::format("{} has no checkpoint.safetensors{}", path_.string(),

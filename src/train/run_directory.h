@@ -47,6 +47,9 @@ class RunDirectory {
   /// a run has config.yaml, and checkpoint.safetensors unless another of its networks is there.
   static RunDirectory Open(const std::filesystem::path& path);
 
+  /// Whether the folder has a checkpoint from which a run can be resumed.
+  static bool HasCheckpoint(const std::filesystem::path& path);
+
   /// Throws InputError if there is no checkpoint from which the run could be continued.
   void RequireCheckpoint() const;
 

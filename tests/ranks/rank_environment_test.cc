@@ -52,6 +52,14 @@ TEST(RankEnvironment, WithoutRanksThereIsNoGroup) {
   EXPECT_FALSE(Read({{"WORLD_SIZE", "1"}}));
 }
 
+TEST(RankEnvironment, JobsOfSlurmDoNotMeet) {
+  Variables variables = FromTorchrun();
+  variables["SLURM_JOB_ID"] = "7";
+  EXPECT_EQ(Read(variables)->run_id, "job");
+  variables.erase("TORCHELASTIC_RUN_ID");
+  EXPECT_EQ(Read(variables)->run_id, "7");
+}
+
 TEST(RankEnvironment, ReadsWhatTorchrunSets) {
   const auto environment = Read(FromTorchrun());
   ASSERT_TRUE(environment);

@@ -24,6 +24,7 @@
 #include "tandem/error.h"
 #include "train/checkpoint.h"
 #include "train/prepare_run.h"
+#include "train/run_directory.h"
 #include "train/train_run.h"
 
 namespace tandem {
@@ -251,6 +252,10 @@ TEST_F(SeveralCheckpoints, KeepsTheNewestAndTheirReplayRows) {
               testing::ElementsAre("replay-4.bin", "replay-5.bin", "replay-6.bin"));
   EXPECT_EQ(Checkpoint(folder_ / "previous-5.safetensors").Counters().updates, 5);
   EXPECT_EQ(Checkpoint(folder_ / "previous-4.safetensors").Counters().updates, 4);
+  fs::remove(folder_ / "checkpoint.safetensors");
+  EXPECT_TRUE(RunDirectory::HasCheckpoint(folder_));
+  EXPECT_FALSE(RunDirectory::HasCheckpoint(temp_.path()));
+  EXPECT_FALSE(RunDirectory::HasCheckpoint(temp_.path() / "missing"));
 }
 
 TEST_F(SeveralCheckpoints, TrainingGoesOnWhileACheckpointIsWritten) {
