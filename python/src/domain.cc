@@ -217,6 +217,9 @@ Array<std::uint8_t> ParseText(const Puzzle& puzzle, const std::string& text) {
     const nb::gil_scoped_release release;
     puzzle.domain->ParseState(text, {state.data(), StateSize(puzzle)});
   }
+  if (const std::string reading = puzzle.domain->Reading(text); !reading.empty()) {
+    if (PyErr_WarnEx(PyExc_UserWarning, reading.c_str(), 1) != 0) throw nb::python_error();
+  }
   return state;
 }
 
@@ -384,7 +387,9 @@ void BindTexts(nb::class_<Puzzle>& domain) {
   domain
       .def("parse", &ParseText, nb::arg("text"),
            "Reads a state from text and returns it, uint8 of shape (state_size,).\n\n"
-           "Raises ValueError that says what was found and what was expected.")
+           "Raises ValueError that says what was found and what was expected. Warns if the text "
+           "could\n"
+           "also mean a state with another goal, and says how it was read.")
       .def("format", &Format, nb::arg("state"),
            nb::sig("def format(self, state: numpy.typing.ArrayLike) -> str"),
            "Returns a state as text that `parse` reads.")

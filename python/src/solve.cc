@@ -83,8 +83,9 @@ std::vector<Solution> SolveInterruptibly(
     } catch (const Stopped&) {  // the interrupt is raised after this
       return;
     }
-    for (Solution& solution : solutions) {
-      solution.moves = FormatActions(domain.spec(), solution.search.actions);
+    for (std::size_t i = 0; i < solutions.size(); ++i) {
+      Solution& solution = solutions[i];
+      solution.moves = domain.FormatMoves(solution.search.actions, domain.FormatState(states[i]));
       if (!solution.search.solved) solution.failure = failure(solution.search);
     }
   });

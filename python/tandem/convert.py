@@ -16,6 +16,7 @@ import pathlib
 import shlex
 import sys
 import tempfile
+from collections.abc import Collection
 
 import safetensors
 import torch
@@ -82,6 +83,11 @@ def deepxube_puzzle(domain: tandem.Domain) -> DeepXubePuzzle:
     raise ValueError(f"the weights for {domain.name} cannot be exchanged with DeepXube: {reason}")
 
 
+def some_of(names: Collection[str]) -> str:
+    most = 8
+    return (", ".join(list(names)[:most]) + (", ..." if len(names) > most else "")) or "none"
+
+
 class Tensors:
     """The tensors of a file by name, without the prefix "module." that PyTorch's DataParallel adds. It remembers
     which were taken, so that a reader can refuse those that it does not know."""
@@ -104,8 +110,7 @@ class Tensors:
 
     def take(self, name: str, *shape: int) -> torch.Tensor:
         if name not in self.all:
-            others = ", ".join(list(self.left)[:8]) or "none"
-            raise ValueError(f"tensor '{name}' is missing; other tensors found: {others}")
+            raise ValueError(f"tensor '{name}' is missing; other tensors found: {some_of(self.left)}")
         self.left.pop(name, None)
         if shape and self.all[name].shape != shape:
             raise ValueError(f"tensor '{name}' has shape {list(self.all[name].shape)}, expected {list(shape)}")
@@ -113,7 +118,8 @@ class Tensors:
 
     def expect_none_left(self) -> None:
         if self.left:
-            raise ValueError(f"unknown tensor '{next(iter(self.left))}'; expected those of resnet_fc")
+            taken = [name for name in self.all if name not in self.left]
+            raise ValueError(f"unknown tensors: {some_of(self.left)}; expected those of resnet_fc: {some_of(taken)}")
 
 
 def block_layers(number: int) -> list[tuple[str, str]]:

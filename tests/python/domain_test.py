@@ -202,6 +202,12 @@ class Pictures(unittest.TestCase):
 
 
 class Texts(unittest.TestCase):
+    def test_parse_says_which_goal_it_understood(self):
+        korf = "14 13 15 7 11 12 9 5 6 0 2 1 4 8 10 3"  # 0 1 2 3 ... is its goal
+        with self.assertWarnsRegex(UserWarning, "goal"):
+            state = tandem.Domain("npuzzle:4").parse(korf)
+        self.assertEqual(state[0], 13)  # turned by 180 degrees, 16 - 3
+
     def test_parse_reads_what_format_writes(self):
         for name in ("cube2", "cube3", "npuzzle:4", "lights_out:5", "grid:5"):
             domain = tandem.Domain(name)

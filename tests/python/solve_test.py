@@ -53,6 +53,12 @@ class GuidedSearch(unittest.TestCase):
                         self.assertEqual(summary(found), summary(expected))
                     self.assertTrue(method == "greedy" or any(s.solved for s in found))
 
+    def test_moves_are_in_the_notation_of_the_puzzle(self):
+        sokoban = tandem.Domain("sokoban:5")
+        level = sokoban.parse("#####\n#@$.#\n#####")
+        (solution,) = tandem.solve(sokoban, level[None], lambda inputs: np.zeros(len(inputs)), method="astar")
+        self.assertEqual(solution.moves, "R")  # a push
+
     def test_a_module_of_pytorch_is_called_in_evaluation_mode_without_gradients(self):
         tandem.train(SMALL, self.folder / "module")
         net = network_in_pytorch(self.folder / "module" / "checkpoint.safetensors", depth=6)

@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+from tandem import _tandem
+
 STUB = pathlib.Path(__file__).resolve().parents[2] / "python" / "tandem" / "_tandem.pyi"
 
 
@@ -25,6 +27,9 @@ class Stubs(unittest.TestCase):
     def test_the_stub_describes_the_extension(self):
         self.maxDiff = None
         self.assertEqual(STUB.read_text(), made(), f"renew {STUB}: see {__file__}")
+
+    def test_the_stub_lies_beside_the_extension(self):
+        self.assertTrue(pathlib.Path(_tandem.__file__).with_name("_tandem.pyi").exists())
 
 
 if __name__ == "__main__":
