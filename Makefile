@@ -5,6 +5,9 @@ PRESET ?= release
 CMAKE_FLAGS ?=
 SECONDS ?= 600
 TANDEM := build/$(PRESET)/tandem
+# Set-up installs CMake from PyPI where the system's is too old.
+CMAKE = $(firstword $(wildcard .venv/lib/python3*/site-packages/cmake/data/bin/cmake) cmake)
+CTEST = $(CMAKE:cmake=ctest)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup configure build program train test lint compare check-long fuzz bench docs format clean
@@ -16,15 +19,15 @@ setup:  ## install what is missing: Debian packages, and LibTorch from PyPI in .
 	@scripts/setup
 
 configure: setup
-	@cmake --preset $(PRESET) $(CMAKE_FLAGS) $(if $(wildcard build/$(PRESET)/CMakeCache.txt),>/dev/null,)
+	@$(CMAKE) --preset $(PRESET) $(CMAKE_FLAGS) $(if $(wildcard build/$(PRESET)/CMakeCache.txt),>/dev/null,)
 
 build: export PYTHON := yes
 build: configure  ## build everything into build/release (or PRESET=debug, asan, tsan)
-	@cmake --build --preset $(PRESET) --target all bench
+	@$(CMAKE) --build --preset $(PRESET) --target all bench
 
 # A broken test or benchmark cannot prevent this.
 program: configure  ## build only the program
-	@cmake --build --preset $(PRESET) --target tandem
+	@$(CMAKE) --build --preset $(PRESET) --target tandem
 
 train: program  ## train the quickstart (3 minutes once built), then solve ten real cubes with it
 	@out=runs/quickstart-$$(date +%Y%m%d-%H%M%S) && \
@@ -33,8 +36,8 @@ train: program  ## train the quickstart (3 minutes once built), then solve ten r
 
 test: export PYTHON := yes
 test: configure  ## run the tests, except the long ones; builds what they need
-	@cmake --build --preset $(PRESET)
-	@ctest --preset $(PRESET)
+	@$(CMAKE) --build --preset $(PRESET)
+	@$(CTEST) --preset $(PRESET)
 
 lint: configure  ## check layers and formatting, and the code with clang-tidy, clangd and pyflakes
 	@LINT=yes scripts/setup
@@ -48,8 +51,8 @@ check-long: test  ## run the long checks too (5 hours; needs root); writes build
 
 fuzz:  ## fuzz each parser for SECONDS (600) of CPU time; the first time, set-up installs clang
 	@FUZZ=yes scripts/setup
-	@cmake --preset fuzz $(if $(wildcard build/fuzz/CMakeCache.txt),>/dev/null,)
-	@cmake --build --preset fuzz
+	@$(CMAKE) --preset fuzz $(if $(wildcard build/fuzz/CMakeCache.txt),>/dev/null,)
+	@$(CMAKE) --build --preset fuzz
 	@scripts/fuzz --seconds $(SECONDS)
 
 bench: build  ## run the benchmarks

@@ -3,7 +3,8 @@
 # cuda_runtime_api.h and the library libcudart.so. Searches CUDA_HOME, the folders of PATH, /usr/local/cuda,
 # /usr/local/cuda-VERSION, and .venv, where `CUDA=pypi scripts/setup` installs a toolkit.
 #
-# Reads LIBTORCH, a folder with include/ and lib/. Without LibTorch's version.py, any toolkit is right. Sets
+# Reads LIBTORCH, a folder with include/ and lib/, or CUDA_MAJOR, the version to find. Without LibTorch's
+# version.py, any toolkit is right. Sets
 #
 #   CUDA_TOOLKIT           the toolkit's folder, or nothing
 #   CUDA_TOOLKIT_VERSION   its version, such as 13.0
@@ -17,8 +18,8 @@
 if(NOT DEFINED CUDA_LOCAL)
   set(CUDA_LOCAL /usr/local)  # tests have a folder of their own
 endif()
-set(libtorch_cuda_major "")
-if(EXISTS "${LIBTORCH}/version.py")
+set(libtorch_cuda_major "${CUDA_MAJOR}")
+if(libtorch_cuda_major STREQUAL "" AND EXISTS "${LIBTORCH}/version.py")
   file(STRINGS ${LIBTORCH}/version.py libtorch_cuda REGEX "^cuda")
   string(REGEX MATCH "[0-9]+" libtorch_cuda_major "${libtorch_cuda}")
 endif()
@@ -69,8 +70,11 @@ set(CUDA_TOOLKIT_MISSING "no toolkit was found")
 if(OTHER_CUDA_TOOLKITS)
   set(CUDA_TOOLKIT_MISSING "LibTorch needs CUDA ${libtorch_cuda_major}, but only ${OTHER_CUDA_TOOLKITS} was found")
 endif()
-string(APPEND CUDA_TOOLKIT_MISSING ", so only the CPU will be used. `CUDA=pypi scripts/setup` installs CUDA 13 into "
-       ".venv; the variable CUDA_HOME names another toolkit.")
+string(APPEND CUDA_TOOLKIT_MISSING ", so only the CPU will be used. ")
+if(NOT libtorch_cuda_major STREQUAL "12")  # PyPI has no compiler of CUDA 12
+  string(APPEND CUDA_TOOLKIT_MISSING "`CUDA=pypi scripts/setup` installs CUDA 13 into .venv; ")
+endif()
+string(APPEND CUDA_TOOLKIT_MISSING "the variable CUDA_HOME names another toolkit.")
 
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
   if(CUDA_TOOLKIT)

@@ -52,10 +52,10 @@ class CudaToolkit(unittest.TestCase):
             return self.packages / f"nvidia/cu{version // 1000}"
         return self.local / ("cuda" if place == "/usr/local/cuda" else f"cuda-{version // 1000}")
 
-    def run_program(self, *command):
+    def run_program(self, *command, exit_code=0):
         done = subprocess.run(command, cwd=self.root, env=self.environment, capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return done.stdout
+        self.assertEqual(done.returncode, exit_code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
 
     def chosen(self):
         cmake = shutil.which("cmake")
@@ -95,12 +95,13 @@ class CudaToolkit(unittest.TestCase):
         (self.programs / "nvcc").symlink_to(self.root / "opt/cuda/bin/nvcc")
         self.assertEqual(self.chosen(), f"FOUND CUDA 13.0 in {self.root / 'opt/cuda'}")
 
-    def set_up(self, has_driver=True):
+    def set_up(self, driver="580.95.05", exit_code=0, cmake_version="3.25.1"):
         """Runs set-up on a machine that seems to have all packages, LibTorch and perhaps an NVIDIA driver. What it
         installs from PyPI is recorded."""
         write(self.programs / "dpkg-query", "#!/bin/sh\necho ok installed\n", is_program=True)
-        if has_driver:
-            write(self.programs / "nvidia-smi", "#!/bin/sh\n", is_program=True)
+        write(self.programs / "python3", "#!/bin/sh\n", is_program=True)  # makes no new .venv
+        if driver:
+            write(self.programs / "nvidia-smi", f"#!/bin/sh\necho {driver}\n", is_program=True)
         toolkit = self.packages / "nvidia/cu13"
         write(self.root / ".venv/bin/python", f"""#!/bin/sh
             case "$*" in
@@ -112,8 +113,9 @@ class CudaToolkit(unittest.TestCase):
             echo '#define CUDART_VERSION  13000' > {toolkit}/include/cuda_runtime_api.h
             """.replace("\n            ", "\n"), is_program=True)
         cmake = shutil.which("cmake")
-        write(self.programs / "cmake", f'#!/bin/sh\nexec {cmake} -D CUDA_LOCAL={self.local} "$@"\n', is_program=True)
-        said = self.run_program(self.root / "scripts/setup")
+        write(self.programs / "cmake", f'#!/bin/sh\n[ "$1" != --version ] || exec echo cmake version {cmake_version}\n'
+              f'exec {cmake} -D CUDA_LOCAL={self.local} "$@"\n', is_program=True)
+        said = self.run_program(self.root / "scripts/setup", exit_code=exit_code)
         installed = self.root / "installed"
         return said, installed.read_text() if installed.exists() else ""
 
@@ -133,7 +135,35 @@ class CudaToolkit(unittest.TestCase):
     def test_set_up_installs_what_torch_needs_for_a_gpu_only_where_it_can_be_used(self):
         self.assertIn("scripts/requirements/torch.txt", self.set_up()[1])
         self.setUp()
-        self.assertEqual(self.set_up(has_driver=False)[1], "")
+        self.assertEqual(self.set_up(driver=None)[1], "")
+
+    def test_an_old_driver_gets_a_libtorch_for_cuda_12_if_there_is_its_toolkit(self):
+        make_toolkit(self.folder_of("CUDA_HOME", 12080), 12080)
+        said, installed = self.set_up(driver="550.54.15")
+        self.assertIn("taking LibTorch 2.10.0 with CUDA 12 for the NVIDIA driver 550.54.15, since 2.11.0 needs 580", said)
+        self.assertIn("torch==2.10.0", installed)
+        self.setUp()
+        said, installed = self.set_up(driver="550.54.15")
+        self.assertIn("550.54.15 is older than 580, so only the CPU will be used", said)
+        self.assertNotIn("torch==2.10.0", installed)
+
+    def test_set_up_installs_a_cmake_where_the_systems_is_too_old(self):
+        for version, is_installed in (("3.22.1", True), ("3.25", False), ("4.1.2", False)):
+            with self.subTest(version):
+                self.setUp()
+                self.assertEqual("scripts/requirements/cmake.txt" in self.set_up(cmake_version=version)[1], is_installed)
+
+    def test_a_version_of_libtorch_that_was_asked_for_is_kept(self):
+        self.environment["TORCH"] = "2.15.0"
+        self.assertIn("torch==2.15.0", self.set_up()[1])
+        (self.packages / "torch-2.11.0.dist-info").rename(self.packages / "torch-2.15.0.dist-info")
+        (self.root / "installed").unlink()
+        del self.environment["TORCH"]
+        self.assertNotIn("torch", self.set_up()[1])
+
+    def test_a_version_of_libtorch_that_is_too_old_is_refused(self):
+        self.environment["TORCH"] = "2.8.0"
+        self.assertIn("TORCH=2.8.0: expected a version such as 2.11.0, 2.9.0 or later", self.set_up(exit_code=2)[0])
 
     def test_set_up_does_not_take_an_empty_folder_for_a_toolkit(self):
         (self.local / "cuda").mkdir(parents=True)

@@ -6,7 +6,7 @@ The wheel has no copy of them. Importing torch loads them, and the extension the
 import os
 import sys
 
-TORCH = "2.11.0"
+from tandem._torch_version import TORCH  # made by the build
 
 # Idle threads of OpenMP spin, which costs more than it gains while generation shares the cores
 # (results/other/openmp_spin.json). OpenMP reads this when torch is loaded. A user's own setting stays.
