@@ -14,5 +14,6 @@ install(TARGETS ${wheel_libraries} LIBRARY DESTINATION tandem COMPONENT python)
 install(TARGETS tandem RUNTIME DESTINATION tandem/bin COMPONENT python)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs ${PROJECT_SOURCE_DIR}/data
         DESTINATION tandem/share/tandem COMPONENT python)
+install(FILES ${package}/_torch_version.py DESTINATION tandem COMPONENT python)
 install(PROGRAMS ${CMAKE_CURRENT_SOURCE_DIR}/program.py RENAME tandem
         DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT python)

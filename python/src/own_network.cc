@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
-#include <torch/csrc/autograd/python_variable.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -17,6 +16,7 @@
 #include "domain.h"
 #include "nn/network.h"
 #include "tandem/error.h"
+#include "torch_tensor.h"
 
 namespace tandem::python {
 namespace {
@@ -42,7 +42,7 @@ auto CallPython(const std::string& name, const Work& work) {
   }
 }
 
-at::Tensor Unwrap(nb::handle tensor) { return THPVariable_Unpack(tensor.ptr()); }
+at::Tensor Unwrap(nb::handle tensor) { return UnwrapTensor(tensor.ptr()); }
 
 /// ModuleNetwork is a network whose forward pass is that of a torch.nn.Module. It shares the
 /// module's tensors. The GIL is held while Python runs; PyTorch releases it in each operator.
@@ -76,7 +76,7 @@ class ModuleNetwork final : public Network {
 
   at::Tensor Forward(const at::Tensor& bytes) override {
     return CallPython(spec().layers.kind, [&](const nb::module_& /*python*/) {
-      const auto inputs = nb::steal(THPVariable_Wrap(bytes));
+      const auto inputs = nb::steal(WrapTensor(bytes));
       return Unwrap(module_.attr("forward")(inputs, is_training()));
     });
   }
