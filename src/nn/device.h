@@ -186,8 +186,7 @@ class Device {
   /// cannot capture the work. The default calls `work` each time.
   virtual std::function<void()> CaptureWork(std::function<void()> work) { return work; }
 
-  /// Runs the passes of a step; null on a GPU below compute capability 8.0 and in a build without
-  /// nvcc.
+  /// Runs the passes of a step; null in a build without nvcc, or for other GPUs.
   virtual const PassRunner* passes() const { return nullptr; }
 
   /// Blocks until all work on the device is done, also that of other threads, and until no thread

@@ -63,7 +63,7 @@ class GpuBackend final : public Backend {
                      const Device& device) const override {
     if (!IsFullyConnected(network.kind)) return "it computes resnet_fc and mlp only";
     if (device.passes() == nullptr) {
-      return "on a GPU it needs compute capability 8.0 or more, and a build of Tandem with nvcc";
+      return "on a GPU it needs a build of Tandem with nvcc, for an architecture that the GPU runs";
     }
     if (precision != Precision::kFp8 || device.has_fp8()) return "";
     return fmt::format(
