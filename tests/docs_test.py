@@ -371,21 +371,6 @@ class Docs(CliTest):
                 with self.subTest(f"{page}: {name}"):
                     self.assertRegex(text, rf"\b{re.escape(name)}\b")
 
-    def test_every_feature_of_tandem_only_names_a_test_that_exists(self):
-        files = [path for path in (SOURCE / "tests").rglob("*_test.*") if path.suffix in (".cc", ".py")]
-        sources = "".join(path.read_text() for path in files)
-        ticks = 0
-        table = (SOURCE / "docs" / "deepxube.md").read_text().partition("| Tandem only | test |\n|---|---|\n")[2]
-        for line in table.splitlines():
-            feature, tests = line.strip("| ").split(" | ")
-            with self.subTest(feature):
-                for name in re.findall(r"`([\w.]+)`", tests):
-                    pattern = rf"def {name}\(" if name.startswith("test_") else (
-                        r"TEST(_F|_P)?\({}, {}\)".format(*name.split(".")))
-                    self.assertRegex(sources, pattern)
-                    ticks += 1
-        self.assertGreaterEqual(ticks, 10)
-
     def test_tables_of_measurements_are_those_of_their_files(self):
         results = load_script("results")
         self.assertEqual(list(results.errors()), [])
