@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -397,11 +398,12 @@ void ReadColours(const YamlReader& yaml, const YAML::Node& node, PuzzleFile& puz
 }
 
 PuzzleFile Read(const YamlReader& yaml, const YAML::Node& document) {
-  constexpr std::array<const char*, 6> kKeys = {"summary",  "goal",   "generators",
+  constexpr std::array<const char*, 7> kKeys = {"summary",  "goal",   "central_state", "generators",
                                                 "inverses", "layout", "colours"};
   if (!document.IsMap()) yaml.Fail(document, "expected `goal` and `generators`");
   yaml.CheckKeys(document, kKeys, "puzzle");
-  for (const char* key : {"goal", "generators"}) {
+  const char* const goal = document["central_state"] ? "central_state" : "goal";
+  for (const char* key : {goal, "generators"}) {
     if (!document[key]) yaml.Fail(document, std::string("expected `") + key + "`");
   }
   PuzzleFile puzzle;
@@ -415,7 +417,7 @@ PuzzleFile Read(const YamlReader& yaml, const YAML::Node& document) {
       yaml.Fail(document["summary"], "summary: expected one line of text");
     }
   }
-  ReadGoal(yaml, document["goal"], puzzle);
+  ReadGoal(yaml, document[goal], puzzle);
   std::string inverses = "added";
   if (document["inverses"]) inverses = yaml.Word(document["inverses"], "inverses");
   if (inverses != "added" && inverses != "given") {
@@ -450,6 +452,50 @@ void CheckOneDocument(const YamlReader& yaml, const std::string& text) {
   }
 }
 
+// Appends cycles of GAP, which counts positions from 1, with positions from 0. Returns how many
+// positions there are at least.
+std::size_t AppendFromZero(std::string_view cycles, std::string& out) {
+  std::size_t positions = 0;
+  while (!cycles.empty()) {
+    std::size_t number = 0;
+    const char* const begin = cycles.data();
+    const char* const end = std::from_chars(begin, begin + cycles.size(), number).ptr;
+    if (end == begin) {
+      out += cycles[0];
+      cycles.remove_prefix(1);
+      continue;
+    }
+    out += std::to_string(static_cast<std::int64_t>(number) - 1);
+    positions = std::max(positions, number);
+    cycles.remove_prefix(static_cast<std::size_t>(end - begin));
+  }
+  return std::min(positions, kMaxPositions + 1);
+}
+
+// Returns generators of GAP, such as `R:=(1,2,3)(4,5);`, as YAML with the same lines. Each position
+// has its own label. Other statements, such as a list of the generators, are left out.
+std::string YamlOfGap(std::string_view text) {
+  std::string generators;
+  std::size_t positions = 0;
+  while (!text.empty()) {
+    const std::string_view statement = text.substr(0, text.find(';'));
+    text.remove_prefix(std::min(statement.size() + 1, text.size()));
+    const std::size_t sign = statement.find(":=");
+    const std::size_t cycles = statement.find_first_not_of(" \t\r\n", sign + 2);
+    if (sign != std::string_view::npos && cycles != std::string_view::npos &&
+        statement[cycles] == '(') {
+      generators += std::string(statement.substr(0, sign)) + ": \"";
+      positions = std::max(positions, AppendFromZero(statement.substr(sign + 2), generators));
+      generators += "\", ";
+    } else {
+      generators.append(static_cast<std::size_t>(std::ranges::count(statement, '\n')), '\n');
+    }
+  }
+  std::string goal;
+  for (std::size_t i = 0; i < positions; ++i) goal += std::to_string(i) + ",";
+  return "{goal: [" + goal + "], generators: { " + generators + "}}";
+}
+
 }  // namespace
 
 PuzzleFile ParsePuzzle(const std::string& text, const std::string& file) {
@@ -460,7 +506,7 @@ PuzzleFile ParsePuzzle(const std::string& text, const std::string& file) {
   }
   CheckOneDocument(yaml, text);
   try {
-    return Read(yaml, YAML::Load(text));
+    return Read(yaml, YAML::Load(file.ends_with(".gap") ? YamlOfGap(text) : text));
   } catch (const YAML::Exception& error) {
     yaml.Fail(error.mark, "not valid YAML: " + error.msg);
   }

@@ -21,20 +21,20 @@
 namespace tandem {
 namespace {
 
-std::unique_ptr<const Domain> Make(const std::string& yaml) {
+std::unique_ptr<const Domain> Make(const std::string& text, const char* name = "my.yaml") {
   const TempFolder temp;
-  const std::filesystem::path file = temp.path() / "my.yaml";
-  std::ofstream(file) << yaml;
+  const std::filesystem::path file = temp.path() / name;
+  std::ofstream(file) << text;
   return MakeDomain("permutation:" + file.string());
 }
 
 // The message without the folder.
-std::string ErrorFor(const std::string& yaml) {
+std::string ErrorFor(const std::string& text, const char* name = "my.yaml") {
   try {
-    Make(yaml);
+    Make(text, name);
   } catch (const InputError& error) {
     const std::string message = error.what();
-    return message.substr(message.find("my.yaml"));
+    return message.substr(message.find(name));
   }
   return "";
 }
@@ -52,6 +52,21 @@ TEST(PuzzleFile, CyclesAndArraysGiveTheSamePuzzle) {
   EXPECT_EQ(After(*array, "R"), "c a b d");
   EXPECT_EQ(cycles->spec().action_names, (std::vector<std::string>{"R", "R'"}));
   EXPECT_EQ(After(*cycles, "R R'"), "a b c d");
+}
+
+TEST(PuzzleFile, ReadsDefinitionsOfCompetitionsAndOfGap) {
+  const auto json = Make(R"({"central_state": [0, 1, 2, 3],
+                             "generators": {"R": [1, 2, 3, 0], "-R": [3, 0, 1, 2]}})",
+                         "puzzle_info.json");
+  EXPECT_EQ(json->spec().action_names, (std::vector<std::string>{"R", "-R"}));
+  EXPECT_EQ(After(*json, "R"), "1 2 3 0");
+
+  const auto gap = Make("# two moves\nA:=(1,2,\n  3,4);\nB:=(1,2);\nGen:=[\nA,B\n];\n", "my.gap");
+  EXPECT_EQ(gap->spec().action_names, (std::vector<std::string>{"A", "A'", "B"}));
+  EXPECT_EQ(After(*gap, "A"), "3 0 1 2");
+  EXPECT_EQ(ErrorFor("A:=(1,2);\n\nB:=(1,0);", "my.gap"),
+            "my.gap:3: generator B: in cycle 0, number 2 is '-1', expected a position from 0 to 1");
+  EXPECT_THAT(ErrorFor("G:=[];", "my.gap"), testing::StartsWith("my.gap:1: goal: 0 positions"));
 }
 
 // Networks and examples depend on the rules, so puzzles with other rules have another identity.

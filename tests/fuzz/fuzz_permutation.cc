@@ -13,8 +13,9 @@ namespace tandem {
 namespace {
 
 std::optional<PuzzleFile> Parse(const std::string& text) {
+  const bool is_gap = text.find(":=") != std::string::npos;
   try {
-    return ParsePuzzle(text, "fuzz.yaml");
+    return ParsePuzzle(text, is_gap ? "fuzz.gap" : "fuzz.yaml");
   } catch (const InputError&) {
     return std::nullopt;
   }
