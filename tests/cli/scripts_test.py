@@ -18,7 +18,7 @@ import common  # harness adds scripts/ to the path
 NEED_PACKAGE = {"bench/loop", "bench/own_network"}  # `import tandem`
 NEED_TORCH = {"bench/all_reduce", "bench/pytorch_walks.py"} | NEED_PACKAGE
 PACKAGE = TANDEM.parent / "python"
-NOT_STARTED = {"scripts/common.py", "bench/common.py", "bench/rank_runs.py",  # modules
+NOT_STARTED = {"scripts/common.py", "bench/common.py", "bench/numpy_puzzles.py", "bench/rank_runs.py",  # modules
                "scripts/deepxube_numbers.py"}  # needs DeepXube
 
 
