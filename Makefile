@@ -46,7 +46,7 @@ lint: configure  ## check layers and formatting, and the code with clang-tidy, c
 compare: program  ## compare the modes on the same work (4 minutes), as a table and a figure
 	@$(TANDEM) compare configs/compare.yaml --modes sequential,async,sync_main --seeds 1,2,3
 
-check-long: test  ## run the long checks too (5 hours; needs root); writes build/check_long/report.md
+check-long: test  ## run the long checks too (8 hours; needs root); writes build/check_long/report.md
 	@PRESET=$(PRESET) scripts/check_long
 
 fuzz:  ## fuzz each parser for SECONDS (600) of CPU time; the first time, set-up installs clang

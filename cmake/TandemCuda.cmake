@@ -4,8 +4,11 @@ set(TANDEM_CUDA_KERNELS OFF)
 if(TANDEM_CUDA AND TARGET LibTorch::cuda)
   # Code for all GPUs that LibTorch's wheel supports, from T4 and RTX 20 to RTX 50, and PTX that newer ones compile
   # when they first run it.
-  set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90-real 100-real 120
-      CACHE STRING "GPU architectures that kernels are compiled for")
+  set(architectures 75-real 80-real 90-real 100-real 120)
+  if(CUDA_TOOLKIT_VERSION VERSION_LESS 12.8)
+    set(architectures 75-real 80-real 90)
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "GPU architectures that kernels are compiled for")
   set(CMAKE_CUDA_RUNTIME_LIBRARY None)  # LibTorch brings one, and a program must not have two
   set(ENV{CUDACXX} ${CUDA_TOOLKIT}/bin/nvcc)
   include(CheckLanguage)

@@ -403,6 +403,9 @@ PuzzleFile Read(const YamlReader& yaml, const YAML::Node& document) {
   if (!document.IsMap()) yaml.Fail(document, "expected `goal` and `generators`");
   yaml.CheckKeys(document, kKeys, "puzzle");
   const char* const goal = document["central_state"] ? "central_state" : "goal";
+  if (document["goal"] && goal != std::string_view("goal")) {
+    yaml.Fail(document[goal], "central_state is another name of goal, so expected one of them");
+  }
   for (const char* key : {goal, "generators"}) {
     if (!document[key]) yaml.Fail(document, std::string("expected `") + key + "`");
   }
@@ -465,16 +468,24 @@ std::size_t AppendFromZero(std::string_view cycles, std::string& out) {
       cycles.remove_prefix(1);
       continue;
     }
+    number = std::min(number, kMaxPositions + 1);
     out += std::to_string(static_cast<std::int64_t>(number) - 1);
     positions = std::max(positions, number);
     cycles.remove_prefix(static_cast<std::size_t>(end - begin));
   }
-  return std::min(positions, kMaxPositions + 1);
+  return positions;
 }
 
 // Returns generators of GAP, such as `R:=(1,2,3)(4,5);`, as YAML with the same lines. Each position
 // has its own label. Other statements, such as a list of the generators, are left out.
-std::string YamlOfGap(std::string_view text) {
+std::string YamlOfGap(std::string_view file) {
+  std::string code;
+  bool is_comment = false;
+  for (const char letter : file) {
+    is_comment = letter == '#' || (is_comment && letter != '\n');
+    if (!is_comment) code += letter;
+  }
+  std::string_view text = code;
   std::string generators;
   std::size_t positions = 0;
   while (!text.empty()) {

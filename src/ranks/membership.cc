@@ -225,7 +225,6 @@ void Membership::AwaitAll(Clock::time_point deadline) {
   }
   const std::string name =
       fmt::format("rank {} (process {} on {})", environment_.rank, ::getpid(), HostName());
-  if (environment_.rank == 0) store_->set(kFailures, BytesOf(""));  // beats read it
   store_->set(NameKey(environment_.rank), BytesOf(name));
   std::vector<int> missing;
   for (int rank = 0; rank < environment_.world_size; ++rank) {
@@ -272,26 +271,27 @@ std::vector<int> Membership::Others() const {
   return others;
 }
 
-// Each beat is one request: in turn, it counts this rank's own counter up, and reads that of the
-// next rank and the reports, by which all learn of a rank that was lost.
+// Each beat is one request: in turn, it counts this rank's own counter up, reads that of the next
+// rank, and looks for reports, by which all learn of a rank that was lost.
 //
 // Goes on after a rank was lost, since this rank may work for a while before it notices, and the
 // one before it would take it for lost too.
 void Membership::Beat() {
   const std::string next = AliveKey((environment_.rank + 1) % environment_.world_size);
-  std::vector<std::uint8_t> last;
+  std::int64_t last = 0;
   Clock::time_point since = Clock::now();
-  bool reads = false;
-  for (bool has_store = true; has_store && !EndsWithin(kBeat); reads = !reads) {
+  int beat = 0;
+  for (bool has_store = true; has_store && !EndsWithin(kBeat); beat = (beat + 1) % 3) {
     bool lost = false;
     try {
-      if (!reads) {
+      if (beat == 0) {
         beats_->add(AliveKey(environment_.rank), 1);
-        continue;
+      } else if (beat == 1) {
+        const std::int64_t now = beats_->add(next, 0);
+        if (now != std::exchange(last, now)) since = Clock::now();
+      } else {
+        lost = beats_->check({kFailures});
       }
-      const auto read = beats_->multiGet({next, kFailures});
-      if (read[0] != std::exchange(last, read[0])) since = Clock::now();
-      lost = !read[1].empty();
       if (!lost && Clock::now() - since > lost_after_) {
         beats_->append(kFailures, Report(environment_.rank, ""));
         lost = true;

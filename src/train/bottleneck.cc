@@ -245,14 +245,15 @@ std::string DescribeBottleneck(const TimeReport& report, const Config& config, s
   const auto is_evidence = [&](double waited) {
     return waited > std::max(kFewWaits, kNegligible * measured);
   };
+  const double for_ranks = WaitForRanks(report);
   if (is_evidence(report.wait_for_disk_s) &&
-      report.wait_for_disk_s > std::max(wait, report.wait_for_stored_s)) {
+      report.wait_for_disk_s > std::max({wait, report.wait_for_stored_s, for_ranks})) {
     return fmt::format(
         "writing checkpoints is the bottleneck: training waited {} for the disk; choose a faster "
-        "one, or raise checkpoint.every_updates (now {})",
-        HumanSeconds(report.wait_for_disk_s), config.checkpoint.every_updates);
+        "one, or raise checkpoint.every_updates and checkpoint.every_seconds (now {} and {:g})",
+        HumanSeconds(report.wait_for_disk_s), config.checkpoint.every_updates,
+        config.checkpoint.every_seconds);
   }
-  const double for_ranks = WaitForRanks(report);
   if (is_evidence(for_ranks) && for_ranks > std::max(wait, report.wait_for_stored_s)) {
     return DescribeWaitForRanks(report, config);
   }

@@ -61,11 +61,14 @@ TEST(PuzzleFile, ReadsDefinitionsOfCompetitionsAndOfGap) {
   EXPECT_EQ(json->spec().action_names, (std::vector<std::string>{"R", "-R"}));
   EXPECT_EQ(After(*json, "R"), "1 2 3 0");
 
-  const auto gap = Make("# two moves\nA:=(1,2,\n  3,4);\nB:=(1,2);\nGen:=[\nA,B\n];\n", "my.gap");
+  const auto gap =
+      Make("# two moves; R:=(1,9);\nA:=(1,2,\n  3,4);\nB:=(1,2);\nGen:=[\nA,B\n];\n", "my.gap");
   EXPECT_EQ(gap->spec().action_names, (std::vector<std::string>{"A", "A'", "B"}));
   EXPECT_EQ(After(*gap, "A"), "3 0 1 2");
   EXPECT_EQ(ErrorFor("A:=(1,2);\n\nB:=(1,0);", "my.gap"),
-            "my.gap:3: generator B: in cycle 0, number 2 is '-1', expected a position from 0 to 1");
+            "my.gap:3: generator B: in cycle 1, number 2 is '-1', expected a position from 0 to 1");
+  EXPECT_EQ(ErrorFor("A:=(1,99999999999999999999);", "my.gap"),
+            "my.gap:1: generator A: in cycle 1, number 2 is '-1', expected a position from 0 to 0");
   EXPECT_THAT(ErrorFor("G:=[];", "my.gap"), testing::StartsWith("my.gap:1: goal: 0 positions"));
 }
 
@@ -208,7 +211,8 @@ TEST(PuzzleFile, ErrorsNameOtherMistakes) {
   EXPECT_EQ(ErrorFor("goal: [1, 2]\nsummary: \"a\\nb\"\ngenerators: {X: \"(0 1)\"}\n"),
             "my.yaml:2: summary: expected one line of text");
   EXPECT_EQ(ErrorFor("goal: [1]\ngenerator: {}\n"),
-            "my.yaml:2: unknown puzzle key `generator`; the keys are summary, goal, generators, "
+            "my.yaml:2: unknown puzzle key `generator`; the keys are summary, goal, central_state, "
+            "generators, "
             "inverses, layout, colours");
   EXPECT_EQ(ErrorFor("goal: [1, 2\n").substr(0, 26), "my.yaml:2: not valid YAML:");
   EXPECT_EQ(ErrorFor("goal: [1]\n"), "my.yaml:1: expected `generators`");

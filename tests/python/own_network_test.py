@@ -160,21 +160,29 @@ class Training(FolderTest):
 
     def test_other_threads_run_python_while_a_forward_pass_waits(self):
         started, passed = threading.Event(), threading.Event()
+        of_first_fill = evaluations = 0
+        counts = True
 
         class Waits(Net):
             def forward(self, inputs):
-                if self.training and len(inputs) > 2:
+                nonlocal of_first_fill, evaluations
+                if not self.training or len(inputs) <= 2:
+                    evaluations += 1
+                    if not counts and evaluations > of_first_fill and started.wait(60):
+                        passed.set()
+                elif counts:
+                    of_first_fill = of_first_fill or evaluations
+                elif not started.is_set():
                     started.set()
-                    self.in_time = passed.wait(60)
-                    if not self.in_time:
+                    if not passed.wait(60):
                         raise TimeoutError("the evaluation did not run beside this step")
-                elif started.is_set():
-                    passed.set()
                 return super().forward(inputs)
 
         tandem.register_network("waits", Waits)
-        self.train("run", {"network.kind": "waits", "pipeline.mode": "async", "validation.every_updates": 0,
-                           "generate.target": "value_iteration"})
+        settings = {"network.kind": "waits", "validation.every_updates": 0, "generate.target": "value_iteration"}
+        self.train("counted", settings | {"pipeline.mode": "sequential", "train.max_updates": 1})
+        counts, evaluations = False, 0
+        self.train("run", settings | {"pipeline.mode": "async"})
         self.assertTrue(passed.is_set())
 
 

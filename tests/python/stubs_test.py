@@ -28,8 +28,10 @@ class Stubs(unittest.TestCase):
         self.maxDiff = None
         self.assertEqual(STUB.read_text(), made(), f"renew {STUB}: see {__file__}")
 
-    def test_the_stub_lies_beside_the_extension(self):
-        self.assertTrue(pathlib.Path(_tandem.__file__).with_name("_tandem.pyi").exists())
+    def test_the_extension_uses_the_stable_interface_and_lies_beside_its_stub(self):
+        extension = pathlib.Path(_tandem.__file__)
+        self.assertEqual(extension.name, "_tandem.abi3.so")
+        self.assertTrue(extension.with_name("_tandem.pyi").exists())
 
 
 if __name__ == "__main__":

@@ -330,6 +330,8 @@ TEST(Bottleneck, NamesWhatTrainingWaitedFor) {
   report.wait_for_disk_s = 5;
   EXPECT_THAT(DescribeBottleneck(report, Resolved({}), 2),
               StartsWith("writing checkpoints is the bottleneck: training waited 5.0 s"));
+  report.wait_for_ranks_s = 6;
+  EXPECT_THAT(DescribeBottleneck(report, Resolved({}), 2), StartsWith("the exchange between"));
   report = Report(10, 20, 1);
   report.wait_for_ranks_s = 5;
   std::vector<double>& waits =
