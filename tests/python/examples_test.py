@@ -44,6 +44,24 @@ class Examples(FolderTest):
         out = self.run_example("own_puzzle.py", self.folder / "run")
         self.assertEqual(len(re.findall(r"^\[[\d ]+\] (?:turn\d ?)+$", out, re.M)), 5, out)
 
+    def test_a_competition_goes_from_its_files_to_a_submission(self):
+        moves = {"f": [1, 2, 3, 0, 4, 5], "g": [0, 1, 3, 4, 5, 2]}
+        inverses = {"-f": [3, 0, 1, 2, 4, 5], "-g": [0, 1, 5, 2, 3, 4]}
+        (self.folder / "puzzle_info.json").write_text(
+            json.dumps({"central_state": list(range(6)), "generators": moves | inverses}))
+        (self.folder / "test.csv").write_text('initial_state_id,initial_state\n7,"1,2,3,0,4,5"\n9,"0,1,2,3,4,5"\n')
+        (self.folder / "puzzle_info.csv").write_text(f'puzzle_type,allowed_moves\nsix,"{moves}"\n')
+        (self.folder / "puzzles.csv").write_text(
+            "id,puzzle_type,solution_state,initial_state,num_wildcards\n3,six,A;A;B;B;C;C,A;B;B;A;C;C,0\n")
+        small = ("network.width=64", "train.max_updates=5", "train.max_seconds=0", "train.batch_size=200",
+                 "train.iterations_per_update=10", "search.beam_width=100")
+        for definition, test, path in (("puzzle_info.json", "test.csv", r"7,-f\s+9,\s*$"),
+                                       ("puzzle_info.csv:six", "puzzles.csv", r"3,-f\s*$")):
+            run = definition.partition(".")[2].partition(":")[0]
+            self.run_example("competition.py", "train", definition, run, *small)
+            self.run_example("competition.py", "solve", run, test, "submission.csv")
+            self.assertRegex((self.folder / "submission.csv").read_text(), path)
+
 
 @unittest.skipUnless(has("nbclient") and has("ipykernel") and has("matplotlib"),
                      "nbclient, ipykernel or matplotlib is not installed")
