@@ -22,7 +22,7 @@ InterruptibleWork::InterruptibleWork(StopSignal& stop) {
     interrupt_.emplace(stop);
     g_handles_interrupts = true;
   }
-  released_.emplace();
+  released_ = std::make_unique<nb::gil_scoped_release>();
 }
 
 InterruptibleWork::~InterruptibleWork() {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -27,7 +28,7 @@ class InterruptibleWork {
 
  private:
   std::optional<StopOnSignals> interrupt_;
-  std::optional<nanobind::gil_scoped_release> released_;
+  std::unique_ptr<nanobind::gil_scoped_release> released_;
 };
 
 /// SignalCheck lets Ctrl-C end work that a thread of Python shares with worker threads. Python
