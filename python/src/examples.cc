@@ -188,6 +188,11 @@ class Filling {
   Worker gatherer_{"prefetch"};
 };
 
+[[noreturn]] void ThrowClosed() {
+  throw Error(
+      "the examples are closed. Make new ones; load_state_dict() continues where these were.");
+}
+
 /// GatheredBatch is a batch that a thread gathers into arrays.
 class GatheredBatch {
  public:
@@ -202,9 +207,15 @@ class GatheredBatch {
   GatheredBatch& operator=(const GatheredBatch&) = delete;
   GatheredBatch& operator=(GatheredBatch&&) = delete;
 
+  // If another thread closes the loop, it drops batches that are not gathered yet.
   void Wait() {
     const nb::gil_scoped_release release;
-    if (done_.valid()) done_.get();
+    if (!done_.valid()) return;
+    try {
+      done_.get();
+    } catch (const std::future_error&) {
+      ThrowClosed();
+    }
   }
 
  private:
@@ -312,11 +323,6 @@ class ExampleSource {
   bool closed() const { return stop_.requested(); }
 
  private:
-  [[noreturn]] static void ThrowClosed() {
-    throw Error(
-        "the examples are closed. Make new ones; load_state_dict() continues where these were.");
-  }
-
   // Calls `use` without the GIL, while no other thread uses the object.
   template <class Function>
   std::invoke_result_t<const Function&, Filling&> Use(const Function& use) {

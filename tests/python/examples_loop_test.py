@@ -371,6 +371,16 @@ class Ends(unittest.TestCase):
                 timer.join()
         self.assertEqual(loop_threads(), [])
 
+    def test_a_loop_that_another_thread_closes_says_so(self):
+        for after in range(100):
+            batches = examples(config("walk_length"), updates=10**6)
+            closing = threading.Timer(after * 0.0002, batches.close)
+            closing.start()
+            with self.assertRaisesRegex(RuntimeError, "closed"):
+                for _ in batches:
+                    pass
+            closing.join()
+
     def test_interrupted_loops_leave_no_threads(self):
         self.interrupt_in_all_ways(34 if "--long" in sys.argv else 2)
 
