@@ -20,7 +20,7 @@ def find_tool(name):
     version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
     found = re.search(r"version (\d+)", version)
     if found is None or found[1] != VERSION:
-        sys.exit(f"{path} is not version {VERSION}, which the sources are formatted with")
+        sys.exit(f"{path} is not version {VERSION}, Debian 12's, which the sources are formatted with")
     return path
 
 
