@@ -387,9 +387,8 @@ void BindTexts(nb::class_<Puzzle>& domain) {
   domain
       .def("parse", &ParseText, nb::arg("text"),
            "Reads a state from text and returns it, uint8 of shape (state_size,).\n\n"
-           "Raises ValueError that says what was found and what was expected. Warns if the text "
-           "could\n"
-           "also mean a state with another goal, and says how it was read.")
+           "Raises ValueError that says what was found and what was expected. Warns if the\n"
+           "text could also mean a state with another goal, and says how it was read.")
       .def("format", &Format, nb::arg("state"),
            nb::sig("def format(self, state: numpy.typing.ArrayLike) -> str"),
            "Returns a state as text that `parse` reads.")

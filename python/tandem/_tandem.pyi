@@ -145,8 +145,8 @@ class Domain:
         """
         Reads a state from text and returns it, uint8 of shape (state_size,).
 
-        Raises ValueError that says what was found and what was expected. Warns if the text could
-        also mean a state with another goal, and says how it was read.
+        Raises ValueError that says what was found and what was expected. Warns if the
+        text could also mean a state with another goal, and says how it was read.
         """
 
     def format(self, state: numpy.typing.ArrayLike) -> str:
