@@ -43,13 +43,13 @@ class Random {
                   static_cast<std::uint64_t>(purpose)}} {}
 
   std::uint64_t Next() {
-    if (used_ == block_.size()) {
-      block_ = r123::Philox4x64{}(counter_, key_);
-      ++counter_[0];
-      used_ = 0;
-    }
+    if (used_ == block_.size()) DrawBlock();
     return block_[used_++];
   }
+
+  /// Computes the next numbers of all streams, eight streams at a time where the processor can do
+  /// that. No stream's numbers change; this only saves Next() the time.
+  static void DrawAhead(std::span<Random> streams);
 
   /// Uniform in [0, bound). The bias, at most bound / 2^64, is negligible. Requires bound > 0.
   std::uint64_t Below(std::uint64_t bound) {
@@ -60,6 +60,12 @@ class Random {
   double Share() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
 
  private:
+  // Draws the next four numbers. Not inline, since loops that draw are faster without its code.
+  void DrawBlock();
+
+  // The same for eight streams.
+  static void DrawEight(std::span<Random> streams);
+
   __extension__ using Wide = unsigned __int128;
 
   r123::Philox4x64::key_type key_;

@@ -75,6 +75,7 @@ bool RandomWalks::Step() {
 
 void RandomWalks::StepBack() {
   const DomainSpec& spec = domain_.spec();
+  Random::DrawAhead(std::span(randoms_).first(walking_));
   for (std::size_t i = 0; i < walking_; ++i) numbers_[i] = randoms_[i].Next();
   stepped_.resize(walking_);
   domain_.StepBack(rows().Slice(0, walking_), std::span(numbers_).first(walking_), stepped_);
@@ -95,22 +96,32 @@ void RandomWalks::StepByActions() {
   is_drawn_ = false;
   if (kind_ == WalkKind::kDistinctActions && steps_ >= spec.num_actions()) return;
   domain_.Apply(rows().Slice(0, walking_), std::span(next_).first(walking_));
-  for (std::size_t i = 0; i < walking_; ++i) {
-    if (can_move_[i] == 0) continue;
-    const Action back = spec.inverse_actions[next_[i]];
-    back_[i] = back;
-    cost_back_[i] += spec.action_costs[back];
+  const std::span inverses = spec.inverse_actions;
+  const std::span costs = spec.action_costs;
+  const std::span next = std::span(next_).first(walking_);
+  const std::span backs = back_;
+  const std::span costs_back = cost_back_;
+  const std::span can_move = can_move_;
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    if (can_move[i] == 0) continue;
+    const Action back = inverses[next[i]];
+    backs[i] = back;
+    costs_back[i] += costs[back];
   }
 }
 
 void RandomWalks::DrawActions() {
   if (is_drawn_) return;
   is_drawn_ = true;
+  const std::span randoms = std::span(randoms_).first(walking_);
+  Random::DrawAhead(randoms);
   if (kind_ == WalkKind::kDistinctActions) return DrawFromRemaining();
   if (!applies_.empty()) return DrawFromApplicable();
   const int num_actions = domain_.spec().num_actions();
-  for (std::size_t i = 0; i < walking_; ++i) {
-    next_[i] = DrawStep(randoms_[i], num_actions, back_[i]);
+  const std::span next = next_;  // so that the loop does not load the members again
+  const std::span backs = back_;
+  for (std::size_t i = 0; i < randoms.size(); ++i) {
+    next[i] = DrawStep(randoms[i], num_actions, backs[i]);
   }
 }
 

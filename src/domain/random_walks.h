@@ -28,7 +28,8 @@ inline Action DrawStep(Random& random, int num_actions, std::optional<Action> ba
   const auto all = static_cast<std::uint64_t>(num_actions);
   const bool skip = back.has_value() && all > 1;
   const auto action = static_cast<Action>(random.Below(skip ? all - 1 : all));
-  return skip && action >= *back ? action + 1 : action;
+  // A sum instead of a branch, which nobody can predict.
+  return static_cast<Action>(action + static_cast<Action>(skip & (action >= back.value_or(0))));
 }
 
 /// RandomWalks walks many states away from goals in lock step, so that each step of all walks takes

@@ -98,6 +98,22 @@ TEST(Random, StreamsDifferByEveryPartOfTheirKey) {
   EXPECT_EQ(firsts.size(), 16U);
 }
 
+TEST(Random, DrawAheadChangesNoNumber) {
+  constexpr std::size_t kStreams = 20;  // two groups of eight, and some that are left
+  std::vector<Random> ahead;
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    ahead.emplace_back(~i * 0x9E3779B97F4A7C15, Purpose::kScramble, i << 60, ~i);
+  }
+  ahead[9].Next();  // this group has streams with numbers left
+  std::vector<Random> one_by_one = ahead;
+  for (int draw = 0; draw < 13; ++draw) {
+    Random::DrawAhead(ahead);
+    for (std::size_t i = 0; i < kStreams; ++i) {
+      EXPECT_EQ(ahead[i].Next(), one_by_one[i].Next()) << "stream " << i << ", number " << draw;
+    }
+  }
+}
+
 TEST(Random, BelowIsUniform) {
   Random random(7, Purpose::kScramble);
   std::array<int, 6> count{};
