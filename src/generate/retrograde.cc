@@ -150,11 +150,12 @@ void RetrogradeGenerator::Fill(const FillRequest& request, DataBuffer& out,
     const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
     std::vector<std::uint8_t> memory(rows * state_size);
     const Rows states(memory.data(), rows, state_size);
+    std::vector<Random> randoms;
     for (std::size_t i = 0; i < rows; ++i) {
-      Random random(seed_, Purpose::kScramble, request.update,
-                    begin + static_cast<std::int64_t>(i));
-      out.floats(kTargetColumn)[at + i] = DrawRow(table, random, states[i]);
+      randoms.emplace_back(seed_, Purpose::kScramble, request.update,
+                           begin + static_cast<std::int64_t>(i));
     }
+    DrawRows(table, randoms, states, out.floats(kTargetColumn).subspan(at, rows));
     domain_.Encode(states, out.column(kInputColumn).Slice(at, rows));
   });
 }
@@ -175,43 +176,87 @@ void RetrogradeGenerator::DrawProblem(Random random, RetrogradeTable& table,
                   kMostProblems, domain_.spec().name, WithThousands(kMostStates)));
 }
 
-// Writes the state of a row and returns its label.
-float RetrogradeGenerator::DrawRow(const RetrogradeTable& table, Random& random,
-                                   std::span<std::uint8_t> state) const {
-  const bool wants_dead_end = has_dead_ends_ && random.Share() < config_.dead_end_share;
-  std::size_t actions = 0;
-  for (int i = 0; i < (wants_dead_end ? kDeadEndTries : 1); ++i) {
-    actions = static_cast<std::size_t>(random.Below(table.longest() + 1));
+// Writes a state and its label for each row. Rows that want a dead end draw until their state has a
+// child without a solution, all of them together, so that the puzzle expands many states at once.
+void RetrogradeGenerator::DrawRows(const RetrogradeTable& table, std::span<Random> randoms,
+                                   Rows states, std::span<float> labels) const {
+  const auto draw = [&](std::size_t row) {
+    const auto actions = static_cast<std::size_t>(randoms[row].Below(table.longest() + 1));
     const std::uint32_t first = table.First(actions);
-    const auto number =
-        first + static_cast<std::uint32_t>(random.Below(table.First(actions + 1) - first));
-    std::ranges::copy(table.state(number), state.begin());
-    if (wants_dead_end && StepIntoDeadEnd(table, random, state)) {
-      return static_cast<float>(config_.dead_end_cost);
-    }
+    const std::uint64_t states_there = table.First(actions + 1) - first;
+    const auto number = first + static_cast<std::uint32_t>(randoms[row].Below(states_there));
+    std::ranges::copy(table.state(number), states[row].begin());
+    labels[row] = static_cast<float>(actions) * action_cost_;
+  };
+  std::vector<std::size_t> wanting, dead_ends;
+  for (std::size_t row = 0; row < states.size(); ++row) {
+    if (has_dead_ends_ && randoms[row].Share() < config_.dead_end_share) wanting.push_back(row);
+    draw(row);
   }
-  return static_cast<float>(actions) * action_cost_;
+  for (int tries = 1; !wanting.empty(); ++tries) {
+    StepIntoDeadEnds(table, randoms, states, wanting, dead_ends);
+    if (tries == kDeadEndTries) break;
+    std::ranges::for_each(wanting, draw);
+  }
+  for (const std::size_t row : dead_ends) {
+    labels[row] = static_cast<float>(config_.dead_end_cost);
+  }
+  GoFurther(randoms, states, dead_ends);
 }
 
-// Replaces `state` by a child without a solution. Returns false if it has none.
-bool RetrogradeGenerator::StepIntoDeadEnd(const RetrogradeTable& table, Random& random,
-                                          std::span<std::uint8_t> state) const {
+// Replaces each state of `wanting` that has children without a solution by one of them, and moves
+// its row to `dead_ends`.
+void RetrogradeGenerator::StepIntoDeadEnds(const RetrogradeTable& table, std::span<Random> randoms,
+                                           Rows states, std::vector<std::size_t>& wanting,
+                                           std::vector<std::size_t>& dead_ends) const {
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
-  std::vector<std::uint8_t> memory(num_actions * state.size());
-  const Rows children(memory.data(), num_actions, state.size());
-  domain_.Expand(ConstRows(state), children);
-  std::vector<std::size_t> dead;
-  for (std::size_t a = 0; a < num_actions; ++a) {
-    if (!table.Contains(children[a])) dead.push_back(a);
+  const std::size_t size = states.row_size();
+  std::vector<std::uint8_t> parents, memory(wanting.size() * num_actions * size);
+  for (const std::size_t row : wanting) {
+    parents.insert(parents.end(), states[row].begin(), states[row].end());
   }
-  if (dead.empty()) return false;
-  std::ranges::copy(children[dead[random.Below(dead.size())]], state.begin());
-  if (random.Below(4) >= kFurtherInFour) return true;
-  for (std::uint64_t i = random.Below(kMostFurther + 1); i > 0; --i) {
-    const auto action = static_cast<Action>(random.Below(num_actions));
-    domain_.Apply(Rows(state), {&action, 1});
+  const Rows children(memory.data(), wanting.size() * num_actions, size);
+  domain_.Expand(ConstRows(parents.data(), wanting.size(), size), children);
+  std::vector<std::size_t> still_wanting, dead;
+  for (std::size_t i = 0; i < wanting.size(); ++i) {
+    const std::size_t row = wanting[i];
+    dead.clear();
+    for (std::size_t child = i * num_actions; child < (i + 1) * num_actions; ++child) {
+      if (!table.Contains(children[child])) dead.push_back(child);
+    }
+    if (!dead.empty()) {
+      std::ranges::copy(children[dead[randoms[row].Below(dead.size())]], states[row].begin());
+    }
+    (dead.empty() ? still_wanting : dead_ends).push_back(row);
   }
-  return true;
+  wanting = std::move(still_wanting);
+}
+
+// Takes a few random actions from some of the dead ends, which lead to further ones.
+void RetrogradeGenerator::GoFurther(std::span<Random> randoms, Rows states,
+                                    std::span<const std::size_t> dead_ends) const {
+  const auto num_actions = static_cast<std::uint64_t>(domain_.spec().num_actions());
+  std::vector<std::vector<std::size_t>> rows_of_step(kMostFurther);
+  for (const std::size_t row : dead_ends) {
+    if (randoms[row].Below(4) >= kFurtherInFour) continue;
+    const std::uint64_t steps = randoms[row].Below(kMostFurther + 1);
+    for (std::uint64_t step = 0; step < steps; ++step) rows_of_step[step].push_back(row);
+  }
+  std::vector<std::uint8_t> moved;
+  std::vector<Action> actions;
+  for (const std::vector<std::size_t>& rows : rows_of_step) {
+    moved.clear();
+    actions.clear();
+    for (const std::size_t row : rows) {
+      moved.insert(moved.end(), states[row].begin(), states[row].end());
+      actions.push_back(static_cast<Action>(randoms[row].Below(num_actions)));
+    }
+    const Rows now(moved.data(), rows.size(), states.row_size());
+    domain_.Apply(now, actions);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::ranges::copy(now[i], states[rows[i]].begin());
+    }
+  }
 }
 
 }  // namespace tandem

@@ -90,9 +90,13 @@ class RetrogradeGenerator final : public Generator {
 
  private:
   void DrawProblem(Random random, RetrogradeTable& table, const StopSignal& stop) const;
-  float DrawRow(const RetrogradeTable& table, Random& random, std::span<std::uint8_t> state) const;
-  bool StepIntoDeadEnd(const RetrogradeTable& table, Random& random,
-                       std::span<std::uint8_t> state) const;
+  void DrawRows(const RetrogradeTable& table, std::span<Random> randoms, Rows states,
+                std::span<float> labels) const;
+  void StepIntoDeadEnds(const RetrogradeTable& table, std::span<Random> randoms, Rows states,
+                        std::vector<std::size_t>& wanting,
+                        std::vector<std::size_t>& dead_ends) const;
+  void GoFurther(std::span<Random> randoms, Rows states,
+                 std::span<const std::size_t> dead_ends) const;
 
   const Domain& domain_;
   const GenerateConfig config_;
