@@ -1,0 +1,194 @@
+"""Reads DeepXube's problems and results, and writes them.
+
+    python -m tandem.deepxube read problems.pkl --domain cube3 --out states.jsonl
+    python -m tandem.deepxube write results.jsonl --domain cube3 --out results.pkl
+
+read makes the file that `tandem solve --states` takes, from what `deepxube problem_inst` or `deepxube solve`
+wrote; solutions become `solution`. write makes a results.pkl of DeepXube 0.3.2 from what `tandem solve --out`
+wrote, or a file of problems from states: `deepxube solve --file` takes both. The puzzles are cube3, npuzzle:N,
+lights_out:N and sokoban:10. Reading runs no code of the file: only NumPy's arrays and DeepXube's states, goals
+and actions are made, and these as plain records. Exit code 2: wrong input; the message names the file.
+"""
+
+import argparse
+import json
+import pathlib
+import pickle
+import sys
+import types
+
+import numpy as np
+
+import tandem
+from tandem import convert
+
+ARRAYS = {"_reconstruct", "_frombuffer", "ndarray", "dtype", "scalar"}
+# By the kind of a puzzle: DeepXube's module, and what its names of classes begin with.
+CLASSES = {"cube3": ("cube3", "Cube3"), "npuzzle": ("npuzzle", "NP"), "lights_out": ("lightsout", "LO"),
+           "sokoban": ("sokoban", "Sk")}
+
+
+class Record:
+    """A state, goal or action of DeepXube."""
+
+    def __setstate__(self, state):
+        for part in state if isinstance(state, tuple) else (state,):
+            self.__dict__.update(part or {})
+
+
+class Reader(pickle.Unpickler):
+    def find_class(self, module, name):
+        if module.startswith("deepxube.domains."):
+            return Record
+        if module.split(".")[0] == "numpy" and name in ARRAYS:
+            return super().find_class(module, name)
+        raise ValueError(f"it holds {module}.{name}, expected only arrays and DeepXube's states, goals and actions")
+
+
+class Puzzle:
+    """A puzzle in both programs."""
+
+    def __init__(self, domain: str):
+        kind = domain.partition(":")[0]
+        if kind not in CLASSES:
+            raise ValueError(f"--domain {domain}: expected one of {', '.join(CLASSES)}, which both programs have")
+        module, self.prefix = CLASSES[kind]
+        self.module = f"deepxube.domains.{module}"
+        self.domain = tandem.Domain(domain)
+        self.is_sokoban = kind == "sokoban"
+        self.field = "colors" if kind == "cube3" else "tiles"
+        # By their numbers of positions, values and actions: ours.
+        self.positions, self.values = np.arange(self.domain.state_size), np.arange(256)
+        self.actions = np.arange(self.domain.num_actions)
+        if kind == "cube3":
+            pair = convert.deepxube_puzzle(self.domain)
+            features = pair.features.reshape(-1, 6).numpy()  # by their position and colour
+            self.positions, self.values, self.actions = features[:, 0] // 6, features[0] % 6, pair.actions.numpy()
+
+    def parse(self, state: Record, goal: Record) -> np.ndarray:
+        """Returns our state. Raises ValueError if there is none, or if the goal is another one."""
+        if self.is_sokoban:
+            return self.domain.parse(level(state.walls, state.boxes, goal.boxes, state.agent))
+        ours = np.empty((2, len(self.positions)), np.uint8)
+        theirs = [np.asarray(getattr(each, self.field), int) for each in (state, goal)]
+        ours[:, self.positions] = self.values[np.stack(theirs)]
+        if not np.array_equal(ours[1], self.domain.goals()[0]):
+            raise ValueError("its goal is another one")
+        self.domain.check_states(ours[:1])
+        return ours[0]
+
+    def fields(self, state: np.ndarray) -> tuple[dict, dict]:
+        """Returns what DeepXube keeps of a state and of its goal."""
+        if self.is_sokoban:
+            cells = np.array([list(row) for row in self.domain.format(state).split("\n")])
+            (agent,) = np.argwhere(np.isin(cells, ["@", "+"]))
+            return ({"agent": agent, "boxes": np.isin(cells, ["$", "*"]), "walls": cells == "#", "hash": None},
+                    {"boxes": np.isin(cells, [".", "*", "+"])})
+        theirs = [np.argsort(self.values)[each[self.positions]].astype(np.uint8)
+                  for each in (state, self.domain.goals()[0])]
+        return {self.field: theirs[0], "hash": None}, {self.field: theirs[1]}
+
+
+def level(walls: np.ndarray, boxes: np.ndarray, goals: np.ndarray, player: np.ndarray) -> str:
+    """Returns a level of Sokoban as text."""
+    cells = np.where(walls, "#", np.where(goals, np.where(boxes, "*", "."), np.where(boxes, "$", " ")))
+    row, column = player
+    cells[row, column] = "+" if goals[row, column] else "@"
+    return "\n".join("".join(row) for row in cells)
+
+
+def read(path: pathlib.Path, puzzle: Puzzle) -> list[dict]:
+    """Returns lines for `tandem solve --states`. Raises ValueError, which names the problem."""
+    with open(path, "rb") as file:
+        try:
+            data = Reader(file).load()
+        except (pickle.UnpicklingError, EOFError, AttributeError, ValueError) as error:
+            raise ValueError(f"{path}: not a file of DeepXube's problems: {error}") from None
+    if not isinstance(data, dict) or not {"states", "goals"} <= data.keys():
+        raise ValueError(f"{path}: expected the keys states and goals, as DeepXube writes them")
+    lines = []
+    for i, (state, goal) in enumerate(zip(data["states"], data["goals"])):
+        try:
+            lines.append({"id": i, "state": puzzle.domain.format(puzzle.parse(state, goal))})
+            if len(data.get("solved", ())) > i and data["solved"][i]:
+                actions = [puzzle.actions[each.action] for each in data["actions"][i]]
+                lines[-1]["solution"] = " ".join(puzzle.domain.action_names[action] for action in actions)
+        except (AttributeError, IndexError, ValueError) as error:
+            raise ValueError(f"{path}: problem {i} is none of {puzzle.domain.name}: {error}") from None
+    return lines
+
+
+def pickled(puzzle: Puzzle, lines: list[dict]) -> bytes:
+    """Returns the file of DeepXube that holds the lines."""
+    modules = {name: types.ModuleType(name) for name in ("deepxube", "deepxube.domains", puzzle.module)}
+
+    def make(kind, fields):
+        """Returns an object that pickle writes as one of DeepXube's class."""
+        name = puzzle.prefix + kind
+        module = modules[puzzle.module]
+        if not hasattr(module, name):
+            setattr(module, name, type(name, (), {"__slots__": tuple(fields), "__module__": puzzle.module}))
+        made = getattr(module, name)()
+        for field, value in fields.items():
+            setattr(made, field, value)
+        return made
+
+    def action(number):
+        size = {"dim": round(puzzle.domain.state_size**0.5)} if puzzle.prefix == "LO" else {}
+        return make("Action", {"action": int(np.flatnonzero(puzzle.actions == number)[0])} | size)
+
+    states = [puzzle.domain.parse(line["state"]) for line in lines]
+    data = {"states": [make("State", puzzle.fields(state)[0]) for state in states],
+            "goals": [make("Goal", puzzle.fields(state)[1]) for state in states]}
+    if any("solved" in line for line in lines):
+        data |= {key: [] for key in ("actions", "states_on_path", "path_costs", "iterations", "times", "itrs/sec",
+                                     "num_nodes_generated", "solved")}
+        for state, line in zip(states, lines):
+            solved = line["solved"]
+            actions = puzzle.domain.parse_actions(line["moves"]) if solved else []
+            path = [state] if solved else []
+            for number in actions:
+                path.append(puzzle.domain.apply(path[-1], number))
+            data["actions"].append([action(number) for number in actions] if solved else None)
+            data["states_on_path"].append([make("State", puzzle.fields(each)[0]) for each in path] if solved else None)
+            data["path_costs"].append(line["cost"] if solved else np.inf)
+            data["iterations"].append(line["expanded"])
+            data["times"].append(line["seconds"])
+            data["itrs/sec"].append(line["expanded"] / max(line["seconds"], 1e-9))
+            data["num_nodes_generated"].append(line["nodes"])
+            data["solved"].append(solved)
+    before = {name: sys.modules.get(name) for name in modules}
+    sys.modules.update(modules)  # pickle looks the classes up there
+    try:
+        return pickle.dumps(data)
+    finally:
+        for name, module in before.items():
+            if module is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tandem.deepxube", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["read", "write"])
+    parser.add_argument("file", type=pathlib.Path)
+    parser.add_argument("--domain", required=True, metavar="NAME[:ARG]", help="puzzle, such as npuzzle:4")
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="file to write")
+    args = parser.parse_args()
+    try:
+        puzzle = Puzzle(args.domain)
+        if args.command == "read":
+            lines = read(args.file, puzzle)
+            args.out.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        else:
+            lines = [json.loads(line) for line in args.file.read_text().splitlines()]
+            args.out.write_bytes(pickled(puzzle, lines))
+    except (OSError, KeyError, ValueError) as error:
+        parser.error(str(error))
+    print(f"{args.out}: {len(lines)} states of {args.domain}")
+
+
+if __name__ == "__main__":
+    main()
