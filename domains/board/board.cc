@@ -29,14 +29,13 @@ std::string At(std::size_t line, std::size_t column) {
 // The letter of a cell; one that Parse rejects if the byte is not a cell.
 char LetterOf(std::uint8_t cell) { return cell < kLetters.size() ? kLetters[cell] : '?'; }
 
-void CheckPlayer(std::span<const std::uint8_t> state, int size) {
+void CheckPlayer(std::span<const std::uint8_t> state, std::size_t width) {
   const auto is_player = [](std::uint8_t cell) { return cell == kPlayer || cell == kPlayerOnGoal; };
   const auto first = std::ranges::find_if(state, is_player);
   if (first == state.end()) throw InputError("there is no player, expected one '@' or '+'");
   const auto second = std::find_if(first + 1, state.end(), is_player);
   if (second == state.end()) return;
   const auto at = static_cast<std::size_t>(second - state.begin());
-  const auto width = static_cast<std::size_t>(size);
   throw InputError(At(at / width, at % width) + " has a second player, expected one");
 }
 
@@ -91,19 +90,19 @@ std::string WithoutRuns(std::string_view text) {
   return result;
 }
 
-void Parse(std::string_view text, int size, int kinds, std::span<std::uint8_t> state) {
+void Parse(std::string_view text, BoardShape shape, int kinds, std::span<std::uint8_t> state) {
   std::ranges::fill(state, kWall);
-  const auto width = static_cast<std::size_t>(size);
+  const auto width = static_cast<std::size_t>(shape.columns);
   const std::vector<std::string> rows = SplitRows(text, width);
-  if (rows.size() > width) {
-    throw InputError("line " + std::to_string(width + 1) + " is one too many, expected at most " +
-                     std::to_string(size));
+  if (std::cmp_greater(rows.size(), shape.rows)) {
+    throw InputError("line " + std::to_string(shape.rows + 1) +
+                     " is one too many, expected at most " + std::to_string(shape.rows));
   }
   for (std::size_t line = 0; line < rows.size(); ++line) {
     const std::string& row = rows[line];
     if (row.size() > width) {
       throw InputError("line " + std::to_string(line + 1) + " has " + std::to_string(row.size()) +
-                       " cells, expected at most " + std::to_string(size));
+                       " cells, expected at most " + std::to_string(shape.columns));
     }
     for (std::size_t column = 0; column < row.size(); ++column) {
       const std::size_t cell = kLetters.find(row[column]);
@@ -113,7 +112,7 @@ void Parse(std::string_view text, int size, int kinds, std::span<std::uint8_t> s
       state[line * width + column] = static_cast<std::uint8_t>(cell);
     }
   }
-  CheckPlayer(state, size);
+  CheckPlayer(state, width);
 }
 
 // Compares eight cells at a time, because every action searches the board.
@@ -138,8 +137,8 @@ int PlayerOf(std::span<const std::uint8_t> state) {
 
 DomainParameter SizeParameter() {
   return {.key = "size",
-          .meaning = "number of cells along a side of the board",
-          .expected = "a whole number from 5 to 16",
+          .meaning = "cells along a side of the board, or rows and columns",
+          .expected = "a whole number from 5 to 50, or two that differ such as 8x12",
           .default_value = "10"};
 }
 
@@ -202,7 +201,7 @@ bool BoardDomain::IsStateLine(std::string_view line) const {
 std::string BoardDomain::FormatState(std::span<const std::uint8_t> state) const {
   std::string text;
   for (std::size_t i = 0; i < state.size(); ++i) {
-    if (i > 0 && i % static_cast<std::size_t>(size_) == 0) text += '\n';
+    if (i > 0 && i % static_cast<std::size_t>(shape_.columns) == 0) text += '\n';
     text += LetterOf(state[i]);
   }
   return text;
@@ -212,11 +211,11 @@ Picture BoardDomain::Draw(std::span<const std::uint8_t> state) const {
   constexpr std::array<std::int32_t, 7> kColours = {0xf4ead2, 0x4a4a55, 0xf2c14e, 0x3b7dd8,
                                                     0x2f9e5b, 0xb5793a, 0x6f8f2f};
   Picture picture;
-  for (int i = 0; i < size_ * size_; ++i) {
-    const int row = i / size_;
+  for (int i = 0; i < shape_.cells(); ++i) {
+    const int row = i / shape_.columns;
     const std::string letter(1, LetterOf(state[i]));
     const bool is_cell = state[i] < kColours.size();
-    picture.cells.push_back({.x = static_cast<float>(i % size_),
+    picture.cells.push_back({.x = static_cast<float>(i % shape_.columns),
                              .y = static_cast<float>(row),
                              .text = state[i] == kWall ? "" : letter,
                              .colour = is_cell ? kColours[state[i]] : tandem::Cell::kPlain,

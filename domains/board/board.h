@@ -1,4 +1,4 @@
-// Shared code of puzzles on a square board of walls and floor: cells, their letters, their picture.
+// Shared code of puzzles on a board of walls and floor: cells, their letters, their picture.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +39,12 @@ std::string WithoutRuns(std::string_view text);
 /// A random number generator for boards. It gives the same numbers on every machine.
 using Randomness = std::mt19937_64;
 
-/// Reads at most `size` lines of at most `size` letters into a board of size x size. Lines may have
-/// run lengths, and '|' may end a line. Only the first `kinds` kinds of cells are allowed. Cells
+/// Reads a board: at most shape.rows lines of at most shape.columns letters. Lines may have run
+/// lengths, and '|' may end a line. Only the first `kinds` kinds of cells are allowed. Cells
 /// that the text leaves out become walls. Lines that are too long lose floor at their ends. Throws
 /// InputError that names the line and column of an unknown letter, or if there is not exactly one
 /// player.
-void Parse(std::string_view text, int size, int kinds, std::span<std::uint8_t> state);
+void Parse(std::string_view text, BoardShape shape, int kinds, std::span<std::uint8_t> state);
 
 /// The position of the player. Every state has one. For other bytes it returns any position.
 int PlayerOf(std::span<const std::uint8_t> state);
@@ -69,9 +69,9 @@ inline std::uint8_t WithGoal(std::uint8_t cell, bool goal) {
 
 /// The least and greatest number of cells along a side of a board.
 inline constexpr int kMinSize = 5;
-inline constexpr int kMaxSize = 16;
+inline constexpr int kMaxSize = 50;
 
-/// The parameter that chooses the size.
+/// The parameter that chooses the shape.
 DomainParameter SizeParameter();
 
 /// BoardDomain is a puzzle in which a player moves on a board. Each problem has its own board.
@@ -87,10 +87,10 @@ class BoardDomain : public Domain {
   bool IsStateLine(std::string_view line) const final;
 
  protected:
-  BoardDomain(DomainSpec spec, int size) : Domain(std::move(spec)), size_(size) {}
+  /// `spec` must have a board.
+  explicit BoardDomain(DomainSpec spec) : Domain(std::move(spec)), shape_(*this->spec().board) {}
 
-  /// The number of cells along a side.
-  int size() const { return size_; }
+  BoardShape shape() const { return shape_; }
 
  private:
   /// Draws a problem from `seed` and writes its goal.
@@ -102,14 +102,14 @@ class BoardDomain : public Domain {
   /// applies.
   virtual void Move(std::uint8_t* state, int player, Action action) const = 0;
 
-  const int size_;
+  const BoardShape shape_;
 };
 
-/// Makes a puzzle of class D with size `argument`. Returns null if `argument` is not a valid size.
+/// Makes a puzzle of class D with the shape `argument`. Returns null if that is not a valid shape.
 template <class D>
 std::unique_ptr<const Domain> Make(const std::string& argument) {
-  const std::optional<int> size = ParseWholeNumber(argument, kMinSize, kMaxSize);
-  return size ? std::make_unique<const D>(*size) : nullptr;
+  const std::optional<BoardShape> shape = ParseBoardShape(argument, kMinSize, kMaxSize);
+  return shape ? std::make_unique<const D>(*shape) : nullptr;
 }
 
 }  // namespace tandem::board

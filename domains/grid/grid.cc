@@ -24,14 +24,14 @@ struct Step {
 constexpr std::array<Step, kDirections> kSteps = {
     {{-1, 0}, {1, 0}, {0, -1}, {0, 1}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}}};
 
-DomainSpec Spec(int size) {
-  return {.name = "grid:" + std::to_string(size),
+DomainSpec Spec(BoardShape shape) {
+  return {.name = "grid:" + FormatBoardShape(shape),
           .summary =
-              "a walk through a maze, in eight directions; a state is SIZE lines: # wall, @ "
+              "a walk through a maze, in eight directions; a state is lines of cells: # wall, @ "
               "walker, . goal, + both",
-          .state_size = size * size,
-          .input = {.positions = size * size, .depth = kKinds},
-          .board = BoardShape{.rows = size, .columns = size},
+          .state_size = shape.cells(),
+          .input = {.positions = shape.cells(), .depth = kKinds},
+          .board = shape,
           .action_names = {"u", "d", "l", "r", "ul", "ur", "dl", "dr"},
           .inverse_actions = {1, 0, 3, 2, 7, 6, 5, 4},
           .action_costs = {1, 1, 1, 1, kDiagonal, kDiagonal, kDiagonal, kDiagonal},
@@ -43,7 +43,7 @@ DomainSpec Spec(int size) {
 
 class Grid final : public board::BoardDomain {
  public:
-  explicit Grid(int size) : BoardDomain(Spec(size), size) {}
+  explicit Grid(BoardShape shape) : BoardDomain(Spec(shape)) {}
 
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
     for (std::size_t i = 0; i < states.size(); ++i) {
@@ -62,7 +62,7 @@ class Grid final : public board::BoardDomain {
   }
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
-    board::Parse(text, size(), kKinds, state);
+    board::Parse(text, shape(), kKinds, state);
     const auto goals =
         std::ranges::count(state, board::kGoal) + std::ranges::count(state, board::kPlayerOnGoal);
     if (goals != 1) {
@@ -75,20 +75,20 @@ class Grid final : public board::BoardDomain {
  private:
   // Cells outside the board count as walls.
   bool IsOpen(const std::uint8_t* state, int row, int column) const {
-    return row >= 0 && row < size() && column >= 0 && column < size() &&
-           state[row * size() + column] != board::kWall;
+    return row >= 0 && row < shape().rows && column >= 0 && column < shape().columns &&
+           state[row * shape().columns + column] != board::kWall;
   }
 
   bool Applies(const std::uint8_t* state, int from, Action action) const override {
     const Step step = kSteps[action];
-    const int row = from / size();
-    const int column = from % size();
+    const int row = from / shape().columns;
+    const int column = from % shape().columns;
     return IsOpen(state, row + step.down, column + step.right) &&
            IsOpen(state, row + step.down, column) && IsOpen(state, row, column + step.right);
   }
 
   int After(int from, Action action) const {
-    return from + kSteps[action].down * size() + kSteps[action].right;
+    return from + kSteps[action].down * shape().columns + kSteps[action].right;
   }
 
   void Move(std::uint8_t* state, int walker, Action action) const override {
@@ -123,17 +123,19 @@ class Grid final : public board::BoardDomain {
   // walker too little room.
   void DrawGoal(std::span<std::uint8_t> state, std::uint64_t seed) const override {
     board::Randomness random(seed);
-    const int inner = size() - 2;
+    const int columns = shape().columns;
+    const int width = columns - 2;  // without the outermost cells
+    const int inner = (shape().rows - 2) * width;
     for (std::uint64_t walls_in_100 = 25;; --walls_in_100) {
       std::ranges::fill(state, board::kWall);
-      for (int cell = 0; cell < inner * inner; ++cell) {
+      for (int cell = 0; cell < inner; ++cell) {
         if (random() % 100 < walls_in_100) continue;
-        state[(cell / inner + 1) * size() + cell % inner + 1] = board::kFloor;
+        state[(cell / width + 1) * columns + cell % width + 1] = board::kFloor;
       }
-      const auto cell = static_cast<int>(random() % static_cast<std::uint64_t>(inner * inner));
-      const int goal = (cell / inner + 1) * size() + cell % inner + 1;
+      const auto cell = static_cast<int>(random() % static_cast<std::uint64_t>(inner));
+      const int goal = (cell / width + 1) * columns + cell % width + 1;
       state[goal] = board::kPlayerOnGoal;
-      if (std::cmp_greater(ReachableFrom(state.data(), goal).size(), inner * inner / 2)) return;
+      if (std::cmp_greater(ReachableFrom(state.data(), goal).size(), inner / 2)) return;
     }
   }
 };

@@ -1,4 +1,4 @@
-// Lights Out on a square board: pressing a cell switches it and its neighbours above, below, left
+// Lights Out: pressing a cell switches it and its neighbours above, below, left
 // and right. The goal is to switch all lights off. A press is its own inverse.
 #include <algorithm>
 #include <bitset>
@@ -18,15 +18,15 @@ constexpr int kMinSize = 2;
 constexpr int kMaxSize = 9;
 using Cells = std::bitset<std::size_t{kMaxSize} * kMaxSize>;
 
-DomainSpec Spec(int size) {
-  DomainSpec spec{.name = "lights_out:" + std::to_string(size),
+DomainSpec Spec(BoardShape shape) {
+  DomainSpec spec{.name = "lights_out:" + FormatBoardShape(shape),
                   .summary =
                       "Lights Out; a state is the cells row by row, 1 for lit; a move is the "
                       "number of the cell pressed, from 0",
-                  .state_size = size * size,
-                  .input = {.positions = size * size, .depth = 2},
-                  .board = BoardShape{.rows = size, .columns = size}};
-  for (int cell = 0; cell < size * size; ++cell) {
+                  .state_size = shape.cells(),
+                  .input = {.positions = shape.cells(), .depth = 2},
+                  .board = shape};
+  for (int cell = 0; cell < shape.cells(); ++cell) {
     spec.action_names.push_back(std::to_string(cell));
     spec.inverse_actions.push_back(static_cast<Action>(cell));
   }
@@ -34,17 +34,17 @@ DomainSpec Spec(int size) {
 }
 
 // For each cell, the cells that pressing it switches.
-std::vector<std::vector<std::uint8_t>> Switched(int size) {
+std::vector<std::vector<std::uint8_t>> Switched(BoardShape shape) {
   std::vector<std::vector<std::uint8_t>> switched;
-  for (int cell = 0; cell < size * size; ++cell) {
-    const int row = cell / size;
-    const int column = cell % size;
+  for (int cell = 0; cell < shape.cells(); ++cell) {
+    const int row = cell / shape.columns;
+    const int column = cell % shape.columns;
     std::vector<std::uint8_t>& cells = switched.emplace_back();
     cells.push_back(static_cast<std::uint8_t>(cell));
-    if (row > 0) cells.push_back(static_cast<std::uint8_t>(cell - size));
-    if (row + 1 < size) cells.push_back(static_cast<std::uint8_t>(cell + size));
+    if (row > 0) cells.push_back(static_cast<std::uint8_t>(cell - shape.columns));
+    if (row + 1 < shape.rows) cells.push_back(static_cast<std::uint8_t>(cell + shape.columns));
     if (column > 0) cells.push_back(static_cast<std::uint8_t>(cell - 1));
-    if (column + 1 < size) cells.push_back(static_cast<std::uint8_t>(cell + 1));
+    if (column + 1 < shape.columns) cells.push_back(static_cast<std::uint8_t>(cell + 1));
   }
   return switched;
 }
@@ -76,10 +76,10 @@ std::vector<Cells> QuietPatterns(const std::vector<std::vector<std::uint8_t>>& s
 
 class LightsOut final : public Domain {
  public:
-  explicit LightsOut(int size)
-      : Domain(Spec(size)),
-        size_(size),
-        switched_(Switched(size)),
+  explicit LightsOut(BoardShape shape)
+      : Domain(Spec(shape)),
+        shape_(shape),
+        switched_(Switched(shape)),
         quiet_patterns_(QuietPatterns(switched_)) {}
 
   void WriteGoals(Rows states) const override { std::ranges::fill(states.bytes(), 0); }
@@ -121,10 +121,10 @@ class LightsOut final : public Domain {
 
   Picture Draw(std::span<const std::uint8_t> state) const override {
     Picture picture{.unit_width = 4};
-    for (int cell = 0; cell < size_ * size_; ++cell) {
-      const int row = cell / size_;
+    for (int cell = 0; cell < shape_.cells(); ++cell) {
+      const int row = cell / shape_.columns;
       picture.cells.push_back(
-          {.x = static_cast<float>(cell % size_),
+          {.x = static_cast<float>(cell % shape_.columns),
            .y = static_cast<float>(row),
            .text = std::to_string(cell),
            .colour = state[cell] != 0 ? 0xffd84d : 0x3a3f4b,
@@ -138,21 +138,22 @@ class LightsOut final : public Domain {
     for (const std::uint8_t light : switched_[cell]) state[light] ^= 1;
   }
 
-  const int size_;
+  const BoardShape shape_;
   const std::vector<std::vector<std::uint8_t>> switched_;  // by press
   const std::vector<Cells> quiet_patterns_;
 };
 
 std::unique_ptr<const Domain> Make(const std::string& argument) {
-  const std::optional<int> size = ParseWholeNumber(argument, kMinSize, kMaxSize);
-  return size ? std::make_unique<const LightsOut>(*size) : nullptr;
+  const std::optional<BoardShape> shape = ParseBoardShape(argument, kMinSize, kMaxSize);
+  return shape ? std::make_unique<const LightsOut>(*shape) : nullptr;
 }
 
 TANDEM_REGISTER_DOMAIN(lights_out,
-                       DomainParameter{.key = "size",
-                                       .meaning = "number of cells along a side of the board",
-                                       .expected = "a whole number from 2 to 9",
-                                       .default_value = "7"},
+                       DomainParameter{
+                           .key = "size",
+                           .meaning = "cells along a side of the board, or rows and columns",
+                           .expected = "a whole number from 2 to 9, or two that differ such as 3x5",
+                           .default_value = "7"},
                        Make);
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Sliding-tile puzzles from 3x3 to 7x7, such as the 15-puzzle.
+// Sliding-tile puzzles, such as the 15-puzzle, on boards of up to 7x7 cells.
 //
 // A state is the numbers of the tiles, row by row, one byte each; 0 is the blank. The goal is
 // 1 2 3 ... 0. Many lists of states, such as Korf's, have the goal 0 1 2 3 ... instead, with the
-// blank first. Such a board is turned by 180 degrees, and its tile N becomes tile SIZE x SIZE - N.
+// blank first. Such a board is turned by 180 degrees, and its tile N becomes tile CELLS - N.
 //
 // An action is named after the direction in which a tile moves into the blank: U
 // slides the tile below the blank up. If there is no such tile, the action does not apply.
@@ -21,18 +21,18 @@ namespace tandem {
 namespace {
 
 constexpr int kActions = 4;
-constexpr int kMinSize = 3;
+constexpr int kMinSize = 2;
 constexpr int kMaxSize = 7;
 constexpr int kMaxCells = kMaxSize * kMaxSize;
 
-DomainSpec Spec(int size) {
-  return {.name = "npuzzle:" + std::to_string(size),
+DomainSpec Spec(BoardShape shape) {
+  return {.name = "npuzzle:" + FormatBoardShape(shape),
           .summary =
               "sliding tiles, the 15-puzzle if SIZE is 4; a state is their numbers row by row, "
               "0 is the blank",
-          .state_size = size * size,
-          .input = {.positions = size * size, .depth = size * size},
-          .board = BoardShape{.rows = size, .columns = size},
+          .state_size = shape.cells(),
+          .input = {.positions = shape.cells(), .depth = shape.cells()},
+          .board = shape,
           .action_names = {"U", "D", "L", "R"},
           .inverse_actions = {1, 0, 3, 2},
           .masks_actions = true};
@@ -40,23 +40,24 @@ DomainSpec Spec(int size) {
 
 // The position of the tile that `action` slides into the blank at `blank`; `blank` if there is
 // none.
-int SourceOf(int size, int blank, Action action) {
-  const int row = blank / size;
-  const int column = blank % size;
-  const std::array<std::pair<bool, int>, kActions> by_action = {{{row + 1 < size, size},  // U
-                                                                 {row > 0, -size},        // D
-                                                                 {column + 1 < size, 1},  // L
-                                                                 {column > 0, -1}}};      // R
+int SourceOf(BoardShape shape, int blank, Action action) {
+  const int row = blank / shape.columns;
+  const int column = blank % shape.columns;
+  const std::array<std::pair<bool, int>, kActions> by_action = {
+      {{row + 1 < shape.rows, shape.columns},  // U
+       {row > 0, -shape.columns},              // D
+       {column + 1 < shape.columns, 1},        // L
+       {column > 0, -1}}};                     // R
   return by_action[action].first ? blank + by_action[action].second : blank;
 }
 
 class NPuzzle final : public Domain {
  public:
-  explicit NPuzzle(int size) : Domain(Spec(size)), size_(size), cells_(size * size) {
+  explicit NPuzzle(BoardShape shape) : Domain(Spec(shape)), shape_(shape), cells_(shape.cells()) {
     for (int cell = 0; cell < cells_; ++cell) {
       goal_[cell] = static_cast<std::uint8_t>((cell + 1) % cells_);
       for (Action a = 0; a < kActions; ++a) {
-        sources_[cell][a] = static_cast<std::uint8_t>(SourceOf(size, cell, a));
+        sources_[cell][a] = static_cast<std::uint8_t>(SourceOf(shape, cell, a));
       }
     }
   }
@@ -112,7 +113,7 @@ class NPuzzle final : public Domain {
  private:
   // Reads "STATE" or "STATE -> GOAL" into `state`. Returns whether the goal has the blank first and
   // the board was therefore turned. Without GOAL, the goal is 1 2 3 ... 0 unless no slides lead to
-  // it: on boards with an even SIZE, they then lead to the other goal.
+  // it: they then lead to the other goal if HasOneGoal.
   bool Read(std::string_view text, std::span<std::uint8_t> state) const;
 
   // Turning the board exchanges U with D and L with R, as taking them back does.
@@ -140,22 +141,31 @@ class NPuzzle final : public Domain {
     state[source] = 0;
   }
 
-  const int size_;
+  const BoardShape shape_;
   const int cells_;
   std::array<std::uint8_t, kMaxCells> goal_{};
   std::array<std::array<std::uint8_t, kActions>, kMaxCells> sources_{};  // by blank and action
 };
 
-std::string Board(int size) { return std::to_string(size) + "x" + std::to_string(size); }
+std::string Board(BoardShape shape) {
+  return std::to_string(shape.rows) + "x" + std::to_string(shape.columns);
+}
 
-void CheckCount(std::size_t found, int size) {
-  if (std::cmp_equal(found, size * size)) return;
-  std::string message = "a " + Board(size) + " board has " + std::to_string(size * size) +
+// Whether slides lead from a state to only one of the two goals. To exchange the goals takes
+// cells - 1 swaps of the blank with a tile, and rows + columns - 2 steps of the blank.
+bool HasOneGoal(BoardShape shape) {
+  return (shape.cells() - 1 + shape.rows + shape.columns) % 2 != 0;
+}
+
+void CheckCount(std::size_t found, BoardShape shape) {
+  if (std::cmp_equal(found, shape.cells())) return;
+  std::string message = "a " + Board(shape) + " board has " + std::to_string(shape.cells()) +
                         " numbers separated by spaces, found " + std::to_string(found);
-  if (std::cmp_equal(found, size * size + 1)) message += "; is the first one the line's number?";
+  if (std::cmp_equal(found, shape.cells() + 1)) message += "; is the first one the line's number?";
   for (int other = kMinSize; other <= kMaxSize; ++other) {
     if (!std::cmp_equal(found, other * other)) continue;
-    message += ", as on the " + Board(other) + " board of npuzzle:" + std::to_string(other);
+    message +=
+        ", as on the " + Board({other, other}) + " board of npuzzle:" + std::to_string(other);
   }
   throw InputError(message);
 }
@@ -179,8 +189,8 @@ void CheckEachTileOnce(std::span<const std::uint8_t> state) {
 // Each slide swaps the blank with a tile and moves the blank by one cell. A state can therefore be
 // solved only if the number of swaps that sort it and the blank's distance from its goal are both
 // even or both odd.
-bool IsSolvable(std::span<const std::uint8_t> state, int size) {
-  const int cells = size * size;
+bool IsSolvable(std::span<const std::uint8_t> state, BoardShape shape) {
+  const int cells = shape.cells();
   std::array<bool, kMaxCells> seen{};
   int swaps = 0;
   for (int start = 0; start < cells; ++start) {
@@ -190,24 +200,25 @@ bool IsSolvable(std::span<const std::uint8_t> state, int size) {
     }
   }
   const auto blank = static_cast<int>(std::ranges::find(state, 0) - state.begin());
-  const int distance = (size - 1 - blank / size) + (size - 1 - blank % size);
+  const int distance =
+      (shape.rows - 1 - blank / shape.columns) + (shape.columns - 1 - blank % shape.columns);
   return swaps % 2 == distance % 2;
 }
 
 // Reads numbers, with 0 or '_' for the blank.
-void ReadTiles(std::string_view text, int size, std::span<std::uint8_t> state) {
+void ReadTiles(std::string_view text, BoardShape shape, std::span<std::uint8_t> state) {
   const std::vector<std::string_view> words = NumberWords(text);
-  CheckCount(words.size(), size);
+  CheckCount(words.size(), shape);
   std::string numbers;
   for (const std::string_view word : words) numbers.append(word == "_" ? "0" : word).append(" ");
-  ParseNumbers(numbers, size * size, state);
+  ParseNumbers(numbers, shape.cells(), state);
   CheckEachTileOnce(state);
 }
 
 // The goal as text.
-std::string Goal(int size, bool blank_first) {
+std::string Goal(BoardShape shape, bool blank_first) {
   std::string numbers = blank_first ? "0" : "1";
-  for (int tile = blank_first ? 1 : 2; tile < size * size; ++tile) {
+  for (int tile = blank_first ? 1 : 2; tile < shape.cells(); ++tile) {
     numbers.append(" ").append(std::to_string(tile));
   }
   return blank_first ? numbers : numbers + " 0";
@@ -218,26 +229,26 @@ bool NPuzzle::Read(std::string_view text, std::span<std::uint8_t> state) const {
   const std::size_t arrow = std::min(text.find(kArrow), text.size());
   bool turned = false;
   if (arrow < text.size()) {
-    ReadTiles(text.substr(arrow + kArrow.size()), size_, state);
+    ReadTiles(text.substr(arrow + kArrow.size()), shape_, state);
     const std::string goal = FormatNumbers(state);
-    turned = goal == Goal(size_, true);
-    if (!turned && goal != Goal(size_, false)) {
-      throw InputError("the goal after '->' is " + goal + ", expected " + Goal(size_, false) +
-                       " or " + Goal(size_, true));
+    turned = goal == Goal(shape_, true);
+    if (!turned && goal != Goal(shape_, false)) {
+      throw InputError("the goal after '->' is " + goal + ", expected " + Goal(shape_, false) +
+                       " or " + Goal(shape_, true));
     }
   }
-  ReadTiles(text.substr(0, arrow), size_, state);
-  const bool has_one_goal = size_ % 2 == 0;
-  if (arrow == text.size() && has_one_goal) turned = !IsSolvable(state, size_);
+  ReadTiles(text.substr(0, arrow), shape_, state);
+  const bool has_one_goal = HasOneGoal(shape_);
+  if (arrow == text.size() && has_one_goal) turned = !IsSolvable(state, shape_);
   if (turned) {
     std::ranges::reverse(state);
     for (std::uint8_t& tile : state) {
       if (tile != 0) tile = static_cast<std::uint8_t>(cells_ - tile);
     }
   }
-  if (IsSolvable(state, size_)) return turned;
-  throw InputError("two tiles are swapped: no slides lead to the goal " + Goal(size_, turned) +
-                   (has_one_goal ? "; is it " + Goal(size_, !turned) + "?" : "") +
+  if (IsSolvable(state, shape_)) return turned;
+  throw InputError("two tiles are swapped: no slides lead to the goal " + Goal(shape_, turned) +
+                   (has_one_goal ? "; is it " + Goal(shape_, !turned) + "?" : "") +
                    "; check the numbers, or take any two tiles out of the board and exchange them");
 }
 
@@ -256,13 +267,13 @@ std::string NPuzzle::FormatMoves(std::span<const Action> actions, std::string_vi
 
 std::string NPuzzle::Reading(std::string_view text) const {
   if (IsTurned(text)) {
-    return "the goal is " + Goal(size_, true) +
+    return "the goal is " + Goal(shape_, true) +
            "; the board is turned by 180 degrees for the search, but moves are named as it was "
            "written";
   }
-  if (size_ % 2 == 0) return "";
-  return "the goal is " + Goal(size_, false) + "; if it is " + Goal(size_, true) +
-         ", write each state as STATE -> " + Goal(size_, true);
+  if (HasOneGoal(shape_)) return "";
+  return "the goal is " + Goal(shape_, false) + "; if it is " + Goal(shape_, true) +
+         ", write each state as STATE -> " + Goal(shape_, true);
 }
 
 std::string NPuzzle::FormatState(std::span<const std::uint8_t> state) const {
@@ -274,8 +285,8 @@ Picture NPuzzle::Draw(std::span<const std::uint8_t> state) const {
   Picture picture{.unit_width = 3};
   for (int cell = 0; cell < cells_; ++cell) {
     const bool blank = state[cell] == 0;
-    const int row = cell / size_;
-    picture.cells.push_back({.x = static_cast<float>(cell % size_),
+    const int row = cell / shape_.columns;
+    picture.cells.push_back({.x = static_cast<float>(cell % shape_.columns),
                              .y = static_cast<float>(row),
                              .text = blank ? "" : std::to_string(state[cell]),
                              .colour = blank ? Cell::kPlain : kWood,
@@ -285,15 +296,16 @@ Picture NPuzzle::Draw(std::span<const std::uint8_t> state) const {
 }
 
 std::unique_ptr<const Domain> Make(const std::string& argument) {
-  const std::optional<int> size = ParseWholeNumber(argument, kMinSize, kMaxSize);
-  return size ? std::make_unique<const NPuzzle>(*size) : nullptr;
+  const std::optional<BoardShape> shape = ParseBoardShape(argument, kMinSize, kMaxSize);
+  return shape ? std::make_unique<const NPuzzle>(*shape) : nullptr;
 }
 
 TANDEM_REGISTER_DOMAIN(npuzzle,
-                       DomainParameter{.key = "size",
-                                       .meaning = "number of tiles along a side of the board",
-                                       .expected = "a whole number from 3 to 7",
-                                       .default_value = "4"},
+                       DomainParameter{
+                           .key = "size",
+                           .meaning = "cells along a side of the board, or rows and columns",
+                           .expected = "a whole number from 2 to 7, or two that differ such as 3x5",
+                           .default_value = "4"},
                        Make);
 
 }  // namespace

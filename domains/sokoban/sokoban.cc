@@ -1,4 +1,4 @@
-// Sokoban on a square board: the player walks and pushes one box at a time, until every box is on a
+// Sokoban: the player walks and pushes one box at a time, until every box is on a
 // goal. A step against a wall, or against a box that cannot move, does not apply. Pushes cannot be
 // undone, so problems are made backwards: by pulling, from a level in which every box is on a goal.
 #include <algorithm>
@@ -44,14 +44,14 @@ constexpr std::array<std::array<Offset, 4>, 5> kDug = {{
     {{{0, 0}, {0, 1}, {1, 0}, {1, 0}}},
 }};
 
-DomainSpec Spec(int size) {
-  return {.name = "sokoban:" + std::to_string(size),
+DomainSpec Spec(BoardShape shape) {
+  return {.name = "sokoban:" + FormatBoardShape(shape),
           .summary =
-              "Sokoban; a state is lines of XSB, at most SIZE of them: # wall, @ player, $ "
+              "Sokoban; a state is lines of XSB that fit on the board: # wall, @ player, $ "
               "box, . goal, + and * player and box on a goal",
-          .state_size = size * size,
-          .input = {.positions = size * size, .depth = kKinds},
-          .board = BoardShape{.rows = size, .columns = size},
+          .state_size = shape.cells(),
+          .input = {.positions = shape.cells(), .depth = kKinds},
+          .board = shape,
           .action_names = {"u", "d", "l", "r"},
           .masks_actions = true,
           .per_problem_goals = true,
@@ -61,7 +61,8 @@ DomainSpec Spec(int size) {
 
 class Sokoban final : public board::BoardDomain {
  public:
-  explicit Sokoban(int size) : BoardDomain(Spec(size), size), steps_{-size, size, -1, 1} {}
+  explicit Sokoban(BoardShape shape)
+      : BoardDomain(Spec(shape)), steps_{-shape.columns, shape.columns, -1, 1} {}
 
   void StepBack(Rows states, std::span<const std::uint64_t> randoms,
                 std::span<std::optional<Action>> actions) const override {
@@ -107,7 +108,7 @@ class Sokoban final : public board::BoardDomain {
   }
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
-    board::Parse(text, size(), kKinds, state);
+    board::Parse(text, shape(), kKinds, state);
     const auto count = [&](int a, int b) {
       return std::ranges::count(state, a) + std::ranges::count(state, b);
     };
@@ -194,7 +195,8 @@ class Sokoban final : public board::BoardDomain {
   std::uint8_t At(const std::uint8_t* state, int from, int step) const {
     const int to = from + step;
     const bool sideways = step == 1 || step == -1;
-    if (to < 0 || to >= size() * size() || (sideways && to / size() != from / size())) {
+    if (to < 0 || to >= shape().cells() ||
+        (sideways && to / shape().columns != from / shape().columns)) {
       return board::kWall;
     }
     return state[to];
@@ -235,35 +237,37 @@ class Sokoban final : public board::BoardDomain {
   void DrawGoal(std::span<std::uint8_t> state, std::uint64_t seed) const override {
     Randomness random(seed);
     std::ranges::fill(state, board::kWall);
-    const int inner = size() - 2;
-    const auto any = [&] { return 1 + static_cast<int>(random() % inner); };
-    const int cells = inner * inner;
-    const int least = size() < kLargeSize ? kLeastDugIfSmall : kLeastDug;
+    const int smaller_side = std::min(shape().rows, shape().columns);
+    const int rows = shape().rows - 2;  // without the outermost cells
+    const int columns = shape().columns - 2;
+    const auto any_of = [&](int side) { return 1 + static_cast<int>(random() % side); };
+    const int cells = rows * columns;
+    const int least = smaller_side < kLargeSize ? kLeastDugIfSmall : kLeastDug;
     const int wanted =
         (cells * least + static_cast<int>(random() % (cells * (kMostDug - least) + 1))) / 100;
-    int row = any();
-    int column = any();
+    int row = any_of(rows);
+    int column = any_of(columns);
     std::uint64_t direction = random() % kDirections;
     for (int dug = 0; dug < wanted;) {
       for (const auto& [down, right] : kDug[random() % kDug.size()]) {
         const int y = row + down;
         const int x = column + right;
-        if (y < 1 || y > inner || x < 1 || x > inner) continue;
-        std::uint8_t& cell = state[y * size() + x];
+        if (y < 1 || y > rows || x < 1 || x > columns) continue;
+        std::uint8_t& cell = state[y * shape().columns + x];
         if (cell == board::kWall) ++dug;
         cell = board::kFloor;
       }
       if (random() % 100 < kTurnsInHundred) direction = random() % kDirections;
-      row = std::clamp(row + kDown[direction], 1, inner);
-      column = std::clamp(column + kRight[direction], 1, inner);
+      row = std::clamp(row + kDown[direction], 1, rows);
+      column = std::clamp(column + kRight[direction], 1, columns);
     }
-    const auto anywhere = [&] { return any() * size() + any(); };
+    const auto anywhere = [&] { return any_of(rows) * shape().columns + any_of(columns); };
     const auto place = [&](std::uint8_t what) {
       int at = anywhere();
       while (state[at] != board::kFloor) at = anywhere();
       state[at] = what;
     };
-    const int boxes = size() < 7 ? 2 : 4;
+    const int boxes = smaller_side < 7 ? 2 : 4;
     for (int i = 0; i < boxes; ++i) place(board::kBoxOnGoal);
     place(board::kPlayer);
   }

@@ -31,6 +31,8 @@ struct InputLayout {
 struct BoardShape {
   int rows = 0;
   int columns = 0;
+
+  int cells() const { return rows * columns; }
 };
 
 /// The least and the greatest cost of an action. Far beyond them, squares of costs overflow a

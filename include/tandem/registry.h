@@ -50,6 +50,14 @@ using ParameterisedFactory =
 /// nothing if `text` is anything else or has a leading 0.
 std::optional<int> ParseWholeNumber(std::string_view text, int least, int most);
 
+/// Parses the shape of a board: the cells along each side of a square, such as "4", or rows and
+/// columns that differ, such as "3x5". Returns nothing if `text` is anything else, or if a side is
+/// not between `least` and `most`.
+std::optional<BoardShape> ParseBoardShape(std::string_view text, int least, int most);
+
+/// The text of a shape: "4" if it is square, otherwise "3x5".
+std::string FormatBoardShape(BoardShape shape);
+
 /// Registers a factory under `name`. Call it from one thread, either before main or while a plug-in
 /// is loaded. Throws Error if the name is taken, is empty or has a ':'; if a plug-in is being
 /// loaded, the plug-in is refused instead.

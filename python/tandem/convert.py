@@ -74,9 +74,10 @@ def deepxube_puzzle(domain: tandem.Domain) -> DeepXubePuzzle:
         names = [letter + turn for letter in "UDLRBF" for turn in ("'", "")]
         return DeepXubePuzzle("cube3", features, torch.tensor([domain.action_names.index(name) for name in names]))
     actions = torch.arange(domain.num_actions)
-    if kind == "npuzzle":
+    is_square = domain.board is not None and domain.board[0] == domain.board[1]
+    if kind == "npuzzle" and is_square:
         return DeepXubePuzzle(f"npuzzle.{argument}", torch.arange(positions * depth), actions, takes_q=False)
-    if kind == "lights_out":
+    if kind == "lights_out" and is_square:
         return DeepXubePuzzle(f"lightsout.{argument}", None, actions)
     reason = next((why for start, why in REASONS.items() if domain.name.startswith(start)),
                   "DeepXube has no such puzzle.")

@@ -56,6 +56,9 @@ class Puzzle:
         self.module = f"deepxube.domains.{module}"
         self.domain = tandem.Domain(domain)
         self.is_sokoban = kind == "sokoban"
+        rows, columns = self.domain.board or (0, 0)
+        if rows != columns or (self.is_sokoban and rows != 10):
+            raise ValueError(f"--domain {domain}: DeepXube's boards are square, and those of Sokoban have 10 rows")
         self.field = "colors" if kind == "cube3" else "tiles"
         # By their numbers of positions, values and actions: ours.
         self.positions, self.values = np.arange(self.domain.state_size), np.arange(256)

@@ -245,6 +245,21 @@ std::optional<int> ParseWholeNumber(std::string_view text, int least, int most) 
   return number;
 }
 
+std::optional<BoardShape> ParseBoardShape(std::string_view text, int least, int most) {
+  const std::size_t x = text.find('x');
+  const std::optional<int> rows = ParseWholeNumber(text.substr(0, x), least, most);
+  const std::optional<int> columns =
+      x == std::string_view::npos ? rows : ParseWholeNumber(text.substr(x + 1), least, most);
+  if (!rows || !columns) return std::nullopt;
+  if (x != std::string_view::npos && *rows == *columns) return std::nullopt;  // one name for each
+  return BoardShape{.rows = *rows, .columns = *columns};
+}
+
+std::string FormatBoardShape(BoardShape shape) {
+  const std::string rows = std::to_string(shape.rows);
+  return shape.rows == shape.columns ? rows : rows + "x" + std::to_string(shape.columns);
+}
+
 void RegisterDomain(std::string name, DomainFactory factory) {
   Register(std::move(name),
            {.parameter = std::nullopt,

@@ -129,10 +129,10 @@ class Domains(CliTest):
         self.assertIn("permutation[:FILE]  your own puzzle: a YAML file", listed)
         out, _ = self.run_tandem("domains", "npuzzle:4")
         self.assertIn("npuzzle:4: ", out)
-        self.assertIn("a whole number from 3 to 7 (default 4)", out)
+        self.assertIn("a whole number from 2 to 7, or two that differ such as 3x5 (default 4)", out)
         self.assertIn(" 13 14 15  .\n", out)
         _, error = self.run_tandem("domains", "npuzzle:9", code=2)
-        self.assertIn("npuzzle: size is 9, expected a whole number from 3 to 7", error)
+        self.assertIn("npuzzle: size is 9, expected a whole number from 2 to 7, or two that differ such as 3x5", error)
         self.assertIn("cube3: input is 4, expected stickers, pieces or pairs",
                       self.run_tandem("domains", "cube3:4", code=2)[1])
 

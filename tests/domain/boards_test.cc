@@ -153,6 +153,17 @@ TEST(Sokoban, ErrorSaysWhatIsWrong) {
             "line 6 is one too many, expected at most 5");
 }
 
+TEST(Boards, MayHaveRowsAndColumnsThatDiffer) {
+  EXPECT_EQ(After("lights_out:2x3", "0 0 0 0 0 0", "2 3"), "1 1 1 1 1 1");
+  EXPECT_EQ(After("sokoban:5x8", "########\n#@ $  .#\n########", "r r r r"),
+            "########\n#    @*#\n########\n########\n########");
+  EXPECT_EQ(After("grid:6x5", "#####\n#@ .#", "dr"), "#####\n#@ .#\n#####\n#####\n#####\n#####");
+  EXPECT_EQ(ErrorFor("sokoban:5x8", "#########"), "line 1 has 9 cells, expected at most 8");
+  EXPECT_EQ(ErrorFor("sokoban:5x8", "#\n#\n#\n#\n#\n#"),
+            "line 6 is one too many, expected at most 5");
+  EXPECT_EQ(MakeDomain("sokoban:5x8")->spec().board->columns, 8);
+}
+
 TEST(Boards, SpecGivesTheShapeOfTheBoard) {
   for (const char* name : {"lights_out:5", "grid:5", "npuzzle:5", "sokoban:5"}) {
     const auto domain = MakeDomain(name);

@@ -29,12 +29,12 @@ const std::map<std::string, std::vector<std::string>> kArguments = {
     {"cube2_htm", {"", "pieces"}},
     {"cube3", {"", "pieces", "pairs"}},
     {"cube3_htm", {"", "pieces"}},
-    {"grid", {"5", "10", "16"}},
+    {"grid", {"5", "10", "50", "6x9"}},
     {"hanoi", {"3", "9"}},
-    {"lights_out", {"2", "5", "7", "9"}},
-    {"npuzzle", {"3", "4", "5", "6", "7"}},
+    {"lights_out", {"2", "5", "7", "9", "3x8"}},
+    {"npuzzle", {"3", "4", "5", "6", "7", "3x5", "6x2"}},
     {"permutation", {"cube4", "lrx", "megaminx", "pyraminx", "topspin"}},
-    {"sokoban", {"5", "10", "16"}},
+    {"sokoban", {"5", "10", "50", "7x18"}},
 };
 
 // Domains that registry_test.cc registers.

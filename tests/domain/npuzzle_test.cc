@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <tuple>
+#include <vector>
 
 #include "domain/states_as_text.h"
 #include "support/breadth_first.h"
@@ -42,6 +44,26 @@ TEST(NPuzzle, The15PuzzleHasTheKnownStatesNearTheGoal) {
   const std::vector<std::size_t> levels =
       CountLevels(*MakeDomain("npuzzle:4"), 10, [](auto state) { return KeyInBase(state, 16); });
   EXPECT_EQ(levels, (std::vector<std::size_t>{1, 2, 4, 10, 24, 54, 107, 212, 446, 946, 1948}));
+}
+
+// The depths are those of Korf and Schultze, "Large-scale parallel breadth-first search", AAAI
+// 2005.
+TEST(NPuzzle, BoardsThatAreNotSquareHaveTheKnownStatesAndDepth) {
+  for (const auto& [name, states, depth] : std::vector<std::tuple<std::string, std::size_t, int>>{
+           {"npuzzle:2x3", 360, 21}, {"npuzzle:3x2", 360, 21}, {"npuzzle:2x4", 20'160, 36}}) {
+    const std::vector<std::size_t> levels =
+        CountLevels(*MakeDomain(name), 1000, [](auto state) { return KeyInBase(state, 9); });
+    EXPECT_EQ(std::accumulate(levels.begin(), levels.end(), std::size_t{0}), states) << name;
+    EXPECT_EQ(std::ssize(levels) - 1, depth) << name;
+  }
+}
+
+TEST(NPuzzle, TellsTheGoalOfABoardThatIsNotSquareIfItHasOne) {
+  EXPECT_EQ(After("npuzzle:2x4", "0 1 2 3 4 5 6 7", ""), "1 2 3 4 5 6 7 0");
+  EXPECT_EQ(After("npuzzle:2x3", "0 1 2 3 4 5 -> 0 1 2 3 4 5", ""), "1 2 3 4 5 0");
+  EXPECT_NE(After("npuzzle:2x3", "0 1 2 3 4 5", ""), "1 2 3 4 5 0");
+  EXPECT_EQ(ErrorFor("npuzzle:2x3", "1 2 3"),
+            "a 2x3 board has 6 numbers separated by spaces, found 3");
 }
 
 TEST(NPuzzle, RejectsTextThatIsNotABoard) {

@@ -74,7 +74,8 @@ class Files(FolderTest):
         code, printed = self.run_command("read", path, "--domain", "npuzzle:3", "--out", self.folder / "out")
         self.assertEqual(code, 2)
         self.assertIn("problem 0 is none of npuzzle:3", printed)
-        self.assertEqual(self.run_command("read", path, "--domain", "hanoi", "--out", self.folder / "out")[0], 2)
+        for name in ["hanoi", "npuzzle:3x5", "sokoban:9"]:
+            self.assertEqual(self.run_command("read", path, "--domain", name, "--out", self.folder / "out")[0], 2)
 
 
 if __name__ == "__main__":
