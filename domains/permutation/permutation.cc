@@ -16,7 +16,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <set>
 #include <span>
 #include <string>
@@ -25,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "permutation/encoding.h"
 #include "permutation/puzzle_file.h"
 #include "permutation/shipped.h"
 #include "tandem/error.h"
@@ -34,132 +34,88 @@
 namespace tandem {
 namespace {
 
+using Labels = std::span<const std::uint16_t>;
+
+// The labels at the positions of a piece.
+using Piece = std::vector<std::uint16_t>;
+
 /// Orbits knows which positions the moves of a puzzle bring to which others, and which of them
 /// always move together, as the stickers of a piece do. Immutable.
 class Orbits {
  public:
-  Orbits(std::vector<std::uint8_t> goal, const std::vector<Permutation>& permutations);
+  Orbits(std::vector<std::uint16_t> goal, const std::vector<Permutation>& permutations);
 
   /// Says why no moves lead from `state` to the goal, and what helps; "" if its labels do not show
   /// it. A puzzle can have states that pass and yet cannot be solved. Requires the labels of the
   /// goal, in any order. `labels` are their names.
-  std::string WhyUnreachable(std::span<const std::uint8_t> state,
-                             const std::vector<std::string>& labels) const;
+  std::string WhyUnreachable(Labels state, const std::vector<std::string>& labels) const;
 
  private:
-  // The labels at positions that move together. GCC 12 warns without reason where it compares
-  // vectors of bytes.
-  using Piece = std::vector<std::uint16_t>;
-
-  // The places that the contents of one position reach. A place has that position first, and then
-  // the positions that move together with it, in an order that moves keep.
+  // The places that the contents of one position reach, each with the positions of one piece.
   struct Orbit {
-    std::vector<std::vector<std::uint8_t>> places;
+    std::vector<Place> places;
     std::map<Piece, int> pieces;  // how often each occurs in the goal
   };
 
   // The number of labels of each kind in `state`, by orbit.
-  std::vector<std::vector<int>> LabelsOf(std::span<const std::uint8_t> state) const;
+  std::vector<std::vector<int>> LabelsOf(Labels state) const;
 
-  std::string Fault(std::span<const std::uint8_t> state,
-                    const std::vector<std::string>& labels) const;
+  std::string Fault(Labels state, const std::vector<std::string>& labels) const;
 
-  static std::string FaultOfPieces(const Orbit& orbit, std::span<const std::uint8_t> state,
+  static std::string FaultOfPieces(const Orbit& orbit, Labels state,
                                    const std::vector<std::string>& labels);
 
   // Names for the labels with which `state` has no fault, by label; empty if there are none.
-  std::vector<std::uint8_t> OtherNames(std::span<const std::uint8_t> state,
-                                       const std::vector<std::string>& labels) const;
+  std::vector<std::uint16_t> OtherNames(Labels state, const std::vector<std::string>& labels) const;
 
-  const std::vector<std::uint8_t> goal_;
+  const std::vector<std::uint16_t> goal_;
   const std::size_t num_labels_;
   std::vector<Orbit> orbits_;
 };
 
-template <class Number>
-std::vector<Number> At(std::span<const std::uint8_t> state,
-                       const std::vector<std::uint8_t>& place) {
-  std::vector<Number> labels;
-  labels.reserve(place.size());
-  for (const std::uint8_t position : place) labels.push_back(state[position]);
-  return labels;
+Piece At(Labels state, const Place& place) {
+  Piece piece;
+  for (const std::uint16_t position : place) piece.push_back(state[position]);
+  return piece;
 }
 
-// The places that moves bring the contents of `start` to. `targets` are the moves: the position
-// that each position's contents go to.
-std::vector<std::vector<std::uint8_t>> PlacesOf(std::uint8_t start,
-                                                const std::vector<Permutation>& targets) {
-  const std::size_t size = targets.front().size();
-  // For each position that is reached: where one way to it brings everything.
-  std::vector<Permutation> ways(size);
-  ways[start].resize(size);
-  std::iota(ways[start].begin(), ways[start].end(), std::uint8_t{0});
-  std::vector<std::uint8_t> reached = {start};
-  // A position moves together with `start` if every way that brings `start` to the same position
-  // also brings it to the same position.
-  std::vector<bool> is_tied(size, true);
-  for (std::size_t i = 0; i < reached.size(); ++i) {
-    for (const Permutation& target : targets) {
-      Permutation way;
-      for (const std::uint8_t position : ways[reached[i]]) way.push_back(target[position]);
-      Permutation& first = ways[way[start]];
-      if (first.empty()) {
-        reached.push_back(way[start]);
-        first = std::move(way);
-        continue;
-      }
-      for (std::size_t q = 0; q < size; ++q) is_tied[q] = is_tied[q] && first[q] == way[q];
-    }
+// Keeps those that follow the first position of each place to another position wherever it is.
+void KeepOnePiece(std::vector<Place>& places) {
+  std::size_t kept = 1;
+  for (std::size_t k = 1; k < places.front().size(); ++k) {
+    std::set<std::uint16_t> positions;
+    for (const Place& place : places) positions.insert(place[k]);
+    if (positions.size() < places.size()) continue;
+    for (Place& place : places) place[kept] = place[k];
+    ++kept;
   }
-  std::vector<std::uint8_t> together = {start};
-  for (std::size_t q = 0; q < size; ++q) {
-    // If several places of `start` have `q` at the same position, it is not a part of the piece.
-    std::set<std::uint8_t> places;
-    for (const std::uint8_t position : reached) places.insert(ways[position][q]);
-    if (q != start && is_tied[q] && places.size() == reached.size()) {
-      together.push_back(static_cast<std::uint8_t>(q));
-    }
-  }
-  std::vector<std::vector<std::uint8_t>> places;
-  places.reserve(reached.size());
-  for (const std::uint8_t position : reached) {
-    places.push_back(At<std::uint8_t>(ways[position], together));
-  }
-  return places;
+  for (Place& place : places) place.resize(kept);
 }
 
-Orbits::Orbits(std::vector<std::uint8_t> goal, const std::vector<Permutation>& permutations)
+Orbits::Orbits(std::vector<std::uint16_t> goal, const std::vector<Permutation>& permutations)
     : goal_(std::move(goal)), num_labels_(std::size_t{1} + *std::ranges::max_element(goal_)) {
-  std::vector<Permutation> targets;
-  targets.reserve(permutations.size());
-  for (const Permutation& permutation : permutations) targets.push_back(Inverse(permutation));
-  std::vector<bool> seen(goal_.size(), false);
-  for (std::size_t start = 0; start < goal_.size(); ++start) {
-    if (seen[start]) continue;
+  for (std::vector<Place>& places : FindOrbits(permutations)) {
+    KeepOnePiece(places);
     Orbit& orbit = orbits_.emplace_back();
-    orbit.places = PlacesOf(static_cast<std::uint8_t>(start), targets);
-    for (const std::vector<std::uint8_t>& place : orbit.places) {
-      seen[place.front()] = true;
-      ++orbit.pieces[At<std::uint16_t>(goal_, place)];
-    }
+    for (const Place& place : places) ++orbit.pieces[At(goal_, place)];
+    orbit.places = std::move(places);
   }
 }
 
-std::vector<std::vector<int>> Orbits::LabelsOf(std::span<const std::uint8_t> state) const {
+std::vector<std::vector<int>> Orbits::LabelsOf(Labels state) const {
   std::vector<std::vector<int>> all;
   for (const Orbit& orbit : orbits_) {
     std::vector<int>& counts = all.emplace_back(num_labels_, 0);
-    for (const std::vector<std::uint8_t>& place : orbit.places) ++counts[state[place.front()]];
+    for (const Place& place : orbit.places) ++counts[state[place.front()]];
   }
   return all;
 }
 
-std::string Orbits::Fault(std::span<const std::uint8_t> state,
-                          const std::vector<std::string>& labels) const {
+std::string Orbits::Fault(Labels state, const std::vector<std::string>& labels) const {
   const std::vector<std::vector<int>> found = LabelsOf(state);
   const std::vector<std::vector<int>> expected = LabelsOf(goal_);
   for (std::size_t i = 0; i < orbits_.size(); ++i) {
-    for (const std::vector<std::uint8_t>& place : orbits_[i].places) {
+    for (const Place& place : orbits_[i].places) {
       const std::size_t at = place.front();
       const std::size_t label = state[at];
       if (found[i][label] <= expected[i][label] || label == goal_[at]) continue;
@@ -180,11 +136,11 @@ std::string Orbits::Fault(std::span<const std::uint8_t> state,
   return "";
 }
 
-std::string Orbits::FaultOfPieces(const Orbit& orbit, std::span<const std::uint8_t> state,
+std::string Orbits::FaultOfPieces(const Orbit& orbit, Labels state,
                                   const std::vector<std::string>& labels) {
   std::map<Piece, int> pieces;
-  for (const std::vector<std::uint8_t>& place : orbit.places) {
-    const Piece piece = At<std::uint16_t>(state, place);
+  for (const Place& place : orbit.places) {
+    const Piece piece = At(state, place);
     const auto in_goal = orbit.pieces.find(piece);
     const int most = in_goal == orbit.pieces.end() ? 0 : in_goal->second;
     if (++pieces[piece] <= most) continue;
@@ -205,16 +161,16 @@ std::string Orbits::FaultOfPieces(const Orbit& orbit, std::span<const std::uint8
 
 // A label can stand for another one only if it occurs as often in every orbit. Which labels pieces
 // have decides among the remaining choices.
-std::vector<std::uint8_t> Orbits::OtherNames(std::span<const std::uint8_t> state,
-                                             const std::vector<std::string>& labels) const {
+std::vector<std::uint16_t> Orbits::OtherNames(Labels state,
+                                              const std::vector<std::string>& labels) const {
   const std::vector<std::vector<int>> found = LabelsOf(state);
   const std::vector<std::vector<int>> expected = LabelsOf(goal_);
-  std::vector<std::uint8_t> names;
+  std::vector<std::uint16_t> names;
   int tries = 1000;
   const std::function<bool()> complete = [&] {
     if (names.size() == num_labels_) {
-      std::vector<std::uint8_t> renamed;
-      for (const std::uint8_t label : state) renamed.push_back(names[label]);
+      std::vector<std::uint16_t> renamed;
+      for (const std::uint16_t label : state) renamed.push_back(names[label]);
       --tries;
       return Fault(renamed, labels).empty();
     }
@@ -224,7 +180,7 @@ std::vector<std::uint8_t> Orbits::OtherNames(std::span<const std::uint8_t> state
         fits = found[i][names.size()] == expected[i][name];
       }
       if (!fits) continue;
-      names.push_back(static_cast<std::uint8_t>(name));
+      names.push_back(static_cast<std::uint16_t>(name));
       if (complete()) return true;
       names.pop_back();
     }
@@ -234,35 +190,39 @@ std::vector<std::uint8_t> Orbits::OtherNames(std::span<const std::uint8_t> state
   return names;
 }
 
-std::string Orbits::WhyUnreachable(std::span<const std::uint8_t> state,
-                                   const std::vector<std::string>& labels) const {
+std::string Orbits::WhyUnreachable(Labels state, const std::vector<std::string>& labels) const {
   const std::string fault = Fault(state, labels);
   if (fault.empty()) return "";
   std::string message = fault + ": no moves lead from this state to the goal";
   // Only labels that occur several times can be colours of faces, and only pieces tell faces apart.
   const bool has_colours = std::ranges::all_of(
-      goal_, [&](std::uint8_t label) { return std::ranges::count(goal_, label) > 1; });
+      goal_, [&](std::uint16_t label) { return std::ranges::count(goal_, label) > 1; });
   const bool has_pieces = std::ranges::any_of(
       orbits_, [](const Orbit& orbit) { return orbit.places.front().size() > 1; });
-  if (!has_colours || !has_pieces) return message;
-  const std::vector<std::uint8_t> names = OtherNames(state, labels);
+  if (!has_colours || !has_pieces || num_labels_ > 256) return message;
+  const std::vector<std::uint16_t> names = OtherNames(state, labels);
   if (names.empty()) return message;
   message += ", but a turn of the whole puzzle helps: held like this, its labels are";
   for (std::size_t label = 0; label < names.size(); ++label) {
     if (names[label] != label) message += " " + labels[label] + "=" + labels[names[label]];
   }
   message += ", and it reads";
-  for (const std::uint8_t label : state) message += " " + labels[names[label]];
+  for (const std::uint16_t label : state) message += " " + labels[names[label]];
   return message;
 }
 
 // A hash of everything that networks and examples depend on. The drawing and the names of labels
 // and moves are not part of it.
 std::string HashOfRules(const PuzzleFile& puzzle) {
-  std::string rules(puzzle.goal.begin(), puzzle.goal.end());
-  for (const Permutation& permutation : puzzle.permutations) {
-    rules.append(permutation.begin(), permutation.end());
-  }
+  std::string rules;
+  const auto append = [&](const std::vector<std::uint16_t>& numbers) {
+    for (const std::uint16_t number : numbers) {
+      rules += static_cast<char>(number);
+      if (numbers.size() > 256) rules += static_cast<char>(number >> 8);
+    }
+  };
+  append(puzzle.goal);
+  for (const Permutation& permutation : puzzle.permutations) append(permutation);
   const auto* costs = reinterpret_cast<const char*>(puzzle.costs.data());
   rules.append(costs, puzzle.costs.size() * sizeof(float));
   std::array<char, 17> digits{};
@@ -283,38 +243,43 @@ DomainSpec Spec(const std::string& name, const PuzzleFile& puzzle) {
 class PermutationPuzzle final : public PermutationDomain {
  public:
   PermutationPuzzle(const std::string& name, PuzzleFile puzzle)
-      : PermutationDomain(Spec(name, puzzle), puzzle.goal, puzzle.permutations),
+      : PermutationDomain(Spec(name, puzzle), LabelBytes(puzzle.labels.size()).Write(puzzle.goal),
+                          LabelBytes(puzzle.labels.size()).OfBytes(puzzle.permutations)),
         puzzle_(std::move(puzzle)),
-        orbits_(puzzle_.goal, puzzle_.permutations) {}
+        orbits_(puzzle_.goal, puzzle_.permutations),
+        bytes_(puzzle_.labels.size()) {
+    for (const std::string& label : puzzle_.labels) numbers_.emplace(label, numbers_.size());
+  }
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
     const auto are_labels = [&](const std::vector<std::string_view>& words) {
-      return std::ranges::all_of(words, [&](std::string_view word) {
-        return std::ranges::find(puzzle_.labels, word) != puzzle_.labels.end();
-      });
+      return std::ranges::all_of(words,
+                                 [&](std::string_view word) { return numbers_.contains(word); });
     };
     std::vector<std::string_view> words = Words(text);
     if (!are_labels(words) && are_labels(NumberWords(text))) words = NumberWords(text);
+    std::vector<std::uint16_t> labels;
     for (std::size_t i = 0; i < words.size(); ++i) {
-      const auto at = std::ranges::find(puzzle_.labels, words[i]) - puzzle_.labels.begin();
-      if (std::cmp_equal(at, puzzle_.labels.size())) {
+      const auto at = numbers_.find(words[i]);
+      if (at == numbers_.end()) {
         throw InputError("position " + std::to_string(i) + " is " + Quoted(words[i]) +
                          ", expected a label of the goal: " + ShortList(puzzle_.labels, ", "));
       }
-      if (i < state.size()) state[i] = static_cast<std::uint8_t>(at);
+      labels.push_back(static_cast<std::uint16_t>(at->second));
     }
-    if (words.size() != state.size()) {
-      throw InputError("expected " + std::to_string(state.size()) +
-                       " labels separated by spaces, found " + std::to_string(words.size()));
+    if (labels.size() != puzzle_.goal.size()) {
+      throw InputError("expected " + std::to_string(puzzle_.goal.size()) +
+                       " labels separated by spaces, found " + std::to_string(labels.size()));
     }
-    CheckCounts(state);
-    const std::string why = orbits_.WhyUnreachable(state, puzzle_.labels);
+    CheckCounts(labels);
+    const std::string why = orbits_.WhyUnreachable(labels, puzzle_.labels);
     if (!why.empty()) throw InputError(why);
+    std::ranges::copy(bytes_.Write(labels), state.begin());
   }
 
   std::string FormatState(std::span<const std::uint8_t> state) const override {
     std::string text;
-    for (const std::uint8_t label : state) {
+    for (const std::uint16_t label : bytes_.Read(state)) {
       if (!text.empty()) text += ' ';
       text += LabelOf(label);
     }
@@ -324,11 +289,12 @@ class PermutationPuzzle final : public PermutationDomain {
   Picture Draw(std::span<const std::uint8_t> state) const override {
     if (puzzle_.layout.empty()) return Domain::Draw(state);
     Picture picture;
-    for (std::size_t i = 0; i < state.size(); ++i) {
+    const std::vector<std::uint16_t> labels = bytes_.Read(state);
+    for (std::size_t i = 0; i < labels.size(); ++i) {
       const auto [x, y] = puzzle_.layout[i];
-      const bool coloured = state[i] < puzzle_.colours.size();
-      const std::int32_t colour = coloured ? puzzle_.colours[state[i]] : Cell::kPlain;
-      const std::string label = LabelOf(state[i]);
+      const bool coloured = labels[i] < puzzle_.colours.size();
+      const std::int32_t colour = coloured ? puzzle_.colours[labels[i]] : Cell::kPlain;
+      const std::string label = LabelOf(labels[i]);
       picture.cells.push_back({.x = x, .y = y, .text = label, .colour = colour});
       picture.unit_width = std::max(picture.unit_width, static_cast<int>(label.size()) + 1);
     }
@@ -336,25 +302,30 @@ class PermutationPuzzle final : public PermutationDomain {
   }
 
  private:
-  // Returns the label of a byte, or "?255" if byte 255 has no label.
-  std::string LabelOf(std::uint8_t byte) const {
-    return byte < puzzle_.labels.size() ? puzzle_.labels[byte]
-                                        : std::string("?").append(std::to_string(byte));
+  // Returns the label of a number, or "?255" if there is no label 255.
+  std::string LabelOf(std::uint16_t number) const {
+    return number < puzzle_.labels.size() ? puzzle_.labels[number]
+                                          : std::string("?").append(std::to_string(number));
   }
 
   // Checks that each label occurs as often as in the goal.
-  void CheckCounts(std::span<const std::uint8_t> state) const {
-    for (std::size_t label = 0; label < puzzle_.labels.size(); ++label) {
-      const auto found = std::ranges::count(state, label);
-      const auto expected = std::ranges::count(puzzle_.goal, label);
-      if (found == expected) continue;
-      throw InputError("label " + puzzle_.labels[label] + " occurs " + std::to_string(found) +
-                       " times, expected " + std::to_string(expected) + ", as in the goal");
+  void CheckCounts(Labels labels) const {
+    std::vector<int> found(puzzle_.labels.size());
+    std::vector<int> expected(puzzle_.labels.size());
+    for (const std::uint16_t label : labels) ++found[label];
+    for (const std::uint16_t label : puzzle_.goal) ++expected[label];
+    for (std::size_t label = 0; label < found.size(); ++label) {
+      if (found[label] == expected[label]) continue;
+      throw InputError("label " + puzzle_.labels[label] + " occurs " +
+                       std::to_string(found[label]) + " times, expected " +
+                       std::to_string(expected[label]) + ", as in the goal");
     }
   }
 
   const PuzzleFile puzzle_;
   const Orbits orbits_;
+  const LabelBytes bytes_;
+  std::map<std::string, std::size_t, std::less<>> numbers_;  // of the labels
 };
 
 std::string ShippedNames() {

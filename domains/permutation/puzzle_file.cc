@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -23,9 +24,9 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kMaxPositions = 256;
-constexpr std::size_t kMaxGenerators = 4096;  // compared in pairs
-constexpr float kMaxCoordinate = 1000;        // greatest coordinate of a layout, in cells
+constexpr std::size_t kMaxPositions = 32'768;  // each may take two bytes of a state
+constexpr std::size_t kMaxGenerators = 4096;   // compared in pairs
+constexpr float kMaxCoordinate = 1000;         // greatest coordinate of a layout, in cells
 
 // Formats a number without an exponent: 0.000001 and not 1e-06.
 std::string Plain(float number) {
@@ -107,7 +108,8 @@ class YamlReader {
   std::string file_;
 };
 
-std::uint8_t ParsePosition(std::string_view word, std::size_t positions, const std::string& where) {
+std::uint16_t ParsePosition(std::string_view word, std::size_t positions,
+                            const std::string& where) {
   std::size_t number = positions;
   const char* end = word.data() + word.size();
   const auto [stop, error] = std::from_chars(word.data(), end, number);
@@ -115,7 +117,7 @@ std::uint8_t ParsePosition(std::string_view word, std::size_t positions, const s
     throw std::invalid_argument(where + " is " + Quoted(word) + ", expected a position from 0 to " +
                                 std::to_string(positions - 1));
   }
-  return static_cast<std::uint8_t>(number);
+  return static_cast<std::uint16_t>(number);
 }
 
 // Removes the next token, a parenthesis or a number, from `text` and returns it; nothing
@@ -135,9 +137,9 @@ std::optional<std::string_view> NextToken(std::string_view& text) {
 // those of 2 to 0. Throws std::invalid_argument that names the wrong position.
 Permutation ParseCycles(std::string_view text, std::size_t positions) {
   Permutation permutation(positions);
-  std::iota(permutation.begin(), permutation.end(), std::uint8_t{0});
+  std::iota(permutation.begin(), permutation.end(), std::uint16_t{0});
   std::vector<bool> seen(positions, false);
-  std::vector<std::uint8_t> cycle;
+  std::vector<std::uint16_t> cycle;
   std::size_t number = 0;
   bool open = false;
   while (const std::optional<std::string_view> token = NextToken(text)) {
@@ -176,15 +178,16 @@ Permutation ParseArray(const std::vector<std::string>& numbers, std::size_t posi
                                 std::to_string(positions) + ", as in the goal");
   }
   Permutation permutation;
+  std::vector<bool> taken(positions);
   for (std::size_t i = 0; i < positions; ++i) {
     const std::string where = "position " + std::to_string(i);
-    const std::uint8_t from = ParsePosition(numbers[i], positions, where);
-    const auto other = std::ranges::find(permutation, from);
-    if (other != permutation.end()) {
+    const std::uint16_t from = ParsePosition(numbers[i], positions, where);
+    if (taken[from]) {
+      const auto other = std::ranges::find(permutation, from) - permutation.begin();
       throw std::invalid_argument(where + " takes from " + numbers[i] + ", as position " +
-                                  std::to_string(other - permutation.begin()) +
-                                  " does: not a permutation");
+                                  std::to_string(other) + " does: not a permutation");
     }
+    taken[from] = true;
     permutation.push_back(from);
   }
   return permutation;
@@ -193,14 +196,16 @@ Permutation ParseArray(const std::vector<std::string>& numbers, std::size_t posi
 void ReadGoal(const YamlReader& yaml, const YAML::Node& node, PuzzleFile& puzzle) {
   const std::vector<YAML::Node> list = yaml.List(node, "goal");
   if (list.empty() || list.size() > kMaxPositions) {
-    yaml.Fail(node, "goal: " + std::to_string(list.size()) + " positions, expected 1 to 256");
+    yaml.Fail(node, "goal: " + std::to_string(list.size()) + " positions, expected 1 to " +
+                        std::to_string(kMaxPositions));
   }
+  std::map<std::string, std::size_t> numbers;
   for (const YAML::Node& each : list) {
     const std::string label =
         yaml.Word(each, "goal: position " + std::to_string(puzzle.goal.size()));
-    const auto at = std::ranges::find(puzzle.labels, label);
-    puzzle.goal.push_back(static_cast<std::uint8_t>(at - puzzle.labels.begin()));
-    if (at == puzzle.labels.end()) puzzle.labels.push_back(label);
+    const auto [at, is_new] = numbers.try_emplace(label, puzzle.labels.size());
+    puzzle.goal.push_back(static_cast<std::uint16_t>(at->second));
+    if (is_new) puzzle.labels.push_back(label);
   }
 }
 

@@ -13,12 +13,12 @@
 namespace tandem {
 
 /// Far more than a puzzle needs. The parser takes some hundred bytes of memory for each value.
-inline constexpr std::size_t kMostPuzzleBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kMostPuzzleBytes = std::size_t{16} << 20;
 
 struct PuzzleFile {
   std::string summary;
-  std::vector<std::string> labels;  ///< by byte of a state
-  std::vector<std::uint8_t> goal;
+  std::vector<std::string> labels;
+  std::vector<std::uint16_t> goal;  ///< the number of the label at each position
 
   // By action. An inverse that was added follows the action that it undoes.
   std::vector<std::string> names;

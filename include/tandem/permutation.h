@@ -11,7 +11,7 @@
 namespace tandem {
 
 /// permutation[i] is the position whose byte moves to position i.
-using Permutation = std::vector<std::uint8_t>;
+using Permutation = std::vector<std::uint16_t>;
 
 /// The permutation that applies `first`, then `second`. Requires equal sizes.
 Permutation Compose(const Permutation& first, const Permutation& second);
@@ -19,10 +19,19 @@ Permutation Compose(const Permutation& first, const Permutation& second);
 /// The permutation that undoes `permutation`.
 Permutation Inverse(const Permutation& permutation);
 
+/// A position, and those whose contents follow it: wherever moves bring its contents, theirs are
+/// then at the same positions. They are in an order that moves keep.
+using Place = std::vector<std::uint16_t>;
+
+/// Returns for each orbit, the positions that moves exchange, a place for each of its positions.
+/// Positions that no move changes follow none.
+std::vector<std::vector<Place>> FindOrbits(const std::vector<Permutation>& permutations);
+
 class PermutationTable;
 
 /// PermutationDomain is a domain with one goal and one permutation per action. Subclasses add the
-/// notation of states. Rows are permuted with the widest vector instructions of the processor.
+/// notation of states. Rows of up to 256 bytes are permuted with the widest vector instructions of
+/// the processor. Tensor programs (generate.program, search.program) take no longer rows.
 /// Subclasses cannot change what actions and goals are, because searches and GPUs work with the
 /// permutations themselves.
 class PermutationDomain : public Domain {
@@ -38,8 +47,8 @@ class PermutationDomain : public Domain {
 
  protected:
   /// Fills in `spec.state_size` and `spec.inverse_actions`, and also `spec.input` unless the
-  /// subclass has set it because it encodes states in its own way. A state has at most 256
-  /// positions. Throws Error that names the action if one is not a permutation of goal.size()
+  /// subclass has set it because it encodes states in its own way. A state has at most 65,536
+  /// bytes. Throws Error that names the action if one is not a permutation of goal.size()
   /// positions, or if its inverse is not among the actions.
   PermutationDomain(DomainSpec spec, std::vector<std::uint8_t> goal,
                     const std::vector<Permutation>& permutations);

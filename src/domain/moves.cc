@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/random.h"
 #include "domain/random_walks.h"
@@ -42,9 +41,11 @@ constexpr std::int64_t kLongestWalk = 100;
 std::vector<std::uint8_t> States(const Domain& domain) {
   const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
   if (dynamic_cast<const PermutationDomain*>(&domain) != nullptr) {
-    std::vector<std::uint8_t> distinct(state_size);  // at most 256 positions
-    std::iota(distinct.begin(), distinct.end(), std::uint8_t{0});
-    return distinct;
+    std::vector<std::uint8_t> numbers;  // of the positions: two states, one for each byte of them
+    for (std::size_t i = 0; i < 2 * state_size; ++i) {
+      numbers.push_back(static_cast<std::uint8_t>(i < state_size ? i : (i - state_size) >> 8));
+    }
+    return numbers;
   }
   std::vector<std::uint8_t> states(kSampledStates * state_size);
   const Rows rows(states.data(), kSampledStates, state_size);

@@ -145,7 +145,16 @@ std::vector<OriginEncoding::InputTable> TablesOfPairs(std::size_t input,
 
 OriginEncoding::OriginEncoding(const PermutationDomain& domain)
     : domain_(domain), bytes_(GoalOf(domain)) {
-  FindOrbits();
+  if (bytes_.size() > kMaxBytePositions) {
+    throw InputError(fmt::format(
+        "{}: a state has {} bytes, and tensor programs take at most {}. Set generate.program and "
+        "search.program to domain.",
+        domain.spec().name, bytes_.size(), kMaxBytePositions));
+  }
+  orbits_.resize(bytes_.size());
+  for (const std::vector<Place>& orbit : FindOrbits(domain.table().permutations())) {
+    for (const Place& place : orbit) orbits_[place.front()] = orbit.front().front();
+  }
   LearnTables();
 }
 
@@ -153,17 +162,6 @@ std::vector<OriginEncoding::InputTable> OriginEncoding::inputs() const {
   std::vector<InputTable> inputs;
   for (const std::vector<InputTable>& tables : tables_) inputs.push_back(tables.front());
   return inputs;
-}
-
-// Two positions are in one orbit if some action moves a byte from one to the other.
-void OriginEncoding::FindOrbits() {
-  DisjointSets orbits(bytes_.size());
-  const PermutationTable& table = domain_.table();
-  for (std::size_t a = 0; a < table.num_actions(); ++a) {
-    const auto sources = table.sources(static_cast<Action>(a));
-    for (std::size_t to = 0; to < sources.size(); ++to) orbits.Join(to, sources[to]);
-  }
-  for (std::size_t i = 0; i < bytes_.size(); ++i) orbits_.push_back(orbits.Find(i));
 }
 
 void OriginEncoding::LearnTables() {

@@ -33,8 +33,9 @@ class OriginEncoding {
     std::vector<std::uint8_t> values;
   };
 
-  /// `domain` must outlive this. Throws InputError if an input depends on more than two positions,
-  /// or if two positions have too many origins to learn a table.
+  /// `domain` must outlive this. Throws InputError if a state has more than kMaxBytePositions
+  /// bytes, if an input depends on more than two positions, or if two positions have too many
+  /// origins to learn a table.
   explicit OriginEncoding(const PermutationDomain& domain);
 
   /// The byte of each origin: the goal.
@@ -48,7 +49,6 @@ class OriginEncoding {
   std::optional<std::vector<std::uint8_t>> OriginsOf(std::span<const std::uint8_t> state) const;
 
  private:
-  void FindOrbits();
   void LearnTables();
 
   const PermutationDomain& domain_;

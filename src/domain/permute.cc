@@ -190,6 +190,7 @@ DomainSpec CompleteSpec(DomainSpec spec, const std::vector<std::uint8_t>& goal,
 std::vector<PermuteWith> PermutationTable::Available([[maybe_unused]] std::size_t positions) {
   std::vector<PermuteWith> available = {PermuteWith::kBytes};
 #if defined(__x86_64__)
+  if (positions > kMaxBytePositions) return available;
   if (positions >= kOut && __builtin_cpu_supports("avx2")) {
     available.push_back(PermuteWith::kAvx2);
   }
@@ -202,19 +203,22 @@ std::vector<PermuteWith> PermutationTable::Available([[maybe_unused]] std::size_
 }
 
 PermutationTable::PermutationTable(const std::vector<Permutation>& permutations, PermuteWith with)
-    : positions_(permutations.front().size()),
+    : permutations_(permutations),
+      positions_(permutations.front().size()),
       num_actions_(permutations.size()),
       with_(with),
       first_shuffle_{0},
       stride_((positions_ + kBlock - 1) / kBlock * kBlock),
-      indices_(num_actions_ * stride_ + kBlock) {
+      indices_(with == PermuteWith::kAvx512 ? num_actions_ * stride_ + kBlock : 0) {
   for (std::size_t a = 0; a < num_actions_; ++a) {
     const Permutation& permutation = permutations[a];
     std::vector<ByteMove>& moves = moves_.emplace_back();
     for (std::size_t i = 0; i < positions_; ++i) {
-      if (permutation[i] != i) moves.push_back({static_cast<std::uint8_t>(i), permutation[i]});
+      if (permutation[i] != i) moves.push_back({static_cast<std::uint16_t>(i), permutation[i]});
+      if (with == PermuteWith::kAvx512) {
+        indices_[a * stride_ + i] = static_cast<std::uint8_t>(permutation[i]);
+      }
     }
-    std::ranges::copy(permutation, indices_.begin() + static_cast<std::ptrdiff_t>(a * stride_));
     if (with == PermuteWith::kAvx2) MakeShuffles(permutation);
   }
 }
@@ -280,7 +284,7 @@ void PermutationTable::Apply(Rows states, std::span<const Action> actions) const
     });
   }
   if (with_ == PermuteWith::kAvx2) {
-    std::array<std::uint8_t, kMaxPositions> before;  // NOLINT: written before it is read
+    std::array<std::uint8_t, kMaxBytePositions> before;  // NOLINT: written before it is read
     for (std::size_t i = 0; i < states.size(); ++i) {
       std::copy_n(states[i].data(), positions_, before.data());
       ShuffleRow(before.data(), states[i].data(), actions[i]);
@@ -324,7 +328,7 @@ Permutation Compose(const Permutation& first, const Permutation& second) {
 Permutation Inverse(const Permutation& permutation) {
   Permutation inverse(permutation.size());
   for (std::size_t i = 0; i < inverse.size(); ++i) {
-    inverse[permutation[i]] = static_cast<std::uint8_t>(i);
+    inverse[permutation[i]] = static_cast<std::uint16_t>(i);
   }
   return inverse;
 }

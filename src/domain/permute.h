@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -15,14 +14,17 @@
 
 namespace tandem {
 
-/// The most positions of a permutation, which bytes can number.
-inline constexpr std::size_t kMaxPositions = 256;
+/// The most positions of a permutation.
+inline constexpr std::size_t kMaxPositions = 65'536;
+
+/// The most positions that bytes can number. Vector instructions and devices permute no more.
+inline constexpr std::size_t kMaxBytePositions = 256;
 
 /// PermuteWith is the method that permutes rows. By default a table uses the fastest one that the
 /// processor supports.
 enum class PermuteWith {
   kBytes,   ///< moves single bytes, only those that change: any processor, rows of any length
-  kAvx2,    ///< shuffles of 16 bytes, for rows of 32 bytes or more
+  kAvx2,    ///< shuffles of 16 bytes, for rows of 32 to kMaxBytePositions bytes
   kAvx512,  ///< shuffles of whole rows, for 16 bytes or more: AVX-512 with VBMI
 };
 
@@ -42,11 +44,10 @@ class PermutationTable {
 
   std::size_t positions() const { return positions_; }
   std::size_t num_actions() const { return num_actions_; }
+  const std::vector<Permutation>& permutations() const { return permutations_; }
 
   /// The position that each byte comes from.
-  std::span<const std::uint8_t> sources(Action action) const {
-    return {indices_.data() + action * stride_, positions_};
-  }
+  std::span<const std::uint16_t> sources(Action action) const { return permutations_[action]; }
 
   /// The methods that this processor supports for rows of `positions` bytes, slowest first.
   static std::vector<PermuteWith> Available(std::size_t positions);
@@ -55,8 +56,8 @@ class PermutationTable {
  private:
   // Only the positions that an action changes: a quarter turn moves 20 of a cube's 54 stickers.
   struct ByteMove {
-    std::uint8_t to;
-    std::uint8_t from;
+    std::uint16_t to;
+    std::uint16_t from;
   };
 
   // Moves bytes from 16 bytes of the row to 32 bytes of the result.
@@ -73,6 +74,7 @@ class PermutationTable {
   void ApplyBytes(std::uint8_t* row, Action action) const;
   void ShuffleRow(const std::uint8_t* from, std::uint8_t* to, Action action) const;
 
+  std::vector<Permutation> permutations_;
   std::size_t positions_;
   std::size_t num_actions_;
   PermuteWith with_;
@@ -80,37 +82,9 @@ class PermutationTable {
   std::vector<Shuffle> shuffles_;             // for kAvx2
   std::vector<std::size_t> first_shuffle_;    // by action; the last element is the end
   std::size_t stride_;                        // bytes per action in indices_
-  // By action: the position that each byte comes from. There is a margin at the end, because
-  // kAvx512 reads 64 bytes at a time.
+  // For kAvx512, by action: the position that each byte comes from. There is a margin at the end,
+  // because 64 bytes are read at a time.
   std::vector<std::uint8_t> indices_;
-};
-
-/// DisjointSets divides the numbers below `size`, at most 2^32, into sets. At first, each is in a
-/// set of its own.
-class DisjointSets {
- public:
-  explicit DisjointSets(std::size_t size) : parent_(size) {
-    std::iota(parent_.begin(), parent_.end(), 0U);
-  }
-
-  /// Joins the sets of two numbers.
-  void Join(std::size_t a, std::size_t b) { parent_[Find(a)] = Find(b); }
-
-  /// Returns the number that stands for the set of `i`, until the next Join.
-  std::uint32_t Find(std::size_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return static_cast<std::uint32_t>(i);
-  }
-
-  /// Returns the number of elements of each set, at the index that Find returns.
-  std::vector<std::size_t> Sizes() {
-    std::vector<std::size_t> sizes(parent_.size());
-    for (std::size_t i = 0; i < parent_.size(); ++i) ++sizes[Find(i)];
-    return sizes;
-  }
-
- private:
-  std::vector<std::uint32_t> parent_;
 };
 
 }  // namespace tandem

@@ -33,10 +33,17 @@ InverseFrame::InverseFrame(const Domain& domain)
                              spec.action_names[inverse_actions_[a]],
                              spec.action_costs[inverse_actions_[a]]));
   }
-  FindCompanions(permutations->table());
+  orbits_.resize(goal_.size());
+  companions_.resize(goal_.size());
+  for (const std::vector<Place>& orbit : FindOrbits(permutations->table().permutations())) {
+    for (const Place& place : orbit) {
+      orbits_[place.front()] = orbit.front().front();
+      companions_[place.front()] = place;
+    }
+  }
   for (std::size_t i = 0; i < goal_.size(); ++i) {
     const auto [known, is_new] =
-        places_.try_emplace(SignatureOf(goal_, i), static_cast<std::uint8_t>(i));
+        places_.try_emplace(SignatureOf(goal_, i), static_cast<std::uint16_t>(i));
     if (is_new) continue;
     Refuse(spec,
            fmt::format("the goal looks the same at positions {} and {}, and moves lead from one to "
@@ -45,41 +52,10 @@ InverseFrame::InverseFrame(const Domain& domain)
   }
 }
 
-// Fills in orbits_ and companions_, by the orbits of places and of pairs of places.
-void InverseFrame::FindCompanions(const PermutationTable& table) {
-  const std::size_t size = goal_.size();
-  DisjointSets singles(size);
-  DisjointSets pairs(size * size);
-  for (std::size_t a = 0; a < table.num_actions(); ++a) {
-    const std::span<const std::uint8_t> sources = table.sources(static_cast<Action>(a));
-    for (std::size_t i = 0; i < size; ++i) {
-      singles.Join(i, sources[i]);
-      for (std::size_t j = 0; j < size; ++j) {
-        pairs.Join(i * size + j, sources[i] * size + sources[j]);
-      }
-    }
-  }
-
-  // If the orbit of a pair has no more pairs than its first place has images, each place is the
-  // first of exactly one of them. Its second place is then a companion.
-  const std::vector<std::size_t> single_sizes = singles.Sizes();
-  const std::vector<std::size_t> pair_sizes = pairs.Sizes();
-  companions_.resize(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    orbits_.push_back(static_cast<std::uint16_t>(singles.Find(i)));
-    std::vector<std::uint8_t>& companions = companions_[i];
-    for (std::size_t j = 0; j < size; ++j) {
-      if (pair_sizes[pairs.Find(i * size + j)] != single_sizes[orbits_[i]]) continue;
-      companions.push_back(static_cast<std::uint8_t>(j));
-    }
-    std::ranges::sort(companions, {}, [&](std::uint8_t j) { return pairs.Find(i * size + j); });
-  }
-}
-
 InverseFrame::Signature InverseFrame::SignatureOf(std::span<const std::uint8_t> state,
                                                   std::size_t place) const {
   Signature signature = {orbits_[place]};
-  for (const std::uint8_t companion : companions_[place]) signature.push_back(state[companion]);
+  for (const std::uint16_t companion : companions_[place]) signature.push_back(state[companion]);
   return signature;
 }
 

@@ -12,8 +12,6 @@
 
 namespace tandem {
 
-class PermutationTable;
-
 /// InverseFrame computes the inverse of a position: if moves lead from the goal to the position,
 /// then the inverses of the moves, in reverse order, lead from the goal to the inverse position. A
 /// solution of one gives a solution of the other with as many moves, and a search may find one of
@@ -41,14 +39,13 @@ class InverseFrame {
   // The orbit of a place, and the bytes at the place and its companions.
   using Signature = std::vector<std::uint16_t>;
 
-  void FindCompanions(const PermutationTable& table);
   Signature SignatureOf(std::span<const std::uint8_t> state, std::size_t place) const;
 
   std::vector<Action> inverse_actions_;
   std::vector<std::uint8_t> goal_;
-  std::vector<std::uint16_t> orbits_;                  // by place
-  std::vector<std::vector<std::uint8_t>> companions_;  // by place, in an order that moves keep
-  std::map<Signature, std::uint8_t> places_;           // the place of the goal with each signature
+  std::vector<std::uint16_t> orbits_;                   // by place
+  std::vector<std::vector<std::uint16_t>> companions_;  // by place, with itself first
+  std::map<Signature, std::uint16_t> places_;           // the place of the goal with each signature
 };
 
 /// The InverseFrame that search.inverse or search.method asks for, or nothing. Throws InputError if

@@ -73,6 +73,24 @@ class Solve(CliTest):
                                    "--set", "search.policy_weight=1", code=2)
         self.assertIn("this search ranks states by cost and estimate alone", error)
 
+    def test_puzzle_with_more_than_256_positions_and_labels_trains_and_solves(self):
+        row = list(range(300))
+        moves = {"L": row[1:] + row[:1], "X": [1, 0, *row[2:]]}
+        for labels, positions in ((6, 300), (300, 600)):
+            puzzle = {"goal": [i % labels for i in row], "generators": moves}
+            self.write("row.yaml", json.dumps(puzzle))
+            self.run_tandem("check-domain", "permutation:row.yaml")
+            config = self.write("config.yaml", "domain: {name: permutation, file: row.yaml}\n" + SMALL)
+            run = self.folder / str(labels)
+            self.run_tandem("train", config, "--out", run)
+            scrambled, _ = self.run_tandem("apply", "permutation:row.yaml", "--moves", "L L X L")
+            text, _ = self.run_tandem("solve", "--model", run, "--states",
+                                      self.write("states.txt", scrambled), "--search", "beam")
+            self.assertLessEqual(json.loads(text)["length"], 4, labels)
+            tensor = "generate.program=tensor"
+            _, error = self.run_tandem("train", config, "--set", tensor, "--out", "other", code=2)
+            self.assertIn(f"a state has {positions} bytes, and tensor programs take at most 256", error)
+
     def test_reports_an_impossible_cube_and_solves_the_others(self):
         run = self.train_small()
         flipped = SOLVED[:7] + "F" + SOLVED[8:19] + "U" + SOLVED[20:]

@@ -14,10 +14,10 @@ namespace {
 std::vector<Permutation> PermutationsOf(const Domain& domain) {
   std::vector<Permutation> all;
   for (Action action = 0; action < domain.spec().num_actions(); ++action) {
-    Permutation numbers(static_cast<std::size_t>(domain.spec().state_size));
+    std::vector<std::uint8_t> numbers(static_cast<std::size_t>(domain.spec().state_size));
     std::iota(numbers.begin(), numbers.end(), std::uint8_t{0});
-    domain.Apply(Rows(std::span<std::uint8_t>(numbers)), {&action, 1});
-    all.push_back(numbers);
+    domain.Apply(Rows(std::span(numbers)), {&action, 1});
+    all.emplace_back(numbers.begin(), numbers.end());
   }
   return all;
 }

@@ -1,6 +1,7 @@
 // Tests that origins give the bytes and the network's input of states.
 #include "domain/origin_encoding.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
@@ -85,6 +86,18 @@ class MixedInput final : public RowPuzzle {
     }
   }
 };
+
+class LongRow final : public RowPuzzle {
+ public:
+  LongRow() : RowPuzzle("long_row", 257, 1, {InOrder<Permutation>(257)}) {}
+};
+
+TEST(OriginEncoding, RefusesAStateThatBytesCannotNumber) {
+  const LongRow row;
+  EXPECT_THAT([&] { const OriginEncoding encoding(row); },
+              testing::ThrowsMessage<InputError>(testing::StartsWith(
+                  "long_row: a state has 257 bytes, and tensor programs take at most 256. Set")));
+}
 
 TEST(OriginEncoding, RefusesAnInputThatDependsOnThreePositions) {
   const MixedInput puzzle;

@@ -46,7 +46,7 @@ TEST(Permutation, DerivesInversesAndTheInputLayout) {
 // Compares every method of permuting rows, for every length, with the definition.
 TEST(PermutationTable, EveryMethodGivesTheSameRows) {
   for (const std::size_t positions :
-       {1, 15, 24, 31, 32, 33, 54, 63, 64, 65, 96, 127, 128, 129, 192, 255, 256}) {
+       {1, 15, 24, 31, 32, 33, 54, 63, 64, 65, 96, 127, 128, 129, 192, 255, 256, 257, 600}) {
     Random random(positions, Purpose::kShuffle);
     const std::vector<Permutation> permutations = RandomPermutations(5, positions, random);
     constexpr std::size_t kRows = 7;
@@ -82,7 +82,7 @@ TEST(Permutation, ErrorNamesTheWrongAction) {
             "action b: not a permutation: position 1 takes from 3, which is out of range");
   EXPECT_EQ(ErrorFor(goal, {{0, 1, 2}, {1, 2, 0}}), "action b has no inverse among the actions");
   EXPECT_EQ(ErrorFor(goal, {{0, 1, 2}}), "domain 'wrong': 1 permutations for 2 actions");
-  EXPECT_EQ(ErrorFor({}, {{}, {}}), "domain 'wrong': 0 positions, expected 1 to 256");
+  EXPECT_EQ(ErrorFor({}, {{}, {}}), "domain 'wrong': 0 positions, expected 1 to 65536");
 }
 
 }  // namespace

@@ -12,9 +12,11 @@
 #include "domain/random_walks.h"
 #include "search/hash_set.h"
 #include "support/breadth_first.h"
+#include "support/large_puzzles.h"
 #include "support/small_puzzles.h"
 #include "support/source_folder.h"
 #include "support/temp_folder.h"
+#include "tandem/check_domain.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -246,16 +248,17 @@ TEST(PuzzleFile, RejectsGeneratorsThatNeverChangeTheGoal) {
 
 TEST(PuzzleFile, RejectsFilesThatAreTooLarge) {
   const std::string goal = "goal: [a, b]\n";
-  EXPECT_EQ(ErrorFor(goal + "generators: {R: \"(0 1)\"}\n# " + std::string(1 << 20, 'x')),
-            "my.yaml: the puzzle has more than 1048576 bytes");
+  EXPECT_EQ(ErrorFor(goal + "generators: {R: \"(0 1)\"}\n# " + std::string(16 << 20, 'x')),
+            "my.yaml: the puzzle has more than 16777216 bytes");
   std::string moves = "generators:\n";
   for (int i = 0; i < 4097; ++i) moves += "  m" + std::to_string(i) + ": \"(0 1)\"\n";
   EXPECT_EQ(ErrorFor(goal + moves),
             "my.yaml:3: generators: 4097 generators, expected at most 4096");
   std::string layout = "layout:\n";
-  for (int i = 0; i < 257; ++i) layout += "  - [" + std::to_string(i) + ", 0]\n";
+  for (int i = 0; i < 3; ++i) layout += "  - [" + std::to_string(i) + ", 0]\n";
   EXPECT_EQ(ErrorFor(goal + "generators: {R: \"(0 1)\"}\n" + layout),
-            "my.yaml:4: layout: 257 positions, expected 2, as in the goal");
+            "my.yaml:4: layout: 3 positions, expected 2, as in the goal");
+  EXPECT_EQ(ErrorFor(RowFile(32'769, 2)), "my.yaml:1: goal: 32769 positions, expected 1 to 32768");
 }
 
 TEST(PuzzleFile, RejectsASecondDocument) {
@@ -345,6 +348,41 @@ TEST(PuzzleFile, AcceptsEveryStateOfAWalk) {
       EXPECT_EQ(ErrorForState(*puzzle, puzzle->FormatState(state)), "") << name;
     }
   }
+}
+
+// The promises include that text gives the state back, which 30 states of walks show.
+std::string BrokenPromise(const Domain& puzzle) {
+  for (const DomainCheck& check : CheckDomain(puzzle, {.states = 30, .workers = 2})) {
+    if (!check.broken.empty()) return check.promise + ": " + check.broken;
+  }
+  return "";
+}
+
+TEST(PuzzleFile, CubeWithSevenLayersHas294Positions) {
+  const auto cube = Make(CubeFile(7));
+  EXPECT_EQ(cube->spec().state_size, 294);
+  EXPECT_EQ(cube->spec().input.positions, 294);
+  EXPECT_EQ(cube->spec().input.depth, 6);
+  EXPECT_EQ(cube->spec().num_actions(), 42);
+  EXPECT_EQ(BrokenPromise(*cube), "");
+  EXPECT_THAT(ErrorForState(*cube, Exchanged(*cube, 0, 49)),
+              testing::HasSubstr("which no piece of the goal has"));
+}
+
+TEST(PuzzleFile, MoreThan256LabelsTakeTwoDigitsEach) {
+  const auto row = Make(RowFile(300, 300));
+  EXPECT_EQ(row->spec().state_size, 600);
+  EXPECT_EQ(row->spec().input.positions, 600);
+  EXPECT_EQ(row->spec().input.depth, 18);  // 18 * 18 = 324
+  EXPECT_EQ(BrokenPromise(*row), "");
+  EXPECT_THAT(After(*row, "X L"),
+              testing::AllOf(testing::StartsWith("0 2 3 4 "), testing::EndsWith(" 298 299 1")));
+  std::string text = After(*row, "X");
+  text.replace(text.size() - 3, 3, "300");
+  EXPECT_THAT(ErrorForState(*row, text),
+              testing::StartsWith("position 299 is '300', expected a label of the goal: 0, 1, 2"));
+  EXPECT_EQ(row->FormatState(State(600, 255)).substr(0, 13), "?65535 ?65535");
+  EXPECT_EQ(BrokenPromise(*Make(RowFile(6534, 6534))), "");  // as many positions as a 33x33x33 cube
 }
 
 TEST(PuzzleFile, ErrorsListOnlySomeOfManyMovesAndLabels) {

@@ -17,7 +17,7 @@ inline std::vector<Permutation> RandomPermutations(std::size_t count, std::size_
                                                    Random& random) {
   std::vector<Permutation> permutations(count, Permutation(positions));
   for (Permutation& permutation : permutations) {
-    std::iota(permutation.begin(), permutation.end(), std::uint8_t{0});
+    std::iota(permutation.begin(), permutation.end(), std::uint16_t{0});
     PartialShuffle(std::span(permutation), 0, positions, random);
   }
   return permutations;

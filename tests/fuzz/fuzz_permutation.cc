@@ -2,6 +2,7 @@
 // and read back; any other file must give an InputError.
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto puzzle = tandem::Parse(std::string(reinterpret_cast<const char*>(data), size));
   if (!puzzle) return 0;
   const auto domain = tandem::MakePuzzle("fuzz", *puzzle);
-  tandem::MustRoundTrip(*domain, puzzle->goal);
+  std::vector<std::uint8_t> goal(static_cast<std::size_t>(domain->spec().state_size));
+  domain->WriteGoals(tandem::Rows(std::span(goal)));
+  tandem::MustRoundTrip(*domain, goal);
   return 0;
 }

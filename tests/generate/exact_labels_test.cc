@@ -233,7 +233,7 @@ class TwoRings final : public RowPuzzle {
   static std::vector<Permutation> Turns() {
     std::vector<Permutation> turns;
     for (const int first : {0, 5}) {
-      Permutation turn = InOrder(10);
+      auto turn = InOrder<Permutation>(10);
       std::rotate(turn.begin() + first, turn.begin() + first + 1, turn.begin() + first + 5);
       turns.push_back(turn);
       turns.push_back(Inverse(turn));

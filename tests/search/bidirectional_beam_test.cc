@@ -114,12 +114,13 @@ class TurnsDomain final : public PermutationDomain {
                            .summary = "for tests",
                            .action_names = {"l", "r", "L", "R"},
                            .action_costs = {1, 1, 10, 10}},
-                          Turned(0), {Turned(1), Turned(-1), Turned(35), Turned(-35)}) {}
+                          Turned<State>(0), {Turned(1), Turned(-1), Turned(35), Turned(-35)}) {}
   void ParseState(std::string_view, std::span<std::uint8_t>) const override {}
   std::string FormatState(std::span<const std::uint8_t>) const override { return "turns"; }
 
-  static Permutation Turned(int by) {
-    Permutation turned;
+  template <class Row = Permutation>
+  static Row Turned(int by) {
+    Row turned;
     for (int i = 0; i < kCells; ++i) {
       turned.push_back(static_cast<std::uint8_t>((i + by + kCells) % kCells));
     }
@@ -131,7 +132,7 @@ TEST(BidirectionalBeam, TooLongSolutionHidesNoOtherOne) {
   const TurnsDomain turns;
   ErraticEvaluator network;
   Config config = Bidirectional(1000);
-  const Permutation start = TurnsDomain::Turned(4);
+  const auto start = TurnsDomain::Turned<State>(4);
   const auto solve = [&](std::int64_t max_length) {
     config.search.max_length = max_length;
     return MakeSearch(turns, network, config)->Solve(start, StopSignal());

@@ -159,7 +159,7 @@ class RotationsDomain final : public RowPuzzle {
   static std::vector<Permutation> Moves() {
     std::vector<Permutation> moves;
     for (const int by : {1, 11, 3, 9}) {
-      moves.push_back(InOrder(12));
+      moves.push_back(InOrder<Permutation>(12));
       std::ranges::rotate(moves.back(), moves.back().begin() + by);
     }
     return moves;

@@ -155,7 +155,7 @@ class RandomPermutations final : public RowPuzzle {
     const auto numbers = static_cast<int>(dice.Number(4, 5));
     std::vector<Permutation> moves;
     while (moves.size() < 4) {
-      Permutation move = InOrder(numbers);
+      auto move = InOrder<Permutation>(numbers);
       for (std::size_t i = move.size(); i > 1; --i) {
         std::swap(move[i - 1], move[dice.Number(0, i - 1)]);
       }

@@ -46,10 +46,11 @@ class RowPuzzle : public PermutationDomain {
                            .action_costs = std::move(action_costs)},
                           InOrder(numbers), moves) {}
 
-  static State InOrder(int numbers) {
-    State state(static_cast<std::size_t>(numbers));
-    std::iota(state.begin(), state.end(), std::uint8_t{0});
-    return state;
+  template <class Row = State>
+  static Row InOrder(int numbers) {
+    Row row(static_cast<std::size_t>(numbers));
+    std::iota(row.begin(), row.end(), typename Row::value_type{0});
+    return row;
   }
 
  private:
@@ -71,7 +72,7 @@ class PancakeDomain final : public RowPuzzle {
   static std::vector<Permutation> Flips(int numbers) {
     std::vector<Permutation> flips;
     for (int first = 2; first <= numbers; ++first) {
-      flips.push_back(InOrder(numbers));
+      flips.push_back(InOrder<Permutation>(numbers));
       std::reverse(flips.back().begin(), flips.back().begin() + first);
     }
     return flips;
@@ -88,7 +89,7 @@ class CycleDomain final : public RowPuzzle {
   static std::vector<Permutation> Cycles(int numbers) {
     std::vector<Permutation> cycles;
     for (int at = 0; at + 2 < numbers; ++at) {
-      Permutation cycle = InOrder(numbers);
+      auto cycle = InOrder<Permutation>(numbers);
       std::rotate(cycle.begin() + at, cycle.begin() + at + 1, cycle.begin() + at + 3);
       cycles.push_back(cycle);
       cycles.push_back(Inverse(cycle));
@@ -109,7 +110,7 @@ class SwapDomain final : public RowPuzzle {
     std::vector<Permutation> swaps;
     swaps.reserve(static_cast<std::size_t>(moves));
     for (int i = 0; i < moves; ++i) {
-      swaps.push_back(InOrder(moves + 1));
+      swaps.push_back(InOrder<Permutation>(moves + 1));
       std::swap(swaps.back()[static_cast<std::size_t>(i)],
                 swaps.back()[static_cast<std::size_t>(i) + 1]);
     }
