@@ -26,6 +26,7 @@
 
 #include "permutation/encoding.h"
 #include "permutation/puzzle_file.h"
+#include "permutation/santa_tables.h"
 #include "permutation/shipped.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -336,27 +337,46 @@ std::string ShippedNames() {
   return names;
 }
 
+std::ifstream Open(const std::string& file, const std::string& expected) {
+  std::ifstream in;
+  std::error_code error;
+  const bool is_file = std::filesystem::is_regular_file(file, error);
+  if (is_file) in.open(file);  // a pipe might never end
+  if (in.is_open()) return in;
+  const bool is_missing = error == std::errc::no_such_file_or_directory;
+  const std::string reason = error && !is_missing ? " (" + error.message() + ")" : "";
+  throw InputError(file + " cannot be read" + reason + ": expected " + expected);
+}
+
+// Returns the text of a puzzle file, or of a puzzle of the tables in a folder.
+std::string ReadPuzzle(const std::string& argument) {
+  constexpr std::string_view kTable = ".csv";
+  if (argument.ends_with(kTable)) {
+    throw InputError(argument + " has several puzzles, expected the type of one behind it: " +
+                     argument + "#cube_3/3/3");
+  }
+  if (const std::size_t at = argument.find(".csv#"); at != std::string::npos) {
+    const std::filesystem::path table = argument.substr(0, at + kTable.size());
+    std::ifstream moves = Open(table.string(), "a table of moves");
+    std::ifstream goals =
+        Open((table.parent_path() / "puzzles.csv").string(), "the table of goals");
+    return YamlOfTables(moves, goals, argument.substr(at + kTable.size() + 1));
+  }
+  std::ifstream in = Open(argument, "a YAML file, or one of " + ShippedNames());
+  std::string text(kMostPuzzleBytes + 1, '\0');  // ParsePuzzle rejects a text of that size
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) throw InputError(argument + " cannot be read to its end");
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
 std::unique_ptr<const Domain> Make(const std::string& argument) {
   if (argument.empty()) return nullptr;
   for (const ShippedPuzzle& puzzle : kShippedPuzzles) {
     if (argument != puzzle.name) continue;
     return MakePuzzle(argument, ParsePuzzle(std::string(puzzle.text), argument + ".yaml"));
   }
-  std::ifstream in;
-  std::error_code error;
-  const bool is_file = std::filesystem::is_regular_file(argument, error);
-  if (is_file) in.open(argument);  // a pipe might never end
-  if (!in.is_open()) {
-    const bool is_missing = error == std::errc::no_such_file_or_directory;
-    const std::string reason = error && !is_missing ? " (" + error.message() + ")" : "";
-    throw InputError(argument + " cannot be read" + reason + ": expected a YAML file, or one of " +
-                     ShippedNames());
-  }
-  std::string text(kMostPuzzleBytes + 1, '\0');  // ParsePuzzle rejects a text of that size
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad()) throw InputError(argument + " cannot be read to its end");
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return MakePuzzle(argument, ParsePuzzle(text, argument));
+  return MakePuzzle(argument, ParsePuzzle(ReadPuzzle(argument), argument));
 }
 
 TANDEM_REGISTER_DOMAIN(permutation,

@@ -239,13 +239,13 @@ struct Generator {
 
 // Reads `NAME: CYCLES`, `NAME: [ARRAY]` or `NAME: {moves: EITHER, cost: 2, inverse: NAME}`.
 Generator ReadGenerator(const YamlReader& yaml, const YAML::Node& key, const YAML::Node& value,
-                        std::size_t positions) {
+                        std::size_t positions, bool minus) {
   Generator generator{.mark = key.Mark(),
                       .name = yaml.Word(key, "a generator's name"),
                       .permutation = {},
                       .inverse_name = "",
                       .named_inverse = {}};
-  generator.inverse_name = generator.name + "'";
+  generator.inverse_name = minus ? "-" + generator.name : generator.name + "'";
   const std::string of = "generator " + generator.name;
   if (!value.IsMap()) {
     generator.permutation = ReadPermutation(yaml, of, key, value, positions);
@@ -311,8 +311,9 @@ void CheckChangesGoal(const YamlReader& yaml, const YAML::Node& node, const Puzz
             "that moves different labels");
 }
 
-void ReadGenerators(const YamlReader& yaml, const YAML::Node& node, bool add_inverses,
+void ReadGenerators(const YamlReader& yaml, const YAML::Node& node, const std::string& inverses,
                     PuzzleFile& puzzle) {
+  const bool add_inverses = inverses != "given";
   if (!node.IsMap() || node.size() == 0) yaml.Fail(node, "generators: expected names and moves");
   if (node.size() > kMaxGenerators) {
     yaml.Fail(node, "generators: " + std::to_string(node.size()) +
@@ -320,7 +321,8 @@ void ReadGenerators(const YamlReader& yaml, const YAML::Node& node, bool add_inv
   }
   std::vector<Generator> generators;
   for (const auto& entry : node) {
-    generators.push_back(ReadGenerator(yaml, entry.first, entry.second, puzzle.goal.size()));
+    generators.push_back(ReadGenerator(yaml, entry.first, entry.second, puzzle.goal.size(),
+                                       /*minus=*/inverses == "minus"));
   }
   for (const Generator& generator : generators) {
     if (std::ranges::is_sorted(generator.permutation)) {
@@ -428,10 +430,11 @@ PuzzleFile Read(const YamlReader& yaml, const YAML::Node& document) {
   ReadGoal(yaml, document[goal], puzzle);
   std::string inverses = "added";
   if (document["inverses"]) inverses = yaml.Word(document["inverses"], "inverses");
-  if (inverses != "added" && inverses != "given") {
-    yaml.Fail(document["inverses"], "inverses: expected added or given, found " + Quoted(inverses));
+  if (inverses != "added" && inverses != "minus" && inverses != "given") {
+    yaml.Fail(document["inverses"],
+              "inverses: expected added, minus or given, found " + Quoted(inverses));
   }
-  ReadGenerators(yaml, document["generators"], inverses == "added", puzzle);
+  ReadGenerators(yaml, document["generators"], inverses, puzzle);
   if (document["layout"]) ReadLayout(yaml, document["layout"], puzzle);
   if (document["colours"]) ReadColours(yaml, document["colours"], puzzle);
   return puzzle;

@@ -3,17 +3,15 @@
     competition.py train puzzle_info.json RUN [KEY=VALUE ...]
     competition.py solve RUN test.csv submission.csv [KEY=VALUE ...]
 
-`puzzle_info.json` has `central_state` and `generators`, as in the competitions of CayleyPy. For Santa 2023, whose
-`puzzle_info.csv` has the moves of all puzzles by type, write `train puzzle_info.csv:cube_2/2/2 RUN`. The first column
-of `test.csv` is an id, and the column `initial_state` has the labels, separated by `,` or `;`. `submission.csv` gets
-the ids and the moves, joined by `.`. Each solution was replayed. A state that was not solved is named and left out.
+`puzzle_info.json` has `central_state` and `generators`, as in the competitions of CayleyPy. For Santa 2023, write
+`train puzzle_info.csv#cube_2/2/2 RUN` with puzzles.csv in the same folder, and `solve RUN puzzles.csv submission.csv`,
+which solves the states that have the goal of the run. The first column of `test.csv` is an id, and the column
+`initial_state` has the labels, separated by `,` or `;`. `submission.csv` gets the ids and the moves, joined by `.`.
+Each solution was replayed. A state that was not solved is named and left out.
 KEY=VALUE changes the config, such as train.max_seconds=600 or search.beam_width=65536.
 """
 
-import ast
 import csv
-import json
-import pathlib
 import sys
 
 import tandem
@@ -33,34 +31,34 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
-def santa_puzzle(table, kind, out):
-    """Writes a puzzle of Santa 2023, whose goal is that of its first state, and returns the file."""
-    moves = next((ast.literal_eval(row["allowed_moves"]) for row in rows_of(table) if row["puzzle_type"] == kind), None)
-    goal = next((row["solution_state"] for row in rows_of(table.with_name("puzzles.csv")) if row["puzzle_type"] == kind),
-                None)
-    if moves is None or goal is None:
-        sys.exit(f"{table}: there is no puzzle {kind} here and in puzzles.csv")
-    generators = {name: {"moves": array, "inverse": f"-{name}"} for name, array in moves.items()}
-    out.write_text(json.dumps({"goal": goal.split(";"), "generators": generators}))
-    return out
-
-
 def train(definition, run, settings):
-    path, _, kind = definition.partition(":")
-    file = santa_puzzle(pathlib.Path(path), kind, pathlib.Path(f"{run}.yaml")) if kind else pathlib.Path(path)
-    tandem.train({"domain": {"name": "permutation", "file": file.absolute()}} | CONFIG, run, settings)
+    tandem.train({"domain": {"name": "permutation", "file": definition}} | CONFIG, run, settings)
+
+
+def state_in(domain, text):
+    return domain.parse(text.replace(",", " ").replace(";", " "))
+
+
+def has_goal(domain, row):
+    """Whether the state of a row is one of this puzzle. The rows of Santa 2023 are of many, and have their goals."""
+    try:
+        return "solution_state" not in row or domain.is_goal(state_in(domain, row["solution_state"])).all()
+    except ValueError:
+        return False
 
 
 def solve(run, test, submission, settings):
     network = tandem.Network(run, settings=settings)
     domain = network.domain
-    rows = rows_of(test)
-    states = [domain.parse(row["initial_state"].replace(",", " ").replace(";", " ")) for row in rows]
+    rows = [row for row in rows_of(test) if has_goal(domain, row)]
+    if not rows:
+        sys.exit(f"{test}: no state has the goal of {domain.name}")
+    states = [state_in(domain, row["initial_state"]) for row in rows]
     unsolved = []
     with open(submission, "w", newline="") as file:
         writer = csv.writer(file)
         id_column = next(iter(rows[0]))
-        writer.writerow([id_column, "path"])
+        writer.writerow([id_column, "moves" if "solution_state" in rows[0] else "path"])
         for row, state, solution in zip(rows, states, network.solve(states)):
             if not solution.solved:
                 unsolved.append(row[id_column])

@@ -74,6 +74,36 @@ TEST(PuzzleFile, ReadsDefinitionsOfCompetitionsAndOfGap) {
   EXPECT_THAT(ErrorFor("G:=[];", "my.gap"), testing::StartsWith("my.gap:1: goal: 0 positions"));
 }
 
+TEST(PuzzleFile, ReadsAPuzzleOfTheTablesOfSanta2023) {
+  const TempFolder temp;
+  std::ofstream(temp.path() / "puzzle_info.csv")
+      << "puzzle_type,allowed_moves\r\ntwo,\"{'x': [1, 0]}\"\r\n"
+      << "ring_4/1,\"{'f0': [1, 2, 3, 0], 'r0': [1, 0, 2, 3]}\"\r\n";
+  std::ofstream(temp.path() / "puzzles.csv")
+      << "id,puzzle_type,solution_state,initial_state,num_wildcards\n"
+      << "0,two,A;B,B;A,0\n1,ring_4/1,A;A;B;B,B;A;A;B,0\n2,ring_4/1,N0;N1;N2;N3,N1;N0;N2;N3,0";
+  const std::string table = "permutation:" + (temp.path() / "puzzle_info.csv").string();
+  const auto ring = MakeDomain(table + "#ring_4/1");
+  EXPECT_EQ(ring->spec().action_names, (std::vector<std::string>{"f0", "-f0", "r0"}));
+  EXPECT_EQ(After(*ring, "f0"), "A B B A");
+  EXPECT_EQ(After(*MakeDomain(table + "#2"), "-f0"), "N3 N0 N1 N2");
+  const auto error_for = [](const std::string& name) {
+    try {
+      MakeDomain(name);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(error_for(table + "#ring"),
+            "puzzle_info.csv and puzzles.csv have no puzzle of type or id 'ring'");
+  EXPECT_THAT(error_for(table),
+              testing::HasSubstr("has several puzzles, expected the type of one"));
+  std::ofstream(temp.path() / "puzzles.csv") << "id,\"a \"\"b\"\", c\"\n0,two\n";
+  EXPECT_EQ(error_for(table + "#0"),
+            "puzzles.csv: expected a column puzzle_type, found id, a \"b\", c");
+}
+
 // Networks and examples depend on the rules, so puzzles with other rules have another identity.
 TEST(PuzzleFile, IdentityDependsOnTheRules) {
   const std::string goal = "goal: [a, b, c]\n";
