@@ -37,6 +37,11 @@ DomainConfig DomainFor(const std::string& full_name) {
   const std::size_t colon = full_name.find(':');
   DomainConfig domain{.name = full_name.substr(0, colon)};
   if (colon != std::string::npos) domain.argument = full_name.substr(colon + 1);
+  constexpr std::string_view kPieces = ":pieces";
+  const DomainParameter* const parameter = ParameterOf(domain.name);
+  domain.pieces =
+      parameter != nullptr && parameter->has_pieces && domain.argument.ends_with(kPieces);
+  if (domain.pieces) domain.argument.resize(domain.argument.size() - kPieces.size());
   return domain;
 }
 
@@ -80,6 +85,7 @@ std::string StarterFor(const std::string& full_name) {
                      .argument = parameter != nullptr ? parameter->default_value : ""};
   }
   if (!puzzle.argument.empty()) config.domain.argument = puzzle.argument;
+  config.domain.pieces = puzzle.pieces;
   std::string yaml = StarterConfig(
       config,
       fmt::format("Trains on {}, with the settings of {}. Change them for your puzzle, above "

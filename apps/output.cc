@@ -103,7 +103,14 @@ bool IsFolderOfRun(const std::filesystem::path& folder) {
 NamedFile PuzzleFile(const std::string& full_name) {
   const std::size_t colon = full_name.find(':');
   const bool has_file = colon != std::string::npos && ReadsFile(full_name.substr(0, colon));
-  return {.name = "the file of the puzzle", .path = has_file ? full_name.substr(colon + 1) : ""};
+  std::string path = has_file ? full_name.substr(colon + 1) : "";
+  // The file may be followed by the name of a puzzle in it, and by how a network reads the puzzle.
+  std::error_code ignored;
+  for (std::size_t end = 0; end != std::string::npos && !fs::exists(path, ignored);) {
+    end = path.find_last_of("#:");
+    path.resize(std::min(end, path.size()));
+  }
+  return {.name = "the file of the puzzle", .path = path};
 }
 
 std::vector<NamedFile> FilesOf(const Config& config) {

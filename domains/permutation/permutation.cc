@@ -16,6 +16,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -51,6 +52,13 @@ class Orbits {
   /// goal, in any order. `labels` are their names.
   std::string WhyUnreachable(Labels state, const std::vector<std::string>& labels) const;
 
+  /// The places by orbit. A place has the positions of one piece.
+  std::vector<std::vector<Place>> places() const {
+    std::vector<std::vector<Place>> all;
+    for (const Orbit& orbit : orbits_) all.push_back(orbit.places);
+    return all;
+  }
+
  private:
   // The places that the contents of one position reach, each with the positions of one piece.
   struct Orbit {
@@ -80,7 +88,7 @@ Piece At(Labels state, const Place& place) {
   return piece;
 }
 
-// Keeps those that follow the first position of each place to another position wherever it is.
+// Keeps the positions of one piece: for each position of the first, the others have another one.
 void KeepOnePiece(std::vector<Place>& places) {
   std::size_t kept = 1;
   for (std::size_t k = 1; k < places.front().size(); ++k) {
@@ -214,8 +222,8 @@ std::string Orbits::WhyUnreachable(Labels state, const std::vector<std::string>&
 
 // A hash of everything that networks and examples depend on. The drawing and the names of labels
 // and moves are not part of it.
-std::string HashOfRules(const PuzzleFile& puzzle) {
-  std::string rules;
+std::string HashOfRules(const PuzzleFile& puzzle, bool reads_pieces) {
+  std::string rules = reads_pieces ? "pieces" : "";
   const auto append = [&](const std::vector<std::uint16_t>& numbers) {
     for (const std::uint16_t number : numbers) {
       rules += static_cast<char>(number);
@@ -232,24 +240,34 @@ std::string HashOfRules(const PuzzleFile& puzzle) {
   return digits.data();
 }
 
-DomainSpec Spec(const std::string& name, const PuzzleFile& puzzle) {
+DomainSpec Spec(const std::string& name, const PuzzleFile& puzzle,
+                const std::optional<PieceInput>& pieces) {
   return {
       .name = "permutation:" + name,
       .summary = puzzle.summary.empty() ? "a puzzle of permutations, from " + name : puzzle.summary,
-      .version = HashOfRules(puzzle),
+      .version = HashOfRules(puzzle, pieces.has_value()),
+      .input = pieces ? pieces->layout() : InputLayout(),
       .action_names = puzzle.names,
       .action_costs = puzzle.costs};
 }
 
 class PermutationPuzzle final : public PermutationDomain {
  public:
-  PermutationPuzzle(const std::string& name, PuzzleFile puzzle)
-      : PermutationDomain(Spec(name, puzzle), LabelBytes(puzzle.labels.size()).Write(puzzle.goal),
+  PermutationPuzzle(const std::string& name, PuzzleFile puzzle, Orbits orbits,
+                    std::optional<PieceInput> pieces)
+      : PermutationDomain(Spec(name, puzzle, pieces),
+                          LabelBytes(puzzle.labels.size()).Write(puzzle.goal),
                           LabelBytes(puzzle.labels.size()).OfBytes(puzzle.permutations)),
         puzzle_(std::move(puzzle)),
-        orbits_(puzzle_.goal, puzzle_.permutations),
+        orbits_(std::move(orbits)),
+        pieces_(std::move(pieces)),
         bytes_(puzzle_.labels.size()) {
     for (const std::string& label : puzzle_.labels) numbers_.emplace(label, numbers_.size());
+  }
+
+  void Encode(ConstRows states, Rows inputs) const override {
+    if (!pieces_) return Domain::Encode(states, inputs);
+    for (std::size_t i = 0; i < states.size(); ++i) pieces_->Write(states[i], inputs[i]);
   }
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
@@ -325,6 +343,7 @@ class PermutationPuzzle final : public PermutationDomain {
 
   const PuzzleFile puzzle_;
   const Orbits orbits_;
+  const std::optional<PieceInput> pieces_;
   const LabelBytes bytes_;
   std::map<std::string, std::size_t, std::less<>> numbers_;  // of the labels
 };
@@ -371,12 +390,17 @@ std::string ReadPuzzle(const std::string& argument) {
 }
 
 std::unique_ptr<const Domain> Make(const std::string& argument) {
-  if (argument.empty()) return nullptr;
+  constexpr std::string_view kPieces = ":pieces";
+  const bool reads_pieces = argument.ends_with(kPieces);
+  const std::string file =
+      argument.substr(0, argument.size() - (reads_pieces ? kPieces.size() : 0));
+  if (file.empty()) return nullptr;
   for (const ShippedPuzzle& puzzle : kShippedPuzzles) {
-    if (argument != puzzle.name) continue;
-    return MakePuzzle(argument, ParsePuzzle(std::string(puzzle.text), argument + ".yaml"));
+    if (file != puzzle.name) continue;
+    return MakePuzzle(argument, ParsePuzzle(std::string(puzzle.text), file + ".yaml"),
+                      reads_pieces);
   }
-  return MakePuzzle(argument, ParsePuzzle(ReadPuzzle(argument), argument));
+  return MakePuzzle(argument, ParsePuzzle(ReadPuzzle(file), file), reads_pieces);
 }
 
 TANDEM_REGISTER_DOMAIN(permutation,
@@ -385,13 +409,23 @@ TANDEM_REGISTER_DOMAIN(permutation,
                                                   "name of a puzzle that comes with Tandem",
                                        .expected = "a file, or one of " + ShippedNames(),
                                        .default_value = "lrx",
-                                       .is_file = true},
+                                       .is_file = true,
+                                       .has_pieces = true},
                        Make);
 
 }  // namespace
 
-std::unique_ptr<const Domain> MakePuzzle(const std::string& name, PuzzleFile puzzle) {
-  return std::make_unique<const PermutationPuzzle>(name, std::move(puzzle));
+std::unique_ptr<const Domain> MakePuzzle(const std::string& name, PuzzleFile puzzle,
+                                         bool reads_pieces) {
+  Orbits orbits(puzzle.goal, puzzle.permutations);
+  std::optional<PieceInput> pieces;
+  try {
+    if (reads_pieces) pieces.emplace(orbits.places(), puzzle.goal);
+  } catch (const InputError& error) {
+    throw InputError(name + ": " + error.what());
+  }
+  return std::make_unique<const PermutationPuzzle>(name, std::move(puzzle), std::move(orbits),
+                                                   std::move(pieces));
 }
 
 }  // namespace tandem

@@ -35,7 +35,9 @@ struct PuzzleFile {
 /// than kMostPuzzleBytes bytes.
 PuzzleFile ParsePuzzle(const std::string& text, const std::string& file);
 
-/// Makes the domain permutation:NAME from a puzzle that ParsePuzzle returned.
-std::unique_ptr<const Domain> MakePuzzle(const std::string& name, PuzzleFile puzzle);
+/// Makes the domain permutation:NAME from a puzzle that ParsePuzzle returned. Its networks read
+/// pieces (PieceInput) if `reads_pieces`. Throws InputError if they cannot.
+std::unique_ptr<const Domain> MakePuzzle(const std::string& name, PuzzleFile puzzle,
+                                         bool reads_pieces = false);
 
 }  // namespace tandem

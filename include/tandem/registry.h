@@ -35,6 +35,8 @@ struct DomainParameter {
   std::string expected;       ///< valid arguments: "a whole number from 3 to 7"
   std::string default_value;  ///< the argument if none is given
   bool is_file = false;       ///< the argument may be the path of a file that has the rules
+  bool has_pieces = false;    ///< the argument may end with ":pieces", which a config sets with
+                              ///< `input: pieces`: the network then reads pieces
 };
 
 /// Creates a domain. Its spec().name must be the registered name.

@@ -25,9 +25,12 @@ using AutoInt = std::optional<std::int64_t>;
 struct DomainConfig {
   std::string name = "cube3";
   std::string argument;  ///< of the puzzle's parameter; its key is DomainParameter::key
+  bool pieces = false;   ///< with DomainParameter::has_pieces: the network reads pieces
 
   /// Returns the name that MakeDomain takes: "cube3", "npuzzle:4".
-  std::string full_name() const { return argument.empty() ? name : name + ":" + argument; }
+  std::string full_name() const {
+    return (argument.empty() ? name : name + ":" + argument) + (pieces ? ":pieces" : "");
+  }
 };
 
 struct PipelineConfig {

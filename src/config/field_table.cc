@@ -687,6 +687,14 @@ std::vector<Field> FieldsOf(Config& c) {
                    ArgumentField{&c.domain.argument, c.domain.name, *parameter},
                    // The file may have moved. Its rules must be the same (Checkpoint::CheckDomain).
                    {.may_change = parameter->key == "file"}});
+    if (parameter->has_pieces) {
+      static constexpr auto kInputs =
+          std::to_array<Choice<bool>>({{false, "stickers"}, {true, "pieces"}});
+      fields.insert(fields.begin() + 2,
+                    Choose("domain.input", c.domain.pieces, kInputs,
+                           "the network's input: the label at each position, or the piece in each "
+                           "place of several positions that always move together"));
+    }
   }
   for (Field& field : fields) {
     // The keys of these sections do not change what a run learns.

@@ -158,7 +158,9 @@ std::vector<std::string> DomainsWith(std::string_view key) {
   std::vector<std::string> owners;
   for (const std::string& name : DomainNames()) {
     const DomainParameter* parameter = ParameterOf(name);
-    if (parameter != nullptr && key == "domain." + parameter->key) owners.push_back(name);
+    if (parameter == nullptr) continue;
+    const bool is_input = parameter->has_pieces && key == "domain.input";
+    if (is_input || key == "domain." + parameter->key) owners.push_back(name);
   }
   return owners;
 }

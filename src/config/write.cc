@@ -93,19 +93,20 @@ std::vector<Entry> ParametersOfDomains() {
   std::vector<Entry> entries;
   std::vector<std::string> names;  // names[i]: the puzzles that share entries[i]
   for (const std::string& name : DomainNames()) {
-    const DomainParameter* parameter = ParameterOf(name);
-    if (parameter == nullptr) continue;
-    Entry entry{
-        .meaning = parameter->meaning,
-        .setting = fmt::format("# {}: {}", parameter->key, Scalar(parameter->default_value)),
-        .expected = parameter->expected};
-    const auto same = std::ranges::find(entries, entry);
-    if (same != entries.end()) {
-      std::string& all = names[same - entries.begin()];
-      all = fmt::format("{}, {}", all, name);
-    } else {
-      entries.push_back(std::move(entry));
-      names.push_back(name);
+    Config config;
+    config.domain = {.name = name, .argument = "", .pieces = false};
+    for (const Field& field : FieldsOf(config)) {
+      if (field.section() != "domain" || field.name() == "name") continue;
+      Entry entry = EntryOf(field);
+      entry.setting = fmt::format("# {}", entry.setting);
+      const auto same = std::ranges::find(entries, entry);
+      if (same != entries.end()) {
+        std::string& all = names[same - entries.begin()];
+        all = fmt::format("{}, {}", all, name);
+      } else {
+        entries.push_back(std::move(entry));
+        names.push_back(name);
+      }
     }
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -172,9 +173,9 @@ std::string StarterConfig(Config config, std::string_view introduction) {
   std::vector<std::pair<std::string, std::vector<Entry>>> sections;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const Field& field = fields[i];
-    const bool is_argument = std::holds_alternative<ArgumentField>(field.value);
+    const bool is_of_puzzle = field.section() == "domain";
     const bool differs = FieldText(field) != FieldText(default_fields[i]);
-    if (!field.traits.try_first && !is_argument && !differs) continue;
+    if (!field.traits.try_first && !is_of_puzzle && !differs) continue;
     if (sections.empty() || sections.back().first != field.section()) {
       sections.push_back({field.section(), {}});
     }

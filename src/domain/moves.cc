@@ -41,7 +41,7 @@ constexpr std::int64_t kLongestWalk = 100;
 std::vector<std::uint8_t> States(const Domain& domain) {
   const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
   if (dynamic_cast<const PermutationDomain*>(&domain) != nullptr) {
-    std::vector<std::uint8_t> numbers;  // of the positions: two states, one for each byte of them
+    std::vector<std::uint8_t> numbers;  // of the positions: a state of low bytes, one of high bytes
     for (std::size_t i = 0; i < 2 * state_size; ++i) {
       numbers.push_back(static_cast<std::uint8_t>(i < state_size ? i : (i - state_size) >> 8));
     }

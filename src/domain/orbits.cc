@@ -7,9 +7,10 @@
 namespace tandem {
 namespace {
 
-// The moves of a puzzle by where they bring contents to.
+// By move, the position that the contents of each position go to.
 using Targets = std::vector<Permutation>;
 
+// A follower moves, but stays whenever its leader stays.
 bool MayFollow(std::size_t follower, std::size_t leader, const Targets& targets) {
   bool ever_moves = false;
   for (const Permutation& target : targets) {

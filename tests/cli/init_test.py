@@ -36,7 +36,8 @@ class Init(CliTest):
                 ("cube3", {"input": "pieces"}, "search.ball_radius", 6, "quickstart"),
                 ("cube3:stickers", {"input": "stickers"}, "search.ball_radius", 6, "quickstart"),
                 ("cube2_htm", {"input": "pieces"}, "search.method", "astar", "cube2_htm"),
-                ("permutation:megaminx", {"file": "megaminx"}, "generate.max_scramble", 40, "megaminx"),
+                ("permutation:megaminx:pieces", {"file": "megaminx", "input": "pieces"}, "generate.max_scramble", 40,
+                 "megaminx"),
                 ("sokoban:8", {"size": 8}, "generate.target", "retrograde", "sokoban")]:
             with self.subTest(puzzle=puzzle):
                 starter = self.run_tandem("init", puzzle)[0]

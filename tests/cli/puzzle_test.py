@@ -28,11 +28,11 @@ class Show(CliTest):
         self.assertEqual(texts, ["1", "2", "3", "4", "5", "6", "7", "8"])
 
     def test_an_svg_does_not_replace_the_file_of_the_puzzle(self):
-        rules = "goal: [0, 1, 2]\ngenerators: {a: (0 1), b: (1 2)}\n"
+        rules = "goal: [0, 1, 2, 3]\ngenerators: {a: (0 1)(2 3)}\n"
         file = self.write("my.yaml", rules)
         (self.folder / "link.svg").symlink_to(file)
-        for svg in ("my.yaml", file, "link.svg"):
-            _, error = self.run_tandem("show", "permutation:my.yaml", "--svg", svg, code=2)
+        for svg, puzzle in (("my.yaml", "my.yaml"), (file, "my.yaml"), ("link.svg", "my.yaml:pieces")):
+            _, error = self.run_tandem("show", f"permutation:{puzzle}", "--svg", svg, code=2)
             self.assertIn(f"--svg {svg}: this is the file of the puzzle; choose another file", error)
         self.assertEqual(file.read_text(), rules)
 

@@ -91,6 +91,15 @@ class Solve(CliTest):
             _, error = self.run_tandem("train", config, "--set", tensor, "--out", "other", code=2)
             self.assertIn(f"a state has {positions} bytes, and tensor programs take at most 256", error)
 
+    def test_network_that_reads_the_pieces_of_a_file_trains_and_solves(self):
+        config = self.write("config.yaml", "domain: {input: pieces, name: permutation, file: pyraminx}\n" + SMALL)
+        self.run_tandem("train", config, "--out", "run")
+        scrambled, _ = self.run_tandem("apply", "permutation:pyraminx", "--moves", "U R")
+        text, _ = self.run_tandem("solve", "--model", "run", "--states", self.write("states.txt", scrambled))
+        self.assertEqual(json.loads(text)["length"], 2)
+        _, error = self.run_tandem("train", config, "--set", "domain.file=lrx", "--out", "other", code=2)
+        self.assertIn("lrx:pieces: no two positions always move together", error)
+
     def test_reports_an_impossible_cube_and_solves_the_others(self):
         run = self.train_small()
         flipped = SOLVED[:7] + "F" + SOLVED[8:19] + "U" + SOLVED[20:]

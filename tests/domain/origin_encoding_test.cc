@@ -58,7 +58,8 @@ TEST_P(OriginEncodingTest, OriginsOfAScrambleGiveBytesAndInputsOfAllStatesAfterI
 
 INSTANTIATE_TEST_SUITE_P(Puzzles, OriginEncodingTest,
                          testing::Values("cube3", "cube3:pieces", "cube3:pairs", "cube3_htm:pieces",
-                                         "cube2", "cube2:pieces", "cube2:pairs"),
+                                         "cube2", "cube2:pieces", "cube2:pairs",
+                                         "permutation:megaminx:pieces"),
                          [](const auto& test) {
                            std::string name = test.param;
                            std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });

@@ -18,7 +18,7 @@ namespace {
 std::optional<PuzzleFile> Parse(const std::string& text) {
   const bool is_gap = text.find(":=") != std::string::npos;
   try {
-    if (text.starts_with("puzzle_type") || text.starts_with("id,")) {  // both tables in one
+    if (text.starts_with("puzzle_type")) {  // both tables in one
       std::istringstream moves(text);
       std::istringstream goals(text);
       return ParsePuzzle(YamlOfTables(moves, goals, "0"), "fuzz.csv");
