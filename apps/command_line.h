@@ -47,7 +47,6 @@ void AddCompare(CommandLine& line);
 void AddReport(CommandLine& line);
 void AddGenerate(CommandLine& line);
 void AddShards(CommandLine& line);
-void AddMetrics(CommandLine& line);
 void AddInit(CommandLine& line);
 void AddConfig(CommandLine& line);
 void AddDomains(CommandLine& line);

@@ -125,8 +125,8 @@ void RefuseEmptyValues(CLI::App& command) {
 // Adds the subcommands, in the order in which --help lists them, and their common option.
 void AddCommands(CommandLine& line) {
   for (const auto add :
-       {AddTrain, AddSolve, AddEvaluate, AddReport, AddCompare, AddMetrics, AddGenerate, AddShards,
-        AddInit, AddConfig, AddDomains, AddShow, AddApply, AddPlay, AddConvert, AddCheckDomain}) {
+       {AddTrain, AddSolve, AddEvaluate, AddReport, AddCompare, AddGenerate, AddShards, AddInit,
+        AddConfig, AddDomains, AddShow, AddApply, AddPlay, AddConvert, AddCheckDomain}) {
     add(line);
   }
   for (CLI::App* command : line.app.get_subcommands([](const CLI::App*) { return true; })) {

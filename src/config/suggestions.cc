@@ -82,6 +82,8 @@ constexpr auto kRemoved = std::to_array<Names>({
     {"completion", "`tandem COMMAND --help` lists the options of a command"},
     {"export", "use `python -m tandem.convert export`"},
     {"import", "use `python -m tandem.convert import`"},
+    {"metrics",
+     "each line of metrics.jsonl is a JSON object, which examples/python/plot_run.py reads"},
     {"--improve", "for shorter solutions, raise --beam-width"},
 });
 

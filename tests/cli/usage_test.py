@@ -32,6 +32,7 @@ class Help(CliTest):
                 (["trian"], "unknown command `trian`; did you mean `train`? (see `tandem --help`)"),
                 (["juggle"], "unknown command `juggle`; the commands are train, "),
                 (["completion", "bash"], "unknown command `completion`; it was removed: "),
+                (["metrics", "runs/a"], "unknown command `metrics`; it was removed: "),
                 (["solve", "--improve=5"], "solve: unknown option `--improve=5`; it was removed: "),
                 (["--versio"], "unknown option `--versio`; did you mean `--version`?"),
                 (["train"], "expected a config, such as configs/quickstart.yaml, or --resume RUN_DIR"),
