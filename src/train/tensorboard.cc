@@ -11,8 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
-#include "base/text.h"
-#include "config/fields.h"
 #include "config/load.h"
 #include "tandem/error.h"
 
@@ -104,23 +102,18 @@ class Message {
   std::string bytes_;
 };
 
-// Fields of TensorBoard's messages: tensorboard/compat/proto/{event,summary,tensor}.proto and
-// tensorboard/plugins/hparams/plugin_data.proto.
+// Fields of TensorBoard's messages: tensorboard/compat/proto/{event,summary,tensor}.proto.
 enum EventField { kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7 };
 enum SessionLogField { kStatus = 1 };
 constexpr std::int64_t kStartOfSession = 1;  // a status
 enum SummaryField { kValue = 1 };
 enum ValueField { kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9 };
 enum MetadataField { kPluginData = 1 };
-enum PluginDataField { kPluginName = 1, kContent = 2 };
+enum PluginDataField { kPluginName = 1 };
 enum TensorField { kType = 1, kShape = 2, kStringValue = 8 };
 constexpr std::int64_t kStringType = 7;  // of a tensor
 enum ShapeField { kDimension = 2 };
 enum DimensionField { kSize = 1 };
-enum HparamsField { kSessionStart = 3 };
-enum SessionStartField { kHyperparameters = 1, kGroupName = 4, kStartSeconds = 5 };
-enum MapEntryField { kMapKey = 1, kMapValue = 2 };
-enum AnyField { kNumber = 2, kString = 3, kBool = 4 };  // of google.protobuf.Value
 
 double SecondsNow() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -130,22 +123,6 @@ double SecondsNow() {
 Message EventAt(std::int64_t step) {
   Message message;
   message.Double(kWallTime, SecondsNow()).Int(kStep, step);
-  return message;
-}
-
-Message ForPlugin(std::string_view name, std::string_view content = {}) {
-  return Message().Nested(kPluginData, Message().Text(kPluginName, name).Text(kContent, content));
-}
-
-Message Encode(const EventFile::Hyperparameter& value) {
-  Message message;
-  if (const bool* flag = std::get_if<bool>(&value)) {
-    message.Int(kBool, *flag ? 1 : 0);
-  } else if (const double* number = std::get_if<double>(&value)) {
-    message.Double(kNumber, *number);
-  } else {
-    message.Text(kString, std::get<std::string>(value));
-  }
   return message;
 }
 
@@ -194,18 +171,6 @@ std::pair<std::string, double> Scalar(std::string_view key, double number,
           known->factor * number};
 }
 
-std::vector<std::pair<std::string, EventFile::Hyperparameter>> Hyperparameters(Config config) {
-  std::vector<std::pair<std::string, EventFile::Hyperparameter>> all;
-  for (const Field& field : FieldsOf(config)) {
-    const std::string text = FieldText(field);
-    EventFile::Hyperparameter value = text;
-    if (const auto number = ParseNumber<double>(text)) value = *number;
-    if (text == "false" || text == "true") value = text == "true";
-    all.emplace_back(field.key, std::move(value));
-  }
-  return all;
-}
-
 }  // namespace
 
 EventFile::EventFile(std::filesystem::path path, std::int64_t first_step) : path_(std::move(path)) {
@@ -229,25 +194,10 @@ void EventFile::AddText(std::int64_t step, const std::string& tag, std::string_v
           .Int(kType, kStringType)
           .Nested(kShape, Message().Nested(kDimension, Message().Int(kSize, 1)))
           .Text(kStringValue, markdown);
+  const Message plugin = Message().Nested(kPluginData, Message().Text(kPluginName, "text"));
   const Message text =
-      Message().Text(kTag, tag).Nested(kTensor, one_string).Nested(kMetadata, ForPlugin("text"));
+      Message().Text(kTag, tag).Nested(kTensor, one_string).Nested(kMetadata, plugin);
   Write(EventAt(step).Nested(kSummary, Message().Nested(kValue, text)).bytes());
-}
-
-void EventFile::AddHyperparameters(
-    const std::string& group,
-    const std::vector<std::pair<std::string, Hyperparameter>>& hyperparameters) {
-  Message start;
-  for (const auto& [name, setting] : hyperparameters) {
-    start.Nested(kHyperparameters,
-                 Message().Text(kMapKey, name).Nested(kMapValue, Encode(setting)));
-  }
-  start.Text(kGroupName, group).Double(kStartSeconds, SecondsNow());
-  const std::string content = Message().Nested(kSessionStart, start).bytes();
-  const Message row = Message()
-                          .Text(kTag, "_hparams_/session_start_info")
-                          .Nested(kMetadata, ForPlugin("hparams", content));
-  Write(EventAt(0).Nested(kSummary, Message().Nested(kValue, row)).bytes());
 }
 
 void EventFile::Write(std::string_view event) {
@@ -273,9 +223,6 @@ TensorBoardLog::TensorBoardLog(const std::filesystem::path& path, const Config& 
   WarnOnFailure([&] {
     file_.emplace(path, iterations + 1);
     file_->AddText(iterations, "config", fmt::format("```yaml\n{}```\n", ToYaml(config)));
-    file_->AddHyperparameters(
-        std::filesystem::absolute(path).lexically_normal().parent_path().filename().string(),
-        Hyperparameters(config));
   });
 }
 

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "config/config.h"
@@ -36,13 +35,6 @@ class EventFile {
   /// Adds a text, in Markdown.
   void AddText(std::int64_t step, const std::string& tag, std::string_view markdown);
 
-  using Hyperparameter = std::variant<bool, double, std::string>;
-
-  /// Adds a row to the table HPARAMS, which compares the runs of a folder. Its name is `group`.
-  void AddHyperparameters(
-      const std::string& group,
-      const std::vector<std::pair<std::string, Hyperparameter>>& hyperparameters);
-
  private:
   void Write(std::string_view event);
 
@@ -51,7 +43,7 @@ class EventFile {
 };
 
 /// TensorBoardLog writes the figures of metrics.jsonl as events for TensorBoard, and the config
-/// as text and as hyperparameters. Steps count iterations, as in DeepXube. If the file cannot be
+/// as text. Steps count iterations, as in DeepXube. If the file cannot be
 /// written, warns once and writes no more, because the run does not need it.
 class TensorBoardLog {
  public:
