@@ -10,8 +10,8 @@
 
 #include "base/random.h"
 #include "domain/random_walks.h"
+#include "generate/generator.h"
 #include "generate/retrograde.h"
-#include "generate/walk_generator.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -108,11 +108,11 @@ void FillWalkLength(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
   Config config;
   config.generate.workers = state.range(0);
-  WalkGenerator generator(*cube, config);
-  DataBuffer rows(generator.schema(), 100'000);
+  const auto generator = MakeWalkGenerator(*cube, config, nullptr);
+  DataBuffer rows(generator->schema(), 100'000);
   std::int64_t update = 0;
   for (auto _ : state) {
-    generator.Fill({.update = update++, .first_row = 0, .rows = 100'000}, rows, StopSignal());
+    generator->Fill({.update = update++, .first_row = 0, .rows = 100'000}, rows, StopSignal());
   }
   state.SetItemsProcessed(state.iterations() * 100'000);
 }

@@ -17,8 +17,7 @@
 #include "nn/threads.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
-#include "tensor/tensor_beam_search.h"
-#include "tensor/tensor_generator.h"
+#include "tensor/tensor_programs.h"
 #include "train/trainer.h"
 
 namespace tandem {

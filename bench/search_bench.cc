@@ -15,10 +15,9 @@
 
 #include "base/random.h"
 #include "domain/random_walks.h"
-#include "search/beam_search.h"
-#include "search/best_first_search.h"
 #include "support/built_first_domain.h"
 #include "support/head_evaluator.h"
+#include "support/searches.h"
 #include "tandem/registry.h"
 
 namespace tandem {

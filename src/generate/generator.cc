@@ -3,10 +3,6 @@
 #include <utility>
 
 #include "generate/labels.h"
-#include "generate/own_solutions.h"
-#include "generate/retrograde.h"
-#include "generate/value_iteration.h"
-#include "generate/walk_generator.h"
 
 namespace tandem {
 
@@ -17,16 +13,16 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
   switch (config.generate.target) {
     case Target::kWalkLength:
     case Target::kPolicy:
-      return std::make_unique<WalkGenerator>(domain, config, std::move(exact));
+      return MakeWalkGenerator(domain, config, std::move(exact));
     case Target::kValueIteration:
     case Target::kCappedValueIteration:
     case Target::kQLearning:
     case Target::kCappedQLearning:
-      return std::make_unique<ValueIterationGenerator>(domain, *network, config, std::move(exact));
+      return MakeValueIterationGenerator(domain, *network, config, std::move(exact));
     case Target::kOwnSolutions:
-      return std::make_unique<OwnSolutionsGenerator>(domain, *network, config);
+      return MakeOwnSolutionsGenerator(domain, *network, config);
     case Target::kRetrograde:
-      return std::make_unique<RetrogradeGenerator>(domain, config);
+      return MakeRetrogradeGenerator(domain, config);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

@@ -73,6 +73,16 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
                                          Evaluator* network,
                                          std::shared_ptr<const ExactLabels> exact = nullptr);
 
+/// Make the generator of a kind of target, for MakeGenerator. `exact` may be null.
+std::unique_ptr<Generator> MakeWalkGenerator(const Domain& domain, const Config& config,
+                                             std::shared_ptr<const ExactLabels> exact);
+std::unique_ptr<Generator> MakeValueIterationGenerator(const Domain& domain, Evaluator& network,
+                                                       const Config& config,
+                                                       std::shared_ptr<const ExactLabels> exact);
+std::unique_ptr<Generator> MakeOwnSolutionsGenerator(const Domain& domain, Evaluator& network,
+                                                     const Config& config);
+std::unique_ptr<Generator> MakeRetrogradeGenerator(const Domain& domain, const Config& config);
+
 /// SolvedByLength counts searches, and those that reached a goal, by the length of their scrambles.
 class SolvedByLength {
  public:

@@ -8,8 +8,6 @@
 #include <csignal>
 #include <future>
 #include <memory>
-#include <optional>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <unordered_set>
@@ -23,7 +21,6 @@
 #include "base/worker.h"
 #include "config/fields.h"
 #include "data/examples.h"
-#include "data/shard_file.h"
 #include "data/shard_set.h"
 #include "tandem/error.h"
 

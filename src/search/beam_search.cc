@@ -1,15 +1,33 @@
-#include "search/beam_search.h"
-
+// Beam search guided by a learned cost-to-go, and beam search that widens its beam while time
+// remains.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <limits>
+#include <memory>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "search/beam_meeting.h"
+#include "search/costs.h"
+#include "search/evaluation.h"
+#include "search/expander.h"
+#include "search/goal_ball.h"
+#include "search/hash_set.h"
+#include "search/inverse_frame.h"
 #include "search/loops.h"
+#include "search/search.h"
 
 namespace tandem {
 namespace {
@@ -41,111 +59,670 @@ float WithSurprisal(float rank, float surprisal) {
 // Distinguishes the states of the inverse position's beam among the kept ones.
 constexpr std::uint64_t kInverseSalt = 0x9E3779B97F4A7C15U;
 
+// BeamFrontier holds the states that a beam search kept at one depth.
+struct BeamFrontier {
+  std::vector<std::uint8_t> states;
+  std::vector<double> costs;  // of the paths to the states
+  double least_cost = 0;      // minimum of costs
+  // 1 where the path begins at the inverse position. Empty if no path does.
+  std::vector<std::uint8_t> of_inverse;
+
+  // How much more the path to a state costs than the cheapest one. Differences suffice for
+  // ranking, and stay exact in a float however long the paths are.
+  float ExcessCost(std::size_t state) const {
+    return static_cast<float>(costs[state] - least_cost);
+  }
+};
+
+// BeamRanking evaluates the network for a beam search and ranks the children of the frontier, the
+// best first, by what the network gives (RankingOf):
+//
+// - estimates of states: path cost plus the child's estimate, so children are evaluated
+// - Q values: path cost plus the Q value of the action, so the frontier is evaluated
+// - a policy alone: the surprisal of the path, which is the sum of those of its actions
+//
+// With estimates and a policy, search.policy_weight adds the weighted surprisal of the path to the
+// first of these, and search.policy_actions leaves out children of improbable actions. Surprisals
+// of paths are relative to the most probable kept path. Ties go to the lower index, so that the
+// result does not depend on the library's algorithm.
+//
+// Not thread-safe. A returned span stays valid until the next call of a method that is not const.
+class BeamRanking {
+ public:
+  // The value that a child is ranked by, and its index.
+  using Ranked = std::pair<float, std::uint32_t>;
+
+  // `domain` and `network` must outlive this.
+  BeamRanking(const Domain& domain, Evaluator& network, const Config& config)
+      : spec_(domain.spec()),
+        ranking_(RankingOf(network)),
+        follows_policy_(FollowsPolicy(network, config.search)),
+        policy_weight_(follows_policy_ ? static_cast<float>(config.search.policy_weight) : 0),
+        policy_actions_(follows_policy_ ? static_cast<std::size_t>(config.search.policy_actions)
+                                        : 0),
+        least_action_cost_(LeastCost(domain.spec())),
+        evaluator_(domain, network, RowsPerCall(config)) {}
+
+  // Whether to rank by RankStates, by estimates of the children's states, or else by RankActions.
+  bool ranks_states() const { return ranking_ == Ranking::kByStates; }
+
+  // Whether EstimateOf may be called. A policy alone estimates no costs.
+  bool has_estimates() const { return ranking_ != Ranking::kByPolicy; }
+
+  // Begins a search whose first frontier has `num_states` states.
+  void Begin(std::size_t num_states) { path_surprisals_.assign(num_states, 0); }
+
+  // Evaluates the policy in `states`, the frontier, if the ranking depends on it. Leaves out
+  // children of `expander` as search.policy_actions says. Call it before a method that ranks.
+  void FollowPolicy(ConstRows states, Expander& expander, const StopSignal& stop) {
+    if (!follows_policy_) return;
+    EvaluatePolicy(states, stop);
+    if (policy_actions_ > 0) expander.KeepBest(step_surprisals_, policy_actions_);
+  }
+
+  // Returns the best `count` of `children`, whose states are `built`, in ascending order of
+  // their positions in `children`, by which they are numbered. Requires count <= children.size().
+  std::span<const Ranked> RankStates(const BeamFrontier& frontier,
+                                     std::span<const std::uint32_t> children, ConstRows built,
+                                     std::size_t count, const StopSignal& stop) {
+    values_ = evaluator_.Estimate(built, stop);
+    ranked_.resize(children.size());
+    for (std::uint32_t i = 0; i < ranked_.size(); ++i) {
+      const BeamPaths::Step step = StepTo(children[i]);
+      const float more = spec_.action_costs[step.action] - least_action_cost_;
+      float rank = values_[i] + frontier.ExcessCost(step.parent) + more;
+      if (policy_weight_ > 0) {
+        rank = WithSurprisal(rank, policy_weight_ * PathSurprisal(children[i]));
+      }
+      ranked_[i] = {rank, i};
+    }
+    std::ranges::nth_element(ranked_, ranked_.begin() + static_cast<std::ptrdiff_t>(count));
+    ranked_.resize(count);
+    std::ranges::sort(ranked_, {}, &Ranked::second);
+    return ranked_;
+  }
+
+  // Ranks the children of `expander` that are not left out, for NextBest. `states` is the
+  // frontier.
+  void RankActions(const BeamFrontier& frontier, ConstRows states, const Expander& expander,
+                   const StopSignal& stop) {
+    if (ranking_ == Ranking::kByPolicy) {
+      if (!follows_policy_) EvaluatePolicy(states, stop);
+      RankEach(step_surprisals_, expander,
+               [&](std::size_t parent) { return path_surprisals_[parent]; });
+    } else {
+      values_ = evaluator_.EvaluateActions(states, stop);
+      RankEach(values_, expander, [&](std::size_t parent) { return frontier.ExcessCost(parent); });
+    }
+  }
+
+  // Returns the best of the remaining children, the best first: at least `wanted`, or all of them.
+  // Sorts only what it returns. The caller drops duplicates and asks again, so each call sorts at
+  // least a fixed share of the rest. Calls are then few even if nearly all children are duplicates.
+  std::span<const Ranked> NextBest(std::size_t wanted) {
+    constexpr std::size_t kShareOfCall = 8;
+    const std::size_t count =
+        std::min(std::max(wanted, num_remaining() / kShareOfCall), num_remaining());
+    const auto begin = ranked_.begin() + static_cast<std::ptrdiff_t>(num_returned_);
+    const auto end = begin + static_cast<std::ptrdiff_t>(count);
+    std::nth_element(begin, end, ranked_.end());
+    std::sort(begin, end);  // decides which of several equal children is kept
+    num_returned_ += count;
+    return {begin, end};
+  }
+
+  // The number of children that RankActions has ranked and NextBest has not returned.
+  std::size_t num_remaining() const { return ranked_.size() - num_returned_; }
+
+  // The estimate of the child that the last ranking numbered `i`. Requires has_estimates().
+  float EstimateOf(std::uint32_t i) const {
+    return ranks_states() ? values_[i] : values_[i] - spec_.action_costs[StepTo(i).action];
+  }
+
+  // Makes `children` the frontier.
+  // Sets the surprisals of the paths to `children`. Differences suffice for ranking, and stay exact
+  // in a float however long the path is.
+  void Advance(std::span<const std::uint32_t> children) {
+    if (has_estimates() && !follows_policy_) return;
+    std::vector<float> next;
+    next.reserve(children.size());
+    for (const std::uint32_t child : children) next.push_back(PathSurprisal(child));
+    const float least = children.empty() ? 0 : *std::ranges::min_element(next);
+    for (float& surprisal : next) {
+      // Paths that are all impossible are equally improbable. Infinity minus infinity would be NaN.
+      surprisal = std::isinf(least) ? 0 : surprisal - least;
+    }
+    path_surprisals_ = std::move(next);
+  }
+
+ private:
+  BeamPaths::Step StepTo(std::size_t child) const {
+    return BeamPaths::StepTo(child, spec_.num_actions());
+  }
+
+  // Ranks each child that is not left out by its value plus the rank of its parent.
+  template <class RankOfParent>
+  void RankEach(std::span<const float> values, const Expander& expander,
+                const RankOfParent& rank_of_parent) {
+    num_returned_ = 0;
+    ranked_.clear();
+    ranked_.reserve(values.size());
+    const std::span<const std::uint8_t> is_left_out = expander.is_left_out();
+    const auto num_actions = static_cast<std::size_t>(spec_.num_actions());
+    for (std::uint32_t i = 0, parent = 0; i < values.size(); ++parent) {
+      const float of_parent = rank_of_parent(parent);
+      for (std::size_t a = 0; a < num_actions; ++a, ++i) {
+        if (is_left_out[i] == 0) ranked_.emplace_back(values[i] + of_parent, i);
+      }
+    }
+  }
+
+  void EvaluatePolicy(ConstRows states, const StopSignal& stop) {
+    const std::span<const float> values = evaluator_.EvaluateActions(states, stop);
+    step_surprisals_.assign(values.begin(), values.end());
+  }
+
+  float PathSurprisal(std::uint32_t child) const {
+    return path_surprisals_[StepTo(child).parent] + step_surprisals_[child];
+  }
+
+  const DomainSpec& spec_;
+  const Ranking ranking_;
+  const bool follows_policy_;         // evaluates the policy before children are chosen
+  const float policy_weight_;         // 0: surprisals do not count
+  const std::size_t policy_actions_;  // 0: all
+  const float least_action_cost_;
+  BatchEvaluator evaluator_;
+
+  std::vector<float> path_surprisals_;  // of the frontier; only with a policy
+  std::vector<float> step_surprisals_;  // of the step to each child; only with a policy
+  std::span<const float> values_;       // estimates or Q values, by number of the child
+  std::vector<Ranked> ranked_;
+  std::size_t num_returned_ = 0;  // of ranked_, by NextBest
+};
+
+// BeamSearch expands all kept states of one depth and keeps the search.beam_width children with
+// the least sum of path cost and estimated cost-to-go. It drops duplicates, states kept at an
+// earlier depth, children equal to their parent, and those of the action that undoes the last one.
+// It ends at the first depth that has a goal and returns the cheapest goal of that depth. States
+// of a ball around the goal count as goals: the search ends about as many depths earlier as the
+// ball has. States are compared by 64-bit hashes: with a million states kept, the chance that any
+// two collide is about 3e-8.
+//
+// A Q net ranks the children by the Q values of the actions that lead to them, in one evaluation
+// for each kept state instead of each child. At the same cost, the beam can be wider by about the
+// number of actions.
+//
+// A policy ranks the children by the probability of the whole path and takes no account of costs,
+// as EfficientCube does (Takano, "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR
+// 2023). Unlike EfficientCube, the search also drops duplicates. A policy has no estimates, so a
+// search without a solution reports no best path. With search.policy_actions, it expands only that
+// many of the most probable actions of a state, and those that complete a solution.
+//
+// Head vp ranks the children by cost and estimate. With search.policy_weight, it adds that weight
+// times minus the log probability of the path, as in policy-guided heuristic search (Orseau and
+// Lelis, AAAI 2021). search.policy_actions works as with a policy (as in DeepXube's beam_v_p). The
+// two keys together take one more evaluation per kept state.
+//
+// Hashes come first: of a permutation puzzle, only children that are new are built, encoded and
+// evaluated. With a Q net or a policy, only kept children are built (Expander::ExpandHashes).
+//
+// With search.inverse, the beam starts from the position and from its inverse (InverseFrame),
+// whose children compete for the same places. The first solution of either ends the search.
+//
+// With search.method bidirectional_beam, the two beams meet in the middle. The moves from the
+// inverse of the start to a state lead from the goal to a position, and the state's cost-to-go is
+// the cost between that position and the start. So the beam of the inverse position is a search
+// from the goal, which the same network guides. The search ends when a kept position of one beam
+// equals one of the other, and the cheapest such pair of paths is the solution. If the beams hold
+// all states and all actions cost the same, it is a shortest one.
+//
+// Puzzles are solved one after another.
+class BeamSearch final : public Search {
+ public:
+  // Any Evaluator can be the network. Throws InputError as MakeInverseFrame does.
+  BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
+             std::shared_ptr<const GoalBall> ball)
+      : domain_(domain),
+        config_(config.search),
+        ball_(std::move(ball)),
+        inverse_(MakeInverseFrame(domain, config.search)),
+        costs_differ_(CostsDiffer(domain.spec())),
+        bound_(0),
+        expander_(domain, ball_),
+        ranking_(domain, network, config) {
+    if (config_.method == SearchMethod::kBidirectionalBeam) meeting_.emplace(domain, *inverse_);
+    CheckBeamWidth(domain.spec(), config_.beam_width, "search.beam_width");
+  }
+
+  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override {
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      SearchConfig limits = config_;
+      limits.at_most = problems.AtMost(i, config_.at_most);
+      done(i, SolveWithin(limits, problems.states[i], stop));
+    }
+  }
+
+  // Searches for a solution of `start` with the limits in `limits` on width, length, cost, time,
+  // nodes and memory in place of those of the config.
+  SearchResult SolveWithin(const SearchConfig& limits, std::span<const std::uint8_t> start,
+                           const StopSignal& stop) {
+    const Stopwatch watch;
+    limits_ = limits;
+    limits_.beam_width = std::min(limits.beam_width, MostStates(domain_.spec()));
+    bound_ = CostBound(limits.at_most);
+    Begin(start);
+    ranking_.Begin(states().size());
+    SearchResult result;
+    SolveDepthByDepth(KnownSolution(domain_, ball_.get(), bound_, limits_.max_length, start),
+                      /*limit=*/std::nullopt, limits_.max_seconds, stop, result,
+                      [&](const StopSignal& within, std::optional<std::vector<Action>>& solution) {
+                        return GoDeeper(within, result, solution);
+                      });
+    FinishResult(result);
+    result.seconds = watch.Seconds();
+    return result;
+  }
+
+  // Whether the last search kept every new state, so that a wider beam would find nothing else.
+  bool kept_all() const { return kept_all_; }
+
+  std::string Describe() const override {
+    return fmt::format("{}beam search with width {}{}", meeting_ ? "bidirectional " : "",
+                       WithThousands(config_.beam_width),
+                       inverse_ && !meeting_ ? " from the position and its inverse" : "");
+  }
+
+  std::string_view MainKey() const override { return "search.beam_width"; }
+  std::string Failure(const SearchResult& result) const override {
+    return BeamFailure(config_, result);
+  }
+
+ private:
+  using Step = BeamPaths::Step;
+
+  // The state with the least estimate: a child of a state that is `depth` steps from the start.
+  struct Nearest {
+    float estimate;
+    std::size_t depth;
+    Step step;
+  };
+
+  // A position may be its own inverse. If the beams meet, both are needed nevertheless.
+  void Begin(std::span<const std::uint8_t> start) {
+    paths_.Clear();
+    if (meeting_) meeting_->Clear();
+    kept_.Clear();
+    nearest_.reset();
+    excluded_ = false;
+    kept_all_ = true;
+    frontier_.states.assign(start.begin(), start.end());
+    frontier_.costs = {0};
+    frontier_.least_cost = 0;
+    frontier_.of_inverse.clear();
+    kept_.Insert(HashState(start));
+    if (!inverse_) return;
+    const std::optional<std::vector<std::uint8_t>> inverse = inverse_->Invert(start);
+    if (!inverse || !kept_.Insert(HashState(*inverse) ^ (meeting_ ? kInverseSalt : 0))) return;
+    frontier_.states.insert(frontier_.states.end(), inverse->begin(), inverse->end());
+    frontier_.costs.push_back(0);
+    frontier_.of_inverse = {0, 1};
+    if (meeting_) meeting_->Begin(start, limits_.max_length);
+  }
+
+  // Expands the frontier, and makes the best children the next one unless one of them completes a
+  // `solution`. Returns the limit that it met, if any.
+  std::optional<StopReason> GoDeeper(const StopSignal& within, SearchResult& result,
+                                     std::optional<std::vector<Action>>& solution) {
+    if (const std::optional<StopReason> limit = LimitReached(result.nodes)) return limit;
+    expander_.ExpandHashes(states(), UndoingActions());
+    ranking_.FollowPolicy(states(), expander_, within);
+    if (WorkLimitExceeded(limits_, result.nodes + expander_.num_generated(), 0)) {
+      return StopReason::kNodeLimit;
+    }
+    result.nodes += expander_.num_generated();
+    result.expanded += static_cast<std::int64_t>(states().size());
+    solution = CheapestSolution();
+    if (solution) return std::nullopt;
+    Keep(ranking_.ranks_states() ? ChooseByStates(within, next_.states)
+                                 : ChooseByActions(within, next_.states));
+    if (meeting_) solution = meeting_->CheapestSolution(paths_, bound_);
+    return std::nullopt;
+  }
+
+  std::optional<StopReason> LimitReached(std::int64_t nodes) const {
+    if (frontier_.states.empty())
+      return excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
+    if (std::cmp_greater_equal(paths_.depth(), limits_.max_length)) return StopReason::kLengthLimit;
+    return WorkLimitExceeded(limits_, nodes, BytesOfNextDepth());
+  }
+
+  // The memory of the states kept so far, once `more` others are kept.
+  std::int64_t BytesStored(std::size_t more = 0) const {
+    std::size_t bytes =
+        kept_.BytesWith(more) + (kept_.size() + more) * sizeof(Step) + frontier_.states.size();
+    if (meeting_) bytes += meeting_->BytesWith(more);
+    return static_cast<std::int64_t>(bytes);
+  }
+
+  // About the greatest memory while the children of the frontier are made and chosen from. All new
+  // children are copied to be evaluated if they are ranked by their states and were kept.
+  std::int64_t BytesOfNextDepth() const {
+    const DomainSpec& spec = domain_.spec();
+    const auto parents = static_cast<std::int64_t>(frontier_.costs.size());
+    const std::int64_t children = parents * spec.num_actions();
+    const std::int64_t kept = std::min(children, limits_.beam_width);
+    // For each child: its estimate, its surprisal, its rank, its place in the order and among the
+    // new ones, and its hash among those seen at this depth.
+    constexpr std::int64_t kBytesPerChild = 2 * sizeof(float) + sizeof(BeamRanking::Ranked) +
+                                            2 * sizeof(std::uint32_t) + kBytesPerEntry;
+    const bool copies = ranking_.ranks_states() && expander_.keeps_children();
+    return BytesStored(static_cast<std::size_t>(kept)) + Expander::BytesFor(spec, parents) +
+           children * (kBytesPerChild + (copies ? spec.state_size : 0)) + kept * spec.state_size;
+  }
+
+  // For each state of the frontier, the action that undoes the last one of its path. Empty if there
+  // is no last action, or if actions have no inverses.
+  std::vector<Action> UndoingActions() const {
+    const std::vector<Action>& inverses = domain_.spec().inverse_actions;
+    if (inverses.empty()) return {};
+    std::vector<Action> undoing;
+    undoing.reserve(paths_.last_steps().size());
+    for (const Step step : paths_.last_steps()) undoing.push_back(inverses[step.action]);
+    return undoing;
+  }
+
+  // The cheapest solution within search.max_length through a child whose cost-to-go is known.
+  std::optional<std::vector<Action>> CheapestSolution() const {
+    const std::int64_t most_actions =
+        limits_.max_length - static_cast<std::int64_t>(paths_.depth()) - 1;
+    const std::optional<std::size_t> cheapest = expander_.CheapestKnown(
+        0, expander_.size(), [&](std::size_t child) { return CostTo(child); }, bound_,
+        most_actions);
+    if (!cheapest) return std::nullopt;
+    std::vector<Action> actions = paths_.PathBy(StepTo(*cheapest), paths_.depth());
+    std::ranges::copy(expander_.PathToGoal(*cheapest), std::back_inserter(actions));
+    return OfInverse(StepTo(*cheapest).parent) ? inverse_->Translate(actions) : actions;
+  }
+
+  // The children whose states were not kept before, in ascending order. Of equal children only the
+  // cheapest is included, on ties the first.
+  std::vector<std::uint32_t> NewChildren() {
+    std::vector<std::uint32_t> order(expander_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    if (costs_differ_) {
+      std::ranges::stable_sort(order, {}, [&](std::uint32_t child) { return CostTo(child); });
+    }
+    seen_.Clear();
+    seen_.Reserve(order.size());
+    const std::span<const std::uint64_t> hashes = expander_.hashes();
+    std::vector<std::uint32_t> fresh;
+    fresh.reserve(order.size());
+    for (auto at = order.begin(); at != order.end(); ++at) {
+      if (order.end() - at > kPrefetchDistance) {
+        kept_.Prefetch(hashes[at[kPrefetchDistance]]);
+        seen_.Prefetch(hashes[at[kPrefetchDistance]]);
+      }
+      const std::uint32_t child = *at;
+      if (expander_.is_left_out()[child] != 0 || IsExcluded(child)) continue;
+      const std::uint64_t key = SaltedHash(child);
+      if (kept_.Contains(key) || !seen_.Insert(key)) continue;
+      fresh.push_back(child);
+    }
+    if (costs_differ_) std::ranges::sort(fresh);
+    return fresh;
+  }
+
+  // The best new children by the estimates of their states, which it writes to `into`. If all new
+  // children fit into the beam, none is evaluated.
+  std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop,
+                                            std::vector<std::uint8_t>& into) {
+    const auto width = static_cast<std::size_t>(limits_.beam_width);
+    std::vector<std::uint32_t> children = NewChildren();
+    if (children.size() <= width) {
+      expander_.Build(children, into);
+      return children;
+    }
+    kept_all_ = false;
+    const ConstRows built = expander_.Build(children, built_);
+    std::vector<std::uint32_t> chosen;
+    chosen.reserve(width);
+    into.clear();
+    for (const auto& [rank, i] : ranking_.RankStates(frontier_, children, built, width, stop)) {
+      NoteEstimate(children[i], ranking_.EstimateOf(i));
+      chosen.push_back(children[i]);
+      into.insert(into.end(), built[i].begin(), built[i].end());
+    }
+    return chosen;
+  }
+
+  // The best new children by the values of the actions that lead to them. Writes their states to
+  // `into`. Takes as many as are still needed again and again, because some are duplicates.
+  std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop,
+                                             std::vector<std::uint8_t>& into) {
+    const auto width = static_cast<std::size_t>(limits_.beam_width);
+    ranking_.RankActions(frontier_, states(), expander_, stop);
+    std::vector<std::uint32_t> chosen;
+    bool took_all = true;
+    while (chosen.size() < width && ranking_.num_remaining() > 0) {
+      if (stop.Reached()) throw Stopped();
+      took_all = TakeNew(ranking_.NextBest(width - chosen.size()), chosen);
+    }
+    if (!took_all || ranking_.num_remaining() > 0) kept_all_ = false;
+    std::ranges::sort(chosen);
+    expander_.Build(chosen, into);
+    return chosen;
+  }
+
+  // Appends those of the `best` children that are new to `chosen`, until the beam is full. Returns
+  // false if it was full before the last child.
+  bool TakeNew(std::span<const BeamRanking::Ranked> best, std::vector<std::uint32_t>& chosen) {
+    const auto width = static_cast<std::size_t>(limits_.beam_width);
+    auto at = best.begin();
+    for (; at != best.end() && chosen.size() < width; ++at) {
+      if (best.end() - at > kPrefetchDistance) {
+        kept_.Prefetch(expander_.hashes()[at[kPrefetchDistance].second]);
+      }
+      const std::uint32_t child = at->second;
+      if (IsExcluded(child) || !kept_.Insert(SaltedHash(child))) continue;
+      chosen.push_back(child);
+      if (ranking_.has_estimates()) NoteEstimate(child, ranking_.EstimateOf(child));
+    }
+    return at == best.end();
+  }
+
+  // Makes the children, whose states are those of next_, the frontier.
+  void Keep(const std::vector<std::uint32_t>& children) {
+    std::vector<Step> steps;
+    steps.reserve(children.size());
+    next_.costs.clear();
+    next_.costs.reserve(children.size());
+    next_.of_inverse.clear();
+    for (const std::uint32_t child : children) {
+      const Step& step = steps.emplace_back(StepTo(child));
+      next_.costs.push_back(CostTo(child));
+      if (!frontier_.of_inverse.empty()) {
+        next_.of_inverse.push_back(frontier_.of_inverse[step.parent]);
+      }
+      kept_.Insert(SaltedHash(child));
+    }
+    next_.least_cost = children.empty() ? 0 : *std::ranges::min_element(next_.costs);
+    ranking_.Advance(children);
+    paths_.Add(std::move(steps));
+    std::swap(frontier_, next_);
+    if (meeting_ && !frontier_.of_inverse.empty()) {
+      meeting_->Advance(paths_, frontier_.costs, frontier_.of_inverse);
+    }
+  }
+
+  // The moves of a partial path of the inverse position do nothing useful in the position itself.
+  void NoteEstimate(std::uint32_t child, float estimate) {
+    if (OfInverse(StepTo(child).parent)) return;
+    if (nearest_ && estimate >= nearest_->estimate) return;
+    nearest_ = {.estimate = estimate, .depth = paths_.depth(), .step = StepTo(child)};
+  }
+
+  // Fills in the fields of `result` that follow from how the search ended.
+  void FinishResult(SearchResult& result) const {
+    result.stored = static_cast<std::int64_t>(kept_.size());
+    result.bytes = BytesStored();
+    result.dropped_states = !kept_all_;
+    result.cost = CostOf(domain_.spec(), result.actions);
+    if (result.solved) {
+      result.stop_reason = StopReason::kSolved;
+    } else if (nearest_) {
+      result.best = {.actions = paths_.PathBy(nearest_->step, nearest_->depth),
+                     .estimate = nearest_->estimate};
+      result.best->cost = CostOf(domain_.spec(), result.best->actions);
+    }
+  }
+
+  ConstRows states() const {
+    const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+    return {frontier_.states.data(), frontier_.states.size() / state_size, state_size};
+  }
+
+  Step StepTo(std::size_t child) const {
+    return BeamPaths::StepTo(child, domain_.spec().num_actions());
+  }
+
+  double CostTo(std::size_t child) const {
+    const Step step = StepTo(child);
+    return frontier_.costs[step.parent] + domain_.spec().action_costs[step.action];
+  }
+
+  // Whether every solution through a child costs too much.
+  bool IsExcluded(std::size_t child) {
+    if (!bound_.is_limited()) return false;
+    if (!bound_.Excludes(CostTo(child) + expander_.LeastCostToGo(child))) return false;
+    excluded_ = true;
+    return true;
+  }
+
+  // The key of a child in kept_. Beams that meet must not drop each other's states.
+  std::uint64_t SaltedHash(std::size_t child) const {
+    const std::uint64_t hash = expander_.hashes()[child];
+    return meeting_ && OfInverse(StepTo(child).parent) ? hash ^ kInverseSalt : hash;
+  }
+
+  bool OfInverse(std::size_t parent) const {
+    return !frontier_.of_inverse.empty() && frontier_.of_inverse[parent] != 0;
+  }
+
+  const Domain& domain_;
+  const SearchConfig config_;
+  const std::shared_ptr<const GoalBall> ball_;  // may be null
+  const std::optional<InverseFrame> inverse_;   // only if the search begins at both positions
+  const bool costs_differ_;
+
+  // Of the current search.
+  SearchConfig limits_;
+  CostBound bound_;
+  bool excluded_ = false;  // a child was dropped because of bound_
+  bool kept_all_ = true;   // no child was dropped because of the width
+  BeamFrontier frontier_;  // of the current depth
+  BeamPaths paths_;
+  HashSet kept_;
+  std::optional<Nearest> nearest_;
+  std::optional<BeamMeeting> meeting_;  // only if the search is bidirectional
+
+  Expander expander_;
+  BeamRanking ranking_;
+  HashSet seen_;                     // hashes seen among the current children
+  std::vector<std::uint8_t> built_;  // states of new children
+  BeamFrontier next_;                // its memory takes turns with that of frontier_
+};
+
+// AnytimeBeamSearch repeats BeamSearch with a beam that is twice as wide each time, from 64 states
+// to search.beam_width, and keeps the cheapest solution, without detours (complete anytime beam
+// search; Zhang 1998). Once there is a solution, it looks only for cheaper ones.
+//
+// It ends when the widest beam is done, when no cheaper solution is possible, when a wider beam
+// would keep the same states, or at search.max_seconds or another limit, which `stop_reason` then
+// names, with or without a solution. search.max_nodes limits the sum over all beams.
+class AnytimeBeamSearch final : public Search {
+ public:
+  // Follows config.search, whose max_seconds must be above 0.
+  AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
+                    std::shared_ptr<const GoalBall> ball)
+      : domain_(domain), config_(config.search), beam_(domain, network, config, std::move(ball)) {}
+
+  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override {
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      const Stopwatch watch;
+      SearchResult all;
+      SearchConfig limits = config_;
+      limits.beam_width = std::min(kFirstWidth, config_.beam_width);
+      limits.at_most = problems.AtMost(i, config_.at_most);
+      while (AddBeam(problems.states[i], limits, stop, all)) {
+        limits.beam_width = std::min(2 * limits.beam_width, config_.beam_width);
+        limits.max_seconds = std::max(config_.max_seconds - watch.Seconds(), kLeastSeconds);
+      }
+      all.seconds = watch.Seconds();
+      done(i, std::move(all));
+    }
+  }
+
+  std::string Describe() const override {
+    return fmt::format("anytime {} within {}", beam_.Describe(), HumanSeconds(config_.max_seconds));
+  }
+  std::string_view MainKey() const override { return beam_.MainKey(); }
+  std::string Failure(const SearchResult& result) const override {
+    const bool out_of_work = result.stop_reason == StopReason::kTimeLimit ||
+                             result.stop_reason == StopReason::kNodeLimit;
+    return out_of_work ? AtLimit(config_, result.stop_reason) : beam_.Failure(result);
+  }
+
+ private:
+  static constexpr std::int64_t kFirstWidth = 64;
+  static constexpr double kLeastSeconds = 1e-9;  // 0 would mean that there is no limit
+
+  // Adds one beam's search to `all`, and tightens `limits`. Returns whether a wider one may be
+  // better.
+  bool AddBeam(std::span<const std::uint8_t> start, SearchConfig& limits, const StopSignal& stop,
+               SearchResult& all) {
+    SearchResult next = beam_.SolveWithin(limits, start, stop);
+    all.nodes += next.nodes;
+    all.expanded += next.expanded;
+    all.stored = std::max(all.stored, next.stored);
+    all.bytes = std::max(all.bytes, next.bytes);
+    all.stop_reason = next.stop_reason;
+    all.dropped_states = next.dropped_states;
+    // A beam ends at its first solution. If costs differ, a longer one may be cheaper.
+    const bool found_all = beam_.kept_all() && !(next.solved && CostsDiffer(domain_.spec()));
+    if (next.solved) {  // detours go first, so that the next beam must beat what remains
+      all.actions = WithoutDetours(domain_, start, next.actions);
+      all.cost = CostOf(domain_.spec(), all.actions);
+      all.solved = true;
+      all.best.reset();
+    } else if (!all.solved && next.best &&
+               (!all.best || next.best->estimate < all.best->estimate)) {
+      all.best = std::move(next.best);
+    }
+    const StopReason reason = all.stop_reason;
+    if (reason == StopReason::kTimeLimit || reason == StopReason::kNodeLimit ||
+        reason == StopReason::kMemoryLimit) {
+      return false;
+    }
+    if (all.solved) {
+      all.stop_reason = StopReason::kSolved;
+      limits.at_most = CostBelow(domain_.spec(), all.cost);
+      if (limits.at_most <= 0) return false;
+    }
+    if (found_all || limits.beam_width >= config_.beam_width) return false;
+    if (limits.max_nodes.value_or(0) == 0) return true;
+    limits.max_nodes = *limits.max_nodes - next.nodes;
+    if (*limits.max_nodes > 0) return true;
+    all.stop_reason = StopReason::kNodeLimit;
+    return false;
+  }
+
+  const Domain& domain_;
+  const SearchConfig config_;
+  BeamSearch beam_;
+};
+
 }  // namespace
-
-BeamRanking::BeamRanking(const Domain& domain, Evaluator& network, const Config& config)
-    : spec_(domain.spec()),
-      ranking_(RankingOf(network)),
-      follows_policy_(FollowsPolicy(network, config.search)),
-      policy_weight_(follows_policy_ ? static_cast<float>(config.search.policy_weight) : 0),
-      policy_actions_(follows_policy_ ? static_cast<std::size_t>(config.search.policy_actions) : 0),
-      least_action_cost_(LeastCost(domain.spec())),
-      evaluator_(domain, network, RowsPerCall(config)) {}
-
-void BeamRanking::Begin(std::size_t num_states) { path_surprisals_.assign(num_states, 0); }
-
-void BeamRanking::FollowPolicy(ConstRows states, Expander& expander, const StopSignal& stop) {
-  if (!follows_policy_) return;
-  EvaluatePolicy(states, stop);
-  if (policy_actions_ > 0) expander.KeepBest(step_surprisals_, policy_actions_);
-}
-
-void BeamRanking::EvaluatePolicy(ConstRows states, const StopSignal& stop) {
-  const std::span<const float> values = evaluator_.EvaluateActions(states, stop);
-  step_surprisals_.assign(values.begin(), values.end());
-}
-
-std::span<const BeamRanking::Ranked> BeamRanking::RankStates(
-    const BeamFrontier& frontier, std::span<const std::uint32_t> children, ConstRows built,
-    std::size_t count, const StopSignal& stop) {
-  values_ = evaluator_.Estimate(built, stop);
-  ranked_.resize(children.size());
-  for (std::uint32_t i = 0; i < ranked_.size(); ++i) {
-    const BeamPaths::Step step = StepTo(children[i]);
-    const float more = spec_.action_costs[step.action] - least_action_cost_;
-    float rank = values_[i] + frontier.ExcessCost(step.parent) + more;
-    if (policy_weight_ > 0) {
-      rank = WithSurprisal(rank, policy_weight_ * PathSurprisal(children[i]));
-    }
-    ranked_[i] = {rank, i};
-  }
-  std::ranges::nth_element(ranked_, ranked_.begin() + static_cast<std::ptrdiff_t>(count));
-  ranked_.resize(count);
-  std::ranges::sort(ranked_, {}, &Ranked::second);
-  return ranked_;
-}
-
-void BeamRanking::RankActions(const BeamFrontier& frontier, ConstRows states,
-                              const Expander& expander, const StopSignal& stop) {
-  if (ranking_ == Ranking::kByPolicy) {
-    if (!follows_policy_) EvaluatePolicy(states, stop);
-    RankEach(step_surprisals_, expander,
-             [&](std::size_t parent) { return path_surprisals_[parent]; });
-  } else {
-    values_ = evaluator_.EvaluateActions(states, stop);
-    RankEach(values_, expander, [&](std::size_t parent) { return frontier.ExcessCost(parent); });
-  }
-}
-
-// Ranks each child that is not left out by its value plus the rank of its parent.
-template <class RankOfParent>
-void BeamRanking::RankEach(std::span<const float> values, const Expander& expander,
-                           const RankOfParent& rank_of_parent) {
-  num_returned_ = 0;
-  ranked_.clear();
-  ranked_.reserve(values.size());
-  const std::span<const std::uint8_t> is_left_out = expander.is_left_out();
-  const auto num_actions = static_cast<std::size_t>(spec_.num_actions());
-  for (std::uint32_t i = 0, parent = 0; i < values.size(); ++parent) {
-    const float of_parent = rank_of_parent(parent);
-    for (std::size_t a = 0; a < num_actions; ++a, ++i) {
-      if (is_left_out[i] == 0) ranked_.emplace_back(values[i] + of_parent, i);
-    }
-  }
-}
-
-// Sorts only what it returns. The caller drops duplicates and asks again, so each call sorts at
-// least a fixed share of the rest. Calls are then few even if nearly all children are duplicates.
-std::span<const BeamRanking::Ranked> BeamRanking::NextBest(std::size_t wanted) {
-  constexpr std::size_t kShareOfCall = 8;
-  const std::size_t count =
-      std::min(std::max(wanted, num_remaining() / kShareOfCall), num_remaining());
-  const auto begin = ranked_.begin() + static_cast<std::ptrdiff_t>(num_returned_);
-  const auto end = begin + static_cast<std::ptrdiff_t>(count);
-  std::nth_element(begin, end, ranked_.end());
-  std::sort(begin, end);  // decides which of several equal children is kept
-  num_returned_ += count;
-  return {begin, end};
-}
-
-float BeamRanking::EstimateOf(std::uint32_t i) const {
-  return ranks_states() ? values_[i] : values_[i] - spec_.action_costs[StepTo(i).action];
-}
-
-// Sets the surprisals of the paths to `children`. Differences suffice for ranking, and stay exact
-// in a float however long the path is.
-void BeamRanking::Advance(std::span<const std::uint32_t> children) {
-  if (has_estimates() && !follows_policy_) return;
-  std::vector<float> next;
-  next.reserve(children.size());
-  for (const std::uint32_t child : children) next.push_back(PathSurprisal(child));
-  const float least = children.empty() ? 0 : *std::ranges::min_element(next);
-  for (float& surprisal : next) {
-    // Paths that are all impossible are equally improbable. Infinity minus infinity would be NaN.
-    surprisal = std::isinf(least) ? 0 : surprisal - least;
-  }
-  path_surprisals_ = std::move(next);
-}
 
 void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view key,
                     std::int64_t most_children) {
@@ -155,306 +732,7 @@ void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view
                                spec.num_actions()));
 }
 
-BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
-                       std::shared_ptr<const GoalBall> ball)
-    : domain_(domain),
-      config_(config.search),
-      ball_(std::move(ball)),
-      inverse_(MakeInverseFrame(domain, config.search)),
-      costs_differ_(CostsDiffer(domain.spec())),
-      bound_(0),
-      expander_(domain, ball_),
-      ranking_(domain, network, config) {
-  if (config_.method == SearchMethod::kBidirectionalBeam) meeting_.emplace(domain, *inverse_);
-  CheckBeamWidth(domain.spec(), config_.beam_width, "search.beam_width");
-}
-
-void BeamSearch::SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) {
-  for (std::size_t i = 0; i < problems.size(); ++i) {
-    SearchConfig limits = config_;
-    limits.at_most = problems.AtMost(i, config_.at_most);
-    done(i, SolveWithin(limits, problems.states[i], stop));
-  }
-}
-
-SearchResult BeamSearch::SolveWithin(const SearchConfig& limits,
-                                     std::span<const std::uint8_t> start, const StopSignal& stop) {
-  const Stopwatch watch;
-  limits_ = limits;
-  limits_.beam_width = std::min(limits.beam_width, MostStates(domain_.spec()));
-  bound_ = CostBound(limits.at_most);
-  Begin(start);
-  ranking_.Begin(states().size());
-  SearchResult result;
-  SolveDepthByDepth(KnownSolution(domain_, ball_.get(), bound_, limits_.max_length, start),
-                    /*limit=*/std::nullopt, limits_.max_seconds, stop, result,
-                    [&](const StopSignal& within, std::optional<std::vector<Action>>& solution) {
-                      return GoDeeper(within, result, solution);
-                    });
-  FinishResult(result);
-  result.seconds = watch.Seconds();
-  return result;
-}
-
-// Expands the frontier, and makes the best children the next one unless one of them completes a
-// `solution`. Returns the limit that it met, if any.
-std::optional<StopReason> BeamSearch::GoDeeper(const StopSignal& within, SearchResult& result,
-                                               std::optional<std::vector<Action>>& solution) {
-  if (const std::optional<StopReason> limit = LimitReached(result.nodes)) return limit;
-  expander_.ExpandHashes(states(), UndoingActions());
-  ranking_.FollowPolicy(states(), expander_, within);
-  if (WorkLimitExceeded(limits_, result.nodes + expander_.num_generated(), 0)) {
-    return StopReason::kNodeLimit;
-  }
-  result.nodes += expander_.num_generated();
-  result.expanded += static_cast<std::int64_t>(states().size());
-  solution = CheapestSolution();
-  if (solution) return std::nullopt;
-  Keep(ranking_.ranks_states() ? ChooseByStates(within, next_.states)
-                               : ChooseByActions(within, next_.states));
-  if (meeting_) solution = meeting_->CheapestSolution(paths_, bound_);
-  return std::nullopt;
-}
-
-// A position may be its own inverse. If the beams meet, both are needed nevertheless.
-void BeamSearch::Begin(std::span<const std::uint8_t> start) {
-  paths_.Clear();
-  if (meeting_) meeting_->Clear();
-  kept_.Clear();
-  nearest_.reset();
-  excluded_ = false;
-  kept_all_ = true;
-  frontier_.states.assign(start.begin(), start.end());
-  frontier_.costs = {0};
-  frontier_.least_cost = 0;
-  frontier_.of_inverse.clear();
-  kept_.Insert(HashState(start));
-  if (!inverse_) return;
-  const std::optional<std::vector<std::uint8_t>> inverse = inverse_->Invert(start);
-  if (!inverse || !kept_.Insert(HashState(*inverse) ^ (meeting_ ? kInverseSalt : 0))) return;
-  frontier_.states.insert(frontier_.states.end(), inverse->begin(), inverse->end());
-  frontier_.costs.push_back(0);
-  frontier_.of_inverse = {0, 1};
-  if (meeting_) meeting_->Begin(start, limits_.max_length);
-}
-
-std::optional<StopReason> BeamSearch::LimitReached(std::int64_t nodes) const {
-  if (frontier_.states.empty()) return excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
-  if (std::cmp_greater_equal(paths_.depth(), limits_.max_length)) return StopReason::kLengthLimit;
-  return WorkLimitExceeded(limits_, nodes, BytesOfNextDepth());
-}
-
-// The memory of the states kept so far, once `more` others are kept.
-std::int64_t BeamSearch::BytesStored(std::size_t more) const {
-  std::size_t bytes =
-      kept_.BytesWith(more) + (kept_.size() + more) * sizeof(Step) + frontier_.states.size();
-  if (meeting_) bytes += meeting_->BytesWith(more);
-  return static_cast<std::int64_t>(bytes);
-}
-
-// About the greatest memory while the children of the frontier are made and chosen from. All new
-// children are copied to be evaluated if they are ranked by their states and were kept.
-std::int64_t BeamSearch::BytesOfNextDepth() const {
-  const DomainSpec& spec = domain_.spec();
-  const auto parents = static_cast<std::int64_t>(frontier_.costs.size());
-  const std::int64_t children = parents * spec.num_actions();
-  const std::int64_t kept = std::min(children, limits_.beam_width);
-  // For each child: its estimate, its surprisal, its rank, its place in the order and among the new
-  // ones, and its hash among those seen at this depth.
-  constexpr std::int64_t kBytesPerChild =
-      2 * sizeof(float) + sizeof(BeamRanking::Ranked) + 2 * sizeof(std::uint32_t) + kBytesPerEntry;
-  const bool copies = ranking_.ranks_states() && expander_.keeps_children();
-  return BytesStored(static_cast<std::size_t>(kept)) + Expander::BytesFor(spec, parents) +
-         children * (kBytesPerChild + (copies ? spec.state_size : 0)) + kept * spec.state_size;
-}
-
-// For each state of the frontier, the action that undoes the last one of its path. Empty if there
-// is no last action, or if actions have no inverses.
-std::vector<Action> BeamSearch::UndoingActions() const {
-  const std::vector<Action>& inverses = domain_.spec().inverse_actions;
-  if (inverses.empty()) return {};
-  std::vector<Action> undoing;
-  undoing.reserve(paths_.last_steps().size());
-  for (const Step step : paths_.last_steps()) undoing.push_back(inverses[step.action]);
-  return undoing;
-}
-
-ConstRows BeamSearch::states() const {
-  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
-  return {frontier_.states.data(), frontier_.states.size() / state_size, state_size};
-}
-
-// The cheapest solution within search.max_length through a child whose cost-to-go is known.
-std::optional<std::vector<Action>> BeamSearch::CheapestSolution() const {
-  const std::int64_t most_actions =
-      limits_.max_length - static_cast<std::int64_t>(paths_.depth()) - 1;
-  const std::optional<std::size_t> cheapest = expander_.CheapestKnown(
-      0, expander_.size(), [&](std::size_t child) { return CostTo(child); }, bound_, most_actions);
-  if (!cheapest) return std::nullopt;
-  std::vector<Action> actions = paths_.PathBy(StepTo(*cheapest), paths_.depth());
-  std::ranges::copy(expander_.PathToGoal(*cheapest), std::back_inserter(actions));
-  return OfInverse(StepTo(*cheapest).parent) ? inverse_->Translate(actions) : actions;
-}
-
-double BeamSearch::CostTo(std::size_t child) const {
-  const Step step = StepTo(child);
-  return frontier_.costs[step.parent] + domain_.spec().action_costs[step.action];
-}
-
-// Whether every solution through a child costs too much.
-bool BeamSearch::IsExcluded(std::size_t child) {
-  if (!bound_.is_limited()) return false;
-  if (!bound_.Excludes(CostTo(child) + expander_.LeastCostToGo(child))) return false;
-  excluded_ = true;
-  return true;
-}
-
-// The children whose states were not kept before, in ascending order. Of equal children only the
-// cheapest is included, on ties the first.
-std::vector<std::uint32_t> BeamSearch::NewChildren() {
-  std::vector<std::uint32_t> order(expander_.size());
-  std::iota(order.begin(), order.end(), 0U);
-  if (costs_differ_) {
-    std::ranges::stable_sort(order, {}, [&](std::uint32_t child) { return CostTo(child); });
-  }
-  seen_.Clear();
-  seen_.Reserve(order.size());
-  const std::span<const std::uint64_t> hashes = expander_.hashes();
-  std::vector<std::uint32_t> fresh;
-  fresh.reserve(order.size());
-  for (auto at = order.begin(); at != order.end(); ++at) {
-    if (order.end() - at > kPrefetchDistance) {
-      kept_.Prefetch(hashes[at[kPrefetchDistance]]);
-      seen_.Prefetch(hashes[at[kPrefetchDistance]]);
-    }
-    const std::uint32_t child = *at;
-    if (expander_.is_left_out()[child] != 0 || IsExcluded(child)) continue;
-    const std::uint64_t key = SaltedHash(child);
-    if (kept_.Contains(key) || !seen_.Insert(key)) continue;
-    fresh.push_back(child);
-  }
-  if (costs_differ_) std::ranges::sort(fresh);
-  return fresh;
-}
-
-// The best new children by the estimates of their states, which it writes to `into`. If all new
-// children fit into the beam, none is evaluated.
-std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop,
-                                                      std::vector<std::uint8_t>& into) {
-  const auto width = static_cast<std::size_t>(limits_.beam_width);
-  std::vector<std::uint32_t> children = NewChildren();
-  if (children.size() <= width) {
-    expander_.Build(children, into);
-    return children;
-  }
-  kept_all_ = false;
-  const ConstRows built = expander_.Build(children, built_);
-  std::vector<std::uint32_t> chosen;
-  chosen.reserve(width);
-  into.clear();
-  for (const auto& [rank, i] : ranking_.RankStates(frontier_, children, built, width, stop)) {
-    NoteEstimate(children[i], ranking_.EstimateOf(i));
-    chosen.push_back(children[i]);
-    into.insert(into.end(), built[i].begin(), built[i].end());
-  }
-  return chosen;
-}
-
-// The best new children by the values of the actions that lead to them. Writes their states to
-// `into`. Takes as many as are still needed again and again, because some are duplicates.
-std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop,
-                                                       std::vector<std::uint8_t>& into) {
-  const auto width = static_cast<std::size_t>(limits_.beam_width);
-  ranking_.RankActions(frontier_, states(), expander_, stop);
-  std::vector<std::uint32_t> chosen;
-  bool took_all = true;
-  while (chosen.size() < width && ranking_.num_remaining() > 0) {
-    if (stop.Reached()) throw Stopped();
-    took_all = TakeNew(ranking_.NextBest(width - chosen.size()), chosen);
-  }
-  if (!took_all || ranking_.num_remaining() > 0) kept_all_ = false;
-  std::ranges::sort(chosen);
-  expander_.Build(chosen, into);
-  return chosen;
-}
-
-// Appends those of the `best` children that are new to `chosen`, until the beam is full. Returns
-// false if it was full before the last child.
-bool BeamSearch::TakeNew(std::span<const BeamRanking::Ranked> best,
-                         std::vector<std::uint32_t>& chosen) {
-  const auto width = static_cast<std::size_t>(limits_.beam_width);
-  auto at = best.begin();
-  for (; at != best.end() && chosen.size() < width; ++at) {
-    if (best.end() - at > kPrefetchDistance) {
-      kept_.Prefetch(expander_.hashes()[at[kPrefetchDistance].second]);
-    }
-    const std::uint32_t child = at->second;
-    if (IsExcluded(child) || !kept_.Insert(SaltedHash(child))) continue;
-    chosen.push_back(child);
-    if (ranking_.has_estimates()) NoteEstimate(child, ranking_.EstimateOf(child));
-  }
-  return at == best.end();
-}
-
-// The moves of a partial path of the inverse position do nothing useful in the position itself.
-void BeamSearch::NoteEstimate(std::uint32_t child, float estimate) {
-  if (OfInverse(StepTo(child).parent)) return;
-  if (nearest_ && estimate >= nearest_->estimate) return;
-  nearest_ = {.estimate = estimate, .depth = paths_.depth(), .step = StepTo(child)};
-}
-
-// Makes the children, whose states are those of next_, the frontier.
-void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
-  std::vector<Step> steps;
-  steps.reserve(children.size());
-  next_.costs.clear();
-  next_.costs.reserve(children.size());
-  next_.of_inverse.clear();
-  for (const std::uint32_t child : children) {
-    const Step& step = steps.emplace_back(StepTo(child));
-    next_.costs.push_back(CostTo(child));
-    if (!frontier_.of_inverse.empty()) {
-      next_.of_inverse.push_back(frontier_.of_inverse[step.parent]);
-    }
-    kept_.Insert(SaltedHash(child));
-  }
-  next_.least_cost = children.empty() ? 0 : *std::ranges::min_element(next_.costs);
-  ranking_.Advance(children);
-  paths_.Add(std::move(steps));
-  std::swap(frontier_, next_);
-  if (meeting_ && !frontier_.of_inverse.empty()) {
-    meeting_->Advance(paths_, frontier_.costs, frontier_.of_inverse);
-  }
-}
-
-// The key of a child in kept_. Beams that meet must not drop each other's states.
-std::uint64_t BeamSearch::SaltedHash(std::size_t child) const {
-  const std::uint64_t hash = expander_.hashes()[child];
-  return meeting_ && OfInverse(StepTo(child).parent) ? hash ^ kInverseSalt : hash;
-}
-
-// Fills in the fields of `result` that follow from how the search ended.
-void BeamSearch::FinishResult(SearchResult& result) const {
-  result.stored = static_cast<std::int64_t>(kept_.size());
-  result.bytes = BytesStored();
-  result.dropped_states = !kept_all_;
-  result.cost = CostOf(domain_.spec(), result.actions);
-  if (result.solved) {
-    result.stop_reason = StopReason::kSolved;
-  } else if (nearest_) {
-    result.best = {.actions = paths_.PathBy(nearest_->step, nearest_->depth),
-                   .estimate = nearest_->estimate};
-    result.best->cost = CostOf(domain_.spec(), result.best->actions);
-  }
-}
-
-std::string BeamSearch::Describe() const {
-  return fmt::format("{}beam search with width {}{}", meeting_ ? "bidirectional " : "",
-                     WithThousands(config_.beam_width),
-                     inverse_ && !meeting_ ? " from the position and its inverse" : "");
-}
-
-std::string BeamSearch::FailureWith(const SearchConfig& config, const SearchResult& result) {
+std::string Search::BeamFailure(const SearchConfig& config, const SearchResult& result) {
   std::string at_limit = AtLimit(config, result.stop_reason, "lower search.beam_width, or ");
   if (!at_limit.empty()) return at_limit;
   const bool full = result.dropped_states;
@@ -476,6 +754,17 @@ std::string BeamSearch::FailureWith(const SearchConfig& config, const SearchResu
   }
   if (config.policy_actions > 0) return NotAmongProbable(config);
   return "the puzzle has no solution: no state that can be reached is a goal";
+}
+
+std::unique_ptr<Search> MakeBeamSearch(const Domain& domain, Evaluator& network,
+                                       const Config& config, std::shared_ptr<const GoalBall> ball) {
+  return std::make_unique<BeamSearch>(domain, network, config, std::move(ball));
+}
+
+std::unique_ptr<Search> MakeAnytimeBeamSearch(const Domain& domain, Evaluator& network,
+                                              const Config& config,
+                                              std::shared_ptr<const GoalBall> ball) {
+  return std::make_unique<AnytimeBeamSearch>(domain, network, config, std::move(ball));
 }
 
 }  // namespace tandem

@@ -1,29 +1,25 @@
-// A* and Q*: best-first searches of many puzzles in lock step.
+// The tree of a best-first search of one puzzle.
 #pragma once
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <limits>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/stop_signal.h"
 #include "config/config.h"
 #include "search/costs.h"
-#include "search/evaluation.h"
 #include "search/expander.h"
-#include "search/goal_ball.h"
+#include "search/hash_set.h"
 #include "search/node_table.h"
 #include "search/search.h"
 #include "tandem/domain.h"
-#include "tandem/evaluator.h"
 
 namespace tandem {
 
@@ -81,10 +77,29 @@ class BestFirstTree {
   /// Follows the keys weight, batch, max_nodes, max_gib and max_seconds of `config`; a limit of 0
   /// is none, also for `at_most`, the largest allowed cost. `spec` and `config` must outlive this.
   BestFirstTree(OpenEntry entry, const DomainSpec& spec, const SearchConfig& config,
-                std::span<const std::uint8_t> start, float at_most = 0);
+                std::span<const std::uint8_t> start, float at_most = 0)
+      : spec_(spec),
+        config_(config),
+        opens_states_(entry == OpenEntry::kState),
+        num_actions_(static_cast<std::uint32_t>(spec.num_actions())),
+        weight_(static_cast<float>(config.weight)),
+        max_nodes_(MostNodes(entry, spec, config)),
+        bound_(at_most),
+        nodes_(start.size()) {
+    nodes_.Add(start, HashState(start), {.cost = 0, .estimate = 0, .parent = 0, .flag = 0}, 0);
+  }
+
+  /// The number of states that a search may store for one puzzle. 0: no limit.
+  static std::int64_t MostStored(const SearchConfig& config) {
+    return config.max_nodes.value_or(SearchConfig::kAStarNodes);
+  }
 
   /// Ends the search before its first step, with a known cheapest solution.
-  void SetSolution(std::vector<Action> actions);
+  void SetSolution(std::vector<Action> actions) {
+    const float cost = CostOf(spec_, actions);
+    goal_ = {.parent = 0, .rest = std::move(actions), .to_known = 0, .known = cost};
+    stop_reason_ = StopReason::kSolved;
+  }
 
   /// True once the search has ended. From then on the calls of a step have no effect.
   bool ended() const { return stop_reason_.has_value(); }
@@ -95,14 +110,37 @@ class BestFirstTree {
   void SetStartValues(std::span<const float> values) { SetValuesOf(0, values); }
 
   /// Chooses the entries to take next, or ends the search.
-  void Pop();
+  void Pop() {
+    popped_.clear();
+    if (ended()) return;
+    const std::size_t most = std::min(static_cast<std::size_t>(config_.batch), open_.size());
+    CheckLimits(most);
+    if (ended()) return;
+    while (popped_.size() < most && !open_.empty() && CanImprove(open_.least())) {
+      const std::uint32_t entry = open_.Pop();
+      if (opens_states_ && IsClosed(entry)) continue;
+      if (opens_states_) SetFlag(entry, true);
+      popped_.push_back(entry);
+    }
+    expanded_ += std::ssize(popped_);
+    if (!popped_.empty()) return;
+    stop_reason_ = goal_       ? StopReason::kSolved
+                   : excluded_ ? StopReason::kCostLimit
+                               : StopReason::kExhausted;
+  }
 
   /// The number of entries that Pop chose.
   std::size_t num_popped() const { return popped_.size(); }
 
   /// Copies the states of the popped entries to `states`, and their actions, if the entries are
   /// actions, to `actions`. Both have num_popped() rows.
-  void CopyPopped(Rows states, std::span<Action> actions) const;
+  void CopyPopped(Rows states, std::span<Action> actions) const {
+    for (std::size_t i = 0; i < popped_.size(); ++i) {
+      const std::uint32_t node = opens_states_ ? popped_[i] : popped_[i] / num_actions_;
+      std::ranges::copy(nodes_.state(node), states[i].begin());
+      if (!opens_states_) actions[i] = static_cast<Action>(popped_[i] % num_actions_);
+    }
+  }
 
   /// The actions of the cheapest known path from the start to popped state i, and its estimate.
   /// Requires that the entries are states.
@@ -111,22 +149,88 @@ class BestFirstTree {
 
   /// Adds the children of the popped entries: the children of `step` from index `first` on,
   /// num_actions for each state or one for each action.
-  void Receive(const Expander& step, std::size_t first);
+  void Receive(const Expander& step, std::size_t first) {
+    const std::size_t children_of_entry = opens_states_ ? num_actions_ : 1;
+    const std::size_t num_children = popped_.size() * children_of_entry;
+    const std::span<const std::uint64_t> hashes = step.hashes().subspan(first, num_children);
+    fresh_.clear();
+    fresh_nodes_.clear();
+    first_new_ = static_cast<std::uint32_t>(nodes_.size());
+    for (std::size_t i = 0; i < num_children; ++i) {
+      if (i + kPrefetchDistance < num_children) nodes_.Prefetch(hashes[i + kPrefetchDistance]);
+      if (step.is_left_out()[first + i] != 0) continue;
+      const std::uint32_t entry = popped_[i / children_of_entry];
+      const std::uint32_t parent = opens_states_ ? entry : entry / num_actions_;
+      const auto action =
+          static_cast<Action>(opens_states_ ? i % num_actions_ : entry % num_actions_);
+      const std::optional<Reached> reached = Reach(step, first + i, parent, action);
+      if (!reached) continue;
+      // If a cheaper path to a known state was found, its descendants become cheaper too. An open
+      // list of states takes the state again; open actions need its values, which are not kept. If
+      // costs do not matter, the order would not change.
+      if (!reached->is_new && (!uses_costs() || IsFresh(reached->node))) continue;
+      if (opens_states_ && !reached->is_new) {
+        SetFlag(reached->node, false);
+        OpenState(reached->node);
+        continue;
+      }
+      if (!opens_states_) SetFlag(reached->node, true);
+      fresh_.push_back(static_cast<std::uint32_t>(first + i));
+      fresh_nodes_.push_back(reached->node);
+    }
+  }
 
   /// The children that need values, as indices into the children of the Expander: those that were
   /// found for the first time and, with open actions, those to which a cheaper path was found.
   std::span<const std::uint32_t> fresh() const { return fresh_; }
 
   /// Sets the values of fresh(), in that order.
-  void SetValues(std::span<const float> values);
+  void SetValues(std::span<const float> values) {
+    const std::size_t width = opens_states_ ? 1 : num_actions_;
+    for (std::size_t i = 0; i < fresh_nodes_.size(); ++i) {
+      SetValuesOf(fresh_nodes_[i], values.subspan(i * width, width));
+    }
+  }
 
   /// Adds time that this search took, to which search.max_seconds applies.
   void AddSeconds(double seconds) { seconds_ += seconds; }
 
   /// Requires ended().
-  SearchResult Result() const;
+  SearchResult Result() const {
+    SearchResult result{.solved = goal_.has_value() || *stop_reason_ == StopReason::kSolved,
+                        .stop_reason = *stop_reason_,
+                        .nodes = generated_,
+                        .expanded = expanded_,
+                        .stored = static_cast<std::int64_t>(nodes_.size()),
+                        .bytes = static_cast<std::int64_t>(nodes_.bytes() + open_.bytes()),
+                        .seconds = seconds_};
+    if (goal_) {
+      result.actions = PathTo(goal_->parent);
+      result.actions.insert(result.actions.end(), goal_->rest.begin(), goal_->rest.end());
+      // Cheaper paths to states before the goal's parent may have been found since its cost was
+      // set.
+      result.cost = CostOf(spec_, result.actions);
+    } else if (!result.solved) {
+      result.best = {.actions = PathTo(nearest_), .estimate = nodes_[nearest_].estimate};
+      result.best->cost = CostOf(spec_, result.best->actions);
+    }
+    return result;
+  }
 
  private:
+  // Look-ups miss the cache. Prefetching this many children ahead hides the latency.
+  static constexpr std::size_t kPrefetchDistance = 12;
+
+  // The number of nodes that entries can name, or fewer if the config says so.
+  static std::int64_t MostNodes(OpenEntry entry, const DomainSpec& spec,
+                                const SearchConfig& config) {
+    const std::int64_t most =
+        entry == OpenEntry::kState
+            ? static_cast<std::int64_t>(NodeTable::kMostNodes)
+            : std::int64_t{std::numeric_limits<std::uint32_t>::max()} / spec.num_actions();
+    return MostStored(config) > 0 ? std::min(MostStored(config), most) : most;
+  }
+
   struct Goal {
     std::uint32_t parent;
     std::vector<Action> rest;  // from the parent on
@@ -140,16 +244,104 @@ class BestFirstTree {
     bool is_new;  // otherwise a cheaper path to a known node was found
   };
 
+  // Counts a child of `step`, and adds its state, lowers the cost of its node, or notes the
+  // solution through a child of known cost. Returns nothing unless the state or its cheaper path is
+  // new.
   std::optional<Reached> Reach(const Expander& step, std::size_t child, std::uint32_t parent,
-                               Action action);
-  void SetValuesOf(std::uint32_t node, std::span<const float> values);
-  void OpenState(std::uint32_t node);
-  void OpenActions(std::uint32_t node, std::span<const float> values);
+                               Action action) {
+    ++generated_;
+    const double cost = nodes_[parent].cost + spec_.action_costs[action];
+    if (goal_ && cost >= SolutionCost()) return std::nullopt;
+    if (bound_.Excludes(cost + step.LeastCostToGo(child))) {
+      excluded_ = true;
+      return std::nullopt;
+    }
+    if (const float rest = step.KnownCost(child); !std::isinf(rest)) {
+      if (goal_ && cost + rest >= SolutionCost()) return std::nullopt;
+      goal_ = {.parent = parent,
+               .rest = step.PathToGoal(child),
+               .to_known = spec_.action_costs[action],
+               .known = rest};
+      goal_->rest.insert(goal_->rest.begin(), action);
+      return std::nullopt;
+    }
+    if (goal_ && cost + step.least_unknown() >= SolutionCost()) return std::nullopt;
+    const std::span<const std::uint8_t> state = step.children()[child];
+    const std::uint64_t hash = step.hashes()[child];
+    const std::uint32_t known = nodes_.Find(state, hash);
+    if (known == NodeTable::kNone) {
+      if (std::cmp_greater_equal(nodes_.size(), max_nodes_)) {
+        full_ = true;
+        return std::nullopt;
+      }
+      const auto node = static_cast<std::uint32_t>(nodes_.size());
+      nodes_.Add(state, hash, {.cost = cost, .estimate = 0, .parent = parent, .flag = 0}, action);
+      return Reached{.node = node, .is_new = true};
+    }
+    if (cost >= nodes_[known].cost) return std::nullopt;
+    nodes_.SetPath(known, cost, parent, action);
+    return Reached{.node = known, .is_new = false};
+  }
+
+  void SetValuesOf(std::uint32_t node, std::span<const float> values) {
+    nodes_[node].estimate = CostToGo(std::ranges::min(values));
+    if (nodes_[node].estimate < nodes_[nearest_].estimate) nearest_ = node;
+    if (opens_states_) {
+      OpenState(node);
+    } else {
+      SetFlag(node, false);
+      OpenActions(node, values);
+    }
+  }
+
+  void OpenState(std::uint32_t node) {
+    Push(weight_ * static_cast<float>(nodes_[node].cost) + nodes_[node].estimate, node);
+  }
+
+  void OpenActions(std::uint32_t node, std::span<const float> values) {
+    const auto cost = static_cast<float>(nodes_[node].cost);
+    for (std::uint32_t action = 0; action < num_actions_; ++action) {
+      const bool undoes = node != 0 && !spec_.inverse_actions.empty() &&
+                          spec_.inverse_actions[nodes_.action(node)] == action;
+      if (undoes) continue;
+      const float of_action = spec_.action_costs[action];
+      Push(weight_ * (cost + of_action) + CostToGo(values[action] - of_action),
+           node * num_actions_ + action);
+    }
+  }
+
   void Push(float value, std::uint32_t entry) {
     if (CanImprove(value)) open_.Push(value, entry);
   }
-  void CheckLimits(std::size_t entries);
-  std::vector<Action> PathTo(std::uint32_t node) const;
+
+  // Ends the search if a limit is reached, at the latest by a step that takes `entries` entries.
+  void CheckLimits(std::size_t entries) {
+    if (full_) {
+      stop_reason_ = StopReason::kNodeLimit;
+      return;
+    }
+    if (config_.max_seconds > 0 && seconds_ >= config_.max_seconds) {
+      stop_reason_ = StopReason::kTimeLimit;
+      return;
+    }
+    const std::size_t children = opens_states_ ? entries * num_actions_ : entries;
+    const std::size_t nodes =
+        std::min(nodes_.size() + children, static_cast<std::size_t>(max_nodes_));
+    const std::size_t stored =
+        std::max(NodeTable::BytesFor(nodes, static_cast<std::size_t>(spec_.state_size)),
+                 nodes_.bytes()) +
+        std::max(OpenList::BytesFor(open_.size() + entries * num_actions_), open_.bytes());
+    const std::int64_t bytes = static_cast<std::int64_t>(stored) +
+                               Expander::BytesFor(spec_, static_cast<std::int64_t>(entries));
+    stop_reason_ = WorkLimitExceeded(config_, /*nodes=*/0, bytes);
+  }
+
+  std::vector<Action> PathTo(std::uint32_t node) const {
+    std::vector<Action> actions;
+    for (; node != 0; node = nodes_[node].parent) actions.push_back(nodes_.action(node));
+    std::ranges::reverse(actions);
+    return actions;
+  }
 
   // With open states, a node is closed if it was expanded since its cost last changed.
   bool IsClosed(std::uint32_t node) const { return nodes_[node].flag != 0; }
@@ -195,108 +387,6 @@ class BestFirstTree {
   std::int64_t expanded_ = 0;
   double seconds_ = 0;
   std::optional<StopReason> stop_reason_;
-};
-
-/// BestFirstSearch searches puzzles by a BestFirstTree each, search.instances at a time. In each
-/// step, all trees pop entries, and the evaluations that they need are made together. Puzzles start
-/// in their order and finish in any. The time of a step is divided evenly among its trees.
-class BestFirstSearch : public Search {
- public:
-  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) final;
-
-  std::string Describe() const override;
-  std::string_view MainKey() const override { return "search.weight"; }
-  std::string Failure(const SearchResult& result) const override;
-
-  /// Says how much memory the node limit takes, because memory grows with the nodes: an upper
-  /// bound, plus 12 bytes per entry whenever a cheaper path to a known state is found.
-  std::string DescribeMemory() const;
-
- protected:
-  /// Throws Error if the network gives no values for the entries, if search.weight is negative,
-  /// infinite or NaN, or if search.batch or search.instances is below 1, and InputError if a step
-  /// makes more children than 32 bits can number.
-  BestFirstSearch(OpenEntry entry, const Domain& domain, Evaluator& network, const Config& config,
-                  std::shared_ptr<const GoalBall> ball);
-
- private:
-  struct Running;
-
-  std::unique_ptr<BestFirstTree> MakeTree(const ProblemBatch& problems, std::size_t number) const;
-  void EvaluateStarts(const ProblemBatch& problems, std::span<Running> running,
-                      const StopSignal& stop);
-  void Step(std::span<Running> running, const StopSignal& stop);
-  void MakeChildren(std::span<Running> running, const StopSignal& stop);
-  std::span<const float> Evaluate(ConstRows states, const StopSignal& stop);
-  const char* name() const { return entry_ == OpenEntry::kState ? "A*" : "Q*"; }
-
-  const OpenEntry entry_;
-  const Domain& domain_;
-  const SearchConfig config_;
-  const std::shared_ptr<const GoalBall> ball_;  // may be null
-  const std::size_t children_of_entry_;
-  const bool follows_policy_;  // expands only probable actions
-  Expander expander_;
-  BatchEvaluator evaluator_;
-
-  // Of the current step, over all puzzles.
-  std::vector<std::uint8_t> states_;
-  std::vector<Action> actions_;
-  std::vector<std::uint32_t> fresh_;
-  std::vector<std::uint8_t> fresh_states_;
-};
-
-/// AStar solves puzzles by batched weighted A* (BWAS; Agostinelli et al. 2019, DeepCubeA). It
-/// expands the states with the least weight * cost + estimate first, search.batch states of each
-/// puzzle per step. Many puzzles advance in lock step. Each state is evaluated once. The estimate
-/// of a goal is 0.
-///
-/// A state of a ball around the goal counts as a goal whose solution goes on with the path to the
-/// goal. Such states are neither stored nor expanded. Their costs are exact, so the bounds below
-/// hold.
-///
-/// A search keeps the cheapest solution found so far. It ends when no open state has a value below
-/// weight * cost of that solution. A closed state to which a cheaper path is found is opened again.
-/// If the estimates are never above the true cost-to-go, these bounds hold for every batch size:
-///   - weight >= 1: the solution has the least cost;
-///   - 0 < weight < 1: its cost is at most 1 / weight times the least;
-///   - weight 0 (greedy best-first search): no bound; the first solution found is returned.
-/// Values are 32-bit floats, so "least" holds up to their rounding.
-///
-/// With head vp and search.policy_actions, A* expands only that many of the most probable actions
-/// of a state, by one more evaluation per expanded state, and those that lead to a goal or into the
-/// ball (as in DeepXube's graph_v_p). The bounds then hold among the solutions that remain.
-///
-/// States are compared by all their bytes. Without time limits, results do not depend on the number
-/// of threads, nor on which puzzles are solved at the same time, except that the evaluator's
-/// rounding may depend on its batch.
-class AStar final : public BestFirstSearch {
- public:
-  /// See BestFirstSearch. Needs a network that estimates states.
-  AStar(const Domain& domain, Evaluator& network, const Config& config,
-        std::shared_ptr<const GoalBall> ball = nullptr)
-      : BestFirstSearch(OpenEntry::kState, domain, network, config, std::move(ball)) {}
-};
-
-/// QStar solves puzzles by best-first search on actions (Q*; Agostinelli et al. 2021, "A* Search
-/// Without Expansions: Learning Heuristic Functions with Deep Q-Networks"). An open entry is an
-/// action in a known state. Its value is that of the child in A*, because a Q value is the cost of
-/// an action plus the cost-to-go of its result. A child is made only when its entry is taken, and
-/// one evaluation of it gives the values of all its children. So Q* makes and evaluates a child
-/// where A* makes and evaluates all children of a state.
-///
-/// What AStar says of batches, the ball and bounds holds here, for Q values that are never above
-/// the true ones. A state to which a cheaper path is found is evaluated again, which takes less
-/// memory than keeping its values. Actions that undo the last one are not taken.
-///
-/// search.max_nodes limits the distinct states that are stored. Each of them has up to num_actions
-/// open entries, of 8 to 12 bytes.
-class QStar final : public BestFirstSearch {
- public:
-  /// See BestFirstSearch. Needs a network that gives Q values.
-  QStar(const Domain& domain, Evaluator& q_net, const Config& config,
-        std::shared_ptr<const GoalBall> ball = nullptr)
-      : BestFirstSearch(OpenEntry::kAction, domain, q_net, config, std::move(ball)) {}
 };
 
 }  // namespace tandem

@@ -1,5 +1,3 @@
-#include "search/detours.h"
-
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>

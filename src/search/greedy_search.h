@@ -1,71 +1,17 @@
-// Greedy steps: a search that follows one path, the descents of validation, and hints.
+// Greedy steps: the descents of validation, and hints.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/stop_signal.h"
-#include "config/config.h"
-#include "search/costs.h"
-#include "search/evaluation.h"
-#include "search/expander.h"
-#include "search/goal_ball.h"
-#include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
-
-/// GreedySearch follows one path from each start. If a child of the current state is a goal, or in
-/// the ball around the goal, it takes the cheapest such child, whose path to the goal completes the
-/// solution. Otherwise it steps to the child with the least sum of the action's cost and the
-/// estimate, but never to a state that is already on the path. It ends if no other child is left,
-/// after search.max_length actions, or before it would exceed search.max_nodes or search.max_gib.
-/// All starts advance in lock step (SolveInGroups); each may take search.max_seconds.
-///
-/// With a Q net, it takes the action with the least Q value, and with a policy the most probable
-/// one. It then evaluates each state of a path instead of its children.
-///
-/// It shows quickly what a network has learned. Validation does not use it, but DescendGreedily,
-/// which may visit a state twice.
-class GreedySearch final : public Search {
- public:
-  /// Any Evaluator can be the network.
-  GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
-               std::shared_ptr<const GoalBall> ball = nullptr);
-
-  /// Searches from a few thousand starts at a time.
-  void SolveAll(const ProblemBatch& problems, const StopSignal& stop, const Done& done) override;
-
-  std::string Describe() const override { return "greedy search"; }
-  std::string_view MainKey() const override { return ""; }
-  std::string Failure(const SearchResult& result) const override;
-
- private:
-  struct Path;
-
-  std::vector<Path> Begin(const ProblemBatch& problems) const;
-  void CheckLimits(Path& path) const;
-  std::int64_t BytesOf(const Path& path) const;
-  void StepAll(std::vector<Path>& paths, const StopSignal& stop);
-  bool FinishThroughKnown(Path& path, std::size_t first) const;
-  void Step(Path& path, std::size_t first, std::span<const float> values);
-  SearchResult ResultOf(Path& path) const;
-
-  const Domain& domain_;
-  const SearchConfig config_;
-  const Ranking ranking_;
-  const std::shared_ptr<const GoalBall> ball_;  // may be null
-  Expander expander_;
-  BatchEvaluator evaluator_;
-  std::vector<std::uint8_t> states_;  // of the current step, one for each path
-};
 
 /// From each start, repeatedly takes the action with the least sum of its cost and its child's
 /// estimate, until a goal is a child of the current state. Element i of the result is the number of

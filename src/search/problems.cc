@@ -14,7 +14,7 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "domain/moves.h"
-#include "search/detours.h"
+#include "search/search.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
 

@@ -6,14 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "base/log.h"
 #include "base/text.h"
-#include "search/anytime_beam_search.h"
-#include "search/beam_search.h"
-#include "search/best_first_search.h"
 #include "search/goal_ball.h"
-#include "search/greedy_search.h"
-#include "search/ida_star.h"
 
 namespace tandem {
 
@@ -69,35 +63,23 @@ std::string Search::NotAmongProbable(const SearchConfig& config) {
       config.policy_actions);
 }
 
-std::string Search::AllowedCost() {
-  return "what is allowed (search.at_most, or `at_most` or `solution` of the state)";
-}
-
-namespace {
-
-std::unique_ptr<Search> WithMemoryLogged(std::unique_ptr<BestFirstSearch> search) {
-  LogInfo(search->DescribeMemory());
-  return search;
-}
-
-}  // namespace
-
-std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config) {
-  const auto ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
+std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config,
+                                   std::shared_ptr<const GoalBall> ball) {
+  if (ball == nullptr) ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
   switch (config.search.method) {
     case SearchMethod::kAStar:
-      return WithMemoryLogged(std::make_unique<AStar>(domain, network, config, ball));
+      return MakeAStar(domain, network, config, std::move(ball));
     case SearchMethod::kQStar:
-      return WithMemoryLogged(std::make_unique<QStar>(domain, network, config, ball));
+      return MakeQStar(domain, network, config, std::move(ball));
     case SearchMethod::kIdaStar:
-      return std::make_unique<IdaStar>(domain, network, config, ball);
+      return MakeIdaStar(domain, network, config, std::move(ball));
     case SearchMethod::kBeam:
     case SearchMethod::kBidirectionalBeam:
-      return std::make_unique<BeamSearch>(domain, network, config, ball);
+      return MakeBeamSearch(domain, network, config, std::move(ball));
     case SearchMethod::kAnytimeBeam:
-      return std::make_unique<AnytimeBeamSearch>(domain, network, config, ball);
+      return MakeAnytimeBeamSearch(domain, network, config, std::move(ball));
     case SearchMethod::kGreedy:
-      return std::make_unique<GreedySearch>(domain, network, config, ball);
+      return MakeGreedySearch(domain, network, config, std::move(ball));
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

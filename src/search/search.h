@@ -98,6 +98,8 @@ struct ProblemBatch {
   std::span<const float> at_most;  ///< one for each state, or empty
 };
 
+class GoalBall;
+
 /// Search is the interface of the search algorithms. Not thread-safe. Memory is reused.
 ///
 /// A search follows config.search. `domain` and `network`, with which it is made, must outlive it.
@@ -146,19 +148,50 @@ class Search {
   // Reasons of failures that several searches have.
   static std::string NotInTime(const SearchConfig& config);
   static std::string NotAmongProbable(const SearchConfig& config);  // of search.policy_actions
-  static std::string AllowedCost();  // "what is allowed", and by which keys
+  // "what is allowed", and by which keys
+  static std::string AllowedCost() {
+    return "what is allowed (search.at_most, or `at_most` or `solution` of the state)";
+  }
+
+  // What Failure says about any beam search with `config`.
+  static std::string BeamFailure(const SearchConfig& config, const SearchResult& result);
 };
 
 /// Creates the search that search.method selects, with the ball of search.ball_radius. What it
 /// ranks by follows from what `network` gives (RankingOf). For A* and Q*, logs how much memory the
 /// node limit takes. Throws Error if `network` does not give what the search needs, and InputError
-/// if the puzzle has no such ball, or no inverse positions for search.inverse.
-std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config);
+/// if the puzzle has no such ball, or no inverse positions for search.inverse. `ball` shares a ball
+/// that exists already; if it is null, the search has the ball of search.ball_radius.
+std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config,
+                                   std::shared_ptr<const GoalBall> ball = nullptr);
+
+/// Make the search of one method, for MakeSearch. Without a ball, it is null.
+using SearchMaker = std::unique_ptr<Search>(const Domain& domain, Evaluator& network,
+                                            const Config& config,
+                                            std::shared_ptr<const GoalBall> ball);
+SearchMaker MakeAStar, MakeQStar, MakeIdaStar, MakeBeamSearch, MakeAnytimeBeamSearch,
+    MakeGreedySearch;
+
+/// Throws InputError that names `key` if `width` states of a puzzle have more than `most_children`
+/// children. Call it before a beam search is made with a width that another key sets, because its
+/// own error names search.beam_width.
+void CheckBeamWidth(const DomainSpec& spec, std::int64_t width, std::string_view key,
+                    std::int64_t most_children = std::numeric_limits<std::uint32_t>::max());
 
 /// The cost of a sequence of actions.
 float CostOf(const DomainSpec& spec, std::span<const Action> actions);
 
 /// Applies a sequence of actions to one state.
 void ApplyAll(const Domain& domain, std::span<const Action> actions, std::span<std::uint8_t> state);
+
+/// Returns `actions` without detours; they lead from `start` to the same state as before. A detour
+/// is a part that ends in the state where it began. An action is also a detour if the solution
+/// without it soon meets one of its own later states, as when two presses of a button in Lights Out
+/// have other presses between them. Only the 256 actions after an action are looked at.
+///
+/// The time grows in proportion to the length of the solution. There is no search, so parts that
+/// other actions could replace stay.
+std::vector<Action> WithoutDetours(const Domain& domain, std::span<const std::uint8_t> start,
+                                   const std::vector<Action>& actions);
 
 }  // namespace tandem

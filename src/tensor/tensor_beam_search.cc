@@ -1,5 +1,3 @@
-#include "tensor/tensor_beam_search.h"
-
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
@@ -26,11 +24,11 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "nn/threads.h"
-#include "search/beam_search.h"
 #include "search/costs.h"
 #include "search/evaluation.h"
 #include "search/inverse_frame.h"
 #include "search/loops.h"
+#include "tensor/tensor_programs.h"
 #include "tensor/tensor_puzzle.h"
 
 namespace tandem {
@@ -98,7 +96,7 @@ class TensorBeamSearch final : public Search {
   std::string_view MainKey() const override { return "search.beam_width"; }
 
   std::string Failure(const SearchResult& result) const override {
-    return BeamSearch::FailureWith(config_, result);
+    return BeamFailure(config_, result);
   }
 
  private:

@@ -1,5 +1,3 @@
-#include "tensor/tensor_generator.h"
-
 #include <ATen/ops/empty.h>
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/zeros.h>
@@ -21,6 +19,7 @@
 #include "nn/threads.h"
 #include "tandem/error.h"
 #include "tensor/device_rows.h"
+#include "tensor/tensor_programs.h"
 #include "tensor/tensor_puzzle.h"
 
 namespace tandem {

@@ -6,9 +6,8 @@
 #include <set>
 #include <string>
 
-#include "generate/value_iteration.h"
-#include "generate/walk_generator.h"
 #include "support/generator_config.h"
+#include "support/generators.h"
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"
 #include "support/stand_in_evaluator.h"

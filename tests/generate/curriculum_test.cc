@@ -9,8 +9,8 @@
 
 #include "generate/generator.h"
 #include "generate/labels.h"
-#include "generate/value_iteration.h"
 #include "support/generator_config.h"
+#include "support/generators.h"
 #include "support/ring_domain.h"
 #include "support/stand_in_evaluator.h"
 

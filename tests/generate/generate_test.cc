@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "data/examples.h"
-#include "generate/value_iteration.h"
-#include "generate/walk_generator.h"
 #include "support/generator_config.h"
+#include "support/generators.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"

@@ -8,8 +8,8 @@
 
 #include "generate/bellman.h"
 #include "generate/generator.h"
-#include "search/best_first_search.h"
 #include "support/generator_config.h"
+#include "support/searches.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/error.h"

@@ -1,4 +1,3 @@
-#include "generate/own_solutions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "generate/walk_generator.h"
 #include "support/generator_config.h"
+#include "support/generators.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"

@@ -9,7 +9,6 @@
 #include "base/random.h"
 #include "domain/random_walks.h"
 #include "generate/generator.h"
-#include "generate/value_iteration.h"
 #include "support/generator_config.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"

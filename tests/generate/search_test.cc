@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "generate/value_iteration.h"
 #include "support/generator_config.h"
+#include "support/generators.h"
 #include "support/independent_evaluator.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"

@@ -35,7 +35,7 @@
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
-#include "tensor/tensor_beam_search.h"
+#include "tensor/tensor_programs.h"
 #include "train/train_run.h"
 
 namespace tandem {

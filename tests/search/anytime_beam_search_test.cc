@@ -1,4 +1,3 @@
-#include "search/anytime_beam_search.h"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +7,12 @@
 #include "base/random.h"
 #include "domain/moves.h"
 #include "domain/random_walks.h"
-#include "search/beam_search.h"
-#include "search/detours.h"
 #include "search/hash_set.h"
+#include "search/search.h"
 #include "support/erratic_evaluator.h"
 #include "support/goal_ball.h"
 #include "support/ring_domain.h"
+#include "support/searches.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/registry.h"

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "search/best_first_search.h"
 #include "support/goal_ball.h"
 #include "support/ring_domain.h"
+#include "support/searches.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/error.h"

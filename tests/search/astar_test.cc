@@ -9,9 +9,9 @@
 
 #include "base/random.h"
 #include "domain/random_walks.h"
-#include "search/best_first_search.h"
 #include "support/head_evaluator.h"
 #include "support/path_domain.h"
+#include "support/searches.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "support/whole_puzzle.h"

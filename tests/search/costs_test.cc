@@ -12,12 +12,9 @@
 
 #include "base/random.h"
 #include "domain/random_walks.h"
-#include "search/beam_search.h"
-#include "search/best_first_search.h"
-#include "search/greedy_search.h"
-#include "search/ida_star.h"
 #include "support/head_evaluator.h"
 #include "support/path_domain.h"
+#include "support/searches.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/registry.h"

@@ -1,13 +1,10 @@
 // Tests that every search ends where no action applies.
 #include <gtest/gtest.h>
 
-#include "search/anytime_beam_search.h"
-#include "search/beam_search.h"
-#include "search/best_first_search.h"
 #include "search/greedy_search.h"
-#include "search/ida_star.h"
 #include "support/head_evaluator.h"
 #include "support/pits_domain.h"
+#include "support/searches.h"
 
 namespace tandem {
 namespace {

@@ -1,5 +1,3 @@
-#include "search/detours.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +12,7 @@
 #include "base/random.h"
 #include "domain/moves.h"
 #include "search/problems.h"
+#include "search/search.h"
 #include "support/long_way.h"
 #include "support/small_puzzles.h"
 #include "tandem/puzzle.h"

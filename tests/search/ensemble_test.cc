@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
-#include "search/beam_search.h"
 #include "search/evaluation.h"
 #include "support/head_evaluator.h"
+#include "support/searches.h"
 #include "support/small_puzzles.h"
 
 namespace tandem {

@@ -1,4 +1,3 @@
-#include "search/greedy_search.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,7 @@
 #include "support/head_evaluator.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
+#include "support/searches.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 

@@ -12,7 +12,6 @@
 
 #include "base/random.h"
 #include "domain/random_walks.h"
-#include "search/beam_search.h"
 #include "search/expander.h"
 #include "search/hash_set.h"
 #include "support/built_first_domain.h"
@@ -20,6 +19,7 @@
 #include "support/goal_ball.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
+#include "support/searches.h"
 #include "support/small_puzzles.h"
 #include "tandem/registry.h"
 

@@ -1,4 +1,3 @@
-#include "search/ida_star.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +15,7 @@
 #include "support/goal_ball.h"
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"
+#include "support/searches.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 

@@ -9,11 +9,11 @@
 
 #include "base/random.h"
 #include "domain/moves.h"
-#include "search/beam_search.h"
 #include "support/erratic_evaluator.h"
 #include "support/goal_ball.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
+#include "support/searches.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/error.h"

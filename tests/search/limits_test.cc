@@ -14,16 +14,11 @@
 
 #include "base/stopwatch.h"
 #include "config/choices.h"
-#include "search/anytime_beam_search.h"
-#include "search/beam_search.h"
-#include "search/best_first_search.h"
-#include "search/detours.h"
-#include "search/greedy_search.h"
-#include "search/ida_star.h"
 #include "search/search.h"
 #include "support/erratic_evaluator.h"
 #include "support/head_evaluator.h"
 #include "support/ring_domain.h"
+#include "support/searches.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "support/wait.h"
@@ -141,7 +136,9 @@ TEST(NodeLimit, AutoLimitsOnlyAStar) {
   const RingDomain ring(20);
   StandInEvaluator anything(NumberOf);
   const auto memory_of = [&](const SearchConfig& config) {
-    return AStar(ring, anything, {.search = config}).DescribeMemory();
+    testing::internal::CaptureStderr();
+    AStar(ring, anything, {.search = config});
+    return testing::internal::GetCapturedStderr();
   };
   EXPECT_NE(memory_of({.instances = 1}).find("at most 10,000,000 nodes"), std::string::npos);
   EXPECT_NE(memory_of({.max_nodes = 0}).find("no limit"), std::string::npos);

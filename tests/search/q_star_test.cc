@@ -4,10 +4,10 @@
 
 #include <functional>
 
-#include "search/best_first_search.h"
 #include "support/goal_ball.h"
 #include "support/head_evaluator.h"
 #include "support/path_domain.h"
+#include "support/searches.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "support/whole_puzzle.h"

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "search/beam_search.h"
 #include "search/best_first_search.h"
 #include "search/greedy_search.h"
 #include "support/head_evaluator.h"
 #include "support/roads_domain.h"
+#include "support/searches.h"
 #include "support/stand_in_evaluator.h"
 
 namespace tandem {

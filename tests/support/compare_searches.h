@@ -14,17 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "search/anytime_beam_search.h"
-#include "search/beam_search.h"
-#include "search/best_first_search.h"
 #include "search/costs.h"
-#include "search/detours.h"
-#include "search/greedy_search.h"
 #include "search/hash_set.h"
-#include "search/ida_star.h"
+#include "search/search.h"
 #include "support/goal_ball.h"
 #include "support/head_evaluator.h"
 #include "support/random_puzzles.h"
+#include "support/searches.h"
 
 namespace tandem {
 
@@ -209,22 +205,7 @@ class Trial {
   }
 
   std::unique_ptr<Search> MakeSearch(Evaluator& net) const {
-    switch (config_.search.method) {
-      case SearchMethod::kAStar:
-        return std::make_unique<AStar>(*domain_, net, config_, ball_);
-      case SearchMethod::kQStar:
-        return std::make_unique<QStar>(*domain_, net, config_, ball_);
-      case SearchMethod::kIdaStar:
-        return std::make_unique<IdaStar>(*domain_, net, config_, ball_);
-      case SearchMethod::kBeam:
-      case SearchMethod::kBidirectionalBeam:
-        return std::make_unique<BeamSearch>(*domain_, net, config_, ball_);
-      case SearchMethod::kAnytimeBeam:
-        return std::make_unique<AnytimeBeamSearch>(*domain_, net, config_, ball_);
-      case SearchMethod::kGreedy:
-        break;
-    }
-    return std::make_unique<GreedySearch>(*domain_, net, config_, ball_);
+    return tandem::MakeSearch(*domain_, net, config_, ball_);
   }
 
   // The least cost of a solution that the search could find if it looked at all of them.

@@ -10,7 +10,7 @@
 #include "nn/inference_net.h"
 #include "nn/network.h"
 #include "support/compare_searches.h"
-#include "tensor/tensor_beam_search.h"
+#include "tensor/tensor_programs.h"
 
 namespace tandem {
 

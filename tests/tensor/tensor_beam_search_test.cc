@@ -1,6 +1,4 @@
 // Compares beam search by tensor operations with BeamSearch.
-#include "tensor/tensor_beam_search.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,11 +6,12 @@
 
 #include "base/random.h"
 #include "domain/random_walks.h"
-#include "search/beam_search.h"
 #include "support/device_with_kernel.h"
+#include "support/searches.h"
 #include "support/small_puzzles.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "tensor/tensor_programs.h"
 
 namespace tandem {
 namespace {
@@ -222,7 +221,7 @@ TEST_P(TensorBeamSearchTest, EveryLimitEndsIt) {
   const SearchResult small = search->Solve(start, StopSignal());
   EXPECT_EQ(small.stop_reason, StopReason::kMemoryLimit);
   EXPECT_LE(small.bytes, config.search.max_bytes());
-  EXPECT_EQ(search->Failure(small), BeamSearch::FailureWith(config.search, small));
+  EXPECT_EQ(search->Failure(small), BeamSearch(*cube, *net, config).Failure(small));
 }
 
 // The last depth has more than 90,000 new states, each of which is a batch of its own.

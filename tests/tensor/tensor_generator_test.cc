@@ -1,6 +1,4 @@
 // Compares generation by tensor operations with generation by the puzzle's code.
-#include "tensor/tensor_generator.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,6 +11,7 @@
 #include "support/small_puzzles.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "tensor/tensor_programs.h"
 
 namespace tandem {
 namespace {
