@@ -7,7 +7,7 @@
 `train puzzle_info.csv#cube_2/2/2 RUN` with puzzles.csv in the same folder, and `solve RUN puzzles.csv submission.csv`,
 which solves the states that have the goal of the run. The first column of `test.csv` is an id, and the column
 `initial_state` has the labels, separated by `,` or `;`. `submission.csv` gets the ids and the moves, joined by `.`.
-Each solution was replayed. A state that was not solved is named and left out.
+If a row has `num_wildcards`, its solution ends as soon as at most that many labels are wrong. Each was replayed. A state that was not solved is named and left out.
 KEY=VALUE changes the config, such as train.max_seconds=600 or search.beam_width=65536.
 """
 
@@ -47,6 +47,11 @@ def has_goal(domain, row):
         return False
 
 
+def wrong_labels(domain, state):
+    goal, = domain.goals()
+    return sum(a != b for a, b in zip(domain.format(state).split(), domain.format(goal).split()))
+
+
 def solve(run, test, submission, settings):
     network = tandem.Network(run, settings=settings)
     domain = network.domain
@@ -63,10 +68,15 @@ def solve(run, test, submission, settings):
             if not solution.solved:
                 unsolved.append(row[id_column])
                 continue
+            wildcards = int(row.get("num_wildcards", 0))
+            moves = []
             for action in solution.actions:
+                if wrong_labels(domain, state) <= wildcards:
+                    break
                 state = domain.apply(state, action)
-            assert domain.is_goal(state).all()
-            writer.writerow([row[id_column], ".".join(domain.action_names[action] for action in solution.actions)])
+                moves.append(domain.action_names[action])
+            assert wrong_labels(domain, state) <= wildcards
+            writer.writerow([row[id_column], ".".join(moves)])
     print(f"{len(rows) - len(unsolved)} of {len(rows)} solved" + (f"; not solved: {unsolved}" if unsolved else ""))
 
 

@@ -53,11 +53,12 @@ class Examples(FolderTest):
         (self.folder / "puzzle_info.csv").write_text(f'puzzle_type,allowed_moves\nsix,"{moves}"\n')
         (self.folder / "puzzles.csv").write_text(
             "id,puzzle_type,solution_state,initial_state,num_wildcards\n"
-            "2,two,A;B,B;A,0\n3,six,A;A;B;B;C;C,A;B;B;A;C;C,0\n4,six,A;B;A;B;A;B,B;A;B;A;A;B,0\n")
+            "2,two,A;B,B;A,0\n3,six,A;A;B;B;C;C,A;B;B;A;C;C,0\n"
+            "5,six,A;A;B;B;C;C,A;B;B;A;C;C,2\n4,six,A;B;A;B;A;B,B;A;B;A;A;B,0\n")
         small = ("network.width=64", "train.max_updates=5", "train.max_seconds=0", "train.batch_size=200",
                  "train.iterations_per_update=10", "search.beam_width=100")
         for definition, test, path in (("puzzle_info.json", "test.csv", r"^initial_state_id,path\s+7,-f\s+9,\s*$"),
-                                       ("puzzle_info.csv#six", "puzzles.csv", r"^id,moves\s+3,-f\s*$"),
+                                       ("puzzle_info.csv#six", "puzzles.csv", r"^id,moves\s+3,-f\s+5,\s*$"),
                                        ("puzzle_info.csv#4", "puzzles.csv", r"^id,moves\s+4,\S+\s*$")):
             run = definition.partition(".")[2]
             self.run_example("competition.py", "train", definition, run, *small)
