@@ -10,7 +10,7 @@
 #include "generate/shard_jobs.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
-#include "tensor/tensor_generator.h"
+#include "tensor/tensor_programs.h"
 
 namespace tandem {
 namespace {

@@ -11,7 +11,7 @@
 #include "search/goal_ball.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
-#include "tensor/tensor_beam_search.h"
+#include "tensor/tensor_programs.h"
 #include "train/checkpoint.h"
 #include "train/resolve.h"
 

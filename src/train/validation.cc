@@ -20,7 +20,7 @@
 #include "data/examples.h"
 #include "domain/random_walks.h"
 #include "nn/threads.h"
-#include "search/beam_search.h"
+#include "search/evaluation.h"
 #include "search/greedy_search.h"
 #include "search/problems.h"
 #include "tandem/error.h"
