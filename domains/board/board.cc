@@ -138,7 +138,7 @@ int PlayerOf(std::span<const std::uint8_t> state) {
 DomainParameter SizeParameter() {
   return {.key = "size",
           .meaning = "cells along a side of the board, or rows and columns",
-          .expected = "a whole number from 5 to 50, or two that differ such as 8x12",
+          .expected = "a whole number from 5 to 50, or sides that differ: 8x12",
           .default_value = "10"};
 }
 

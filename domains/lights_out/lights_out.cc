@@ -152,7 +152,7 @@ TANDEM_REGISTER_DOMAIN(lights_out,
                        DomainParameter{
                            .key = "size",
                            .meaning = "cells along a side of the board, or rows and columns",
-                           .expected = "a whole number from 2 to 9, or two that differ such as 3x5",
+                           .expected = "a whole number from 2 to 9, or sides that differ: 3x5",
                            .default_value = "7"},
                        Make);
 

@@ -72,7 +72,7 @@ class Init(CliTest):
 
     def test_an_unknown_puzzle_is_bad_input(self):
         self.assertIn("did you mean 'cube3'?", self.run_tandem("init", "cub3", code=2)[1])
-        self.assertIn("expected a whole number from 2 to 7, or two that differ such as 3x5",
+        self.assertIn("expected a whole number from 2 to 7, or sides that differ: 3x5",
                       self.run_tandem("init", "npuzzle:9", code=2)[1])
 
 

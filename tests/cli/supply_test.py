@@ -81,7 +81,7 @@ class Network(CliTest):
                       ["evaluate", "run", "--states", "states.jsonl"], ["report", "run"],
                       ["generate", "small.yaml", "--set", "generate.target=walk_length", "--examples", "8",
                        "--out", "shards"],
-                      ["shards", "shards"], ["metrics", "run"]):
+                      ["shards", "shards"]):
             result = subprocess.run([TANDEM, *words], cwd=self.folder, env=env, capture_output=True,
                                     text=True, timeout=120)
             self.assertEqual(result.returncode, 0, f"{words}: {result.stderr}")

@@ -62,7 +62,6 @@ class Help(CliTest):
                 (["solve", "--model", "x", "--states", ""], "--states: expected a file, found nothing"),
                 (["evaluate", "x", "--states", "x", "--json", ""], "--json: expected a file, found"),
                 (["generate", "--follow", ""], "--follow: expected the folder of a run, found nothing"),
-                (["metrics", "x", "--csv", ""], "--csv: expected a file, found nothing"),
                 (["show", "cube3", ""], "show: --state: expected a state, found nothing"),
                 (["convert", "", "--states", "x"], "convert: state: expected a state, found nothing"),
                 (["domains", ""], "domains: name: expected a puzzle, found nothing"),
@@ -130,10 +129,10 @@ class Domains(CliTest):
         self.assertIn("permutation[:FILE]  your own puzzle: a YAML file", listed)
         out, _ = self.run_tandem("domains", "npuzzle:4")
         self.assertIn("npuzzle:4: ", out)
-        self.assertIn("a whole number from 2 to 7, or two that differ such as 3x5 (default 4)", out)
+        self.assertIn("a whole number from 2 to 7, or sides that differ: 3x5 (default 4)", out)
         self.assertIn(" 13 14 15  .\n", out)
         _, error = self.run_tandem("domains", "npuzzle:9", code=2)
-        self.assertIn("npuzzle: size is 9, expected a whole number from 2 to 7, or two that differ such as 3x5", error)
+        self.assertIn("npuzzle: size is 9, expected a whole number from 2 to 7, or sides that differ: 3x5", error)
         self.assertIn("cube3: input is 4, expected stickers, pieces or pairs",
                       self.run_tandem("domains", "cube3:4", code=2)[1])
 

@@ -463,14 +463,14 @@ TEST(Config, ParameterOfAPuzzleHasADefault) {
 
 TEST(Config, WrongParameterErrorNamesKeyAndExpectedValues) {
   EXPECT_EQ(ErrorFor("domain:\n  name: npuzzle\n  size: 9\n"),
-            "my.yaml:3: `domain.size` is '9', expected a whole number from 2 to 7, or two that "
-            "differ such as 3x5");
+            "my.yaml:3: `domain.size` is '9', expected a whole number from 2 to 7, or sides "
+            "that differ: 3x5");
   EXPECT_EQ(ErrorFor("domain: {name: npuzzle, size: [4]}\n"),
-            "my.yaml:1: `domain.size` is a list, expected a whole number from 2 to 7, or two such "
-            "as 3x5");
+            "my.yaml:1: `domain.size` is a list, expected a whole number from 2 to 7, or sides "
+            "that differ: 3x5");
   EXPECT_EQ(ErrorFor("domain: {name: npuzzle}\n", {"domain.size=big"}),
             "--set domain.size=big: `domain.size` is 'big', expected a whole number from 2 to 7, "
-            "or two such as 3x5");
+            "or sides that differ: 3x5");
   EXPECT_EQ(ErrorFor("domain:\n  name: cube3\n  size: 4\n"),
             "my.yaml:3: unknown key `domain.size`; cube3 has no such key, but grid, lights_out, "
             "npuzzle, sokoban do");

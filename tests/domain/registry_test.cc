@@ -66,18 +66,15 @@ TEST(Registry, ArgumentAfterTheColonSetsTheParameter) {
 }
 
 TEST(Registry, WrongArgumentErrorSaysWhatIsExpected) {
+  EXPECT_EQ(ErrorFor("npuzzle:9"),
+            "npuzzle: size is 9, expected a whole number from 2 to 7, or sides that differ: 3x5");
   EXPECT_EQ(
-      ErrorFor("npuzzle:9"),
-      "npuzzle: size is 9, expected a whole number from 2 to 7, or two that differ such as 3x5");
-  EXPECT_EQ(ErrorFor("npuzzle:"),
-            "npuzzle: size is empty, expected a whole number from 2 to 7, or two that differ such "
-            "as 3x5");
-  EXPECT_EQ(
-      ErrorFor("npuzzle:04"),
-      "npuzzle: size is 04, expected a whole number from 2 to 7, or two that differ such as 3x5");
-  EXPECT_EQ(
-      ErrorFor("npuzzle:4x4"),
-      "npuzzle: size is 4x4, expected a whole number from 2 to 7, or two that differ such as 3x5");
+      ErrorFor("npuzzle:"),
+      "npuzzle: size is empty, expected a whole number from 2 to 7, or sides that differ: 3x5");
+  EXPECT_EQ(ErrorFor("npuzzle:04"),
+            "npuzzle: size is 04, expected a whole number from 2 to 7, or sides that differ: 3x5");
+  EXPECT_EQ(ErrorFor("npuzzle:4x4"),
+            "npuzzle: size is 4x4, expected a whole number from 2 to 7, or sides that differ: 3x5");
   EXPECT_EQ(ErrorFor("cube3:4"), "cube3: input is 4, expected stickers, pieces or pairs");
   EXPECT_EQ(ErrorFor("registry_test:4"),
             "'registry_test:4': registry_test has no parameter; use 'registry_test'");
