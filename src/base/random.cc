@@ -82,8 +82,7 @@ TANDEM_AVX512 void Random::DrawEight(std::span<Random> streams) {
 }
 
 void Random::DrawAhead(std::span<Random> streams) {
-  static const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
-  if (!has_avx512) return;
+  if (!__builtin_cpu_supports("avx512f")) return;
   const auto is_empty = [](const Random& stream) { return stream.used_ == stream.block_.size(); };
   for (; streams.size() >= kLanes; streams = streams.subspan(kLanes)) {
     const std::span<Random> eight = streams.first(kLanes);

@@ -38,8 +38,9 @@ Place Follow(std::uint16_t leader, std::uint16_t follower, const Targets& target
     }
   }
   Place followers;
-  for (const std::uint16_t each : reached)
+  for (const std::uint16_t each : reached) {
     followers.push_back(static_cast<std::uint16_t>(at[each]));
+  }
   return followers;
 }
 

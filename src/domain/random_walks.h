@@ -29,7 +29,8 @@ inline Action DrawStep(Random& random, int num_actions, std::optional<Action> ba
   const bool skip = back.has_value() && all > 1;
   const auto action = static_cast<Action>(random.Below(skip ? all - 1 : all));
   // A sum instead of a branch, which nobody can predict.
-  return static_cast<Action>(action + static_cast<Action>(skip & (action >= back.value_or(0))));
+  const int further = (skip ? 1 : 0) & (action >= back.value_or(0) ? 1 : 0);
+  return static_cast<Action>(action + further);
 }
 
 /// RandomWalks walks many states away from goals in lock step, so that each step of all walks takes

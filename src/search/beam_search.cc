@@ -391,8 +391,9 @@ class BeamSearch final : public Search {
   }
 
   std::optional<StopReason> LimitReached(std::int64_t nodes) const {
-    if (frontier_.states.empty())
+    if (frontier_.states.empty()) {
       return excluded_ ? StopReason::kCostLimit : StopReason::kExhausted;
+    }
     if (std::cmp_greater_equal(paths_.depth(), limits_.max_length)) return StopReason::kLengthLimit;
     return WorkLimitExceeded(limits_, nodes, BytesOfNextDepth());
   }
