@@ -193,8 +193,9 @@ class OwnSolutionsGenerator final : public Generator {
                          std::span<const std::uint8_t> state, std::span<const Action> rest) {
       const std::int64_t in_fill =
           instance.number * walk_length_ + static_cast<std::int64_t>(row) - request.first_row;
-      if (std::cmp_greater_equal(row, walk_length_) || in_fill < 0 || in_fill >= request.rows)
+      if (std::cmp_greater_equal(row, walk_length_) || in_fill < 0 || in_fill >= request.rows) {
         return;
+      }
       states.insert(states.end(), state.begin(), state.end());
       paths.push_back({.row = static_cast<std::size_t>(in_fill), .rest = rest});
     };

@@ -216,7 +216,8 @@ class RetrogradeGenerator final : public Generator {
       std::ranges::copy(table.state(number), states[row].begin());
       labels[row] = static_cast<float>(actions) * action_cost_;
     };
-    std::vector<std::size_t> wanting, dead_ends;
+    std::vector<std::size_t> wanting;
+    std::vector<std::size_t> dead_ends;
     for (std::size_t row = 0; row < states.size(); ++row) {
       if (has_dead_ends_ && randoms[row].Share() < config_.dead_end_share) wanting.push_back(row);
       draw(row);
@@ -239,13 +240,15 @@ class RetrogradeGenerator final : public Generator {
                         std::vector<std::size_t>& dead_ends) const {
     const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
     const std::size_t size = states.row_size();
-    std::vector<std::uint8_t> parents, memory(wanting.size() * num_actions * size);
+    std::vector<std::uint8_t> parents;
+    std::vector<std::uint8_t> memory(wanting.size() * num_actions * size);
     for (const std::size_t row : wanting) {
       parents.insert(parents.end(), states[row].begin(), states[row].end());
     }
     const Rows children(memory.data(), wanting.size() * num_actions, size);
     domain_.Expand(ConstRows(parents.data(), wanting.size(), size), children);
-    std::vector<std::size_t> still_wanting, dead;
+    std::vector<std::size_t> still_wanting;
+    std::vector<std::size_t> dead;
     for (std::size_t i = 0; i < wanting.size(); ++i) {
       const std::size_t row = wanting[i];
       dead.clear();
