@@ -27,7 +27,6 @@
 
 #include "permutation/encoding.h"
 #include "permutation/puzzle_file.h"
-#include "permutation/santa_tables.h"
 #include "permutation/shipped.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <istream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,6 +35,12 @@ struct PuzzleFile {
 /// that names `file`, the line, the generator and the position of an error, or if the text has more
 /// than kMostPuzzleBytes bytes.
 PuzzleFile ParsePuzzle(const std::string& text, const std::string& file);
+
+/// Returns the YAML of a puzzle of the competition Santa 2023 from its tables: puzzle_info.csv
+/// (columns puzzle_type and allowed_moves) and puzzles.csv (id, puzzle_type and solution_state).
+/// `name` is a puzzle_type, whose goal is then the solution_state of its first row, or the id of a
+/// row. Each move M also exists inverted, as -M. Throws InputError that says what is missing.
+std::string YamlOfTables(std::istream& puzzle_info, std::istream& puzzles, const std::string& name);
 
 /// Makes the domain permutation:NAME from a puzzle that ParsePuzzle returned. Its networks read
 /// pieces (PieceInput) if `reads_pieces`. Throws InputError if they cannot.

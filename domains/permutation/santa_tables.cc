@@ -1,7 +1,8 @@
-#include "permutation/santa_tables.h"
-
+// The tables of Santa 2023, a competition on Kaggle.
 #include <algorithm>
 #include <cstddef>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "permutation/puzzle_file.h"

@@ -19,12 +19,14 @@ Permutation Compose(const Permutation& first, const Permutation& second);
 /// The permutation that undoes `permutation`.
 Permutation Inverse(const Permutation& permutation);
 
-/// A position, and those whose contents follow it: wherever moves bring its contents, theirs are
-/// then at the same positions. They are in an order that moves keep.
+/// The positions of a piece, or more: a position, and others whose contents always move together
+/// with its contents. When moves bring the contents of one place to another place, the first
+/// position's go to the first position, the second's to the second, and so on.
 using Place = std::vector<std::uint16_t>;
 
-/// Returns for each orbit, the positions that moves exchange, a place for each of its positions.
-/// Positions that no move changes follow none.
+/// Returns the orbits. An orbit is a set of positions whose contents moves can exchange, and has a
+/// place for each of its positions, which is the first one of the place. A position that no move
+/// changes is an orbit of its own.
 std::vector<std::vector<Place>> FindOrbits(const std::vector<Permutation>& permutations);
 
 class PermutationTable;

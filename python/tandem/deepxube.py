@@ -69,7 +69,7 @@ class Puzzle:
             self.positions, self.values, self.actions = features[:, 0] // 6, features[0] % 6, pair.actions.numpy()
 
     def parse(self, state: Record, goal: Record) -> np.ndarray:
-        """Returns our state. Raises ValueError if there is none, or if the goal is another one."""
+        """Returns our state. Raises ValueError if the puzzle has no such state, or if its goal differs."""
         if self.is_sokoban:
             return self.domain.parse(level(state.walls, state.boxes, goal.boxes, state.agent))
         ours = np.empty((2, len(self.positions)), np.uint8)
@@ -117,59 +117,74 @@ def read(path: pathlib.Path, puzzle: Puzzle) -> list[dict]:
                 actions = [puzzle.actions[each.action] for each in data["actions"][i]]
                 lines[-1]["solution"] = " ".join(puzzle.domain.action_names[action] for action in actions)
         except (AttributeError, IndexError, ValueError) as error:
-            raise ValueError(f"{path}: problem {i} is none of {puzzle.domain.name}: {error}") from None
+            raise ValueError(f"{path}: problem {i} is not one of {puzzle.domain.name}: {error}") from None
     return lines
 
 
-def pickled(puzzle: Puzzle, lines: list[dict]) -> bytes:
-    """Returns the file of DeepXube that holds the lines."""
-    modules = {name: types.ModuleType(name) for name in ("deepxube", "deepxube.domains", puzzle.module)}
+class Maker:
+    """Makes objects that pickle writes as DeepXube's, and pickles them."""
 
-    def make(kind, fields):
-        """Returns an object that pickle writes as one of DeepXube's class."""
-        name = puzzle.prefix + kind
-        module = modules[puzzle.module]
+    def __init__(self, puzzle: Puzzle):
+        self.puzzle = puzzle
+        self.modules = {name: types.ModuleType(name) for name in ("deepxube", "deepxube.domains", puzzle.module)}
+
+    def make(self, kind: str, fields: dict) -> object:
+        name = self.puzzle.prefix + kind
+        module = self.modules[self.puzzle.module]
         if not hasattr(module, name):
-            setattr(module, name, type(name, (), {"__slots__": tuple(fields), "__module__": puzzle.module}))
+            setattr(module, name, type(name, (), {"__slots__": tuple(fields), "__module__": self.puzzle.module}))
         made = getattr(module, name)()
         for field, value in fields.items():
             setattr(made, field, value)
         return made
 
-    def action(number):
-        size = {"dim": round(puzzle.domain.state_size**0.5)} if puzzle.prefix == "LO" else {}
-        return make("Action", {"action": int(np.flatnonzero(puzzle.actions == number)[0])} | size)
+    def state(self, ours: np.ndarray) -> object:
+        return self.make("State", self.puzzle.fields(ours)[0])
 
+    def goal(self, ours: np.ndarray) -> object:
+        return self.make("Goal", self.puzzle.fields(ours)[1])
+
+    def action(self, ours: int) -> object:
+        size = {"dim": round(self.puzzle.domain.state_size**0.5)} if self.puzzle.prefix == "LO" else {}
+        return self.make("Action", {"action": int(np.flatnonzero(self.puzzle.actions == ours)[0])} | size)
+
+    def dumps(self, data: dict) -> bytes:
+        before = {name: sys.modules.get(name) for name in self.modules}
+        sys.modules.update(self.modules)  # pickle looks the classes up there
+        try:
+            return pickle.dumps(data)
+        finally:
+            for name, module in before.items():
+                if module is None:
+                    del sys.modules[name]
+                else:
+                    sys.modules[name] = module
+
+
+def result(maker: Maker, state: np.ndarray, line: dict) -> dict:
+    """Returns what DeepXube's results have of one state."""
+    domain = maker.puzzle.domain
+    actions = domain.parse_actions(line["moves"]) if line["solved"] else []
+    path = [state]
+    for action in actions:
+        path.append(domain.apply(path[-1], action))
+    return {"actions": list(map(maker.action, actions)) if line["solved"] else None,
+            "states_on_path": list(map(maker.state, path)) if line["solved"] else None,
+            "path_costs": line["cost"] if line["solved"] else np.inf,
+            "iterations": line["expanded"], "times": line["seconds"],
+            "itrs/sec": line["expanded"] / max(line["seconds"], 1e-9),
+            "num_nodes_generated": line["nodes"], "solved": line["solved"]}
+
+
+def pickled(puzzle: Puzzle, lines: list[dict]) -> bytes:
+    """Returns the file of DeepXube that holds the lines."""
+    maker = Maker(puzzle)
     states = [puzzle.domain.parse(line["state"]) for line in lines]
-    data = {"states": [make("State", puzzle.fields(state)[0]) for state in states],
-            "goals": [make("Goal", puzzle.fields(state)[1]) for state in states]}
+    data = {"states": list(map(maker.state, states)), "goals": list(map(maker.goal, states))}
     if any("solved" in line for line in lines):
-        data |= {key: [] for key in ("actions", "states_on_path", "path_costs", "iterations", "times", "itrs/sec",
-                                     "num_nodes_generated", "solved")}
-        for state, line in zip(states, lines):
-            solved = line["solved"]
-            actions = puzzle.domain.parse_actions(line["moves"]) if solved else []
-            path = [state] if solved else []
-            for number in actions:
-                path.append(puzzle.domain.apply(path[-1], number))
-            data["actions"].append([action(number) for number in actions] if solved else None)
-            data["states_on_path"].append([make("State", puzzle.fields(each)[0]) for each in path] if solved else None)
-            data["path_costs"].append(line["cost"] if solved else np.inf)
-            data["iterations"].append(line["expanded"])
-            data["times"].append(line["seconds"])
-            data["itrs/sec"].append(line["expanded"] / max(line["seconds"], 1e-9))
-            data["num_nodes_generated"].append(line["nodes"])
-            data["solved"].append(solved)
-    before = {name: sys.modules.get(name) for name in modules}
-    sys.modules.update(modules)  # pickle looks the classes up there
-    try:
-        return pickle.dumps(data)
-    finally:
-        for name, module in before.items():
-            if module is None:
-                del sys.modules[name]
-            else:
-                sys.modules[name] = module
+        results = [result(maker, state, line) for state, line in zip(states, lines)]
+        data |= {key: [each[key] for each in results] for key in results[0]}
+    return maker.dumps(data)
 
 
 def main() -> None:

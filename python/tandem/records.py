@@ -34,7 +34,7 @@ SEARCH_KEYS = ("method", "beam_width", "weight", "ball_radius", "inverse")
 
 @functools.cache
 def open_puzzle(puzzle: str) -> tandem.Domain:
-    """Returns the puzzle of a line. Raises ValueError if there is none, or if it has other moves."""
+    """Returns the puzzle of a line. Raises ValueError if it does not exist, or if its moves or goal differ."""
     domain = tandem.Domain(puzzle.partition("@")[0])
     if "@" in puzzle and domain.identity != puzzle:
         raise ValueError(f"puzzle {puzzle}: found {domain.identity}, whose moves or goal differ")

@@ -13,8 +13,8 @@ VERSION = "14"  # Debian 12's; other versions format and find other things
 
 @functools.cache
 def find_tool(name):
-    """The path of the tool, or None where the system has another version, after a sentence that says so. Ends
-    the program if there is none."""
+    """The path of the tool. If it has another version, prints that and returns None. If it is not installed, ends
+    the program."""
     path = shutil.which(f"{name}-{VERSION}") or shutil.which(name)
     if path is None:
         sys.exit(f"{name} is not installed; `make lint` installs it on Debian")

@@ -251,7 +251,7 @@ std::optional<BoardShape> ParseBoardShape(std::string_view text, int least, int 
   const std::optional<int> columns =
       x == std::string_view::npos ? rows : ParseWholeNumber(text.substr(x + 1), least, most);
   if (!rows || !columns) return std::nullopt;
-  if (x != std::string_view::npos && *rows == *columns) return std::nullopt;  // one name for each
+  if (x != std::string_view::npos && *rows == *columns) return std::nullopt;  // "4", not "4x4"
   return BoardShape{.rows = *rows, .columns = *columns};
 }
 

@@ -165,7 +165,7 @@ class Search {
 std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config,
                                    std::shared_ptr<const GoalBall> ball = nullptr);
 
-/// Make the search of one method, for MakeSearch. Without a ball, it is null.
+/// Make the search of one method, for MakeSearch. `ball` is null if the search has no ball.
 using SearchMaker = std::unique_ptr<Search>(const Domain& domain, Evaluator& network,
                                             const Config& config,
                                             std::shared_ptr<const GoalBall> ball);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "domains/permutation/puzzle_file.h"
-#include "domains/permutation/santa_tables.h"
 #include "fuzz/round_trip.h"
 #include "tandem/error.h"
 

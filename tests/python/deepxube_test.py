@@ -66,14 +66,14 @@ class Files(FolderTest):
         for content, message in [(pickle.dumps({"states": Code()}), "it holds posix.system"),
                                  (pickle.dumps([1]), "expected the keys states and goals"),
                                  (b"no pickle", "not a file of DeepXube's problems"),
-                                 (pickle.dumps({"states": [None], "goals": [None]}), "problem 0 is none of npuzzle:3")]:
+                                 (pickle.dumps({"states": [None], "goals": [None]}), "problem 0 is not one of npuzzle:3")]:
             path.write_bytes(content)
             with self.subTest(message), self.assertRaisesRegex(ValueError, f"bad.pkl: .*{message}"):
                 deepxube.read(path, puzzle)
         path.write_bytes(deepxube.pickled(deepxube.Puzzle("npuzzle:4"), [{"state": " ".join(map(str, range(16)))}]))
         code, printed = self.run_command("read", path, "--domain", "npuzzle:3", "--out", self.folder / "out")
         self.assertEqual(code, 2)
-        self.assertIn("problem 0 is none of npuzzle:3", printed)
+        self.assertIn("problem 0 is not one of npuzzle:3", printed)
         for name in ["hanoi", "npuzzle:3x5", "sokoban:9"]:
             self.assertEqual(self.run_command("read", path, "--domain", name, "--out", self.folder / "out")[0], 2)
 
