@@ -59,9 +59,8 @@ void AddTrain(CommandLine& line) {
       "  tandem train configs/quickstart.yaml --set train.batch_size=1000 --seed 7\n"
       "  tandem train --resume runs/my-run\n\n"
       "The folder receives config.yaml (every key, with `auto` replaced), metrics.jsonl (a line\n"
-      "per update), events for TensorBoard, checkpoint.safetensors (for `tandem solve`, and for\n"
-      "the package safetensors), best.safetensors (the best validated weights) and "
-      "summary.json.\n" +
+      "per update), checkpoint.safetensors (for `tandem solve`, and for the package safetensors),\n"
+      "best.safetensors (the best validated weights) and summary.json.\n" +
       std::string(kExitCodes));
 }
 

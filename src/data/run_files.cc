@@ -13,7 +13,7 @@ namespace {
 constexpr std::array kFiles = {kConfigFile, kMetricsFile,    kShardsFile, kSummaryFile,
                                kTraceFile,  kCheckpointFile, kBestFile,   kImportRecord};
 constexpr std::array kNumberedFiles = {kArchivedNetworks, kPreviousCheckpoints, kPreservedBests,
-                                       kReplayRows, kEventFiles};
+                                       kReplayRows};
 
 }  // namespace
 
@@ -37,7 +37,7 @@ bool IsFileOfRun(std::string_view name) {
 }
 
 bool ResemblesFileOfRun(std::string_view name) {
-  return IsFileOfRun(name) || name.starts_with(kEventFiles.prefix) ||
+  return IsFileOfRun(name) || name.starts_with(kEventFiles) ||
          std::ranges::any_of(kNumberedFiles, [&](const NumberedName& kind) {
            return name.starts_with(kind.prefix) && name.ends_with(kind.suffix);
          });

@@ -36,7 +36,9 @@ inline constexpr NumberedName kPreviousCheckpoints = {"previous-",
                                                       ".safetensors"};      ///< before update N
 inline constexpr NumberedName kPreservedBests = {"best-", ".safetensors"};  ///< after N updates
 inline constexpr NumberedName kReplayRows = {"replay-", ".bin"};            ///< before update N
-inline constexpr NumberedName kEventFiles = {"events.out.tfevents.", ".tandem"};  ///< from second N
+
+/// How the names begin that `python -m tandem.tensorboard` gives its files.
+inline constexpr std::string_view kEventFiles = "events.out.tfevents.";
 
 /// Returns whether a run, or `python -m tandem.convert`, gives a file of its folder this name.
 bool IsFileOfRun(std::string_view name);

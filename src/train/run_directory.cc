@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -345,14 +344,6 @@ std::vector<fs::path> RunDirectory::AllArchived() const {
 }
 
 fs::path RunDirectory::replay(std::int64_t next) const { return path_ / kReplayRows.With(next); }
-
-fs::path RunDirectory::new_events() const {
-  std::int64_t seconds = std::time(nullptr);
-  const std::set<std::int64_t> earlier = NumbersOf(kEventFiles);
-  // The clock may have gone back since the last one.
-  if (!earlier.empty()) seconds = std::max(seconds, *earlier.rbegin() + 1);
-  return path_ / fmt::format("events.out.tfevents.{:010}.tandem", seconds);
-}
 
 void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64_t> best_update,
                                      std::int64_t keep) const {

@@ -87,10 +87,6 @@ class RunDirectory {
   /// the file of the previous checkpoint remains until the next checkpoint is complete.
   std::filesystem::path replay(std::int64_t next) const;
 
-  /// Returns the name of a new file of TensorBoard events. Its name has the time, and comes after
-  /// the names of older ones.
-  std::filesystem::path new_events() const;
-
   /// Adds one line to metrics.jsonl, with its hash.
   void AppendMetrics(const nlohmann::ordered_json& line) const;
 

@@ -73,10 +73,6 @@ std::string RunSaver::WhyBestIsUnusable(const RunCounters& so_far) const {
   }
 }
 
-void RunSaver::BeginEvents(std::int64_t iterations) {
-  events_.emplace(directory_.new_events(), config_, iterations);
-}
-
 // Replay needs one buffer more than a checkpoint, so the update with which a checkpoint continues
 // replaces no row that the writing thread reads, but the update after it does. If a checkpoint was
 // just started, its copy of the tensors is that of the next update too.
@@ -207,16 +203,14 @@ void RunSaver::SaveConfig(const Config& config) {
   WriteFileAtomically(directory_.config(), ToYaml(config));
 }
 
-void RunSaver::AddMetrics(const nlohmann::ordered_json& line, std::int64_t iterations) {
+void RunSaver::AddMetrics(const nlohmann::ordered_json& line) {
   directory_.AppendMetrics(line);
   last_line_ = line.at("update").get<std::int64_t>();
-  events_->Add(line, iterations);
 }
 
 void RunSaver::AddToLastMetrics(const nlohmann::ordered_json& entries,
                                 const RunCounters& counters) {
   directory_.AddToLastMetrics(last_line_.value_or(counters.updates - 1), entries);
-  events_->Add(entries, counters.iterations);
 }
 
 void RunSaver::SaveSummary(const nlohmann::ordered_json& summary) {

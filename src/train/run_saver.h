@@ -17,7 +17,6 @@
 #include "train/checkpoint.h"
 #include "train/run_counters.h"
 #include "train/run_directory.h"
-#include "train/tensorboard.h"
 
 namespace tandem {
 
@@ -54,9 +53,8 @@ class RunFiles {
   /// is preserved as long as a checkpoint refers to it.
   virtual void SaveBest(const RunState& /*state*/) {}
 
-  /// Adds the line of an update to metrics.jsonl, and the same figures to the events for
-  /// TensorBoard. The run has done `iterations` iterations.
-  virtual void AddMetrics(const nlohmann::ordered_json& /*line*/, std::int64_t /*iterations*/) {}
+  /// Adds the line of an update to metrics.jsonl.
+  virtual void AddMetrics(const nlohmann::ordered_json& /*line*/) {}
 
   /// Adds `entries` to the line of the last update.
   virtual void AddToLastMetrics(const nlohmann::ordered_json& /*entries*/,
@@ -94,16 +92,13 @@ class RunSaver final : public RunFiles {
   /// it from `so_far`.
   void ContinueFrom(RunCounters& so_far);
 
-  /// Begins a file of events for TensorBoard. The run has done `iterations` iterations.
-  void BeginEvents(std::int64_t iterations);
-
   void BeginUpdate(const RunState& state) override;
   void EndUpdate(const RunState& state, double update_s) override;
   void SaveUnfinished(const RunState& current) override;
   std::string SaveCheckpoint(const RunState& current) override;
   void SaveBest(const RunState& state) override;
   void SaveConfig(const Config& config) override;
-  void AddMetrics(const nlohmann::ordered_json& line, std::int64_t iterations) override;
+  void AddMetrics(const nlohmann::ordered_json& line) override;
   void AddToLastMetrics(const nlohmann::ordered_json& entries,
                         const RunCounters& counters) override;
   void SaveSummary(const nlohmann::ordered_json& summary) override;
@@ -132,7 +127,6 @@ class RunSaver final : public RunFiles {
   const std::string domain_identity_;
   const std::unique_ptr<Stream> stream_;  // of the writing thread
   const Sources sources_;
-  std::optional<TensorBoardLog> events_;   // once BeginEvents was called
   std::optional<std::int64_t> last_line_;  // update of the last line of metrics of this object
 
   std::unique_ptr<const RunState> snapshot_;  // state before the current update

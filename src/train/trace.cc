@@ -22,9 +22,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = Track::Clock;
 
-constexpr int kThreads = 1;  // process number of the run in the trace
+constexpr int kThreadTracks = 1;  // process number of the run in the trace
 
-Json NameOf(const char* what, int process, std::int64_t thread, const std::string& name) {
+Json NameEvent(const char* what, int process, std::int64_t thread, const std::string& name) {
   return {
       {"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
 }
@@ -35,7 +35,7 @@ Json ToJson(const TraceEvent& event, std::int64_t thread, Clock::time_point star
     return std::chrono::duration<double, std::micro>(time).count();
   };
   Json json = {{"name", event.name},
-               {"pid", kThreads},
+               {"pid", kThreadTracks},
                {"tid", thread},
                {"ts", micros(event.begin - start)}};
   if (event.kind == TraceEvent::Kind::kSpan) {
@@ -200,11 +200,11 @@ class Tracer final : public RunSection {
 
 Json ChromeTrace(const Timeline& timeline) {
   Json events = Json::array();
-  events.push_back(NameOf("process_name", kThreads, 0, "tandem"));
+  events.push_back(NameEvent("process_name", kThreadTracks, 0, "tandem"));
   std::map<Arrow, int> ends = EndsOfArrows(timeline);
   std::int64_t thread = 0;
   for (const Track* track : timeline.Tracks()) {
-    events.push_back(NameOf("thread_name", kThreads, ++thread, track->name()));
+    events.push_back(NameEvent("thread_name", kThreadTracks, ++thread, track->name()));
     for (const TraceEvent& event : track->Events()) {
       const bool half_arrow =
           event.kind != TraceEvent::Kind::kSpan && ends[{event.name, event.number}] != 2;
@@ -227,9 +227,9 @@ void AddKernels(const nlohmann::json& kineto, std::chrono::system_clock::time_po
     const auto stream = event.at("tid").get<std::int64_t>();
     if (!std::exchange(named[{gpu, stream}], true)) {
       trace["traceEvents"].push_back(
-          NameOf("process_name", process, stream, fmt::format("GPU {}", gpu)));
+          NameEvent("process_name", process, stream, fmt::format("GPU {}", gpu)));
       trace["traceEvents"].push_back(
-          NameOf("thread_name", process, stream, fmt::format("stream {}", stream)));
+          NameEvent("thread_name", process, stream, fmt::format("stream {}", stream)));
     }
     Json shown = {{"name", event.at("name")},
                   {"cat", event.at("cat")},

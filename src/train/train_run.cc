@@ -191,7 +191,6 @@ void TrainRun::StartToSave(bool resumes) {
     saver->SaveCheckpoint(State());
   }
   saver->SaveConfig(config_);
-  saver->BeginEvents(so_far_.iterations);
   files_ = std::move(saver);
 }
 
@@ -308,7 +307,7 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
   busy_ = BusySharesOf(times);
   nlohmann::ordered_json line = MetricsLine(record, config_, Counters(), report, times);
   line.update(of_sections);
-  files_->AddMetrics(line, so_far_.iterations);
+  files_->AddMetrics(line);
   if (record.complete) files_->EndUpdate(State(), record.seconds);
 }
 

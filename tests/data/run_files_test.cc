@@ -8,7 +8,6 @@ namespace {
 TEST(RunFiles, NumbersAreReadBackFromTheNamesThatHaveThem) {
   EXPECT_EQ(kReplayRows.With(12), "replay-12.bin");
   EXPECT_EQ(kReplayRows.NumberIn("replay-12.bin"), 12);
-  EXPECT_EQ(kEventFiles.NumberIn("events.out.tfevents.0000000012.tandem"), 12);
   for (const char* other : {"replay-.bin", "replay-x.bin", "replay--1.bin", "replay-12.pt",
                             "replay-12", "a-replay-12.bin", ""}) {
     EXPECT_EQ(kReplayRows.NumberIn(other), std::nullopt) << other;
@@ -20,8 +19,7 @@ TEST(RunFiles, AreKnownByName) {
   for (const char* name :
        {"config.yaml", "metrics.jsonl", "shards.jsonl", "summary.json", "trace.json", "import.json",
         "checkpoint.safetensors", "best.safetensors", "checkpoint-8.safetensors",
-        "previous-8.safetensors", "best-8.safetensors", "replay-8.bin",
-        "events.out.tfevents.1764160000.tandem"}) {
+        "previous-8.safetensors", "best-8.safetensors", "replay-8.bin"}) {
     EXPECT_TRUE(IsFileOfRun(name)) << name;
   }
   for (const char* name :

@@ -59,7 +59,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr const char* kSmall =
+constexpr const char* kInterrupted =
     "network: {width: 32, blocks: 1, norm: batch}\n"
     "generate: {max_scramble: 8, chunk_rows: 150}\n"
     "optimizer: {schedule: cosine, warmup_iterations: 4}\n"
@@ -70,7 +70,7 @@ constexpr const char* kSmall =
 
 class Resume : public testing::TestWithParam<std::vector<std::string>> {
  protected:
-  Config MakeConfig() const { return ConfigWith(kSmall, GetParam(), *device_); }
+  Config MakeConfig() const { return ConfigWith(kInterrupted, GetParam(), *device_); }
 
   // Runs to the end, and calls `act` after `iterations` iterations, when the last checkpoint that
   // was due is complete. Throws what `act` throws.
@@ -219,9 +219,9 @@ INSTANTIATE_TEST_SUITE_P(
                         "generate.target=value_iteration", "domain.name=npuzzle", "domain.size=3",
                         "train.precision=fp32", "inference.precision=fp32", "backend=reference"}));
 
-class InFolder : public Resume {};
+class ResumedInFolder : public Resume {};
 
-TEST_P(InFolder, ResumeRemovesTheOldSummary) {
+TEST_P(ResumedInFolder, ResumeRemovesTheOldSummary) {
   RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
   EXPECT_TRUE(fs::exists(folder_ / "summary.json"));
   const RunDirectory directory = RunDirectory::Reopen(folder_);
@@ -350,7 +350,7 @@ INSTANTIATE_TEST_SUITE_P(Two, WithCurriculum,
                                                                   "generate.curriculum=true",
                                                                   "replay.updates=2"}));
 
-TEST_P(InFolder, BestCannotBeResumed) {
+TEST_P(ResumedInFolder, BestCannotBeResumed) {
   const RunSummary summary = RunInterrupted(-1, [](TrainRun&) {});
   const Checkpoint best(folder_ / "best.safetensors");
   EXPECT_EQ(best.iterations(), 5 * summary.best_update);
@@ -359,7 +359,7 @@ TEST_P(InFolder, BestCannotBeResumed) {
   EXPECT_EQ(model.iterations(), best.iterations());
 }
 
-TEST_P(InFolder, InitFromStartsARunWithTrainedWeights) {
+TEST_P(ResumedInFolder, InitFromStartsARunWithTrainedWeights) {
   const RunSummary first = RunInterrupted(-1, [](TrainRun&) {});
   Config config = MakeConfig();
   config.network.init_from = folder_.string();
@@ -414,7 +414,7 @@ void Rewrite(const fs::path& file, const std::function<void(nlohmann::json&)>& a
   WriteFileAtomically(file, start(HashOf(data + start(kNoFileHash))) + data);
 }
 
-TEST_P(InFolder, MalformedCheckpointErrorNamesTheEntry) {
+TEST_P(ResumedInFolder, MalformedCheckpointErrorNamesTheEntry) {
   RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
   const fs::path file = folder_ / "checkpoint.safetensors";
   const std::string whole = ReadFile(file);
@@ -444,7 +444,7 @@ TEST_P(InFolder, MalformedCheckpointErrorNamesTheEntry) {
               ThrowsMessage<InputError>(HasSubstr("no state to resume a run from")));
 }
 
-TEST_P(InFolder, ResumeRejectsAFlippedBitInAnyPartOfACheckpoint) {
+TEST_P(ResumedInFolder, ResumeRejectsAFlippedBitInAnyPartOfACheckpoint) {
   RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
   const fs::path file = folder_ / "checkpoint.safetensors";
   const std::string before = ReadFile(file);
@@ -465,14 +465,14 @@ TEST_P(InFolder, ResumeRejectsAFlippedBitInAnyPartOfACheckpoint) {
   ExpectTheSame(GoOn());
 }
 
-TEST_P(InFolder, CheckpointStoresTheNetworkOnce) {
+TEST_P(ResumedInFolder, CheckpointStoresTheNetworkOnce) {
   RunInterrupted(-1, [](TrainRun&) {});
   const TensorFile file = ReadTensorFile(folder_ / "checkpoint.safetensors");
   EXPECT_TRUE(file.tensors.contains("output.weight"));
   EXPECT_FALSE(file.tensors.contains("resume.model.output.weight"));
 }
 
-TEST_P(InFolder, BestNetworkOfALaterUpdateIsDamage) {
+TEST_P(ResumedInFolder, BestNetworkOfALaterUpdateIsDamage) {
   RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
   const fs::path file = folder_ / "checkpoint.safetensors";
   // Its product with train.iterations_per_update could exceed 64 bits.
@@ -485,7 +485,7 @@ TEST_P(InFolder, BestNetworkOfALaterUpdateIsDamage) {
                         HasSubstr("expected at most 2, the number of completed updates"))));
 }
 
-TEST_P(InFolder, FolderLockAdmitsOneProgram) {
+TEST_P(ResumedInFolder, FolderLockAdmitsOneProgram) {
   RunInterrupted(3, [&](TrainRun& run) {
     EXPECT_THROW(RunDirectory::Reopen(folder_), InputError);
     run.RequestStop();
@@ -493,7 +493,7 @@ TEST_P(InFolder, FolderLockAdmitsOneProgram) {
   RunDirectory::Reopen(folder_);
 }
 
-INSTANTIATE_TEST_SUITE_P(One, InFolder, testing::Values(std::vector<std::string>{}));
+INSTANTIATE_TEST_SUITE_P(One, ResumedInFolder, testing::Values(std::vector<std::string>{}));
 
 }  // namespace
 }  // namespace tandem

@@ -20,7 +20,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 // An update has 300 rows, so epochs of 1,000 rows end in the middle of updates.
-constexpr const char* kSmall =
+constexpr const char* kSmallPuzzle =
     "domain: {name: npuzzle, size: 3}\n"
     "network: {width: 32, blocks: 1}\n"
     "train: {batch_size: 60, iterations_per_update: 5, max_updates: 8, threads: 1}\n"
@@ -34,7 +34,7 @@ class FromShards : public testing::Test {
   Config MakeConfig(const std::vector<std::string>& sets = {}) const {
     std::vector<std::string> all = {"data.source=shards", "data.path=" + shards_.string()};
     all.insert(all.end(), sets.begin(), sets.end());
-    return ConfigWith(kSmall, all, *device_);
+    return ConfigWith(kSmallPuzzle, all, *device_);
   }
 
   RunSummary Run(const std::vector<std::string>& sets = {}) const {

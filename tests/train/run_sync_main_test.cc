@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSmall =
+constexpr const char* kSmallSyncMain =
     "domain: {name: npuzzle, size: 3}\n"
     "pipeline: {mode: sync_main}\n"
     "generate: {target: capped_value_iteration, search: greedy, search_iterations: 20,\n"
@@ -30,7 +30,7 @@ constexpr const char* kSmall =
 class SyncMain : public testing::Test {
  protected:
   Config MakeConfig(const std::vector<std::string>& sets) const {
-    return ConfigWith(kSmall, sets, *device_);
+    return ConfigWith(kSmallSyncMain, sets, *device_);
   }
 
   RunSummary RunInFolder(const std::vector<std::string>& sets) const {

@@ -14,7 +14,7 @@
 namespace tandem {
 namespace {
 
-constexpr const char* kSmall =
+constexpr const char* kStreaming =
     "generate: {target: value_iteration, max_scramble: 8}\n"
     "network: {width: 16, blocks: 1, norm: batch}\n"
     "train: {batch_size: 20, iterations_per_update: 3, max_updates: 3}\n"
@@ -56,7 +56,7 @@ class StreamCountingDevice final : public Device {
 std::vector<std::string> OpsOutsideStreams(const std::vector<std::string>& sets) {
   const TempFolder folder;
   const auto device = std::make_shared<StreamCountingDevice>();
-  const Config config = ConfigWith(kSmall, sets, *device);
+  const Config config = ConfigWith(kStreaming, sets, *device);
   const StopSignal stop;
   const RecordedOps outside([](const at::RecordFunction& op) {
     return scopes == 0 ? std::string(op.name()) : std::string();
@@ -93,7 +93,7 @@ TEST(Streams, AThreadThatWritesWeightsWaitsForTheirCopyAlone) {
   const TempFolder folder;
   const auto device = std::make_shared<SynchronizedByOneThread>();
   const Config config =
-      ConfigWith(kSmall, {"checkpoint.every_updates=1", "checkpoint.keep_every=1"}, *device);
+      ConfigWith(kStreaming, {"checkpoint.every_updates=1", "checkpoint.keep_every=1"}, *device);
   TrainToTheEnd(config, device, RunDirectory::Create(folder.path() / "run"));
   const std::vector<SlotEvent> events = device->recorder.events();
   int recorded = 0;

@@ -31,16 +31,16 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr const char* kSmall =
+constexpr const char* kTimed =
     "network: {width: 64, blocks: 1}\n"
     "generate: {max_scramble: 8, chunk_rows: 500, workers: 2}\n"
     "train: {batch_size: 500, iterations_per_update: 10, max_updates: 8, threads: 2}\n"
     "validation: {every_updates: 4, states: 20}\n";
 
-RunSummary RunToTheEnd(const std::vector<std::string>& sets,
-                       std::optional<RunDirectory> directory = std::nullopt) {
+RunSummary RunTimed(const std::vector<std::string>& sets,
+                    std::optional<RunDirectory> directory = std::nullopt) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
-  return TrainToTheEnd(ConfigWith(kSmall, sets, *device), device, std::move(directory));
+  return TrainToTheEnd(ConfigWith(kTimed, sets, *device), device, std::move(directory));
 }
 
 // Runs up to three times, until `errors_of(summary, folder)` is empty, and returns the last
@@ -52,7 +52,7 @@ RunSummary BestOfThree(const std::vector<std::string>& sets, const fs::path& fol
   for (int attempt = 1;; ++attempt) {
     const fs::path of_run = folder / std::to_string(attempt);
     RunSummary summary =
-        folder.empty() ? RunToTheEnd(sets) : RunToTheEnd(sets, RunDirectory::Create(of_run));
+        folder.empty() ? RunTimed(sets) : RunTimed(sets, RunDirectory::Create(of_run));
     const std::string errors = errors_of(summary, of_run);
     if (errors.empty()) return summary;
     if (attempt < 3) continue;
@@ -163,7 +163,7 @@ TEST(Trace, FailureToWriteItDoesNotEndTheRun) {
   const RunDirectory directory = RunDirectory::Create(temp.path() / "run");
   std::filesystem::create_directories(directory.trace() / "in the way");
   testing::internal::CaptureStderr();
-  const RunSummary summary = RunToTheEnd({"profile.trace_updates=2"}, directory);
+  const RunSummary summary = RunTimed({"profile.trace_updates=2"}, directory);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("trace.json: cannot record a trace: "),
             std::string::npos);
   EXPECT_EQ(summary.updates, 8);
@@ -238,7 +238,7 @@ TEST(TimingBreakdown, DoesNotChangeTheWeights) {
                     [](const RunSummary& summary, const fs::path& /*folder*/) {
                       return ErrorUnlessCovered("main", summary.time.threads.main);
                     });
-    EXPECT_EQ(exact.weights_sha256, RunToTheEnd({generate}).weights_sha256);
+    EXPECT_EQ(exact.weights_sha256, RunTimed({generate}).weights_sha256);
     const ThreadTimes& threads = exact.time.threads;
     EXPECT_EQ(threads.prefetch.wall_s, 0.0);  // no such thread exists
     EXPECT_EQ(threads.validation_prefetch.wall_s, 0.0);
@@ -268,7 +268,7 @@ TimeReport Report(double generate, double train, double wait) {
 }
 
 Config Resolved(const std::vector<std::string>& sets) {
-  return ConfigWith(kSmall, sets, *OpenDevice("cpu"));
+  return ConfigWith(kTimed, sets, *OpenDevice("cpu"));
 }
 
 TEST(Bottleneck, NamesTheSlowerSideTheIdealTimeAndTheSetting) {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -37,7 +36,6 @@
 #include "train/checkpoint.h"
 #include "train/loaded_model.h"
 #include "train/resolve.h"
-#include "train/tensorboard.h"
 
 namespace tandem {
 namespace {
@@ -204,7 +202,7 @@ TEST_F(InFolder, WritesEveryFileOfTheRun) {
     ++update;
   }
   EXPECT_EQ(update, 6);
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 7);  // with events and the lock
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 6);  // with events and the lock
 }
 
 TEST_F(InFolder, MetricsLinesAreShortAndFlat) {
@@ -256,30 +254,6 @@ TEST_F(InFolder, EachRefreshAfterTheFirstStepMeasuresTheRoundingOfTheCopy) {
 TEST_F(InFolder, PolicyHasNoRangeOfLabels) {
   RunToTheEnd({"network.head=policy", "generate.target=policy"}, RunDirectory::Create(folder_));
   EXPECT_EQ(ReadFile(folder_ / "metrics.jsonl").find("label_m"), std::string::npos);
-}
-
-TEST_F(InFolder, FailureToWriteEventsIsNoError) {
-  const fs::path nowhere = folder_ / "missing" / "events.out.tfevents.1.tandem";
-  TensorBoardLog log(nowhere, MakeConfig({}, *OpenDevice("cpu")), 0);
-  log.Add(nlohmann::ordered_json::object({{"loss", 1.0}}), 5);
-  EXPECT_FALSE(fs::exists(nowhere));
-}
-
-TEST_F(InFolder, NewEventsFollowOlderOnesInTheOrderOfTheirNames) {
-  const RunDirectory directory = RunDirectory::Create(folder_);
-  const fs::path first = directory.new_events();
-  WriteFileAtomically(first, "x");
-  const fs::path second = directory.new_events();
-  EXPECT_LT(first.filename(), second.filename());
-  EXPECT_FALSE(fs::exists(second));
-}
-
-TEST_F(InFolder, NewEventsFollowOlderOnesAlsoIfTheClockHasGoneBack) {
-  const RunDirectory directory = RunDirectory::Create(folder_);
-  const fs::path tomorrow =
-      folder_ / fmt::format("events.out.tfevents.{:010}.tandem", std::time(nullptr) + 24 * 60 * 60);
-  WriteFileAtomically(tomorrow, "x");
-  EXPECT_LT(tomorrow.filename(), directory.new_events().filename());
 }
 
 TEST_F(InFolder, LastMetricsLineHasTheLastValidation) {
@@ -582,13 +556,13 @@ TEST_F(InFolder, ReopenRemovesPartialFilesOfAKilledProgram) {
   std::set<std::string> left;
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string name = entry.path().filename();
-    left.insert(name.starts_with("events.out.tfevents.") ? "events" : name);
+    left.insert(name);
   }
-  EXPECT_EQ(left, (std::set<std::string>{".lock", "best.safetensors", "checkpoint.safetensors",
-                                         "checkpoint.safetensors.mine.partial",
-                                         "checkpoint.safetensors.partial", "config.yaml", "events",
-                                         "metrics.jsonl", "notes.txt.4711.partial", "replay-7.txt",
-                                         "summary.json"}));
+  EXPECT_EQ(left,
+            (std::set<std::string>{".lock", "best.safetensors", "checkpoint.safetensors",
+                                   "checkpoint.safetensors.mine.partial",
+                                   "checkpoint.safetensors.partial", "config.yaml", "metrics.jsonl",
+                                   "notes.txt.4711.partial", "replay-7.txt", "summary.json"}));
 }
 
 TEST_F(InFolder, BestStaysUntilItsSuccessorIsWritten) {

@@ -24,7 +24,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-Config SmallConfig() {
+Config ConfigOfTwoUpdates() {
   return ParseConfig(
       "domain: {name: cube2}\n"
       "network: {width: 32, blocks: 1}\n"
@@ -39,7 +39,7 @@ Config SmallConfig() {
 }
 
 std::string TrainedWeights(const std::filesystem::path& folder) {
-  Training training(SmallConfig(), folder);
+  Training training(ConfigOfTwoUpdates(), folder);
   while (training.RunUpdate()) {
   }
   return training.Finish().weights_sha256;
@@ -48,11 +48,11 @@ std::string TrainedWeights(const std::filesystem::path& folder) {
 TEST(Training, ValueThatAProgramHasSetIsCheckedBeforeTheRunBegins) {
   const TempFolder temp;
   const std::filesystem::path folder = temp.path() / "run";
-  Config config = SmallConfig();
+  Config config = ConfigOfTwoUpdates();
   config.train.batch_size = 0;
   EXPECT_THAT([&] { Training(config, folder); },
               ThrowsMessage<InputError>(AllOf(HasSubstr("train.batch_size"), HasSubstr("'0'"))));
-  config = SmallConfig();
+  config = ConfigOfTwoUpdates();
   config.optimizer.learning_rate = -1;
   EXPECT_THAT([&] { Training(config, folder); },
               ThrowsMessage<InputError>(HasSubstr("optimizer.learning_rate")));
@@ -64,7 +64,7 @@ TEST(Training, RunGoesOnAfterTheProgramHasChangedItsFolder) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::create_directory(temp.path() / "elsewhere");
   std::filesystem::current_path(temp.path());
-  Config config = SmallConfig();
+  Config config = ConfigOfTwoUpdates();
   config.replay.updates = 1;
   config.checkpoint.every_updates = 1;
   Training training(config, "run");
@@ -80,7 +80,7 @@ TEST(Training, RunGoesOnAfterTheProgramHasChangedItsFolder) {
 TEST(Training, RunThatCannotBeMadeLeavesNoFolder) {
   const TempFolder temp;
   const std::filesystem::path folder = temp.path() / "run";
-  Config config = SmallConfig();
+  Config config = ConfigOfTwoUpdates();
   config.network.init_from = (temp.path() / "missing").string();
   EXPECT_THAT([&] { Training(config, folder); },
               ThrowsMessage<InputError>(HasSubstr("network.init_from")));
@@ -91,7 +91,7 @@ TEST(Training, ProgressCountsTheUpdatesThatHaveEndedAlsoAfterResuming) {
   const TempFolder temp;
   const std::filesystem::path folder = temp.path() / "run";
   {
-    Training training(SmallConfig(), folder);
+    Training training(ConfigOfTwoUpdates(), folder);
     EXPECT_EQ(training.progress().updates, 0);
     EXPECT_EQ(training.progress().loss, std::nullopt);
     EXPECT_TRUE(training.RunUpdate());
