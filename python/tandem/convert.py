@@ -333,7 +333,7 @@ def import_network(file: pathlib.Path, out: pathlib.Path, config: pathlib.Path |
         raise ValueError(f"{file}: {error}{hint}") from error
     try:
         found = tandem.load_config(given, {**settings, **{f"network.{key}": value for key, value in keys.items()},
-                                           "network.name": None, "network.init_from": ""})
+                                           "network.init_from": ""})
     except ValueError as error:
         raise ValueError(f"{file} describes the keys under `network`, so only other keys can be changed, with --config "
                          f"or --set: {error}") from error

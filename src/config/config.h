@@ -112,7 +112,6 @@ struct MemoryConfig {
 };
 
 struct NetworkConfig {
-  std::string name;  ///< empty in a config that was read: ParseConfig sets the keys it stands for
   std::string kind{kResNetFc};
   Head head = Head::kV;
   std::int64_t stem_width = 0;

@@ -388,14 +388,6 @@ std::vector<Field> FieldsOf(Config& c) {
                {{"data.live_share", HasLiveRows,
                  "replay keeps rows that are generated during the run. Raise data.live_share"}}}),
 
-      {"network.name",
-       "DeepXube's name of a network. 5000H_4B_bn or resnet_fc.5000H_4B_bn stands for stem_width "
-       "0, width 5000, blocks 4 and norm batch; ln stands for norm layer, and neither for norm "
-       "none. Without H the width is 1000, and without B there are 4 blocks. A run saves the keys "
-       "that the name stands for.",
-       TextField{.value = &c.network.name,
-                 .expected = "a name such as 1000H_4B_bn, or null",
-                 .may_be_null = true}},
       {"network.kind", ExplainChoices("", kNetworkKinds),
        TextField{
            &c.network.kind, fmt::format("one of {}", fmt::join(NetworkKindNames(), ", ")),

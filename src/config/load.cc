@@ -97,52 +97,6 @@ std::string DescribeYamlError(const std::string& yaml, const YAML::Exception& er
                          : "; the line is indented with a tab. Indent YAML with spaces, not tabs.");
 }
 
-// Returns the key and the value that a part of a network's name stands for, or nothing.
-std::optional<std::pair<std::string, std::string>> KeyOfPart(std::string_view part) {
-  if (part == "bn") return {{"network.norm", "batch"}};
-  if (part == "ln") return {{"network.norm", "layer"}};
-  const auto number = ParseNumber<std::int64_t>(part.substr(0, part.size() - 1));
-  if (number && part.ends_with('H')) return {{"network.width", std::to_string(*number)}};
-  if (number && part.ends_with('B')) return {{"network.blocks", std::to_string(*number)}};
-  return std::nullopt;
-}
-
-// Returns the keys of the section `network` for which `name`, set at `origin`, stands: one of
-// DeepXube's names (https://github.com/forestagostinelli/deepxube), whose parts may be in any
-// order. The first layer of such a network has neither normalisation nor activation in DeepXube; in
-// Tandem it has both, unless `network.input_layer` is linear.
-std::map<std::string, std::string> KeysOfNetworkName(std::string_view name,
-                                                     std::string_view origin) {
-  const auto fail = [&](const std::string& why) {
-    throw InputError(
-        fmt::format("{}: `network.name` is '{}', {}; expected a name such as 1000H_4B_bn or "
-                    "resnet_fc.1000H_4B_bn: the width, the number of blocks, and bn or ln for the "
-                    "normalisation, if any",
-                    origin, name, why));
-  };
-  constexpr std::string_view kArchitecture = "resnet_fc.";
-  std::string_view rest = name;
-  if (rest.starts_with(kArchitecture)) rest.remove_prefix(kArchitecture.size());
-  if (rest.empty()) fail("which has no parts");
-  std::map<std::string, std::string> keys;
-  while (!rest.empty()) {
-    const std::string_view part = rest.substr(0, rest.find('_'));
-    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
-    if (part == "wn") {
-      fail("in which wn asks for weight normalisation, which Tandem does not have");
-    }
-    const auto key = KeyOfPart(part);
-    if (!key) fail(fmt::format("in which '{}' is not known", part));
-    if (!keys.insert(*key).second) fail(fmt::format("in which '{}' repeats an earlier part", part));
-  }
-  keys.insert({{"network.kind", std::string(kResNetFc)},
-               {"network.stem_width", "0"},
-               {"network.width", "1000"},
-               {"network.blocks", "4"},
-               {"network.norm", "none"}});
-  return keys;
-}
-
 std::string Line(const std::string& file, const YAML::Node& node) {
   return fmt::format("{}:{}", file, node.Mark().line + 1);
 }
@@ -240,25 +194,6 @@ class Reader {
       Store(Find(override.key, override.origin), override.value, override.origin);
       origins_[override.key] = override.origin;
     }
-  }
-
-  // Sets the keys for which network.name stands, and clears it, so that later code and the saved
-  // config know only those keys. Throws InputError if one of them was set to something else.
-  void ExpandNetworkName() {
-    constexpr const char* kName = "network.name";
-    if (config_.network.name.empty()) return;
-    for (const auto& [key, value] : KeysOfNetworkName(config_.network.name, origins_.at(kName))) {
-      const Field& field = Find(key, kName);
-      const std::string before = FieldText(field);
-      if (origins_.contains(key) && before != value) {
-        throw InputError(fmt::format(
-            "{} contradicts {}: the name stands for `{}: {}`. Remove one of the two keys.",
-            WithOrigin(key), WithOrigin(kName), key, value));
-      }
-      Store(field, value, origins_.at(kName));
-      origins_.try_emplace(key, origins_.at(kName));
-    }
-    config_.network.name.clear();
   }
 
   void CheckPaths(PathsOf work) const {
@@ -369,7 +304,6 @@ Config Parse(const std::string& yaml, const std::string& name,
     Reader reader(config, overrides);
     reader.ReadDocument(document, name);
     reader.ReadOverrides();
-    reader.ExpandNetworkName();
     reader.CheckTogether();
     reader.CheckPaths(must_exist);
   } catch (const YAML::Exception& error) {

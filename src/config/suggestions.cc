@@ -41,6 +41,8 @@ constexpr auto kRemoved = std::to_array<Names>({
      "tensors and captured"},
     {"train.first_layer inference.first_layer",
      "each backend computes the first layer in its faster way"},
+    {"network.name",
+     "DeepXube's 1000H_4B_bn is network.width: 1000, network.blocks: 4 and network.norm: batch"},
     {"train.loss train.huber_delta", "costs have the squared error as their loss"},
     {"optimizer.name optimizer.momentum optimizer.nesterov optimizer.muon_learning_rate",
      "the optimizer is AdamW, which is Adam while optimizer.weight_decay is 0"},
@@ -70,7 +72,8 @@ constexpr auto kRemoved = std::to_array<Names>({
     {"profile.trace_epochs", "set profile.trace_updates to as many updates as the epochs take"},
     {"profile.product_rate", "bench/gpu_bench measures the rate of matrix products"},
     {"replay.map_to", "rows of earlier updates are kept in memory; lower replay.updates"},
-    {"report report.tensorboard", "a run always writes events for TensorBoard"},
+    {"report report.tensorboard",
+     "`python -m tandem.tensorboard RUN` writes events for TensorBoard"},
     {"search.improve_seconds", "for shorter solutions, raise search.beam_width"},
     {"validation.batch_size", "states are evaluated 1000 at a time"},
     {"validation.log", "metrics.jsonl and `tandem report` have the results of each validation"},
@@ -85,6 +88,7 @@ constexpr auto kRemoved = std::to_array<Names>({
     {"metrics",
      "each line of metrics.jsonl is a JSON object, which examples/python/plot_run.py reads"},
     {"--improve", "for shorter solutions, raise --beam-width"},
+    {"--ranks", "torchrun starts ranks; compare the summary.json of their runs"},
 });
 
 // What PyTorch, Hugging Face, Sample Factory, DeepXube, DeepCubeA and CayleyPy call a key. Words
@@ -104,7 +108,7 @@ constexpr auto kOtherWords = std::to_array<Names>({
     {"sync_main async_rl", "pipeline.mode"},
     {"up_lt loss_threshold", "pipeline.loss_thresh"},
     {"target_update target_update_interval target_update_freq", "pipeline.refresh_every"},
-    {"heur", "network.name"},
+    {"heur", "network.width"},
     {"arch architecture model_type model_name", "network.kind"},
     {"heur_type", "network.head"},
     {"hidden hidden_size hidden_dim hidden_dims hidden_features hidden_units layer_size h_dim",

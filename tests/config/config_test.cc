@@ -116,26 +116,6 @@ TEST(Config, PathsOfAnyBytesAreReadBackAsTheyWereWritten) {
               ThrowsMessage<InputError>(HasSubstr("line breaks and bytes that are not UTF-8")));
 }
 
-TEST(Config, NetworkNameSetsTheKeysThatItStandsFor) {
-  const auto network = [](const std::string& name) {
-    return ParseConfig("network: {name: " + name + "}", "my.yaml").network;
-  };
-  const NetworkConfig named = network("resnet_fc.5000H_3B_bn");
-  EXPECT_EQ(named.name, "");
-  EXPECT_EQ(named.stem_width, 0);
-  EXPECT_EQ(named.width, 5000);
-  EXPECT_EQ(named.blocks, 3);
-  EXPECT_EQ(named.norm, Norm::kBatch);
-  EXPECT_EQ(network("3B_5000H_bn").width, 5000);
-  EXPECT_EQ(network("ln").width, 1000);
-  EXPECT_EQ(network("ln").blocks, 4);
-  EXPECT_EQ(network("ln").norm, Norm::kLayer);
-  EXPECT_EQ(network("20H").norm, Norm::kNone);
-  const std::string yaml = ToYaml(ParseConfig("network: {name: 20H_1B}", "my.yaml"));
-  EXPECT_THAT(yaml, HasSubstr("network:\n  name: null"));
-  EXPECT_THAT(yaml, HasSubstr("width: 20"));
-}
-
 TEST(Config, UnknownNetworkKindErrorListsTheKnownKinds) {
   EXPECT_EQ(ParseConfig("", "my.yaml").network.kind, "resnet_fc");
   const Config board = ParseConfig("network: {kind: resnet_2d, norm: batch}", "my.yaml");
@@ -156,34 +136,6 @@ TEST(Config, KindAddedByAProgramIsAccepted) {
   EXPECT_EQ(ErrorFor(yaml), "");
   EXPECT_THAT(NetworkKindNames(),
               testing::ElementsAre("resnet_fc", "resnet_2d", "mlp", "of_this_test"));
-}
-
-TEST(Config, NetworkNameMustNotContradictKeysThatAreSet) {
-  EXPECT_THAT(ErrorFor("network: {name: 20H_1B_bn, kind: resnet_2d}"),
-              HasSubstr("the name stands for `network.kind: resnet_fc`"));
-  EXPECT_EQ(ErrorFor("network: {name: 20H_1B_bn, width: 20, norm: batch}"), "");
-  EXPECT_EQ(ErrorFor("network: {name: 20H_1B_bn}", {"network.width=30"}),
-            "`network.width: 30` (--set network.width=30) contradicts `network.name: 20H_1B_bn` "
-            "(my.yaml:1): the name stands for `network.width: 20`. Remove one of the two keys.");
-  EXPECT_THAT(ErrorFor("network: {name: 20H_1B, norm: layer}"),
-              HasSubstr("the name stands for `network.norm: none`"));
-  EXPECT_THAT(ErrorFor("network: {name: 20H, stem_width: 5}"),
-              HasSubstr("`network.stem_width: 5`"));
-  EXPECT_EQ(ErrorFor("network: {name: 20H, width: 5}", {"network.name=null"}), "");
-}
-
-TEST(Config, MalformedNetworkNameErrorSaysWhichPartIsWrong) {
-  const auto error = [](const std::string& name) {
-    return ErrorFor("network: {name: " + name + "}");
-  };
-  EXPECT_THAT(error("20H_1B_xn"), HasSubstr("my.yaml:1: `network.name` is '20H_1B_xn', in which "
-                                            "'xn' is not known; expected a name such as"));
-  EXPECT_THAT(error("resnet_2d.20H"), HasSubstr("not known"));
-  EXPECT_THAT(error("20H_wn"), HasSubstr("weight normalisation"));
-  EXPECT_THAT(error("20H_30H"), HasSubstr("'30H' repeats"));
-  EXPECT_THAT(error("bn_ln"), HasSubstr("'ln' repeats"));
-  EXPECT_THAT(error("resnet_fc."), HasSubstr("no parts"));
-  EXPECT_THAT(error("0H"), HasSubstr("`network.width` is '0', expected a whole number from 1"));
 }
 
 TEST(Config, UnknownKeyErrorNamesLineAndNearestKey) {
