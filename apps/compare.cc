@@ -1,27 +1,24 @@
 // tandem compare CONFIG
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "apps/command_line.h"
 #include "apps/output.h"
@@ -47,7 +44,6 @@ struct CompareArgs {
   std::string config;
   std::string modes = "sequential,async";
   std::string seeds = "1";
-  std::string ranks = "1";
   std::vector<std::string> vary;  // each "KEY=V1,V2"
   std::string json;               // extra file for the results; "": none
   std::string out;                // "": a new folder under runs/
@@ -70,17 +66,6 @@ std::vector<Override> OverridesOf(const Plan& plan, const Variant& variant,
   std::vector<Override> all = plan.common;
   for (const Override& override : variant.Overrides()) all.push_back(override);
   all.push_back({"seed", seed, "--seeds " + seed});
-  if (variant.ranks == 1) return all;
-  // All ranks together then train on as many rows as one process.
-  const std::int64_t rows = LoadConfig(plan.config, all).train.batch_size;
-  if (rows % variant.ranks != 0) {
-    throw InputError(fmt::format(
-        "--ranks {}: expected `train.batch_size`, which is {}, to be a multiple of {}, because the "
-        "ranks share the rows of each batch. Add --set train.batch_size=N.",
-        variant.ranks, rows, variant.ranks));
-  }
-  all.push_back({"train.batch_size", std::to_string(rows / variant.ranks),
-                 fmt::format("--ranks {}", variant.ranks)});
   return all;
 }
 
@@ -112,13 +97,7 @@ void CheckUpdatesAreGiven(const CompareArgs& args) {
 void CheckAll(const Plan& plan) {
   for (const Variant& variant : plan.variants) {
     for (const std::string& seed : plan.seeds) {
-      const Config config = LoadConfig(plan.config, OverridesOf(plan, variant, seed));
-      if (variant.ranks == 1) continue;
-      try {
-        CheckRanks(config);
-      } catch (const InputError& error) {
-        throw InputError(fmt::format("--ranks {}: {}", variant.ranks, error.what()));
-      }
+      LoadConfig(plan.config, OverridesOf(plan, variant, seed));
     }
   }
 }
@@ -134,8 +113,7 @@ Plan MakePlan(const CompareArgs& args) {
   plan.common.push_back({"train.max_seconds", "0", "tandem compare"});
   std::vector<Variation> variations;
   for (const std::string& text : args.vary) variations.push_back(ParseVariation(text));
-  plan.variants =
-      MakeVariants(SplitList(args.modes, "--modes"), variations, ParseRanks(args.ranks));
+  plan.variants = MakeVariants(SplitList(args.modes, "--modes"), variations);
   AlignPolicyLags(plan);
   CheckAll(plan);
   std::vector<NamedFile> inputs = FilesOf(LoadConfig(args.config, args.overrides));
@@ -158,54 +136,12 @@ std::string Tail(const fs::path& log) {
   return tail;
 }
 
-// ChildProcess is a process that runs a command of this program. It inherits the environment
-// variables of this process, except those by which torchrun tells a process its rank.
-struct ChildProcess {
-  std::vector<std::string> arguments;
-  std::map<std::string, std::string> variables;  // environment variables to set
-  std::filesystem::path log;                     // receives standard output and standard error
-};
-
-struct ChildEnd {
-  int code = 0;           // the exit code, or 128 + N if signal N ended the process
-  std::size_t child = 0;  // which of the processes
-};
-
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
-constexpr auto kGracePeriod = std::chrono::seconds(30);  // for a child that was asked to end
-
-// Returns texts as execve takes them. They must outlive the result.
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-// Whether the variable tells a process that torchrun started its place among the ranks.
-bool IsOfRank(std::string_view name) {
-  constexpr std::array<std::string_view, 10> kNames = {
-      "RANK",       "LOCAL_RANK",       "GROUP_RANK",       "ROLE_RANK",   "ROLE_WORLD_SIZE",
-      "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
-  return name.starts_with("TORCHELASTIC_") || std::ranges::find(kNames, name) != kNames.end();
-}
-
-// This process's environment variables without those of a rank, and with those of `changed` set.
-std::vector<std::string> EnvironmentWith(const std::map<std::string, std::string>& changed) {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::string_view name = text.substr(0, text.find('='));
-    if (!IsOfRank(name) && !changed.contains(std::string(name))) all.emplace_back(text);
-  }
-  for (const auto& [name, value] : changed) all.push_back(fmt::format("{}={}", name, value));
-  return all;
-}
+constexpr auto kGracePeriod = std::chrono::seconds(30);  // for a run that was asked to end
 
 // Turns this process, a child of `parent`, into the program. Returns the error if that fails. Only
 // async-signal-safe calls are allowed here, because other threads of the parent may hold locks.
-int ExecProgram(char* const* arguments, char* const* variables, const char* log, pid_t parent) {
+int ExecProgram(char* const* arguments, const char* log, pid_t parent) {
   // Ctrl-C at a terminal then reaches only the parent, which asks the child to end.
   ::setpgid(0, 0);
   // If the parent dies, even by SIGKILL, the child saves its work and ends too.
@@ -215,159 +151,68 @@ int ExecProgram(char* const* arguments, char* const* variables, const char* log,
   const int output = ::open(log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (input >= 0 && output >= 0 && ::dup2(input, STDIN_FILENO) >= 0 &&
       ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(output, STDERR_FILENO) >= 0) {
-    ::execve("/proc/self/exe", arguments, variables);
+    ::execve("/proc/self/exe", arguments, environ);
   }
   return errno;
 }
 
-pid_t Spawn(const ChildProcess& process) {
-  std::vector<std::string> words = {"tandem"};
-  words.insert(words.end(), process.arguments.begin(), process.arguments.end());
-  std::vector<std::string> environment = EnvironmentWith(process.variables);
-  const std::vector<char*> arguments = Pointers(words);
-  const std::vector<char*> variables = Pointers(environment);
+// Starts this program with other arguments. Its output goes to `log`.
+pid_t Spawn(std::vector<std::string> arguments, const fs::path& log) {
+  std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
   const pid_t parent = ::getpid();
   // Until the child has become the program, it uses this memory and this process waits, so that
   // `error` says whether it did.
   volatile int error = 0;
   const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
   if (pid == 0) {
-    error = ExecProgram(arguments.data(), variables.data(), process.log.c_str(), parent);
+    error = ExecProgram(pointers.data(), log.c_str(), parent);
     ::_exit(1);
   }
   if (pid < 0) error = errno;
   if (error != 0) {
     if (pid > 0) ::waitpid(pid, nullptr, 0);
-    throw Error(fmt::format("cannot start a process that logs to {}: {}", process.log.string(),
+    throw Error(fmt::format("cannot start a process that logs to {}: {}", log.string(),
                             std::strerror(error)));
   }
   return pid;
 }
 
-// The children that run. Those that still run when this is destroyed are asked to end. If they take
-// too long, they are killed.
-class Children {
- public:
-  Children() = default;
-  ~Children() {
-    AskToEnd();
-    const auto deadline = std::chrono::steady_clock::now() + kGracePeriod;
-    while (!empty() && std::chrono::steady_clock::now() < deadline) {
-      if (!TakeEnded()) std::this_thread::sleep_for(kPollInterval);
+// Waits until the process has ended. If `stop` is reached, asks it to end, and kills it if that
+// takes too long. Returns the exit code, or 128 + N if signal N ended the process.
+int AwaitEnd(pid_t pid, const StopSignal& stop) {
+  std::optional<std::chrono::steady_clock::time_point> asked;
+  int status = 0;
+  while (::waitpid(pid, &status, WNOHANG) != pid) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!asked && stop.Reached()) {
+      ::kill(pid, SIGTERM);
+      asked = now;
     }
-    for (const Child& child : running_) ::kill(child.pid, SIGKILL);
-    for (const Child& child : running_) ::waitpid(child.pid, nullptr, 0);
+    if (asked && now - *asked > kGracePeriod) ::kill(pid, SIGKILL);
+    std::this_thread::sleep_for(kPollInterval);
   }
-  Children(const Children&) = delete;
-  Children& operator=(const Children&) = delete;
-
-  void Add(const ChildProcess& process) {
-    running_.push_back({.pid = Spawn(process), .number = started_++});
-  }
-
-  bool empty() const { return running_.empty(); }
-
-  void AskToEnd() const {
-    for (const Child& child : running_) ::kill(child.pid, SIGTERM);
-  }
-
-  // Removes a child that has ended. Nothing if all are running.
-  std::optional<ChildEnd> TakeEnded() {
-    for (auto child = running_.begin(); child != running_.end(); ++child) {
-      int status = 0;
-      if (::waitpid(child->pid, &status, WNOHANG) != child->pid) continue;
-      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      const ChildEnd end{.code = code, .child = child->number};
-      running_.erase(child);
-      return end;
-    }
-    return std::nullopt;
-  }
-
- private:
-  struct Child {
-    pid_t pid;
-    std::size_t number;
-  };
-
-  std::vector<Child> running_;
-  std::size_t started_ = 0;
-};
-
-// Runs all of `children` at once, and waits until they have ended. If `stop` is reached or one
-// fails, sends SIGTERM to those that are running. Returns the end of the first that failed or, if
-// none failed, of the first that ended. Requires at least one.
-ChildEnd RunChildren(std::span<const ChildProcess> children, const StopSignal& stop) {
-  Children running;
-  for (const ChildProcess& child : children) running.Add(child);
-  std::optional<ChildEnd> result;
-  bool asked_to_end = false;
-  while (!running.empty()) {
-    while (const std::optional<ChildEnd> end = running.TakeEnded()) {
-      if (!result || (result->code == 0 && end->code != 0)) result = end;
-    }
-    if (!asked_to_end && (result.value_or(ChildEnd{}).code != 0 || stop.Reached())) {
-      running.AskToEnd();
-      asked_to_end = true;
-    }
-    if (!running.empty()) std::this_thread::sleep_for(kPollInterval);
-  }
-  return result.value();
-}
-
-// Returns a TCP port of this machine that no program uses at the moment. Another program may take
-// it before the caller does.
-int FreePort() {
-  const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  const bool found = listening >= 0 && ::bind(listening, generic, size) == 0 &&
-                     ::getsockname(listening, generic, &size) == 0;
-  const int error = errno;
-  if (listening >= 0) ::close(listening);
-  if (!found) throw Error(fmt::format("cannot find a free TCP port: {}", std::strerror(error)));
-  return ntohs(address.sin_port);
-}
-
-// Makes equal processes the ranks of one run: sets the environment variables that torchrun sets,
-// and gives each a log of its own.
-void MakeRanks(std::vector<ChildProcess>& processes) {
-  const std::string port = std::to_string(FreePort());
-  const std::string size = std::to_string(processes.size());
-  for (std::size_t rank = 0; rank < processes.size(); ++rank) {
-    const std::string number = std::to_string(rank);
-    processes[rank].variables = {{"RANK", number},
-                                 {"LOCAL_RANK", number},
-                                 {"WORLD_SIZE", size},
-                                 {"MASTER_ADDR", "127.0.0.1"},
-                                 {"MASTER_PORT", port}};
-    if (rank > 0) processes[rank].log.replace_extension(fmt::format("rank{}.log", rank));
-  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 RunRecord RunOne(const Plan& plan, const Variant& variant, const std::string& seed,
                  const StopSignal& stop) {
   const std::string name = fmt::format("{}-seed{}", variant.FolderName(), seed);
   const fs::path folder = plan.folder / name;
-  ChildProcess run{.arguments = {"train", plan.config, "--out", folder.string()},
-                   .variables = {},
-                   .log = plan.folder / (name + ".log")};
+  const fs::path log = plan.folder / (name + ".log");
+  std::vector<std::string> arguments = {"tandem", "train", plan.config, "--out", folder.string()};
   for (const fs::path& file : LoadedPlugins()) {
-    run.arguments.insert(run.arguments.end(), {"--plugin", file.string()});
+    arguments.insert(arguments.end(), {"--plugin", file.string()});
   }
   for (const Override& override : OverridesOf(plan, variant, seed)) {
-    run.arguments.insert(run.arguments.end(), {"--set", override.key + "=" + override.value});
+    arguments.insert(arguments.end(), {"--set", override.key + "=" + override.value});
   }
-  std::vector<ChildProcess> ranks(static_cast<std::size_t>(variant.ranks), run);
-  if (variant.ranks > 1) MakeRanks(ranks);
-  const ChildEnd end = RunChildren(ranks, stop);
+  const int code = AwaitEnd(Spawn(std::move(arguments), log), stop);
   if (stop.Reached()) throw Stopped();
-  if (end.code != kDone) {
-    const fs::path& log = ranks[end.child].log;
-    throw Error(fmt::format("the run {} failed with exit code {}. The end of {}:{}", name, end.code,
+  if (code != kDone) {
+    throw Error(fmt::format("the run {} failed with exit code {}. The end of {}:{}", name, code,
                             log.string(), Tail(log)));
   }
   return ReadRun(folder);
@@ -443,6 +288,9 @@ void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::s
 int RunCompare(const CompareArgs& args) {
   const Plan plan = MakePlan(args);
   MakeEmptyFolder(plan.folder);
+  // If torchrun has started this process, the runs are not its ranks.
+  ::unsetenv("RANK");
+  ::unsetenv("WORLD_SIZE");
   const StopOnSignals signals;
   try {
     Report(plan, RunAll(plan, signals.stop()), args.json);
@@ -464,9 +312,6 @@ void AddCompare(CommandLine& line) {
       ->capture_default_str();
   AddOption(compare, "--seeds", args.seeds, "N,...", "Seeds; every mode runs once with each")
       ->capture_default_str();
-  AddOption(compare, "--ranks", args.ranks, "N,...",
-            "Numbers of processes that train together and share each batch")
-      ->capture_default_str();
   AddOption(compare, "--vary", args.vary, "KEY=V1,V2",
             "Also run each of these values of a key; may be repeated")
       ->allow_extra_args(false);
@@ -486,8 +331,7 @@ void AddCompare(CommandLine& line) {
       "The ideal speed-up is over sequential, if all waiting were filled with work. The busiest\n"
       "side of a run is the generator, the main thread, the cores or the GPU.\n\n"
       "  tandem compare configs/compare.yaml --seeds 1,2,3,4,5,6\n"
-      "  tandem compare configs/compare.yaml --modes async --vary prefetch.depth=1,2,4\n"
-      "  tandem compare configs/compare.yaml --modes async --ranks 1,2 --set replay.updates=0\n\n"
+      "  tandem compare configs/compare.yaml --modes async --vary prefetch.depth=1,2,4\n\n"
       "The folder receives the runs, compare.json and compare.svg.");
 }
 

@@ -27,25 +27,6 @@ void CheckFolderNames(std::span<const Variant> variants) {
   }
 }
 
-// Parses "1,2". Throws InputError if a number is not in `least`..`most`, or comes twice: 01 is 1.
-template <class Number>
-std::vector<Number> ParseNumbers(std::string_view text, std::string_view option, Number least,
-                                 Number most) {
-  std::vector<Number> numbers;
-  for (const std::string& part : SplitList(text, option)) {
-    const auto number = ParseNumber<Number>(part);
-    if (!number || *number < least || *number > most) {
-      throw InputError(
-          fmt::format("{} {}: expected whole numbers from {} to {}", option, text, least, most));
-    }
-    if (std::ranges::find(numbers, *number) != numbers.end()) {
-      throw InputError(fmt::format("{} {}: {} is listed twice", option, text, *number));
-    }
-    numbers.push_back(*number);
-  }
-  return numbers;
-}
-
 // Returns the sum of the differences, with the sign of difference i flipped if bit i of `flipped`
 // is set.
 double SumWithSigns(std::span<const double> differences, std::uint64_t flipped) {
@@ -120,10 +101,7 @@ const VariantRuns* SequentialCounterpart(std::span<const VariantRuns> variants,
                                          const Variant& variant) {
   if (variant.mode != "async") return nullptr;
   for (const VariantRuns& each : variants) {
-    if (each.variant.mode == "sequential" && each.variant.varied == variant.varied &&
-        each.variant.ranks == variant.ranks) {
-      return &each;
-    }
+    if (each.variant.mode == "sequential" && each.variant.varied == variant.varied) return &each;
   }
   return nullptr;
 }
@@ -298,22 +276,25 @@ std::string Variant::FolderName() const {
   return safe;
 }
 
-std::vector<int> ParseRanks(std::string_view text) {
-  constexpr int kMost = 1024;
-  return ParseNumbers<int>(text, "--ranks", 1, kMost);
-}
-
 std::vector<std::string> ParseSeeds(std::string_view text) {
   std::vector<std::string> seeds;
-  for (const std::int64_t seed : ParseNumbers<std::int64_t>(text, "--seeds", 0, INT64_MAX)) {
-    seeds.push_back(std::to_string(seed));
+  for (const std::string& part : SplitList(text, "--seeds")) {
+    const auto number = ParseNumber<std::int64_t>(part);
+    if (!number || *number < 0) {
+      throw InputError(
+          fmt::format("--seeds {}: expected whole numbers from 0 to {}", text, INT64_MAX));
+    }
+    std::string seed = std::to_string(*number);
+    if (std::ranges::find(seeds, seed) != seeds.end()) {
+      throw InputError(fmt::format("--seeds {}: {} is listed twice", text, seed));
+    }
+    seeds.push_back(std::move(seed));
   }
   return seeds;
 }
 
 std::vector<Variant> MakeVariants(std::span<const std::string> modes,
-                                  std::span<const Variation> variations,
-                                  std::span<const int> ranks) {
+                                  std::span<const Variation> variations) {
   std::vector<Variant> variants = {{}};
   for (const Variation& variation : variations) {
     std::vector<Variant> longer;
@@ -328,14 +309,10 @@ std::vector<Variant> MakeVariants(std::span<const std::string> modes,
   }
   std::vector<Variant> all;
   for (const Variant& variant : variants) {
-    for (const int number : ranks) {
-      for (const std::string& mode : modes) {
-        Variant& added = all.emplace_back(variant);
-        added.mode = mode;
-        added.ranks = number;
-        added.name = mode + variant.name;
-        if (ranks.size() > 1) added.name += fmt::format(" ranks={}", number);
-      }
+    for (const std::string& mode : modes) {
+      Variant& added = all.emplace_back(variant);
+      added.mode = mode;
+      added.name = mode + variant.name;
     }
   }
   CheckFolderNames(all);
@@ -443,10 +420,7 @@ nlohmann::ordered_json ToJson(std::span<const Row> rows) {
   for (const Row& row : rows) {
     Json varied = Json::object();
     for (const auto& [key, value] : row.variant.varied) varied[key] = value;
-    Json json = {{"name", row.variant.name},
-                 {"mode", row.variant.mode},
-                 {"ranks", row.variant.ranks},
-                 {"varied", varied}};
+    Json json = {{"name", row.variant.name}, {"mode", row.variant.mode}, {"varied", varied}};
     for (const RowEntry& entry : row.entries) json[entry.key] = entry.json;
     all.push_back(std::move(json));
   }

@@ -31,7 +31,6 @@ struct Variant {
   std::string name;  ///< name of the row: "async", "async prefetch.depth=4"
   std::string mode;
   std::vector<std::pair<std::string, std::string>> varied;  ///< key and value
-  int ranks = 1;                                            ///< processes that train together
   bool aligned_lag = false;  ///< sequential with the policy lag of async, 1
 
   /// Returns the overrides for `tandem train`.
@@ -41,18 +40,13 @@ struct Variant {
   std::string FolderName() const;
 };
 
-/// Parses the numbers of `--ranks`, such as "1,2". Throws InputError that says what was expected,
-/// or that a number comes twice.
-std::vector<int> ParseRanks(std::string_view text);
-
 /// Parses the numbers of `--seeds`, such as "1,2", and returns each as the shortest text: "1" for
 /// "01". Throws InputError that says what was expected, or that a number comes twice.
 std::vector<std::string> ParseSeeds(std::string_view text);
 
-/// Returns every combination of modes, numbers of ranks and varied values. Modes vary fastest.
+/// Returns every combination of modes and varied values. Modes vary fastest.
 std::vector<Variant> MakeVariants(std::span<const std::string> modes,
-                                  std::span<const Variation> variations,
-                                  std::span<const int> ranks);
+                                  std::span<const Variation> variations);
 
 /// Spread holds the median and the range of some values.
 struct Spread {

@@ -60,46 +60,6 @@ class Compare(CliTest):
         self.assertIn(warning, self.compare("--out", "two", *decreasing)[0])
         self.assertNotIn(warning, self.compare("--out", "one", "--modes", "async", *decreasing)[0])
 
-    def test_ranks_share_each_batch(self):
-        out, _ = self.compare("--modes", "async", "--ranks", "1,2", "--out", "all", "--json", "figures.json")
-        self.assertIn("async ranks=2", out)
-        one, two = json.loads((self.folder / "figures.json").read_text())["rows"]
-        self.assertEqual((one["ranks"], two["ranks"]), (1, 2))
-        runs = [json.loads((self.folder / f"all/async-ranks={ranks}-seed1/summary.json").read_text())
-                for ranks in (1, 2)]
-        self.assertEqual(runs[0]["examples"], runs[1]["examples"])
-        self.assertEqual(runs[1]["ranks"]["world_size"], 2)
-        self.assertTrue((self.folder / "all/async-ranks=2-seed1.rank1.log").exists())
-
-    def test_ranks_that_cannot_share_a_batch_are_refused(self):
-        _, error = self.compare("--ranks", "3", "--set", "train.batch_size=100", code=2)
-        self.assertIn("--ranks 3: expected `train.batch_size`, which is 100, to be a multiple of 3", error)
-
-    def test_a_rank_that_is_killed_ends_the_others_and_is_named(self):
-        config = self.write("long.yaml", CONFIG)
-        compare = subprocess.Popen(
-            [TANDEM, "compare", config, "--ranks", "2", "--modes", "async", "--out", "all",
-             "--set", "train.max_updates=100000", "--set", "validation.every_updates=0"],
-            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        try:
-            metrics = self.folder / "all/async-seed1/metrics.jsonl"
-            self.wait_until(lambda: metrics.exists() and metrics.stat().st_size > 0, compare)
-            os.kill(self.child_with_variable(compare.pid, "RANK=1"), signal.SIGKILL)
-            _, error = compare.communicate(timeout=120)
-        finally:
-            compare.kill()
-            compare.wait()
-        self.assertEqual(compare.returncode, 1)
-        self.assertRegex(error, r"the run async-seed1 failed with exit code 137. The end of .*seed1.rank1.log")
-
-    def child_with_variable(self, parent, variable):
-        """The child process of `parent` that has the environment variable, such as RANK=1."""
-        for task in pathlib.Path(f"/proc/{parent}/task").iterdir():
-            for pid in (task / "children").read_text().split():
-                if variable in pathlib.Path(f"/proc/{pid}/environ").read_text().split("\0"):
-                    return int(pid)
-        self.fail(f"no child has {variable}")
-
     def test_does_not_take_itself_for_a_rank(self):
         self.compare("--modes", "async", "--out", "all",
                      variables={"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1", "TORCHELASTIC_RUN_ID": "x"})
@@ -153,11 +113,6 @@ class Compare(CliTest):
                 (["--set", "train.max_updates=auto", "--set", "train.max_seconds=5"],
                  "`train.max_updates` is auto, expected a number"),
                 (["--modes", "sync_main"], "sync_main"),
-                (["--ranks", "1,2", "--modes", "sync_main", "--set", "replay.updates=1",
-                  "--set", "generate.search=greedy"],
-                 "--ranks 2: `pipeline.mode: sync_main` is not supported with several ranks"),
-                (["--ranks", "2", "--set", "replay.updates=1"],
-                 "--ranks 2: `replay.updates: 1` is not supported with several ranks"),
         ]:
             _, error = self.compare("--out", "all", *args, code=2)
             self.assertIn(message, error)

@@ -14,8 +14,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr std::array kOneRank = {1};
-
 std::vector<std::string> Names(const std::vector<Variant>& variants) {
   std::vector<std::string> names;
   for (const Variant& variant : variants) names.push_back(variant.name);
@@ -26,7 +24,7 @@ TEST(Variants, CombineModesWithAllVariedValues) {
   const std::vector<std::string> modes = {"sequential", "async"};
   const std::vector<Variation> variations = {ParseVariation("prefetch.depth=1,4"),
                                              ParseVariation("train.threads=1,2")};
-  const std::vector<Variant> variants = MakeVariants(modes, variations, kOneRank);
+  const std::vector<Variant> variants = MakeVariants(modes, variations);
   EXPECT_THAT(
       Names(variants),
       ElementsAre(
@@ -37,23 +35,10 @@ TEST(Variants, CombineModesWithAllVariedValues) {
   EXPECT_EQ(variants[1].FolderName(), "async-prefetch.depth=1-train.threads=1");
 }
 
-TEST(Variants, RunInEachNumberOfRanks) {
-  const std::vector<std::string> modes = {"sequential", "async"};
-  const std::vector<Variant> variants = MakeVariants(modes, {}, ParseRanks("1,2"));
-  EXPECT_THAT(Names(variants), ElementsAre("sequential ranks=1", "async ranks=1",
-                                           "sequential ranks=2", "async ranks=2"));
-  EXPECT_EQ(variants[1].ranks, 1);
-  EXPECT_EQ(variants[3].ranks, 2);
-  EXPECT_EQ(variants[3].FolderName(), "async-ranks=2");
-  const std::vector<Variant> both = MakeVariants(modes, {}, ParseRanks("2"));
-  EXPECT_THAT(Names(both), ElementsAre("sequential", "async"));
-  EXPECT_EQ(both[0].ranks, 2);
-}
-
 TEST(Variants, OverridesNameTheOptionTheyCameFrom) {
   const std::vector<std::string> modes = {"async"};
   const std::vector<Variation> variations = {ParseVariation("prefetch.depth=1,4")};
-  const std::vector<Override> overrides = MakeVariants(modes, variations, kOneRank)[1].Overrides();
+  const std::vector<Override> overrides = MakeVariants(modes, variations)[1].Overrides();
   ASSERT_EQ(overrides.size(), 2);
   EXPECT_EQ(overrides[0].key + "=" + overrides[0].value, "pipeline.mode=async");
   EXPECT_EQ(overrides[1].key + "=" + overrides[1].value, "prefetch.depth=4");
@@ -64,7 +49,7 @@ TEST(Variants, DoNotShareAFolder) {
   const std::vector<std::string> modes = {"async"};
   const std::vector<Variation> paths = {ParseVariation("data.path=x/a,x-a")};
   EXPECT_THAT(
-      [&] { MakeVariants(modes, paths, kOneRank); },
+      [&] { MakeVariants(modes, paths); },
       ThrowsMessage<InputError>(HasSubstr("would use the same folder, async-data.path=x-a")));
 }
 
@@ -82,8 +67,6 @@ TEST(Variants, SeedsAreTheirShortestTextsAndDiffer) {
   EXPECT_EQ(ParseSeeds("007,10"), (std::vector<std::string>{"7", "10"}));
   EXPECT_THAT([] { ParseSeeds("1,2,01"); },
               ThrowsMessage<InputError>(HasSubstr("--seeds 1,2,01: 1 is listed twice")));
-  EXPECT_THAT([] { ParseRanks("2,02"); },
-              ThrowsMessage<InputError>(HasSubstr("--ranks 2,02: 2 is listed twice")));
   for (const char* seeds : {"-1", "1,x", "9223372036854775808"}) {
     EXPECT_THAT([&] { ParseSeeds(seeds); },
                 ThrowsMessage<InputError>(
@@ -105,11 +88,6 @@ TEST(Variants, ListErrorsSayWhatWasExpected) {
   expect("prefetch.depth=4", "expected two values or more, such as prefetch.depth=1,2");
   expect("prefetch.depth=4,", "expected values separated by commas");
   expect("prefetch.depth=4,4", "`4` is listed twice");
-  for (const char* ranks : {"0", "1,x", "-2", "2000"}) {
-    EXPECT_THAT([&] { ParseRanks(ranks); },
-                ThrowsMessage<InputError>(HasSubstr("expected whole numbers from 1 to 1024")))
-        << ranks;
-  }
   EXPECT_THAT([] { SplitList("1,,2", "--seeds"); },
               ThrowsMessage<InputError>(HasSubstr("--seeds 1,,2")));
 }
