@@ -39,9 +39,10 @@ test: configure  ## run the tests, except the long ones; builds what they need
 	@$(CMAKE) --build --preset $(PRESET)
 	@$(CTEST) --preset $(PRESET)
 
-lint: configure  ## check layers and formatting, and the code with clang-tidy, clangd and pyflakes
+lint: setup  ## check layers and formatting, and the code with clang-tidy, clangd and pyflakes
 	@LINT=yes scripts/setup
-	@python3 scripts/lint build/$(PRESET)
+	@$(CMAKE) --preset lint >/dev/null
+	@python3 scripts/lint build/lint
 
 compare: program  ## compare the modes on the same work (4 minutes), as a table and a figure
 	@$(TANDEM) compare configs/compare.yaml --modes sequential,async,sync_main --seeds 1,2,3

@@ -56,7 +56,7 @@ ordered_json PartialToJson(const Partial& best, const std::string& start, const 
           {"estimate", best.estimate}};
 }
 
-std::string Memory(const std::vector<SolveResult>& results) {
+std::string MemoryLine(const std::vector<SolveResult>& results) {
   std::int64_t stored = 0;
   std::int64_t bytes = 0;
   std::int64_t most = 0;
@@ -180,7 +180,7 @@ std::string DescribeResults(const std::vector<SolveResult>& results, double seco
                     WithThousands(static_cast<long long>(figures.nodes_per_s())));
     table += fmt::format("expanded      {} states\n", WithThousands(expanded));
   }
-  return table + Memory(results);
+  return table + MemoryLine(results);
 }
 
 // Results collects results in the order in which searches end, and writes them in the order of the

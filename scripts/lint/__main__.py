@@ -1,8 +1,8 @@
 """Checks the sources' layers and formatting, the C++ code with clang-tidy and clangd, and the Python
 code with pyflakes.
 
-    python3 scripts/lint build/release                       all checks
-    python3 scripts/lint build/release layers python         these
+    python3 scripts/lint build/lint                          all checks
+    python3 scripts/lint build/lint layers python            these
 
 All checks run, even if an earlier one finds something. Exit code 1: a check found something.
 """

@@ -65,7 +65,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKindOfFile = "tandem replay";
+constexpr std::string_view kKindOfReplay = "tandem replay";
 constexpr int kReplaySchema = 1;
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored in memory order");
@@ -75,7 +75,7 @@ std::int64_t FirstNeeded(const ReplayBuffer& replay, std::int64_t next) {
 }
 
 std::string Header(const ReplayBuffer& replay, std::int64_t next) {
-  return fmt::format("{} {}\ncolumns {}\nrows {}\nupdates {} {}\n", kKindOfFile, kReplaySchema,
+  return fmt::format("{} {}\ncolumns {}\nrows {}\nupdates {} {}\n", kKindOfReplay, kReplaySchema,
                      DescribeSchema(replay.schema()), replay.rows(), FirstNeeded(replay, next),
                      next);
 }
@@ -154,7 +154,7 @@ void ReadReplay(const fs::path& path, ReplayBuffer& replay, std::int64_t next) {
   Reader reader(path);
   const std::string expected = Header(replay, next);
   if (const std::string header = reader.Read(expected.size()); header != expected) {
-    RequireKnownSchema(path.string(), header, kKindOfFile, kReplaySchema);
+    RequireKnownSchema(path.string(), header, kKindOfReplay, kReplaySchema);
     throw DamagedFile(fmt::format("{} does not belong to this run: it begins with\n{}expected\n{}",
                                   path.string(), header.substr(0, header.rfind('\n') + 1),
                                   expected));

@@ -29,9 +29,9 @@ constexpr std::int64_t kPage = 4096;
 constexpr std::size_t kSizeDigits = 10;
 constexpr std::int64_t kMaxHeaderBytes = std::int64_t{1} << 27;  // of kMaxShardChunks chunks
 
-constexpr std::string_view kKindOfFile = "tandem shard";
+constexpr std::string_view kKindOfShard = "tandem shard";
 
-std::string Preamble() { return fmt::format("{} {}\nheader ", kKindOfFile, kShardSchema); }
+std::string Preamble() { return fmt::format("{} {}\nheader ", kKindOfShard, kShardSchema); }
 
 Json ToJson(const Schema& schema) {
   Json columns = Json::array();
@@ -128,7 +128,7 @@ std::int64_t HeaderBytes(ShardHeader header) {
 std::int64_t StatedHeaderBytes(std::string_view text) {
   const std::string preamble = Preamble();
   if (!text.starts_with(preamble)) {
-    throw Error(fmt::format("the file does not begin with `{} {}`", kKindOfFile, kShardSchema));
+    throw Error(fmt::format("the file does not begin with `{} {}`", kKindOfShard, kShardSchema));
   }
   const auto bytes =
       ParseNumber<std::int64_t>(text.substr(preamble.size(), kSizeDigits)).value_or(0);
@@ -373,7 +373,7 @@ ShardHeader ReadHeader(const std::filesystem::path& path) {
                 std::as_writable_bytes(std::span(text)).subspan(static_cast<std::size_t>(from)));
     };
     read(0, kPage);
-    RequireKnownSchema(path.string(), text, kKindOfFile, kShardSchema);
+    RequireKnownSchema(path.string(), text, kKindOfShard, kShardSchema);
     read(kPage, std::max(kPage, StatedHeaderBytes(text)));
     return ParseHeader(text);
   });

@@ -15,14 +15,14 @@ namespace {
 
 using Backends = std::map<BackendKind, std::unique_ptr<const Backend>>;
 
-Backends& Registry() {
+Backends& BackendRegistry() {
   static Backends registry;
   return registry;
 }
 
 const Backend& Find(BackendKind kind) {
-  const auto found = Registry().find(kind);
-  if (found != Registry().end()) return *found->second;
+  const auto found = BackendRegistry().find(kind);
+  if (found != BackendRegistry().end()) return *found->second;
   throw Error(
       fmt::format("there is no backend {}; this is a bug in Tandem", NameOf(kBackendKinds, kind)));
 }
@@ -33,7 +33,7 @@ const Backend& Find(BackendKind kind) {
 BackendKind Choose(const Config& config, Precision precision, const Device& device) {
   if (config.backend != BackendKind::kAuto) return config.backend;
   const bool is_special = !Find(BackendKind::kReference).HasPrecision(precision);
-  for (const auto& [kind, backend] : Registry()) {
+  for (const auto& [kind, backend] : BackendRegistry()) {
     const bool serves = is_special ? backend->HasPrecision(precision)
                                    : backend->IsFastOn(device) &&
                                          backend->WhyNot(config.network, precision, device).empty();
@@ -44,7 +44,7 @@ BackendKind Choose(const Config& config, Precision precision, const Device& devi
 
 void ResolvePrecision(Precision& precision, const Config& config, const Device& device) {
   if (precision != Precision::kAuto) return;
-  const bool is_fast = std::ranges::any_of(Registry(), [&](const auto& entry) {
+  const bool is_fast = std::ranges::any_of(BackendRegistry(), [&](const auto& entry) {
     const bool is_allowed = config.backend == BackendKind::kAuto || config.backend == entry.first;
     return is_allowed && entry.second->HasFastBf16(config.network, device);
   });
@@ -89,7 +89,7 @@ at::Tensor GradientStep::Step(const at::Tensor& inputs, const at::Tensor& target
 }
 
 void RegisterBackend(BackendKind kind, std::unique_ptr<const Backend> backend) {
-  Registry()[kind] = std::move(backend);
+  BackendRegistry()[kind] = std::move(backend);
 }
 
 Config WithBackends(Config config, const Device& device) {

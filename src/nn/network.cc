@@ -118,14 +118,14 @@ namespace {
 
 using Kinds = std::map<std::string, NetworkKind, std::less<>>;
 
-Kinds& Registry() {
+Kinds& KindRegistry() {
   static Kinds registry;
   return registry;
 }
 
 const NetworkKind& Find(std::string_view name) {
-  const auto found = Registry().find(name);
-  if (found != Registry().end()) return found->second;
+  const auto found = KindRegistry().find(name);
+  if (found != KindRegistry().end()) return found->second;
   throw InputError(fmt::format(
       "`network.kind: {}`: there is no such network in this program; expected one of {}", name,
       fmt::join(NetworkKindNames(), ", ")));
@@ -205,7 +205,7 @@ void RegisterNetwork(std::string name, NetworkKind kind) {
         fmt::format("network '{}' is registered without `make` or `cost`, expected both", name));
   }
   AddNetworkKindName(name);
-  const auto [at, is_new] = Registry().emplace(std::move(name), std::move(kind));
+  const auto [at, is_new] = KindRegistry().emplace(std::move(name), std::move(kind));
   if (!is_new) throw Error(fmt::format("two networks are registered as '{}'", at->first));
 }
 

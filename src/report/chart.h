@@ -97,6 +97,12 @@ struct Panel {
   double bottom() const { return top + height; }
 };
 
+// A figure of two columns of panels, in pixels.
+inline constexpr double kFigureWidth = 1000;
+inline constexpr double kPanelLeft = 60;
+inline constexpr double kPanelWidth = 410;
+inline constexpr double kPanelStep = kPanelWidth + 90;
+
 /// The most points of a curve that are drawn; a pixel shows no more.
 inline constexpr std::size_t kMaxPoints = 800;
 

@@ -122,11 +122,8 @@ constexpr std::array kDashes = {"", "10 8", "4 8", "14 5 3 5"};
 constexpr const char* kFill = "#e69f00";
 constexpr const char* kTrain = "#0072b2";
 
-constexpr double kWidth = 1000;
 constexpr double kPanelTop = 60;
 constexpr double kPanelHeight = 300;
-constexpr double kLeft = 60;
-constexpr double kPanelWidth = 410;
 constexpr double kLegendTop = kPanelTop + kPanelHeight + 64;
 constexpr double kBarHeight = 14;
 constexpr double kRowHeight = 50;
@@ -194,7 +191,7 @@ std::vector<std::string> Notes(std::span<const VariantRuns> variants) {
 
 // Draws the first fills and trainings of each variant, one above the other.
 void DrawTimelines(Svg& svg, std::span<const VariantRuns> variants, double timeline_top) {
-  const double left = kLeft + 180;
+  const double left = kPanelLeft + 180;
   Range times{.least = 0};
   const auto shown = [](const std::vector<Interval>& all) {
     return std::span(all).first(std::min<std::size_t>(all.size(), kUpdatesShown));
@@ -202,7 +199,7 @@ void DrawTimelines(Svg& svg, std::span<const VariantRuns> variants, double timel
   for (const VariantRuns& each : variants) {
     for (const Interval& training : shown(each.runs.front().trainings)) times.Add(training.end);
   }
-  const Axis to_x(times.least, times.most, left, kWidth - 20);
+  const Axis to_x(times.least, times.most, left, kFigureWidth - 20);
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const double top = timeline_top + static_cast<double>(i) * kRowHeight;
     const auto draw = [&](const std::vector<Interval>& stretches, double y, const char* colour,
@@ -213,7 +210,7 @@ void DrawTimelines(Svg& svg, std::span<const VariantRuns> variants, double timel
                 fmt::format("{} {}: {:.2f} s to {:.2f} s", what, k, begin, end));
       }
     };
-    svg.Text({kLeft - 40, top + kBarHeight}, variants[i].variant.name);
+    svg.Text({kPanelLeft - 40, top + kBarHeight}, variants[i].variant.name);
     svg.Text({left - 6, top + 11}, "generator", Anchor::kEnd, 10);
     svg.Text({left - 6, top + 11 + kBarHeight + 2}, "training", Anchor::kEnd, 10);
     draw(variants[i].runs.front().fills, top, kFill, "fill");
@@ -248,19 +245,19 @@ std::string Figure(std::span<const VariantRuns> variants, const std::string& tit
   const std::vector<std::string> notes = Notes(variants);
   const double notes_top = kLegendTop + kLegendHeight * static_cast<double>(variants.size());
   const double timeline_top = notes_top + kLegendHeight * static_cast<double>(notes.size()) + 24;
-  Svg svg(kWidth, timeline_top + static_cast<double>(variants.size()) * kRowHeight + 40);
-  svg.Text({kWidth / 2, 24}, title, Anchor::kMiddle, 16);
-  Panel panel{.left = kLeft, .top = kPanelTop, .width = kPanelWidth, .height = kPanelHeight};
+  Svg svg(kFigureWidth, timeline_top + static_cast<double>(variants.size()) * kRowHeight + 40);
+  svg.Text({kFigureWidth / 2, 24}, title, Anchor::kMiddle, 16);
+  Panel panel{.left = kPanelLeft, .top = kPanelTop, .width = kPanelWidth, .height = kPanelHeight};
   const Chart chart =
       ChartOf(variants, "iterations", [](const UpdatePoint& p) { return p.iterations; });
   DrawPanel(svg, panel, chart);
-  panel.left += kPanelWidth + 90;
+  panel.left += kPanelStep;
   DrawPanel(svg, panel, ChartOf(variants, "seconds since the start", [](const UpdatePoint& p) {
               return p.seconds;
             }));
-  DrawLegend(svg, {kLeft, kLegendTop}, chart.series);
+  DrawLegend(svg, {kPanelLeft, kLegendTop}, chart.series);
   for (std::size_t i = 0; i < notes.size(); ++i) {
-    svg.Text({kLeft, notes_top + kLegendHeight * static_cast<double>(i)}, notes[i]);
+    svg.Text({kPanelLeft, notes_top + kLegendHeight * static_cast<double>(i)}, notes[i]);
   }
   DrawTimelines(svg, variants, timeline_top);
   return svg.Finish();

@@ -76,7 +76,7 @@ std::optional<BestKnownFigures> SummariseBestKnown(std::span<const SolveOutcome>
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kMissing = "-";
+constexpr const char* kNoFigure = "-";
 
 // Table has a line for each item.
 template <class Item>
@@ -98,7 +98,7 @@ class Table {
     if (std::ranges::none_of(items_, is_known)) return;
     Add(heading, [&](const Item& item) {
       const std::optional<double> number = cell(item);
-      return number ? fmt::format("{:.{}f}", *number, digits) : kMissing;
+      return number ? fmt::format("{:.{}f}", *number, digits) : kNoFigure;
     });
   }
 
@@ -232,7 +232,7 @@ std::string EvaluationTable(std::span<const EvaluatedNetwork> networks) {
   });
   table.Add("%", [](const Network& n) { return Percent(n.figures.solve_rate()); });
   table.Add("mean length", [](const Network& n) {
-    return n.figures.solved > 0 ? fmt::format("{:.2f}", n.figures.mean_length) : kMissing;
+    return n.figures.solved > 0 ? fmt::format("{:.2f}", n.figures.mean_length) : kNoFigure;
   });
   table.AddIfKnown("% optimal", 1, [](const Network& n) {
     return IfKnown(n.figures.known, [](const auto& k) { return 100 * k.share_optimal(); });

@@ -8,13 +8,9 @@
 namespace tandem {
 namespace {
 
-constexpr double kWidth = 1000;
-constexpr double kPanelWidth = 410;
-constexpr double kPanelHeight = 200;
-constexpr double kLeft = 60;
+constexpr double kPanelRows = 200;  // pixels
 constexpr double kTop = 64;
-constexpr double kColumnStep = kPanelWidth + 90;
-constexpr double kRowStep = kPanelHeight + 140;
+constexpr double kRowStep = kPanelRows + 140;
 constexpr double kHeight = kTop + 2 * kRowStep + 10;
 
 // A unit of the horizontal axis.
@@ -108,21 +104,22 @@ class SeriesBuilder {
 
 using Figures = SolveFigures;
 
-double Percent(double share) { return 100 * share; }
+double InPercent(double share) { return 100 * share; }
 
 Chart SolveRates(const SeriesBuilder& builder) {
   return builder.ChartOf(
       "% of the states",
-      {builder.OfNetworks("solved by the search", kColours[0],
-                          [](const Figures& f) { return std::optional(Percent(f.solve_rate())); }),
+      {builder.OfNetworks(
+           "solved by the search", kColours[0],
+           [](const Figures& f) { return std::optional(InPercent(f.solve_rate())); }),
        builder.OfNetworks("solved by a shortest solution", kColours[2],
                           [](const Figures& f) {
                             return IfKnown(f.known, [](const KnownLengthFigures& known) {
-                              return Percent(known.share_optimal());
+                              return InPercent(known.share_optimal());
                             });
                           }),
        builder.OfTraining("validation states solved during training", kColours[1],
-                          [](const UpdatePoint& p) { return IfKnown(p.solve_rate, Percent); })},
+                          [](const UpdatePoint& p) { return IfKnown(p.solve_rate, InPercent); })},
       Range{.least = 0, .most = 100});
 }
 
@@ -177,18 +174,18 @@ std::vector<Chart> LearningCharts(const LearningCurve& curve) {
 }
 
 std::string LearningCurveFigure(const LearningCurve& curve) {
-  Svg svg(kWidth, kHeight);
-  svg.Text({kWidth / 2, 26}, curve.title, Anchor::kMiddle, 16);
+  Svg svg(kFigureWidth, kHeight);
+  svg.Text({kFigureWidth / 2, 26}, curve.title, Anchor::kMiddle, 16);
   const std::vector<Chart> charts = LearningCharts(curve);
   for (std::size_t i = 0; i < charts.size(); ++i) {
     const std::size_t row = i / 2;
-    const Panel panel{.left = kLeft + static_cast<double>(i % 2) * kColumnStep,
+    const Panel panel{.left = kPanelLeft + static_cast<double>(i % 2) * kPanelStep,
                       .top = kTop + static_cast<double>(row) * kRowStep,
                       .width = kPanelWidth,
-                      .height = kPanelHeight};
+                      .height = kPanelRows};
     DrawChart(svg, panel, charts[i]);
   }
-  svg.Text({kLeft, kHeight - 10}, BestNote(curve));
+  svg.Text({kPanelLeft, kHeight - 10}, BestNote(curve));
   return svg.Finish();
 }
 

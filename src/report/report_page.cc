@@ -18,8 +18,6 @@
 namespace tandem {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr double kPixels = 1000;
 constexpr double kRounding = 1e-9;  // seconds; a trace is in microseconds
 
@@ -73,9 +71,9 @@ std::vector<Lane::Work> Joined(const std::vector<Lane::Work>& work, double pixel
 }
 
 // The lanes by process and thread, which is also the order in which they are shown.
-std::map<std::pair<int, std::int64_t>, Lane> LanesOf(const Json& trace) {
+std::map<std::pair<int, std::int64_t>, Lane> LanesOf(const nlohmann::json& trace) {
   std::map<std::pair<int, std::int64_t>, Lane> lanes;
-  for (const Json& event : trace.at("traceEvents")) {
+  for (const nlohmann::json& event : trace.at("traceEvents")) {
     const std::string type = event.at("ph");
     const int process = event.at("pid");
     const std::pair id(process, event.at("tid").get<std::int64_t>());

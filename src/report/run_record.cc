@@ -16,11 +16,9 @@
 namespace tandem {
 namespace {
 
-using Json = nlohmann::json;
-
 // Calls `read` with `json`. If an entry is missing or wrong, the error names `where`.
 template <class Read>
-void ReadFrom(const Json& json, const std::string& where, const Read& read) {
+void ReadFrom(const nlohmann::json& json, const std::string& where, const Read& read) {
   try {
     read(json);
   } catch (const InputError& error) {
@@ -28,7 +26,7 @@ void ReadFrom(const Json& json, const std::string& where, const Read& read) {
   }
 }
 
-void ReadSummaryInto(const Json& json, RunRecord& record) {
+void ReadSummaryInto(const nlohmann::json& json, RunRecord& record) {
   record.updates = ReadEntry<std::int64_t>(json, "updates");
   record.examples = ReadEntry<std::int64_t>(json, "examples");
   record.final_loss = ReadEntry<double>(json, "final_loss");
@@ -36,7 +34,7 @@ void ReadSummaryInto(const Json& json, RunRecord& record) {
   if (json.contains("ranks")) {
     record.ranks = ReadEntry<int>(ReadObject(json, "ranks"), "world_size");
   }
-  const Json warm = ReadObject(json, "after_cold_start");
+  const nlohmann::json warm = ReadObject(json, "after_cold_start");
   record.seconds = ReadEntry<double>(warm, "wall_s");
   record.generate_critical_s = ReadEntry<double>(warm, "generate_critical_s");
   record.train_critical_s = ReadEntry<double>(warm, "train_critical_s");
@@ -54,7 +52,7 @@ constexpr std::int64_t kMostOfUpdate = std::int64_t{1} << 36;
 
 // Returns the point of a line of metrics.jsonl. `curve` has the points of the earlier lines. An
 // update whose line is missing counts as one with the iterations and examples of this line.
-UpdatePoint PointOf(const Json& json, std::span<const UpdatePoint> curve) {
+UpdatePoint PointOf(const nlohmann::json& json, std::span<const UpdatePoint> curve) {
   UpdatePoint point;
   const UpdatePoint before = curve.empty() ? UpdatePoint{.update = -1} : curve.back();
   point.update = ReadCount(json, "update", kMostUpdates);
@@ -72,7 +70,7 @@ UpdatePoint PointOf(const Json& json, std::span<const UpdatePoint> curve) {
   point.value_error = FindEntry<double>(json, "value_error");
   for (const char* key : {"walk_length_error_by_length", "value_error_by_length"}) {
     if (const auto found = json.find(key); found == json.end() || found->is_null()) continue;
-    const Json errors = ReadObject(json, key);
+    const nlohmann::json errors = ReadObject(json, key);
     for (const auto& [length, error] : errors.items()) {
       const auto number = ParseNumber<std::int64_t>(length);
       if (!number) throw InputError(fmt::format("`{}` has '{}', expected a length", key, length));
@@ -83,7 +81,7 @@ UpdatePoint PointOf(const Json& json, std::span<const UpdatePoint> curve) {
   return point;
 }
 
-void ReadUpdate(const Json& json, RunRecord& record) {
+void ReadUpdate(const nlohmann::json& json, RunRecord& record) {
   record.curve.push_back(PointOf(json, record.curve));
   record.lag_updates += ReadEntry<double>(json, "lag_updates");
   const auto interval = [&](const char* began, const char* took) {
@@ -102,7 +100,7 @@ void ReadLines(const std::filesystem::path& metrics, bool finished, const Read& 
   int number = 1;
   for (std::string line; std::getline(lines, line) && (finished || !lines.eof()); ++number) {
     const std::string where = fmt::format("{}:{}", metrics.string(), number);
-    const auto json = ReadLineOrWarn<Json>(line, where, "the line is left out");
+    const auto json = ReadLineOrWarn<nlohmann::json>(line, where, "the line is left out");
     if (json) ReadFrom(*json, where, read);
   }
 }
@@ -111,7 +109,7 @@ void ReadLines(const std::filesystem::path& metrics, bool finished, const Read& 
 // no line break.
 RunRecord ReadMetrics(const std::filesystem::path& metrics, bool finished) {
   RunRecord record;
-  ReadLines(metrics, finished, [&](const Json& json) { ReadUpdate(json, record); });
+  ReadLines(metrics, finished, [&](const nlohmann::json& json) { ReadUpdate(json, record); });
   if (record.curve.empty()) {
     throw InputError(metrics.string() + ": no updates found; expected one line per update");
   }
@@ -125,7 +123,7 @@ std::vector<UpdatePoint> ReadCurve(const std::filesystem::path& metrics) {
   std::vector<UpdatePoint> curve;
   if (!std::filesystem::exists(metrics)) return curve;
   ReadLines(metrics, /*finished=*/false,
-            [&](const Json& json) { curve.push_back(PointOf(json, curve)); });
+            [&](const nlohmann::json& json) { curve.push_back(PointOf(json, curve)); });
   return curve;
 }
 
@@ -134,7 +132,7 @@ RunRecord ReadUpdates(const std::filesystem::path& metrics) {
 }
 
 nlohmann::json ReadSummary(const std::filesystem::path& file) {
-  Json summary = ParseJsonOrDiscard(ReadFile(file));
+  nlohmann::json summary = ParseJsonOrDiscard(ReadFile(file));
   if (!summary.is_object()) {
     throw InputError(
         fmt::format("{}: not a JSON object. Expected the summary of a finished run; "
@@ -148,7 +146,7 @@ nlohmann::json ReadSummary(const std::filesystem::path& file) {
 RunRecord ReadRun(const std::filesystem::path& folder) {
   const std::filesystem::path summary = folder / kSummaryFile;
   RunRecord record = ReadMetrics(folder / kMetricsFile, /*finished=*/true);
-  ReadFrom(ReadSummary(summary), summary.string(), [&](const Json& json) {
+  ReadFrom(ReadSummary(summary), summary.string(), [&](const nlohmann::json& json) {
     ReadSummaryInto(json, record);
     const auto validation = json.find("validation");
     if (validation == json.end() || !validation->is_null()) {

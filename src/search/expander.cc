@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kStatesPerTask = 256;
+constexpr std::size_t kParentsPerTask = 256;
 
 // The number of parents whose children ExpandHashes makes at a time. Children of 16 cubes take
 // 10 KiB, a third of a small first-level cache.
@@ -23,7 +23,7 @@ Expander::Expander(const Domain& domain, std::shared_ptr<const GoalBall> ball)
       ball_(std::move(ball)),
       least_rest_(std::max(least_unknown(), LeastCost(domain.spec()))),
       permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr),
-      grain_(domain.spec().TaskRows(kStatesPerTask)) {}
+      grain_(domain.spec().TaskRows(kParentsPerTask)) {}
 
 std::int64_t Expander::BytesFor(const DomainSpec& spec, std::int64_t states) {
   constexpr std::int64_t kIsGoalAndLeftOut = 2;

@@ -18,7 +18,7 @@ namespace tandem {
 namespace {
 
 constexpr std::size_t kStatesAtOnce = 8192;
-constexpr std::size_t kPrefetchDistance = 12;
+constexpr std::size_t kLookAhead = 12;
 
 [[noreturn]] void Refuse(const DomainSpec& spec, const std::string& why) {
   throw InputError(fmt::format(
@@ -97,8 +97,8 @@ class GoalBall::Builder {
     const auto hashes = expander_.hashes();
     const auto num_actions = static_cast<std::size_t>(spec_.num_actions());
     for (std::size_t i = 0; i < expander_.size(); ++i) {
-      if (i + kPrefetchDistance < hashes.size()) {
-        ball_.nodes_.Prefetch(hashes[i + kPrefetchDistance]);
+      if (i + kLookAhead < hashes.size()) {
+        ball_.nodes_.Prefetch(hashes[i + kLookAhead]);
       }
       if (expander_.is_left_out()[i] != 0) continue;
       if (!Reach(i, parents_[i / num_actions], static_cast<Action>(i % num_actions))) return false;

@@ -15,16 +15,16 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kRows = 50;
+constexpr std::size_t kRowsOfBuffer = 50;
 
 // Both columns hold the row's number over all updates, so that mixed-up rows are noticed.
-const Schema kSchema{.columns = {{.name = "id", .type = ElementType::kUint8, .width = 3},
-                                 {.name = "x", .type = ElementType::kFloat32, .width = 2}}};
+const Schema kReplaySchema{.columns = {{.name = "id", .type = ElementType::kUint8, .width = 3},
+                                       {.name = "x", .type = ElementType::kFloat32, .width = 2}}};
 
 DataBuffer RowsOf(std::int64_t update) {
-  DataBuffer rows(kSchema, kRows);
-  for (std::size_t i = 0; i < kRows; ++i) {
-    const auto id = static_cast<std::uint32_t>(update * kRows + i);
+  DataBuffer rows(kReplaySchema, kRowsOfBuffer);
+  for (std::size_t i = 0; i < kRowsOfBuffer; ++i) {
+    const auto id = static_cast<std::uint32_t>(update * kRowsOfBuffer + i);
     rows.column(0)[i][0] = id & 0xFF;
     rows.column(0)[i][1] = (id >> 8) & 0xFF;
     rows.column(0)[i][2] = 7;
@@ -59,7 +59,7 @@ std::vector<std::uint32_t> SampleAfter(ReplayBuffer& replay, std::int64_t update
 TEST(ReplayBuffer, FileMayBeWrittenWhileTheNextUpdateIsAdded) {
   const TempFolder folder;
   const std::filesystem::path file = folder.path() / "replay-3.bin";
-  ReplayBuffer replay(kSchema, kRows, /*earlier=*/2, /*seed=*/1);
+  ReplayBuffer replay(kReplaySchema, kRowsOfBuffer, /*earlier=*/2, /*seed=*/1);
   SampleAfter(replay, 3);
   BackgroundTasks writer("writer");
   writer.Post([&] { WriteReplay(file, replay, /*next=*/3); });
@@ -67,7 +67,7 @@ TEST(ReplayBuffer, FileMayBeWrittenWhileTheNextUpdateIsAdded) {
   replay.Sample();
   writer.Wait();
   EXPECT_NO_THROW(writer.ThrowFailure());
-  ReplayBuffer read(kSchema, kRows, /*earlier=*/2, /*seed=*/1);
+  ReplayBuffer read(kReplaySchema, kRowsOfBuffer, /*earlier=*/2, /*seed=*/1);
   ReadReplay(file, read, /*next=*/3);
   for (const std::int64_t update : {1, 2}) {
     EXPECT_EQ(Ids(read.BufferOf(update)), Ids(RowsOf(update)));
@@ -75,20 +75,20 @@ TEST(ReplayBuffer, FileMayBeWrittenWhileTheNextUpdateIsAdded) {
 }
 
 TEST(ReplayBuffer, DrawsDistinctRowsOfTheUpdatesHeld) {
-  ReplayBuffer replay(kSchema, kRows, /*earlier=*/3, /*seed=*/1);
+  ReplayBuffer replay(kReplaySchema, kRowsOfBuffer, /*earlier=*/3, /*seed=*/1);
   for (std::int64_t updates = 1; updates < 12; ++updates) {
     const std::vector<std::uint32_t> ids = SampleAfter(replay, updates);
     const std::set<std::uint32_t> different(ids.begin(), ids.end());
-    EXPECT_EQ(different.size(), kRows);
+    EXPECT_EQ(different.size(), kRowsOfBuffer);
     const std::int64_t first = std::max<std::int64_t>(0, updates - 4);
     EXPECT_EQ(replay.first(), first);
-    EXPECT_GE(*different.begin(), first * kRows);
-    EXPECT_LT(*different.rbegin(), updates * kRows);
+    EXPECT_GE(*different.begin(), first * kRowsOfBuffer);
+    EXPECT_LT(*different.rbegin(), updates * kRowsOfBuffer);
   }
 }
 
 TEST(ReplayBuffer, SampleWithoutEarlierUpdatesIsTheBuffer) {
-  ReplayBuffer replay(kSchema, kRows, /*earlier=*/0, /*seed=*/1);
+  ReplayBuffer replay(kReplaySchema, kRowsOfBuffer, /*earlier=*/0, /*seed=*/1);
   EXPECT_EQ(SampleAfter(replay, 1), Ids(RowsOf(0)));
   EXPECT_EQ(SampleAfter(replay, 6), Ids(RowsOf(5)));
 }
@@ -97,17 +97,18 @@ TEST(ReplayBuffer, DrawsEveryRowWithEqualProbability) {
   constexpr int kSeeds = 4000;
   std::map<std::uint32_t, int> drawn;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    ReplayBuffer replay(kSchema, kRows, /*earlier=*/2, seed);
+    ReplayBuffer replay(kReplaySchema, kRowsOfBuffer, /*earlier=*/2, seed);
     for (const std::uint32_t id : SampleAfter(replay, 3)) ++drawn[id];
   }
-  EXPECT_EQ(drawn.size(), 3 * kRows);
+  EXPECT_EQ(drawn.size(), 3 * kRowsOfBuffer);
   // Each row is in a third of the samples. The limit is five standard deviations.
   const double most_off = 5 * std::sqrt(kSeeds * (1.0 / 3) * (2.0 / 3));
   for (const auto& [id, times] : drawn) EXPECT_NEAR(times, kSeeds / 3.0, most_off) << id;
 }
 
 TEST(ReplayBuffer, SampleDependsOnlyOnSeedAndUpdate) {
-  ReplayBuffer one(kSchema, kRows, 2, 1), same(kSchema, kRows, 2, 1), other(kSchema, kRows, 2, 2);
+  ReplayBuffer one(kReplaySchema, kRowsOfBuffer, 2, 1), same(kReplaySchema, kRowsOfBuffer, 2, 1),
+      other(kReplaySchema, kRowsOfBuffer, 2, 2);
   SampleAfter(one, 3);  // earlier samples have no effect
   const std::vector<std::uint32_t> ids = SampleAfter(one, 5);
   EXPECT_EQ(ids, SampleAfter(same, 5));
@@ -116,17 +117,18 @@ TEST(ReplayBuffer, SampleDependsOnlyOnSeedAndUpdate) {
 }
 
 TEST(ReplayBuffer, EachUpdateDrawsDifferentPositions) {
-  ReplayBuffer replay(kSchema, kRows, /*earlier=*/2, /*seed=*/1);
+  ReplayBuffer replay(kReplaySchema, kRowsOfBuffer, /*earlier=*/2, /*seed=*/1);
   std::set<std::vector<std::uint32_t>> drawn;
   for (const std::int64_t updates : {3, 4, 5, 6}) {  // three of these updates are held
     std::vector<std::uint32_t> places = SampleAfter(replay, updates);
-    for (std::uint32_t& place : places) place -= static_cast<std::uint32_t>(replay.first() * kRows);
+    for (std::uint32_t& place : places)
+      place -= static_cast<std::uint32_t>(replay.first() * kRowsOfBuffer);
     EXPECT_TRUE(drawn.insert(places).second) << updates;
   }
 }
 
 TEST(ReplayBuffer, RefusesUpdatesOutOfOrder) {
-  ReplayBuffer replay(kSchema, kRows, 2, 1);
+  ReplayBuffer replay(kReplaySchema, kRowsOfBuffer, 2, 1);
   replay.Add(4, RowsOf(4));  // a resumed run may start at any update
   EXPECT_THROW(replay.Add(4, RowsOf(4)), Error);
   EXPECT_THROW(replay.Add(6, RowsOf(6)), Error);
@@ -137,8 +139,8 @@ TEST(ReplayBuffer, RefusesUpdatesOutOfOrder) {
 
 class ReplayFile : public testing::Test {
  protected:
-  std::string ErrorOfReading(std::int64_t next, std::size_t rows = kRows) {
-    ReplayBuffer replay(kSchema, rows, 3, 1);
+  std::string ErrorOfReading(std::int64_t next, std::size_t rows = kRowsOfBuffer) {
+    ReplayBuffer replay(kReplaySchema, rows, 3, 1);
     try {
       ReadReplay(file_, replay, next);
     } catch (const InputError& error) {
@@ -153,10 +155,10 @@ class ReplayFile : public testing::Test {
 
 TEST_F(ReplayFile, ResumedBufferDrawsTheSameSamples) {
   for (const std::int64_t next : {0, 1, 3, 4, 7}) {
-    ReplayBuffer whole(kSchema, kRows, 3, 1);
+    ReplayBuffer whole(kReplaySchema, kRowsOfBuffer, 3, 1);
     if (next > 0) SampleAfter(whole, next);
     WriteReplay(file_, whole, next);
-    ReplayBuffer resumed(kSchema, kRows, 3, 1);
+    ReplayBuffer resumed(kReplaySchema, kRowsOfBuffer, 3, 1);
     ReadReplay(file_, resumed, next);
     for (std::int64_t updates = next + 1; updates < 12; ++updates) {
       EXPECT_EQ(SampleAfter(resumed, updates), SampleAfter(whole, updates));
@@ -166,10 +168,10 @@ TEST_F(ReplayFile, ResumedBufferDrawsTheSameSamples) {
 
 // This happens if an update fails after its rows were added.
 TEST_F(ReplayFile, SavesTheStateBeforeTheNewestUpdate) {
-  ReplayBuffer replay(kSchema, kRows, 3, 1);
+  ReplayBuffer replay(kReplaySchema, kRowsOfBuffer, 3, 1);
   SampleAfter(replay, 8);
   WriteReplay(file_, replay, 7);
-  ReplayBuffer resumed(kSchema, kRows, 3, 1);
+  ReplayBuffer resumed(kReplaySchema, kRowsOfBuffer, 3, 1);
   ReadReplay(file_, resumed, 7);
   EXPECT_EQ(resumed.first(), 4);
   EXPECT_EQ(SampleAfter(resumed, 8), SampleAfter(replay, 8));
@@ -179,14 +181,14 @@ TEST_F(ReplayFile, ErrorsSayWhatIsWrongWithTheFile) {
   EXPECT_NE(
       ErrorOfReading(7).find("replay-7.bin, which is needed to resume with replay: No such file"),
       std::string::npos);
-  ReplayBuffer replay(kSchema, kRows, 3, 1);
+  ReplayBuffer replay(kReplaySchema, kRowsOfBuffer, 3, 1);
   SampleAfter(replay, 7);
   WriteReplay(file_, replay, 7);
   EXPECT_EQ(ErrorOfReading(7), "");
   EXPECT_NE(ErrorOfReading(6).find("updates 4 7\nexpected\ntandem replay 1\ncolumns id:uint8:3 "
                                    "x:float32:2\nrows 50\nupdates 3 6\n"),
             std::string::npos);
-  EXPECT_NE(ErrorOfReading(7, kRows + 1).find("rows 51"), std::string::npos);
+  EXPECT_NE(ErrorOfReading(7, kRowsOfBuffer + 1).find("rows 51"), std::string::npos);
 
   const std::string content = ReadFile(file_);
   std::string damaged = content;

@@ -22,9 +22,9 @@
 namespace tandem {
 namespace {
 
-constexpr std::int64_t kRows = 8;  // of a shard
+constexpr std::int64_t kShardRows = 8;  // of a shard
 constexpr std::int64_t kMaxLag = 4;
-constexpr int kDepth = 9;  // of the input of the 8-puzzle
+constexpr int kTileValues = 9;  // of the input of the 8-puzzle
 
 class StreamLoaderTest : public testing::Test {
  protected:
@@ -41,15 +41,15 @@ class StreamLoaderTest : public testing::Test {
   }
 
   std::unique_ptr<StreamLoader> Make(double live_share = 0, const StreamPosition& from = {}) {
-    return std::make_unique<StreamLoader>(*device_, folder_.path(), kind_, kDepth,
+    return std::make_unique<StreamLoader>(*device_, folder_.path(), kind_, kTileValues,
                                           MakeConfig(live_share), from, stop_, nullptr);
   }
 
   // Writes shard `number`, whose labels are its number.
   StreamShardName Write(std::int64_t number, std::int64_t version) {
     const StreamShardName name{
-        .first_row = number * kRows, .rows = kRows, .version = version, .generator = "a"};
-    DataBuffer rows(kind_.schema, kRows);
+        .first_row = number * kShardRows, .rows = kShardRows, .version = version, .generator = "a"};
+    DataBuffer rows(kind_.schema, kShardRows);
     std::ranges::fill(rows.floats(kTargetColumn), static_cast<float>(number));
     WriteStreamShard(folder_.path(), kind_, name, rows);
     return name;
@@ -89,7 +89,7 @@ TEST_F(StreamLoaderTest, BatchSkipsShardsThatAreTooOld) {
   loader->OnPublish(6);
   EXPECT_EQ(ShardsOf(loader->Next(/*update=*/6).value()), (std::map<float, int>{{3, 6}}));
   EXPECT_EQ(loader->position().dropped_shards, 2);
-  EXPECT_EQ(loader->TakeUse().dropped_rows, 2 * kRows);
+  EXPECT_EQ(loader->TakeUse().dropped_rows, 2 * kShardRows);
 }
 
 TEST_F(StreamLoaderTest, BatchThatNeedNotWaitHasTheRowsThatAreThere) {
@@ -122,8 +122,8 @@ TEST_F(StreamLoaderTest, ResumedRunTakesTheRowsThatItsCheckpointDoesNotCount) {
 
 TEST_F(StreamLoaderTest, NewRunRefusesShardsOfAnEarlierRun) {
   Write(1, 0);
-  EXPECT_THROW(StreamLoader(*device_, folder_.path(), kind_, kDepth, MakeConfig(0), std::nullopt,
-                            stop_, nullptr),
+  EXPECT_THROW(StreamLoader(*device_, folder_.path(), kind_, kTileValues, MakeConfig(0),
+                            std::nullopt, stop_, nullptr),
                InputError);
 }
 

@@ -28,7 +28,7 @@ namespace tandem {
 namespace {
 
 constexpr InputLayout kInput{.positions = 7, .depth = 3};  // tables of 5 and of 2 positions
-constexpr std::int64_t kRows = 150;
+constexpr std::int64_t kCopyRows = 150;
 
 NetworkSpec SpecOf(const NetworkConfig& layers) {
   return {.input = kInput, .layers = layers, .outputs = 2};
@@ -36,7 +36,7 @@ NetworkSpec SpecOf(const NetworkConfig& layers) {
 
 at::Tensor RandomBytes() {
   at::Generator generator = InitialWeights(/*seed=*/5);
-  return at::randint(0, kInput.depth, {kRows, kInput.positions}, generator, at::kByte);
+  return at::randint(0, kInput.depth, {kCopyRows, kInput.positions}, generator, at::kByte);
 }
 
 // A network whose normalisations have learnt something.
@@ -45,7 +45,7 @@ std::unique_ptr<ResNetFC> Trained(const NetworkSpec& spec) {
   auto net = std::make_unique<ResNetFC>(spec, /*seed=*/1);
   const OneHot one_hot(kInput, at::kFloat, c10::kCPU);
   at::Generator generator = InitialWeights(/*seed=*/2);
-  const at::Tensor targets = at::randn({kRows, spec.outputs}, generator);
+  const at::Tensor targets = at::randn({kCopyRows, spec.outputs}, generator);
   for (int i = 0; i < 5; ++i) {
     at::mse_loss(net->Forward(one_hot(RandomBytes())), targets).backward();
     const c10::NoGradGuard no_grad;
@@ -188,7 +188,7 @@ TEST_P(FusedCopyOf, AByteThatIsNoValueThrows) {
   const auto copy = MakeFusedCopy(spec_, GetParam());
   copy->Load(ResNetFC(spec_, /*seed=*/1));
   const at::Tensor bytes = RandomBytes();
-  bytes[kRows - 1][6] = kInput.depth;
+  bytes[kCopyRows - 1][6] = kInput.depth;
   EXPECT_THROW(copy->Forward(bytes), Error);
 }
 
@@ -197,9 +197,9 @@ INSTANTIATE_TEST_SUITE_P(Each, FusedCopyOf,
 
 // Rows of a puzzle with 25 tiles; each swaps a few tiles of the row before.
 at::Tensor BytesOfSiblings(InputLayout input) {
-  at::Tensor bytes = at::empty({kRows, input.positions}, at::kByte);
+  at::Tensor bytes = at::empty({kCopyRows, input.positions}, at::kByte);
   at::Tensor row = at::arange(input.positions, at::kByte);
-  for (std::int64_t r = 0; r < kRows; ++r) {
+  for (std::int64_t r = 0; r < kCopyRows; ++r) {
     for (std::int64_t swap = 0; swap < r % 5; ++swap) {  // none in every fifth row
       const std::int64_t i = (7 * r + 3 * swap) % input.positions;
       const at::Tensor first = row[i].clone();
@@ -220,7 +220,7 @@ TEST(FusedCopy, SumsWhatDiffersFromTheRowBefore) {
   copy->Load(net);
   const at::Tensor bytes = BytesOfSiblings(input);
   const at::Tensor all = copy->Forward(bytes).clone();
-  for (std::int64_t r = 0; r < kRows; ++r) {
+  for (std::int64_t r = 0; r < kCopyRows; ++r) {
     EXPECT_TRUE(copy->Forward(bytes.narrow(0, r, 1)).equal(all.narrow(0, r, 1))) << r;
   }
   const c10::NoGradGuard no_grad;

@@ -16,13 +16,13 @@ namespace {
 
 // More rows than a group, not a multiple of a tile, and odd, so that the last pair has one row. A
 // multiple of 3, the number of parts.
-constexpr std::int64_t kRows = 735;
-constexpr InputLayout kInput{.positions = 6, .depth = 4};
+constexpr std::int64_t kStepRows = 735;
+constexpr InputLayout kStepInput{.positions = 6, .depth = 4};
 
 class FusedGradients : public TrainingStepTest {
  protected:
   explicit FusedGradients(NetworkConfig network = SmallNetwork())
-      : TrainingStepTest(kRows, kInput, std::move(network)) {}
+      : TrainingStepTest(kStepRows, kStepInput, std::move(network)) {}
 
   void SetUp() override {
     for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
@@ -131,7 +131,7 @@ TEST_F(FusedNetworkWithAWideStem, Fp32GradientsAreThoseOfAutograd) {
 class FusedFirstLayer : public TrainingStepTest, public testing::WithParamInterface<bool> {
  protected:
   FusedFirstLayer()
-      : TrainingStepTest(kRows, {.positions = 30, .depth = 5},
+      : TrainingStepTest(kStepRows, {.positions = 30, .depth = 5},
                          {.width = 70, .blocks = 1, .norm = Norm::kLayer}) {}
 
   void SetUp() override {

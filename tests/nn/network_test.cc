@@ -33,14 +33,14 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr InputLayout kInput{.positions = 6, .depth = 4};
+constexpr InputLayout kSmallInput{.positions = 6, .depth = 4};
 
 at::Tensor RandomRows(std::int64_t n) {
-  return at::randint(0, kInput.depth, {n, kInput.positions}, at::kByte);
+  return at::randint(0, kSmallInput.depth, {n, kSmallInput.positions}, at::kByte);
 }
 
 NetworkSpec BoardSpec(Norm norm = Norm::kBatch) {
-  return {.input = kInput,
+  return {.input = kSmallInput,
           .layers = {.kind = "resnet_2d", .width = 5, .blocks = 1, .channels = 8, .norm = norm},
           .outputs = 2,
           .board = BoardShape{.rows = 2, .columns = 3}};
@@ -48,15 +48,15 @@ NetworkSpec BoardSpec(Norm norm = Norm::kBatch) {
 
 // Hidden layers of 16, 8 and 8 units.
 NetworkSpec MlpSpec(Norm norm = Norm::kBatch) {
-  return {.input = kInput,
+  return {.input = kSmallInput,
           .layers = {.kind = "mlp", .stem_width = 16, .width = 8, .blocks = 1, .norm = norm},
           .outputs = 2};
 }
 
 DomainSpec Puzzle(std::optional<BoardShape> board) {
   return {.name = "puzzle",
-          .state_size = kInput.positions,
-          .input = kInput,
+          .state_size = kSmallInput.positions,
+          .input = kSmallInput,
           .board = board,
           .action_names = {"l", "r"}};
 }
@@ -154,7 +154,8 @@ TEST(NetworkRegistry, RegisteredNetworkIsMadeAndEvaluatedByItsName) {
   InferenceNet copy(spec, ByOperators(8), *device);
   copy.Load(*net);
   const at::Tensor rows = RandomRows(20);
-  const at::Tensor expected = net->Forward(OneHot(kInput, at::kFloat, c10::kCPU)(rows)).detach();
+  const at::Tensor expected =
+      net->Forward(OneHot(kSmallInput, at::kFloat, c10::kCPU)(rows)).detach();
   std::vector<float> values(40);
   copy.EvaluateActions(ConstRows(rows.const_data_ptr<std::uint8_t>(), 20, 6), values);
   EXPECT_TRUE(at::allclose(at::tensor(values).view({20, 2}), expected, 1e-5, 1e-6));
@@ -283,9 +284,9 @@ class OfAnotherWidth final : public Network {
 };
 
 TEST(Network, OutputsOfAnotherShapeAreAnError) {
-  const NetworkSpec spec{.input = kInput, .layers = {.kind = "mine"}, .outputs = 1};
-  const OneHot one_hot(kInput, at::kFloat, c10::kCPU);
-  const at::Tensor rows = at::zeros({4, kInput.positions}, at::kByte);
+  const NetworkSpec spec{.input = kSmallInput, .layers = {.kind = "mine"}, .outputs = 1};
+  const OneHot one_hot(kSmallInput, at::kFloat, c10::kCPU);
+  const at::Tensor rows = at::zeros({4, kSmallInput.positions}, at::kByte);
   OfAnotherWidth<0> right(spec);
   EXPECT_EQ(ForwardChecked(right, one_hot, rows).size(1), 1);
   OfAnotherWidth<2> wide(spec);
@@ -325,7 +326,7 @@ float OutputOfOneWeight(std::int64_t row, std::int64_t column, const at::Tensor&
     if (name == "hidden.weight") tensor.copy_(at::eye(6));
     if (name == "output.weight") tensor.copy_(at::tensor({1, 10, 100, 1000, 10000, 100000}));
   }
-  return net->Forward(OneHot(kInput, at::kFloat, c10::kCPU)(board)).item<float>();
+  return net->Forward(OneHot(kSmallInput, at::kFloat, c10::kCPU)(board)).item<float>();
 }
 
 TEST(ResNet2D, ConvolutionSeesTheNeighboursOnTheBoard) {
@@ -360,7 +361,7 @@ TEST(ResNet2D, CostsAreThoseCountedByHandAndThoseOfTheOperators) {
   EXPECT_EQ(cost.parameters, 8 * (36 + 3) + 2 * 8 * (72 + 3) + 5 * (48 + 3) + 2 * (5 + 1));
   const auto net = MakeNetwork(BoardSpec(), 1);
   EXPECT_EQ(net->NumParameters(), cost.parameters);
-  const at::Tensor features = OneHot(kInput, at::kFloat, c10::kCPU)(RandomRows(7));
+  const at::Tensor features = OneHot(kSmallInput, at::kFloat, c10::kCPU)(RandomRows(7));
   const RecordedOps ops(&FlopsOf);
   net->Forward(features);
   double total = 0;
@@ -380,7 +381,7 @@ TEST(MLP, OutputsAreThoseOfPlainLayers) {
   const auto net = MakeNetwork(MlpSpec(Norm::kNone), 1);
   const StateDict state = net->State();
   ASSERT_EQ(state.size(), 8);
-  at::Tensor x = OneHot(kInput, at::kFloat, c10::kCPU)(RandomRows(9));
+  at::Tensor x = OneHot(kSmallInput, at::kFloat, c10::kCPU)(RandomRows(9));
   const at::Tensor outputs = net->Forward(x);
   const std::vector<std::string> layers = {"hidden0", "hidden1", "hidden2", "output"};
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -407,7 +408,7 @@ TEST(MLP, CostsAreThoseCountedByHandAndThoseOfTheOperators) {
   EXPECT_EQ(cost.parameters, 16 * (24 + 3) + 8 * (16 + 3) + 8 * (8 + 3) + 2 * (8 + 1));
   const auto net = MakeNetwork(MlpSpec(), 1);
   EXPECT_EQ(net->NumParameters(), cost.parameters);
-  const at::Tensor features = OneHot(kInput, at::kFloat, c10::kCPU)(RandomRows(kRows));
+  const at::Tensor features = OneHot(kSmallInput, at::kFloat, c10::kCPU)(RandomRows(kRows));
   const RecordedOps ops(&FlopsOf);
   net->Forward(features);
   double total = 0;
@@ -416,9 +417,9 @@ TEST(MLP, CostsAreThoseCountedByHandAndThoseOfTheOperators) {
 }
 
 // A network whose batch normalisation has seen data.
-std::unique_ptr<Network> TrainedALittle(const NetworkSpec& spec, bool bf16 = false) {
+std::unique_ptr<Network> NetworkTrainedALittle(const NetworkSpec& spec, bool bf16 = false) {
   auto net = MakeNetwork(spec, 3);
-  const OneHot one_hot(kInput, bf16 ? at::kBFloat16 : at::kFloat, c10::kCPU);
+  const OneHot one_hot(kSmallInput, bf16 ? at::kBFloat16 : at::kFloat, c10::kCPU);
   Optimizer optimizer(net->parameters(), {});
   for (int i = 0; i < 20; ++i) {
     at::Tensor outputs;
@@ -435,9 +436,9 @@ std::unique_ptr<Network> TrainedALittle(const NetworkSpec& spec, bool bf16 = fal
 TEST(ResNet2D, InferenceCopyEqualsTheNetworkInEvalMode) {
   const auto device = OpenDevice("cpu");
   for (const Norm norm : {Norm::kNone, Norm::kBatch}) {
-    const auto net = TrainedALittle(BoardSpec(norm));
+    const auto net = NetworkTrainedALittle(BoardSpec(norm));
     const at::Tensor rows = RandomRows(30);
-    const at::Tensor features = OneHot(kInput, at::kFloat, c10::kCPU)(rows);
+    const at::Tensor features = OneHot(kSmallInput, at::kFloat, c10::kCPU)(rows);
     InferenceNet copy(net->spec(), ByOperators(16), *device);
     InferenceNet bf16(net->spec(), ByOperators(16, Precision::kBf16), *device);
     copy.Load(*net);
@@ -460,7 +461,7 @@ TEST(ResNet2D, InferenceCopyEqualsTheNetworkInEvalMode) {
 TEST(MLP, InferenceCopyEqualsTheNetworkInEvalMode) {
   const auto device = OpenDevice("cpu");
   for (const Norm norm : {Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms}) {
-    const auto net = TrainedALittle(MlpSpec(norm));
+    const auto net = NetworkTrainedALittle(MlpSpec(norm));
     const at::Tensor rows = RandomRows(30);
     InferenceNet gathered(net->spec(), ByOperators(16), *device);
     InferenceNet bf16(net->spec(), ByOperators(16, Precision::kBf16), *device);
@@ -470,7 +471,8 @@ TEST(MLP, InferenceCopyEqualsTheNetworkInEvalMode) {
     bf16.Load(*net);
     multiplied->Load(*net);
     net->SetTraining(false);
-    const at::Tensor expected = net->Forward(OneHot(kInput, at::kFloat, c10::kCPU)(rows)).detach();
+    const at::Tensor expected =
+        net->Forward(OneHot(kSmallInput, at::kFloat, c10::kCPU)(rows)).detach();
     EXPECT_TRUE(at::allclose(gathered.Forward(rows), expected, 1e-4, 1e-5)) << NameOf(kNorms, norm);
     EXPECT_TRUE(at::allclose(multiplied->Forward(rows), expected, 1e-4, 1e-5))
         << NameOf(kNorms, norm);
@@ -481,8 +483,8 @@ TEST(MLP, InferenceCopyEqualsTheNetworkInEvalMode) {
 }
 
 TEST(ResNet2D, LearnsAConstantInBf16) {
-  const auto net = TrainedALittle(BoardSpec(), /*bf16=*/true);
-  const OneHot one_hot(kInput, at::kFloat, c10::kCPU);
+  const auto net = NetworkTrainedALittle(BoardSpec(), /*bf16=*/true);
+  const OneHot one_hot(kSmallInput, at::kFloat, c10::kCPU);
   const auto error = [&](Network& of) {
     of.SetTraining(false);
     return (of.Forward(one_hot(RandomRows(64))) - 4).square().mean().item<float>();
@@ -515,7 +517,7 @@ TEST(ReferenceBackend, GathersTheFirstLayerOnACpuIfPositionsHaveManyValues) {
 class GatheredFirstLayer : public testing::TestWithParam<Norm> {
  protected:
   static NetworkSpec Spec() {
-    return {.input = kInput,
+    return {.input = kSmallInput,
             .layers = {.stem_width = 16, .width = 8, .blocks = 2, .norm = GetParam()},
             .outputs = 2};
   }
@@ -529,7 +531,7 @@ class GatheredFirstLayer : public testing::TestWithParam<Norm> {
 };
 
 TEST_P(GatheredFirstLayer, GivesTheEstimatesOfTheProductInInference) {
-  const auto net = TrainedALittle(Spec());
+  const auto net = NetworkTrainedALittle(Spec());
   const at::Tensor rows = RandomRows(30);
   const at::Tensor expected = Copy(*net, /*gathers=*/false)->Forward(rows);
   const auto copy = Copy(*net, /*gathers=*/true);
@@ -542,7 +544,7 @@ TEST_P(GatheredFirstLayer, GivesTheEstimatesOfTheProductInInference) {
 }
 
 TEST_P(GatheredFirstLayer, KeepsTheNamesAndShapesOfTheWeights) {
-  const auto net = TrainedALittle(Spec());
+  const auto net = NetworkTrainedALittle(Spec());
   const StateDict product = Copy(*net, /*gathers=*/false)->State();
   const StateDict gathered = Copy(*net, /*gathers=*/true)->State();
   ASSERT_EQ(product.size(), gathered.size());
@@ -554,9 +556,9 @@ TEST_P(GatheredFirstLayer, KeepsTheNamesAndShapesOfTheWeights) {
 
 // Without a check, a byte `depth` would be gathered as value 0 of the next position.
 TEST_P(GatheredFirstLayer, AByteThatIsNoValueIsAnErrorInInference) {
-  const auto net = TrainedALittle(Spec());
+  const auto net = NetworkTrainedALittle(Spec());
   const at::Tensor rows = RandomRows(30);
-  rows[29][1] = kInput.depth;
+  rows[29][1] = kSmallInput.depth;
   for (const bool gathers : {false, true}) {
     EXPECT_THROW(Copy(*net, gathers)->Forward(rows), Error);
   }
@@ -565,7 +567,7 @@ TEST_P(GatheredFirstLayer, AByteThatIsNoValueIsAnErrorInInference) {
 TEST_P(GatheredFirstLayer, AByteThatIsNoValueIsAnErrorInTraining) {
   ResNetFC net(Spec(), 1);
   const at::Tensor rows = RandomRows(30);
-  rows[29][1] = kInput.depth;
+  rows[29][1] = kSmallInput.depth;
   for (const bool gathers : {false, true}) {
     const auto step = MakeAutogradStep(net, {}, c10::kCPU, gathers);
     EXPECT_THROW(step->SetGradients(rows, at::zeros({30, 2}), /*weights=*/{}), Error);
@@ -588,9 +590,9 @@ TEST_P(GatheredFirstLayer, GivesTheOutputsAndGradientsOfTheProductInTraining) {
   ResNetFC net(Spec(), 1);
   const at::Tensor rows = RandomRows(30);
   const auto [outputs, gradients] =
-      OutputsAndGradients(net, net.Forward(OneHot(kInput, at::kFloat, c10::kCPU)(rows)));
+      OutputsAndGradients(net, net.Forward(OneHot(kSmallInput, at::kFloat, c10::kCPU)(rows)));
   const auto [gathered, gathered_gradients] =
-      OutputsAndGradients(net, net.ForwardGathered(rows, GatheredFeatures(kInput, c10::kCPU)));
+      OutputsAndGradients(net, net.ForwardGathered(rows, GatheredFeatures(kSmallInput, c10::kCPU)));
   EXPECT_TRUE(at::allclose(gathered, outputs, 1e-4, 1e-5));
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     EXPECT_TRUE(at::allclose(gathered_gradients[i], gradients[i], 1e-3, 1e-5)) << i;
@@ -601,7 +603,7 @@ TEST_P(GatheredFirstLayer, GivesTheOutputsAndGradientsOfTheProductInTraining) {
 TEST_P(GatheredFirstLayer, HiddenLayersStayInBf16UnderAutocast) {
   ResNetFC net(Spec(), 1);
   const at::Tensor rows = RandomRows(30);
-  const at::Tensor expected = net.Forward(OneHot(kInput, at::kFloat, c10::kCPU)(rows));
+  const at::Tensor expected = net.Forward(OneHot(kSmallInput, at::kFloat, c10::kCPU)(rows));
   const RecordedOps ops([](const at::RecordFunction& op) {
     if (std::string(op.name()) != "aten::relu") return std::string();
     return std::string(c10::toString(op.inputs()[0].toTensor().scalar_type()));
@@ -609,7 +611,7 @@ TEST_P(GatheredFirstLayer, HiddenLayersStayInBf16UnderAutocast) {
   at::Tensor outputs;
   {
     const ScopedAutocast autocast(c10::kCPU, /*enabled=*/true);
-    outputs = net.ForwardGathered(rows, GatheredFeatures(kInput, c10::kCPU));
+    outputs = net.ForwardGathered(rows, GatheredFeatures(kSmallInput, c10::kCPU));
   }
   EXPECT_EQ(ops.Count("BFloat16"), 2 + 2 * 2);
   EXPECT_EQ(ops.Count("Float"), 0);

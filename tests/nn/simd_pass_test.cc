@@ -16,7 +16,7 @@
 namespace tandem {
 namespace {
 
-constexpr std::int64_t kRows = 21;
+constexpr std::int64_t kPassRows = 21;
 constexpr std::int64_t kPositions = 7;
 constexpr std::int64_t kDepth = 3;
 
@@ -49,7 +49,7 @@ class Passes : public testing::TestWithParam<InstructionSet> {
 
   std::vector<std::uint8_t> Bytes() {
     std::uniform_int_distribution<int> byte(0, kDepth - 1);
-    std::vector<std::uint8_t> bytes(Size(kRows * kPositions));
+    std::vector<std::uint8_t> bytes(Size(kPassRows * kPositions));
     for (std::uint8_t& b : bytes) b = static_cast<std::uint8_t>(byte(engine_));
     return bytes;
   }
@@ -58,8 +58,8 @@ class Passes : public testing::TestWithParam<InstructionSet> {
   void ExpectGatheredSums(std::int64_t width) {
     const auto bytes = Bytes();
     const auto matrix = Numbers<T>(kPositions * kDepth * width);
-    std::vector<float> expected(Size(kRows * width));
-    for (std::int64_t r = 0; r < kRows; ++r) {
+    std::vector<float> expected(Size(kPassRows * width));
+    for (std::int64_t r = 0; r < kPassRows; ++r) {
       for (std::int64_t i = 0; i < kPositions; ++i) {
         const std::int64_t feature = i * kDepth + bytes[Size(r * kPositions + i)];
         for (std::int64_t c = 0; c < width; ++c) {
@@ -68,7 +68,7 @@ class Passes : public testing::TestWithParam<InstructionSet> {
       }
     }
     std::vector<float> sums(expected.size());
-    RunPass(GatherRows<T>{.rows = kRows,
+    RunPass(GatherRows<T>{.rows = kPassRows,
                           .positions = kPositions,
                           .depth = kDepth,
                           .width = width,
@@ -82,20 +82,20 @@ class Passes : public testing::TestWithParam<InstructionSet> {
   template <class T>
   void ExpectScatteredSums(std::int64_t width) {
     const auto bytes = Bytes();
-    const auto gradient = Numbers<T>(kRows * width);
+    const auto gradient = Numbers<T>(kPassRows * width);
     const std::int64_t stride = width + 5;
     auto expected = Numbers<float>(kDepth * stride);
     auto into = expected;
     constexpr std::int64_t kPosition = 4;
-    for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t r = 0; r < kPassRows; ++r) {
       const std::int64_t value = bytes[Size(r * kPositions + kPosition)];
       for (std::int64_t c = 0; c < width; ++c) {
         expected[Size(value * stride + c)] += Widen(gradient[Size(r * width + c)]);
       }
     }
-    std::vector<std::uint32_t> order(kRows);
+    std::vector<std::uint32_t> order(kPassRows);
     std::vector<std::uint32_t> ends(kDepth);
-    RunPass(SortRows{.rows = kRows,
+    RunPass(SortRows{.rows = kPassRows,
                      .positions = kPositions,
                      .position = kPosition,
                      .depth = kDepth,
@@ -117,8 +117,8 @@ class Passes : public testing::TestWithParam<InstructionSet> {
   void ExpectOuterProducts(std::int64_t units, std::int64_t inputs, bool add) {
     const std::int64_t gradient_stride = units + 3;
     const std::int64_t x_stride = inputs + 16;
-    const auto gradient = Numbers<float>(kRows * gradient_stride);
-    const auto x = Numbers<float>(kRows * x_stride);
+    const auto gradient = Numbers<float>(kPassRows * gradient_stride);
+    const auto x = Numbers<float>(kPassRows * x_stride);
     const std::int64_t into_stride = inputs + 2;
     auto into = Numbers<float>(units * into_stride);
     auto expected = into;
@@ -126,12 +126,12 @@ class Passes : public testing::TestWithParam<InstructionSet> {
       for (std::int64_t i = 0; i < inputs; ++i) {
         float& sum = expected[Size(u * into_stride + i)];
         if (!add) sum = 0;
-        for (std::int64_t r = 0; r < kRows; ++r) {
+        for (std::int64_t r = 0; r < kPassRows; ++r) {
           sum += gradient[Size(r * gradient_stride + u)] * x[Size(r * x_stride + i)];
         }
       }
     }
-    RunPass(SumOuterProducts{.rows = kRows,
+    RunPass(SumOuterProducts{.rows = kPassRows,
                              .units = units,
                              .inputs = inputs,
                              .gradient_stride = gradient_stride,

@@ -21,7 +21,7 @@ namespace tandem {
 namespace {
 
 constexpr InputLayout kInput{.positions = 7, .depth = 5};  // 35 features, so 5 more are added
-constexpr std::int64_t kRows = 50;
+constexpr std::int64_t kBatchRows = 50;
 
 // A network whose batch normalisation has statistics, and whose normalisation is not the identity.
 ResNetFC NetworkOf(const NetworkSpec& spec, at::Generator& generator) {
@@ -66,13 +66,13 @@ class TensorCopies : public testing::TestWithParam<std::tuple<Norm, Activation, 
                     .outputs = 3};
   at::Generator generator_ = InitialWeights(/*seed=*/1);
   const at::Tensor bytes_ =
-      at::randint(0, kInput.depth, {kRows, kInput.positions}, generator_, at::kByte);
+      at::randint(0, kInput.depth, {kBatchRows, kInput.positions}, generator_, at::kByte);
   const std::unique_ptr<Device> cpu_ = OpenDevice("cpu");
 };
 
 TEST_P(TensorCopies, EvaluateAsOperatorsDo) {
   const ResNetFC net = NetworkOf(spec_, generator_);
-  const auto operators = MakeInferenceCopy(spec_, ByOperators(kRows), *cpu_);
+  const auto operators = MakeInferenceCopy(spec_, ByOperators(kBatchRows), *cpu_);
   const at::Tensor expected = Evaluated(*operators, net, bytes_);
   for (const auto& [precision, error] :
        {std::pair(Precision::kFp32, 1e-5), {Precision::kBf16, 2e-2}}) {
@@ -94,7 +94,7 @@ class Fp8Device final : public RecordingDevice {
 
 TEST_P(TensorCopies, EvaluateInFp8) {
   const ResNetFC net = NetworkOf(spec_, generator_);
-  const auto operators = MakeInferenceCopy(spec_, ByOperators(kRows), *cpu_);
+  const auto operators = MakeInferenceCopy(spec_, ByOperators(kBatchRows), *cpu_);
   const Fp8Device device;
   const auto fp8 = MakeInferenceCopy(
       spec_, {.precision = Precision::kFp8, .backend = BackendKind::kGpu}, device);
@@ -123,7 +123,7 @@ TEST(TensorCopy, Fp8WeightsReadFromAFileGiveTheSameEstimates) {
   const auto read = make();
   at::Generator generator = InitialWeights(/*seed=*/1);
   const at::Tensor bytes =
-      at::randint(0, kInput.depth, {kRows, kInput.positions}, generator, at::kByte);
+      at::randint(0, kInput.depth, {kBatchRows, kInput.positions}, generator, at::kByte);
   const at::Tensor expected = Evaluated(*written, ResNetFC(spec, /*seed=*/1), bytes);
   EXPECT_FALSE(Evaluated(*read, ResNetFC(spec, /*seed=*/2), bytes).equal(expected));
 
@@ -146,7 +146,7 @@ TEST(TensorCopy, StateLoadsIntoTheCopyByOperatorsAndBack) {
   const ResNetFC net = NetworkOf(spec, generator);
   const ResNetFC other(spec, /*seed=*/2);
   const at::Tensor bytes =
-      at::randint(0, kInput.depth, {kRows, kInput.positions}, generator, at::kByte);
+      at::randint(0, kInput.depth, {kBatchRows, kInput.positions}, generator, at::kByte);
   const auto expect_loads = [&](const NetworkCopy& from, NetworkCopy& into,
                                 const at::Tensor& expected) {
     EXPECT_FALSE(Evaluated(into, other, bytes).equal(expected));

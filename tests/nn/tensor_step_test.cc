@@ -29,13 +29,13 @@ namespace {
 
 // More rows than a block of a pass over columns, and not a multiple of its rows of threads. A
 // multiple of 3, the number of parts.
-constexpr std::int64_t kRows = 297;
-constexpr InputLayout kInput{.positions = 7, .depth = 5};  // 35 features, so 5 more are added
+constexpr std::int64_t kTensorRows = 297;
+constexpr InputLayout kTensorInput{.positions = 7, .depth = 5};  // 35 features, so 5 more are added
 
 class TensorGradients : public TrainingStepTest {
  protected:
   explicit TensorGradients(NetworkConfig network = SmallNetwork())
-      : TrainingStepTest(kRows, kInput, std::move(network)) {}
+      : TrainingStepTest(kTensorRows, kTensorInput, std::move(network)) {}
 
   std::unique_ptr<GradientStep> MakeStep(ResNetFC& net,
                                          const TrainingConfig& config) const override {
@@ -354,12 +354,12 @@ TEST_P(LayerPasses, NumbersInE4m3AreTheResultsDividedByTheirScale) {
 }
 
 TEST_P(LayerPasses, OneHotIsThatOfOperators) {
-  constexpr std::int64_t kRows = 141, kDepth = 3, kPadding = 2;
-  const at::Tensor values = at::randint(0, kDepth, {kRows, width()}, generator_, at::kByte);
+  constexpr std::int64_t kTensorRows = 141, kDepth = 3, kPadding = 2;
+  const at::Tensor values = at::randint(0, kDepth, {kTensorRows, width()}, generator_, at::kByte);
   const at::Tensor features = RunOneHot(HostPassRunner(), values, kDepth, kPadding, type());
   EXPECT_TRUE(features.narrow(1, 0, kPadding).eq(0).all().item<bool>());
   const at::Tensor expected =
-      at::one_hot(values.to(at::kLong), kDepth).view({kRows, width() * kDepth});
+      at::one_hot(values.to(at::kLong), kDepth).view({kTensorRows, width() * kDepth});
   EXPECT_TRUE(features.narrow(1, kPadding, width() * kDepth).to(at::kLong).equal(expected));
 }
 
@@ -377,16 +377,18 @@ TEST_P(LayerPasses, TheOutputLayerIsThatOfOperators) {
 
 // The sums over rows have more parts than a block has rows of threads.
 TEST(LayerPassesOfManyRows, MomentsOfBatchNormalisationAreThoseOfAllRows) {
-  constexpr std::int64_t kRows = 2001, kWidth = 37;
+  constexpr std::int64_t kTensorRows = 2001, kWidth = 37;
   at::Generator generator = InitialWeights(/*seed=*/1);
-  const at::Tensor z = at::randn({kRows, kWidth}, generator).add_(3);
+  const at::Tensor z = at::randn({kTensorRows, kWidth}, generator).add_(3);
   const at::Tensor partial = at::empty({16 * 2 * kWidth}), bias = at::zeros({kWidth}),
                    mean = at::zeros({kWidth}), inverse = at::zeros({kWidth}),
                    running_mean = at::zeros({kWidth}), running_var = at::zeros({kWidth});
   const HostPassRunner runner;
-  runner.Run(BatchMoments<float>{
-      .rows = kRows, .width = kWidth, .z = DataOf<float>(z), .partial = DataOf<float>(partial)});
-  runner.Run(FinishBatchMoments<float>{.rows = kRows,
+  runner.Run(BatchMoments<float>{.rows = kTensorRows,
+                                 .width = kWidth,
+                                 .z = DataOf<float>(z),
+                                 .partial = DataOf<float>(partial)});
+  runner.Run(FinishBatchMoments<float>{.rows = kTensorRows,
                                        .width = kWidth,
                                        .z = DataOf<float>(z),
                                        .partial = DataOf<float>(partial),

@@ -29,8 +29,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr double kByte = 1.0 / (1 << 30);  // in GiB
-constexpr double kAmple = 1000;            // seconds; no search of these tests takes nearly as long
+constexpr double kOneByte = 1.0 / (1 << 30);  // in GiB
+constexpr double kAmple = 1000;  // seconds; no search of these tests takes nearly as long
 
 // The first state is odd, so no moves solve it. One move solves the second.
 const State kHardAndEasy = {1, 0, 2, 3, 4, 5, 1, 2, 0, 3, 4, 5};
@@ -149,7 +149,7 @@ TEST(MemoryLimit, BeamSearchEndsAndOthersGoOn) {
   StandInEvaluator anything(NumberOf);
   // The 360 odd states would take about 7,000 bytes, and a depth takes about 2,000 more.
   BeamSearch search(cycles, anything,
-                    {.search = {.beam_width = 5, .max_length = 1000, .max_gib = 3000 * kByte}});
+                    {.search = {.beam_width = 5, .max_length = 1000, .max_gib = 3000 * kOneByte}});
   const auto results = SolveBoth(search);
   ExpectLimit(results, StopReason::kMemoryLimit);
   EXPECT_LE(results[0].bytes, 3000);
@@ -167,10 +167,11 @@ TEST(MemoryLimit, BeamSearchCountsTheGrowthOfItsTables) {
   for (const SearchMethod method : {SearchMethod::kBeam, SearchMethod::kBidirectionalBeam}) {
     int limited = 0;
     for (double most = 4000; most < 100'000; most *= 1.1) {
-      BeamSearch search(
-          cycles, anything,
-          {.search = {
-               .method = method, .beam_width = 2, .max_length = 10'000, .max_gib = most * kByte}});
+      BeamSearch search(cycles, anything,
+                        {.search = {.method = method,
+                                    .beam_width = 2,
+                                    .max_length = 10'000,
+                                    .max_gib = most * kOneByte}});
       const SearchResult result = search.Solve(odd, StopSignal());
       limited += result.stop_reason == StopReason::kMemoryLimit ? 1 : 0;
       EXPECT_LE(static_cast<double>(result.bytes), most);
@@ -183,7 +184,7 @@ TEST(MemoryLimit, BeamSearchCountsTheChildrenThatItWillMake) {
   const CycleDomain cycles(6);
   StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
   BeamSearch search(cycles, never,
-                    {.search = {.beam_width = 5, .max_length = 1000, .max_gib = 100 * kByte}});
+                    {.search = {.beam_width = 5, .max_length = 1000, .max_gib = 100 * kOneByte}});
   const SearchResult result = search.Solve(kHard, StopSignal());
   EXPECT_EQ(result.stop_reason, StopReason::kMemoryLimit);
   EXPECT_EQ(result.nodes, 0);
@@ -201,7 +202,7 @@ TEST(MemoryLimit, AnytimeBeamKeepsTheSolutionOfANarrowBeam) {
     // all 199 states have 5 children.
     AnytimeBeamSearch search(
         pancakes, misleads,
-        {.search = {.beam_width = 1000, .max_gib = 36'000 * kByte, .max_seconds = kAmple}});
+        {.search = {.beam_width = 1000, .max_gib = 36'000 * kOneByte, .max_seconds = kAmple}});
     const SearchResult result = search.Solve(state, StopSignal());
     if (result.stop_reason != StopReason::kMemoryLimit) continue;
     ++limited;
@@ -217,7 +218,7 @@ TEST(MemoryLimit, GreedySearchEndsOnItsWay) {
   // A string of 20 bytes for each state on the path, and 60 bytes for the two children of the next
   // step.
   constexpr double kState = 20 + sizeof(std::string);
-  GreedySearch search(ring, truth, {.search = {.max_gib = (4.5 * kState + 60) * kByte}});
+  GreedySearch search(ring, truth, {.search = {.max_gib = (4.5 * kState + 60) * kOneByte}});
   const State start = ring.At(7);
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_EQ(result.stop_reason, StopReason::kMemoryLimit);
