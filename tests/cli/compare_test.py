@@ -1,8 +1,6 @@
 """Tests `tandem compare`: its runs, its report and its files."""
 
 import json
-import os
-import pathlib
 import signal
 import subprocess
 import sys
