@@ -1,7 +1,8 @@
 // The choices that a config makes by name. To add a choice, add a value to its enum and a row to
-// the table below it; reading, writing, messages and the documentation follow.
+// the table below it; reading, writing, messages and the reference of keys follow.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -266,6 +267,12 @@ constexpr HeadTraits TraitsOf(Head head) {
   }
   return {};  // not reached: the compiler warns of a missing case
 }
+
+// Code that writes labels and reads outputs takes costs of actions to be the only outputs.
+static_assert(std::ranges::none_of(kHeads, [](const Choice<Head>& head) {
+  const HeadTraits traits = TraitsOf(head.value);
+  return traits.values_actions && (traits.values_states || traits.has_policy);
+}));
 
 // Short forms of traits that much code asks for.
 constexpr bool IsQ(Head head) { return TraitsOf(head).values_actions; }

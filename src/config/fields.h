@@ -75,7 +75,8 @@ struct ChoiceField {
 struct Need {
   std::string_view other;  ///< the key on which the condition depends
   bool (*is_met)(const Config&);
-  std::string_view why;  ///< what the key needs, and what to set: "... Set generate.search to beam"
+  /// What the key needs, and what to set, without a full stop: "... Set generate.search to beam".
+  std::string_view why;
 };
 
 /// KeyTraits says what depends on a key, and on what the key depends.

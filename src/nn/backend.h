@@ -56,7 +56,8 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  /// Whether `backend: auto` prefers this backend to `reference` on a device.
+  /// Whether `backend: auto` prefers this backend to `reference` on a device. If several are fast,
+  /// the first in BackendKind serves.
   virtual bool IsFastOn(const Device& device) const = 0;
 
   /// Whether products in bf16 are faster than in fp32 for a network.
