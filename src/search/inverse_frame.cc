@@ -12,7 +12,7 @@
 namespace tandem {
 namespace {
 
-[[noreturn]] void Refuse(const DomainSpec& spec, const std::string& why) {
+[[noreturn]] void Reject(const DomainSpec& spec, const std::string& why) {
   throw InputError(fmt::format("{}: {}", spec.name, why));
 }
 
@@ -23,11 +23,11 @@ InverseFrame::InverseFrame(const Domain& domain)
   const DomainSpec& spec = domain.spec();
   const auto* const permutations = dynamic_cast<const PermutationDomain*>(&domain);
   if (permutations == nullptr) {
-    Refuse(spec, "a position has an inverse only if all actions are permutations of the state");
+    Reject(spec, "a position has an inverse only if all actions are permutations of the state");
   }
   for (std::size_t a = 0; a < inverse_actions_.size(); ++a) {
     if (spec.action_costs[a] == spec.action_costs[inverse_actions_[a]]) continue;
-    Refuse(spec, fmt::format("the action {} costs {}, but its inverse {} costs {}, so a position "
+    Reject(spec, fmt::format("the action {} costs {}, but its inverse {} costs {}, so a position "
                              "and its inverse have solutions of different costs",
                              spec.action_names[a], spec.action_costs[a],
                              spec.action_names[inverse_actions_[a]],
@@ -45,7 +45,7 @@ InverseFrame::InverseFrame(const Domain& domain)
     const auto [known, is_new] =
         places_.try_emplace(SignatureOf(goal_, i), static_cast<std::uint16_t>(i));
     if (is_new) continue;
-    Refuse(spec,
+    Reject(spec,
            fmt::format("the goal looks the same at positions {} and {}, and moves lead from one to "
                        "the other, so a state does not tell its inverse",
                        known->second, i));
