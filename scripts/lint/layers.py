@@ -60,7 +60,7 @@ def wrong_includes_of_layers():
 
 
 def wrong_includes_of_domains():
-    for path in sources("domains") + sources("include"):
+    for path in sources("domains") + sources("games") + sources("include"):
         for header in includes(path):
             shared = path.is_relative_to(SOURCE / "domains") and header.startswith(
                 ("board/", "cube/", f"{path.parent.name}/", "yaml-cpp/"))

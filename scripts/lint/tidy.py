@@ -22,7 +22,7 @@ import time
 from clang import SOURCE, VERSION, find_tool
 from layers import LIBTORCH, includes
 
-FOLDERS = ("src", "domains", "apps", "python")
+FOLDERS = ("src", "domains", "games", "apps", "python")
 # What clang cannot use: warnings as errors, since it would then stop at options that only GCC knows, and GCC's
 # precompiled headers. Nor the macro of nanobind whose value is a name with a minus sign.
 ONLY_GCC = re.compile(r" -Werror(?= )| -Winvalid-pch| -include \S+/cmake_pch\.hxx| -DNB_BACKEND_PYPI=\S+")

@@ -29,13 +29,16 @@ const std::map<std::string, std::vector<std::string>> kArguments = {
     {"cube2_htm", {"", "pieces"}},
     {"cube3", {"", "pieces", "pairs"}},
     {"cube3_htm", {"", "pieces"}},
+    {"connect_four", {""}},
     {"grid", {"5", "10", "50", "6x9"}},
     {"hanoi", {"3", "9"}},
     {"lights_out", {"2", "5", "7", "9", "3x8"}},
     {"npuzzle", {"3", "4", "5", "6", "7", "3x5", "6x2"}},
+    {"othello", {"6", "8"}},
     {"permutation",
      {"cube4", "cube4:pieces", "lrx", "megaminx", "megaminx:pieces", "pyraminx", "topspin"}},
     {"sokoban", {"5", "10", "50", "7x18"}},
+    {"tic_tac_toe", {""}},
 };
 
 // Domains that registry_test.cc registers.

@@ -1,0 +1,132 @@
+// Othello on a board of 6 x 6 or 8 x 8 cells: a stone turns the other's stones that it encloses.
+#include <memory>
+#include <utility>
+
+#include "board_game.h"
+
+namespace tandem {
+namespace {
+
+// A state is the cells, and then the player whose turn it is, 0 or 1.
+template <int kSize>
+struct Othello {
+  static constexpr const char* kSummary =
+      "enclosed stones change their colour, and most stones win; a state is rows, then X or O for "
+      "the player to move";
+  static constexpr BoardShape kBoard = {.rows = kSize, .columns = kSize};
+  static constexpr int kInputs = kSize * kSize;
+  static constexpr int kActions = kInputs + 1;  // the last one passes
+  static constexpr int kDepth = 3;
+  static constexpr int kSymmetries = 8;
+  static constexpr std::size_t kTurn = kInputs;
+  using State = std::array<std::uint8_t, kInputs + 1>;
+
+  static State Start() {
+    State state{};
+    constexpr std::size_t kTop = (kSize / 2 - 1) * kSize + kSize / 2 - 1;
+    state[kTop] = state[kTop + kSize + 1] = 2;
+    state[kTop + 1] = state[kTop + kSize] = 1;
+    return state;
+  }
+
+  static int Player(const State& state) { return state[kTurn]; }
+
+  // Calls turn(cell) for each stone that a stone of `player` on `cell` turns.
+  static void ForTurned(const State& state, int cell, int player, const auto& turn) {
+    const auto own = static_cast<std::uint8_t>(1 + player);
+    for (int direction = 0; direction < 9; ++direction) {
+      const int down = direction / 3 - 1;
+      const int right = direction % 3 - 1;
+      if (down == 0 && right == 0) continue;
+      const auto at = [&](int steps) {
+        const int row = cell / kSize + steps * down;
+        const int column = cell % kSize + steps * right;
+        const bool is_inside = row >= 0 && row < kSize && column >= 0 && column < kSize;
+        return is_inside ? row * kSize + column : -1;
+      };
+      int steps = 1;
+      while (at(steps) >= 0 && state[static_cast<std::size_t>(at(steps))] == 3 - own) ++steps;
+      if (at(steps) < 0 || state[static_cast<std::size_t>(at(steps))] != own) continue;
+      for (int i = 1; i < steps; ++i) turn(static_cast<std::size_t>(at(i)));
+    }
+  }
+
+  static bool IsLegal(const State& state, int cell, int player) {
+    if (state[static_cast<std::size_t>(cell)] != 0) return false;
+    bool turns = false;
+    ForTurned(state, cell, player, [&](std::size_t /*turned*/) { turns = true; });
+    return turns;
+  }
+
+  static bool CanMove(const State& state, int player) {
+    for (int cell = 0; cell < kInputs; ++cell) {
+      if (IsLegal(state, cell, player)) return true;
+    }
+    return false;
+  }
+
+  static std::optional<int> Result(const State& state) {
+    if (CanMove(state, 0) || CanMove(state, 1)) return std::nullopt;
+    const auto own = static_cast<std::uint8_t>(1 + Player(state));
+    const int lead = games::CountCells(state, kInputs, own) -
+                     games::CountCells(state, kInputs, static_cast<std::uint8_t>(3 - own));
+    return (lead > 0 ? 1 : 0) - (lead < 0 ? 1 : 0);
+  }
+
+  static bool Apply(State& state, int action) {
+    const int player = Player(state);
+    if (action == kInputs) {
+      if (CanMove(state, player)) return false;
+    } else {
+      if (!IsLegal(state, action, player)) return false;
+      const State before = state;
+      const auto own = static_cast<std::uint8_t>(1 + player);
+      state[static_cast<std::size_t>(action)] = own;
+      ForTurned(before, action, player, [&](std::size_t turned) { state[turned] = own; });
+    }
+    state[kTurn] = static_cast<std::uint8_t>(1 - player);
+    return true;
+  }
+
+  static void Encode(const State& state, std::uint8_t* input) {
+    games::EncodeCells(state, kInputs, Player(state), input);
+  }
+  static int Image(int symmetry, int position) { return ImageOnBoard(kBoard, symmetry, position); }
+  static int ImageOfAction(int symmetry, int action) {
+    return action == kInputs ? action : Image(symmetry, action);
+  }
+  static std::string ActionName(int action) {
+    if (action == kInputs) return "pass";
+    return {static_cast<char>('a' + action % kSize), static_cast<char>('1' + action / kSize)};
+  }
+  static std::string Format(const State& state) {
+    return games::FormatCells(state, kBoard) + (Player(state) == 0 ? " X" : " O");
+  }
+  static State Parse(std::string_view text) {
+    const std::vector<std::string_view> words = Words(text);
+    if (words.size() != 2 || (words[1] != "X" && words[1] != "O")) {
+      throw InputError("expected the board and, after a space, X or O for the player to move");
+    }
+    State state{};
+    games::ParseCells(words[0], kBoard, state);
+    state[kTurn] = words[1] == "X" ? 0 : 1;
+    return state;
+  }
+  static Picture Draw(const State& state) { return games::DrawCells(state, kBoard, 0x2E7D4F); }
+};
+
+std::unique_ptr<const Domain> MakeOthello(const std::string& size) {
+  if (size == "6") return std::make_unique<GameOf<Othello<6>>>("othello:6");
+  if (size == "8") return std::make_unique<GameOf<Othello<8>>>("othello:8");
+  return nullptr;
+}
+
+TANDEM_REGISTER_DOMAIN(othello,
+                       DomainParameter{.key = "size",
+                                       .meaning = "Cells along each side of the board.",
+                                       .expected = "6 or 8",
+                                       .default_value = "8"},
+                       MakeOthello);
+
+}  // namespace
+}  // namespace tandem
