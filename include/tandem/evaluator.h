@@ -1,7 +1,10 @@
 // The interface through which searches and generators evaluate states.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <span>
+#include <vector>
 
 #include "tandem/error.h"
 #include "tandem/rows.h"
@@ -43,6 +46,22 @@ class Evaluator {
   /// values.size() == inputs.size() * num_actions. Otherwise like Evaluate.
   virtual void EvaluateActions(ConstRows /*inputs*/, std::span<float> /*values*/) {
     throw Error("this evaluator has no values of actions");
+  }
+
+  /// Sets row i of `values`, which has 1 + num_actions values, to what Evaluate and EvaluateActions
+  /// give for row i of `inputs`. Requires what both require. The default calls both, which
+  /// evaluates each state twice.
+  virtual void EvaluateWithActions(ConstRows inputs, std::span<float> values) {
+    const std::size_t count = inputs.size();
+    const std::size_t width = count == 0 ? 0 : values.size() / count;
+    std::vector<float> estimates(count);
+    std::vector<float> of_actions(values.size() - count);
+    Evaluate(inputs, estimates);
+    EvaluateActions(inputs, of_actions);
+    for (std::size_t i = 0; i < count; ++i) {
+      values[i * width] = estimates[i];
+      std::copy_n(of_actions.data() + i * (width - 1), width - 1, values.data() + i * width + 1);
+    }
   }
 
   /// Whether the estimate of a row has the same bits whatever other rows are evaluated with it.

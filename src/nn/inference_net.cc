@@ -117,6 +117,16 @@ void InferenceNet::EvaluateActions(ConstRows inputs, std::span<float> values) {
   EvaluateAll(inputs, values, &InferenceNet::ToActionValues);
 }
 
+at::Tensor InferenceNet::ToBoth(const at::Tensor& outputs) const {
+  return at::cat({ToEstimates(outputs).unsqueeze(1), ToActionValues(outputs)}, 1);
+}
+
+void InferenceNet::EvaluateWithActions(ConstRows inputs, std::span<float> values) {
+  if (head_ != Head::kVp) return Evaluator::EvaluateWithActions(inputs, values);
+  FaultPoint(Fault::kEvaluator);
+  EvaluateAll(inputs, values, &InferenceNet::ToBoth);
+}
+
 at::Tensor InferenceNet::Estimates(const at::Tensor& bytes) {
   const c10::InferenceMode inference;
   return ToEstimates(Forward(bytes)).contiguous();

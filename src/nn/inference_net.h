@@ -49,6 +49,9 @@ class InferenceNet final : public Evaluator {
   /// Writes the action values of each row: Q values, or the surprisals of a policy or of head vp.
   void EvaluateActions(ConstRows inputs, std::span<float> values) override;
 
+  /// With head vp, evaluates each state once.
+  void EvaluateWithActions(ConstRows inputs, std::span<float> values) override;
+
   /// Maps bytes (n, positions) on the device to the estimates (n) that Evaluate writes, on the
   /// calling thread's current stream. Requires a head that estimates costs.
   at::Tensor Estimates(const at::Tensor& bytes);
@@ -68,11 +71,12 @@ class InferenceNet final : public Evaluator {
   bool rows_are_independent() const override { return copy_->rows_are_independent(); }
 
  private:
-  // Map the network's outputs (n, outputs) to what Evaluate (n) and EvaluateActions (n, actions)
-  // write.
+  // Map the network's outputs (n, outputs) to what Evaluate (n), EvaluateActions (n, actions) and
+  // EvaluateWithActions (n, 1 + actions) write.
   using Reduce = at::Tensor (InferenceNet::*)(const at::Tensor& outputs) const;
   at::Tensor ToEstimates(const at::Tensor& outputs) const;
   at::Tensor ToActionValues(const at::Tensor& outputs) const;
+  at::Tensor ToBoth(const at::Tensor& outputs) const;
 
   at::Tensor PairWithActions(const at::Tensor& bytes) const;
   void EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce);
