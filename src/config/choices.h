@@ -61,7 +61,8 @@ enum class Target {
   kQLearning,
   kCappedQLearning,
   kOwnSolutions,
-  kRetrograde
+  kRetrograde,
+  kSelfPlay
 };
 inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kWalkLength, "walk_length",
@@ -92,6 +93,11 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
      "for head v and puzzles whose goals differ by problem, the exact cost-to-go of a state of a "
      "random problem, whose states are all found by a search backwards from its goals; for a state "
      "from which no goal can be reached, generate.dead_end_cost"},
+    {Target::kSelfPlay, "self_play",
+     "for head vp and games of two players, positions of games that the target network plays "
+     "against itself with a search (generate.game_search): the policy that the search improved, "
+     "and as the cost 1 minus the mean of the game's result and the search's value of the "
+     "position, for the player whose turn it is"},
 });
 
 /// TargetTraits says where the labels of a target come from and what the target works with. A
@@ -151,6 +157,8 @@ constexpr TargetTraits TraitsOf(Target target) {
               .labels_policies = true,
               .fits_action_heads = true,
               .follows_search = true};
+    case Target::kSelfPlay:
+      return {.needs_network = true, .is_of_walks = true, .fits_action_heads = true};
     case Target::kRetrograde:
       break;
   }
@@ -163,6 +171,15 @@ constexpr bool BacksUpEstimates(Target target) { return TraitsOf(target).backs_u
 constexpr bool NeedsNetwork(Target target) { return TraitsOf(target).needs_network; }
 constexpr bool UsesRowsPerWalk(Target target) { return TraitsOf(target).rows_per_walk; }
 constexpr bool LabelsWalks(Target target) { return TraitsOf(target).is_of_walks; }
+
+/// generate.game_search
+enum class GameSearch { kGumbel, kPuct };
+inline constexpr auto kGameSearches = std::to_array<Choice<GameSearch>>({
+    {GameSearch::kGumbel, "gumbel",
+     "sequential halving among sampled moves, and completed Q values (Gumbel AlphaZero), which "
+     "learns from few simulations"},
+    {GameSearch::kPuct, "puct", "the rule of AlphaZero, with Dirichlet noise at the root"},
+});
 
 /// generate.search
 enum class GenerateSearch { kNone, kGreedy, kBeam, kAStar };
@@ -383,7 +400,9 @@ enum class SearchMethod {
   kQStar,
   kIdaStar,
   kGreedy,
-  kBidirectionalBeam
+  kBidirectionalBeam,
+  kGumbel,
+  kPuct
 };
 inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kBeam, "beam", "beam search"},
@@ -398,6 +417,10 @@ inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
      "take the best action again and again, without visiting a state twice"},
     {SearchMethod::kBidirectionalBeam, "bidirectional_beam",
      "beam search from the state and from the goal until the two meet"},
+    {SearchMethod::kGumbel, "gumbel",
+     "for games, the moves of both players until the end, each by search.simulations simulations "
+     "with sequential halving"},
+    {SearchMethod::kPuct, "puct", "for games, the same by the rule of AlphaZero"},
 });
 
 /// Returns whether the search keeps a beam. Only such a search can start from a position and its
@@ -415,6 +438,11 @@ constexpr bool IsBestFirst(SearchMethod method) {
 /// Returns whether the search can follow a policy, which estimates no costs.
 constexpr bool WorksWithPolicy(SearchMethod method) {
   return IsBeamSearch(method) || method == SearchMethod::kGreedy;
+}
+
+/// Returns whether the search plays games of two players, and solves no puzzles.
+constexpr bool PlaysGames(SearchMethod method) {
+  return method == SearchMethod::kGumbel || method == SearchMethod::kPuct;
 }
 
 /// search.inverse

@@ -43,6 +43,8 @@ struct PipelineConfig {
 
 struct GenerateConfig {
   Target target = Target::kWalkLength;
+  GameSearch game_search = GameSearch::kGumbel;
+  std::int64_t simulations = 64;
   GenerateSearch search = GenerateSearch::kNone;
   std::int64_t search_iterations = 50;
   double search_epsilon = 0.1;
@@ -63,10 +65,14 @@ struct GenerateConfig {
   AutoInt workers;
   AutoInt chunk_rows;
 
+  /// Whether each walk or sequence of games fills generate.max_scramble rows.
+  bool fills_walks() const {
+    return target == Target::kOwnSolutions || target == Target::kSelfPlay;
+  }
   /// Number of consecutive rows that one walk fills, of targets that label walks.
   std::int64_t rows_of_walk() const {
     constexpr std::int64_t kLongestWhole = 50;  // rows_per_walk: auto takes all states up to here
-    if (target == Target::kOwnSolutions) return max_scramble;
+    if (fills_walks()) return max_scramble;
     return rows_per_walk.value_or(max_scramble <= kLongestWhole ? max_scramble : max_scramble / 10);
   }
   /// Number of rows that are generated together. Chunks of tensor programs are larger, because each
@@ -81,7 +87,7 @@ struct GenerateConfig {
   }
   /// Number of consecutive rows that one search fills.
   std::int64_t rows_per_search() const {
-    if (target == Target::kOwnSolutions) return max_scramble;
+    if (fills_walks()) return max_scramble;
     return searches() ? search_iterations * states_per_step() : 1;
   }
 };
@@ -189,6 +195,7 @@ struct SearchConfig {
   double weight = 0.6;
   double policy_weight = 0;
   std::int64_t policy_actions = 0;
+  std::int64_t simulations = 64;
   std::int64_t batch = 1000;
   std::int64_t instances = 1;
   AutoInt max_nodes;

@@ -73,6 +73,14 @@ bool MakesRows(const Config& c) { return c.live_rows() > 0 || c.streams(); }
 bool IsNotOwnSolutions(const Config& c) { return c.generate.target != Target::kOwnSolutions; }
 bool IsRetrograde(const Config& c) { return c.generate.target == Target::kRetrograde; }
 bool IsNotRetrograde(const Config& c) { return !IsRetrograde(c); }
+bool IsSelfPlay(const Config& c) { return c.generate.target == Target::kSelfPlay; }
+bool HasHeadOfTarget(const Config& c) { return !IsSelfPlay(c) || c.network.head == Head::kVp; }
+bool HasModeOfTarget(const Config& c) {
+  return !IsSelfPlay(c) || !LabelsWhenTraining(c.pipeline.mode);
+}
+bool HasValidationOfTarget(const Config& c) {
+  return !IsSelfPlay(c) || c.validation.every_updates == 0;
+}
 bool TakesBall(const Config& c) { return TraitsOf(c.generate.target).takes_ball; }
 bool HasExactLabels(const Config& c) { return c.generate.ball_radius > 0; }
 bool TakesRowsPerWalk(const Config& c) { return UsesRowsPerWalk(c.generate.target); }
@@ -135,6 +143,7 @@ bool LabelsIfItAverages(const Config& c) {
 bool SearchesByBeam(const Config& c) { return IsBeamSearch(c.search.method); }
 bool SearchesByOneBeam(const Config& c) { return c.search.method == SearchMethod::kBeam; }
 bool SearchesBestFirst(const Config& c) { return IsBestFirst(c.search.method); }
+bool SearchesGames(const Config& c) { return PlaysGames(c.search.method); }
 bool LimitsLength(const Config& c) { return !SearchesBestFirst(c); }
 bool WeighsCosts(const Config& c) {
   return SearchesBestFirst(c) || c.search.method == SearchMethod::kIdaStar;
@@ -167,6 +176,7 @@ constexpr std::string_view kOnlyData = "only `data.source: shards` or `stream` r
 constexpr std::string_view kOnlyShards = "only `data.source: shards` reads it";
 constexpr std::string_view kOnlyStream = "only `data.source: stream` reads it";
 constexpr std::string_view kOnlyRetrograde = "only `generate.target: retrograde` reads it";
+constexpr std::string_view kOnlySelfPlay = "only `generate.target: self_play` reads it";
 constexpr std::string_view kNoTargetNetwork = "this run has no target network";
 
 }  // namespace
@@ -209,7 +219,27 @@ std::vector<Field> FieldsOf(Config& c) {
               .why_unused = kNoTargetNetwork}),
 
       Choose("generate.target", c.generate.target, kTargets, "How examples are labelled.",
-             {.try_first = true}),
+             {.try_first = true,
+              .needs = {{"network.head", HasHeadOfTarget,
+                         "the rows of games teach a value and a policy. Set network.head to vp"},
+                        {"pipeline.mode", HasModeOfTarget,
+                         "sync_main labels rows one by one just before it trains on them, and the "
+                         "end of a game labels all its rows. Set pipeline.mode to async"},
+                        {"validation.every_updates", HasValidationOfTarget,
+                         "validation solves puzzles, and a game has an opponent. Set "
+                         "validation.every_updates to 0"}}}),
+      Choose("generate.game_search", c.generate.game_search, kGameSearches,
+             "The search that plays games and improves the policy (target self_play).",
+             {.is_used = IsSelfPlay,
+              .why_unused = kOnlySelfPlay,
+              .is_in_sets = IsSelfPlay,
+              .is_in_streams = true}),
+      Number("generate.simulations", c.generate.simulations, 2, 100'000,
+             "Number of simulations before each move of a game (target self_play).",
+             {.is_used = IsSelfPlay,
+              .why_unused = kOnlySelfPlay,
+              .is_in_sets = IsSelfPlay,
+              .is_in_streams = true}),
       Choose("generate.search", c.generate.search, kGenerateSearches,
              "Which states become examples. With the target own_solutions, the search that looks "
              "for solutions: greedy or beam.",
@@ -321,7 +351,9 @@ std::vector<Field> FieldsOf(Config& c) {
              "that searches leave dead ends for last.",
              {.is_used = IsRetrograde, .why_unused = kOnlyRetrograde, .is_in_sets = IsRetrograde}),
       Number("generate.max_scramble", c.generate.max_scramble, 1, 100'000,
-             "Length of the longest random walk from the goal, in actions.",
+             "Length of the longest random walk from the goal, in actions. With the target "
+             "self_play, number of consecutive rows of games played one after the other, and the "
+             "length of the longest random opening; the last game is cut short.",
              {.try_first = true, .is_in_sets = IsNotRetrograde, .is_in_streams = true}),
       Number(
           "generate.rows_per_walk", c.generate.rows_per_walk, 1, 100'000,
@@ -567,6 +599,10 @@ std::vector<Field> FieldsOf(Config& c) {
                          "policy or vp"},
                         {"search.method", ExpandsStates,
                          "this search expands all actions. Set search.method to beam or astar"}}}),
+      Number("search.simulations", c.search.simulations, 2, 10'000'000,
+             "Number of simulations before each move of a game.",
+             {.is_used = SearchesGames,
+              .why_unused = "only `search.method: gumbel` or `puct` reads it"}),
       Number("search.batch", c.search.batch, 1, 1 << 24,
              "Number of states of one puzzle that A* expands at a time, and of actions that Q* "
              "takes at a time; all open ones if there are fewer.",

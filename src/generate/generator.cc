@@ -3,12 +3,19 @@
 #include <utility>
 
 #include "generate/labels.h"
+#include "generate/self_play.h"
+#include "search/game_search.h"
 
 namespace tandem {
 
 std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& config,
                                          Evaluator* network,
                                          std::shared_ptr<const ExactLabels> exact) {
+  if (config.generate.target == Target::kSelfPlay) {
+    return MakeSelfPlayGenerator(domain, *network, config);
+  }
+  CheckIsPuzzle(domain, "generate.target", NameOf(kTargets, config.generate.target),
+                "generate.target to self_play");
   if (exact == nullptr) exact = MakeExactLabels(domain, config);
   switch (config.generate.target) {
     case Target::kWalkLength:
@@ -23,6 +30,8 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
       return MakeOwnSolutionsGenerator(domain, *network, config);
     case Target::kRetrograde:
       return MakeRetrogradeGenerator(domain, config);
+    case Target::kSelfPlay:
+      break;  // made before
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "search/game_search.h"
 #include "search/goal_ball.h"
 
 namespace tandem {
@@ -65,6 +66,9 @@ std::string Search::NotAmongProbable(const SearchConfig& config) {
 
 std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, const Config& config,
                                    std::shared_ptr<const GoalBall> ball) {
+  if (PlaysGames(config.search.method)) return MakeGameSearch(domain, network, config);
+  CheckIsPuzzle(domain, "search.method", NameOf(kSearchMethods, config.search.method),
+                "search.method to gumbel or puct");
   if (ball == nullptr) ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
   switch (config.search.method) {
     case SearchMethod::kAStar:
@@ -80,6 +84,9 @@ std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, con
       return MakeAnytimeBeamSearch(domain, network, config, std::move(ball));
     case SearchMethod::kGreedy:
       return MakeGreedySearch(domain, network, config, std::move(ball));
+    case SearchMethod::kGumbel:
+    case SearchMethod::kPuct:
+      break;  // made before
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

@@ -190,6 +190,28 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"generate.target=value_iteration", "network.norm=layer",
                                  "backend=gpu"}));
 
+class SelfPlay : public Resume {};
+
+TEST_P(SelfPlay, ResumeAfterStopGivesSameWeights) {
+  const std::string whole = TrainToTheEnd(MakeConfig(), device_).weights_sha256;
+  for (const std::int64_t at : {1, 13, 30}) {
+    fs::remove_all(folder_);
+    RunInterrupted(at, [](TrainRun& run) { run.RequestStop(); });
+    EXPECT_EQ(GoOn().weights_sha256, whole);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, SelfPlay,
+    testing::Values(std::vector<std::string>{"domain.name=connect_four",
+                                             "generate.target=self_play", "network.head=vp",
+                                             "generate.simulations=4",
+                                             "validation.every_updates=0"},
+                    std::vector<std::string>{"domain.name=othello", "domain.size=6",
+                                             "generate.target=self_play", "network.head=vp",
+                                             "generate.game_search=puct", "generate.simulations=4",
+                                             "replay.updates=2", "validation.every_updates=0"}));
+
 class WithTargetNetwork : public Resume {};
 
 // As a run does that moves to a machine without a GPU, or to one with a GPU.
