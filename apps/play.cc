@@ -22,6 +22,7 @@
 #include "search/greedy_search.h"
 #include "search/problems.h"
 #include "tandem/error.h"
+#include "tandem/game.h"
 #include "tandem/registry.h"
 #include "tandem/state_text.h"
 
@@ -54,6 +55,7 @@ class Session {
   // `model` may be null.
   Session(const Domain& domain, const PuzzleModel* model, const StartArgs& args)
       : domain_(domain),
+        rules_(AsGame(domain)),
         model_(model),
         seed_(args.seed),
         game_(domain, StartState(domain, args)),
@@ -82,7 +84,7 @@ class Session {
     std::string_view name, usage, meaning;
     void (Session::*run)(std::string_view argument);
   };
-  static const std::array<Command, 8> kCommands;
+  static const std::array<Command, 9> kCommands;
 
   // Returns nothing at the end of the input or after a signal.
   std::optional<std::string> NextLine() {
@@ -144,7 +146,9 @@ class Session {
 
   void Show() {
     fmt::print("\n{}", ToTerminal(domain_.Draw(game_.state()), UseColour(STDOUT_FILENO)));
-    if (!game_.solved()) {
+    if (rules_ != nullptr && game_.solved()) {
+      fmt::print("{} after {}\n", DescribeResult(), Count(game_.moves()));
+    } else if (!game_.solved()) {
       fmt::print("{}, cost {:g}\n", Count(game_.moves()), game_.cost());
     } else if (game_.moves() > 0) {
       fmt::print("solved in {}, cost {:g}\n", Count(game_.moves()), game_.cost());
@@ -171,7 +175,39 @@ class Session {
     Show();
   }
 
+  // Requires that the game is over.
+  std::string DescribeResult() const {
+    Outcome outcome = Outcome::kDraw;
+    std::uint8_t player = 0;
+    rules_->Outcomes(ConstRows(game_.state()), {&outcome, 1});
+    rules_->Players(ConstRows(game_.state()), {&player, 1});
+    if (outcome == Outcome::kDraw) return "a draw";
+    return (outcome == Outcome::kWin) == (player == 0) ? "the first player has won"
+                                                       : "the second player has won";
+  }
+
+  // Returns the first move of the search of `tandem solve`. Throws InputError if the game is over.
+  Action BestMove() {
+    if (game_.solved()) throw InputError("the game is over");
+    const PuzzleModel& model = RequireModel();
+    if (search_ == nullptr) search_ = model.make_search();
+    const SearchResult result = search_->Solve(game_.state(), StopSignal());
+    return result.solved ? result.actions.front() : result.best.value().actions.front();
+  }
+
+  void Reply(std::string_view /*nothing*/) {
+    if (rules_ == nullptr) throw InputError("reply: a puzzle has no other player");
+    const Action move = BestMove();
+    fmt::print("the network moves {}\n", domain_.spec().action_names[move]);
+    game_.Move({&move, 1});
+    Show();
+  }
+
   void Hint(std::string_view /*nothing*/) {
+    if (rules_ != nullptr) {
+      fmt::print("best move {}\n", domain_.spec().action_names[BestMove()]);
+      return;
+    }
     const tandem::Hint hint = HintFor(domain_, RequireModel().network, game_.state());
     if (game_.solved()) {
       fmt::print("this is a goal\n");
@@ -227,8 +263,9 @@ class Session {
   }
 
   const Domain& domain_;
+  const GameDomain* const rules_;  // of a game of two players; null for a puzzle
   const PuzzleModel* const model_;
-  std::unique_ptr<Search> search_;  // created by the first `solve`
+  std::unique_ptr<Search> search_;  // created when it is first used
   const std::uint64_t seed_;
   Game game_;
   LineReader reader_;
@@ -237,7 +274,7 @@ class Session {
   int signal_ = 0;  // signal that ended the game; 0: none
 };
 
-const std::array<Session::Command, 8> Session::kCommands = {{
+const std::array<Session::Command, 9> Session::kCommands = {{
     {"undo", "undo [N]", "undo the last move, or the last N", &Session::Undo},
     {"scramble", "scramble [N]", "start again, N random steps from a goal (default: 30)",
      &Session::Scramble},
@@ -247,6 +284,8 @@ const std::array<Session::Command, 8> Session::kCommands = {{
      &Session::Hint},
     {"solve", "solve", "show the solution that `tandem solve` finds, without making its moves",
      &Session::Solve},
+    {"reply", "reply", "let the network make the best move that it finds (games of two players)",
+     &Session::Reply},
     {"state", "state", "print the state", &Session::State},
     {"help", "help", "print this list", &Session::Help},
     {"quit", "quit", "end the game, as the end of the input does", &Session::Quit},
@@ -286,7 +325,7 @@ void AddPlay(CommandLine& line) {
   play.footer(
       "Each input line is moves or a command; `help` lists the commands. With a network\n"
       "(--model), `hint` shows the estimated cost to the goal and the best move, and `solve`\n"
-      "shows a solution.\n\n"
+      "shows a solution. In a game of two players, `reply` lets the network move.\n\n"
       "  tandem play npuzzle:4 --random 100\n"
       "  tandem play cube3 --model runs/my-run --scramble \"R U R' U'\"\n"
       "  printf 'R U\\nundo\\nstate\\n' | tandem play cube3");
