@@ -23,6 +23,7 @@
 #include "image.h"
 #include "interrupt.h"
 #include "tandem/error.h"
+#include "tandem/game.h"
 #include "tandem/registry.h"
 #include "tandem/state_text.h"
 
@@ -200,6 +201,38 @@ Array<bool> AreGoals(const Puzzle& puzzle, nb::handle states) {
   });
 }
 
+// Throws InputError if the puzzle is not a game of two players.
+const GameDomain& RulesOf(const Puzzle& puzzle) {
+  const GameDomain* const game = AsGame(*puzzle.domain);
+  if (game != nullptr) return *game;
+  throw InputError(
+      fmt::format("{} is a puzzle, expected a game of two players", puzzle.spec().name));
+}
+
+Array<std::uint8_t> Players(const Puzzle& puzzle, nb::handle states) {
+  const GameDomain& game = RulesOf(puzzle);
+  const StateBatch batch(states, StateSize(puzzle));
+  auto result = NewArray<std::uint8_t>(batch.ShapeOf({}));
+  const std::span<std::uint8_t> players(result.data(), batch.size());
+  WithoutGil(puzzle, batch.size(), [&](std::size_t first, std::size_t size) {
+    game.Players(batch.rows().Slice(first, size), players.subspan(first, size));
+  });
+  return result;
+}
+
+Array<std::uint8_t> Outcomes(const Puzzle& puzzle, nb::handle states) {
+  const GameDomain& game = RulesOf(puzzle);
+  const StateBatch batch(states, StateSize(puzzle));
+  std::vector<Outcome> outcomes(batch.size());
+  WithoutGil(puzzle, batch.size(), [&](std::size_t first, std::size_t size) {
+    game.Outcomes(batch.rows().Slice(first, size), std::span(outcomes).subspan(first, size));
+  });
+  auto result = NewArray<std::uint8_t>(batch.ShapeOf({}));
+  std::ranges::transform(outcomes, result.data(),
+                         [](Outcome outcome) { return static_cast<std::uint8_t>(outcome); });
+  return result;
+}
+
 Array<std::uint8_t> EncodeStates(const Puzzle& puzzle, nb::handle states) {
   const StateBatch batch(states, StateSize(puzzle));
   const auto positions = static_cast<std::size_t>(puzzle.spec().input.positions);
@@ -362,6 +395,16 @@ void BindBatches(nb::class_<Puzzle>& domain) {
            nb::sig("def is_goal(self, states: numpy.typing.ArrayLike) -> "
                    "numpy.typing.NDArray[numpy.bool_]"),
            "Returns which states are goals, bool of shape (n,).")
+      .def("players", &Players, nb::arg("states"),
+           nb::sig("def players(self, states: numpy.typing.ArrayLike) -> "
+                   "numpy.typing.NDArray[numpy.uint8]"),
+           "Returns whose turn it is in each state of a game, 0 or 1, of shape (n,).")
+      .def(
+          "outcomes", &Outcomes, nb::arg("states"),
+          nb::sig("def outcomes(self, states: numpy.typing.ArrayLike) -> "
+                  "numpy.typing.NDArray[numpy.uint8]"),
+          "Returns how each state of a game stands for the player whose turn it is, or would be: 0 "
+          "while the game\ngoes on, 1 for a loss, 2 for a draw and 3 for a win, of shape (n,).")
       .def("encode", &EncodeStates, nb::arg("states"),
            nb::sig("def encode(self, states: numpy.typing.ArrayLike) -> "
                    "numpy.typing.NDArray[numpy.uint8]"),

@@ -22,11 +22,14 @@
 #include "domain.h"
 #include "tandem/check_domain.h"
 #include "tandem/error.h"
+#include "tandem/game.h"
 #include "tandem/registry.h"
 #include "tandem/state_text.h"
 
 namespace tandem::python {
 namespace {
+
+using Names = std::vector<std::string>;
 
 constexpr int kAnyByte = 256;
 
@@ -75,12 +78,18 @@ std::string NameOfPuzzle(nb::handle puzzle) {
       fmt::format("the puzzle's `name` is '{}', expected letters, digits and _", name));
 }
 
+// A game of two players (tandem.Game) says how its states stand; a puzzle has goals.
+bool IsGame(nb::handle puzzle) { return Has(puzzle, "outcomes"); }
+
 void CheckMethods(nb::handle puzzle, const DomainSpec& spec) {
-  for (const char* method : {"goal", "apply", "is_goal"}) {
-    if (Has(puzzle, method)) continue;
-    throw InputError(fmt::format("puzzle '{}' has no method `{}`", spec.name, method));
+  const bool is_game = IsGame(puzzle);
+  for (const std::string& method : is_game ? Names{"start", "apply", "applicable", "players"}
+                                           : Names{"goal", "apply", "is_goal"}) {
+    if (Has(puzzle, method.c_str())) continue;
+    throw InputError(
+        fmt::format("{} '{}' has no method `{}`", is_game ? "game" : "puzzle", spec.name, method));
   }
-  if (spec.inverse_actions.empty() && !Has(puzzle, "step_back")) {
+  if (!is_game && spec.inverse_actions.empty() && !Has(puzzle, "step_back")) {
     throw InputError(fmt::format(
         "puzzle '{}' has neither `inverse_actions`, which lists for each action the one that "
         "undoes it, nor a method `step_back`, expected one of them",
@@ -116,8 +125,6 @@ DomainSpec SpecOf(nb::handle puzzle) {
   CheckMethods(puzzle, spec);
   return spec;
 }
-
-using Names = std::vector<std::string>;
 
 // The members that tandem.Puzzle lists.
 const Names kMethods = {"goal",      "apply",      "is_goal",   "expand", "encode", "applicable",
@@ -217,6 +224,7 @@ class PythonDomain final : public Domain {
         expands_(Has(puzzle_, "expand")),
         encodes_(Has(puzzle_, "encode")),
         has_all_goals_(Has(puzzle_, "all_goals")),
+        is_game_(IsGame(puzzle_)),
         parses_(Has(puzzle_, "parse")),
         formats_(Has(puzzle_, "format")) {
     Living().insert(this);
@@ -236,7 +244,8 @@ class PythonDomain final : public Domain {
 
   void WriteGoals(Rows states) const override {
     std::vector<std::uint8_t> goal(states.row_size());
-    Call("goal", [&](nb::handle method) { CopyBytes(method(), {goal.size()}, goal); });
+    Call(is_game_ ? "start" : "goal",
+         [&](nb::handle method) { CopyBytes(method(), {goal.size()}, goal); });
     for (std::size_t i = 0; i < states.size(); ++i) std::ranges::copy(goal, states[i].begin());
   }
 
@@ -333,6 +342,13 @@ class PythonDomain final : public Domain {
     });
   }
 
+  // Calls a method that returns a number for each state.
+  void NumberStates(const char* name, ConstRows states, std::span<std::uint8_t> numbers) const {
+    if (states.size() == 0) return;
+    Call(name,
+         [&](nb::handle method) { CopyBytes(method(Copy(states)), {states.size()}, numbers); });
+  }
+
   std::string FormatState(std::span<const std::uint8_t> state) const override {
     if (!formats_) return FormatNumbers(state);
     std::string text;
@@ -371,8 +387,68 @@ class PythonDomain final : public Domain {
 
   nb::object puzzle_;  // null once Python ends
   mutable std::atomic<bool> interrupted_{false};
-  const bool expands_, encodes_, has_all_goals_, parses_, formats_;
+  const bool expands_, encodes_, has_all_goals_, is_game_, parses_, formats_;
 };
+
+// Returns the pairs (positions, actions) that the attribute `symmetries` lists.
+std::vector<Symmetry> SymmetriesOf(nb::handle game) {
+  using Pair = std::pair<std::vector<std::uint32_t>, std::vector<Action>>;
+  std::vector<Symmetry> symmetries;
+  for (auto& [positions, actions] : Attribute<std::vector<Pair>>(
+           game, "symmetries", {}, "a list of pairs of lists (positions, actions)")) {
+    symmetries.push_back({.positions = std::move(positions), .actions = std::move(actions)});
+  }
+  return symmetries;
+}
+
+/// PythonGame calls a Python object that is a game of two players.
+class PythonGame final : public GameDomain {
+ public:
+  // Call with the GIL.
+  explicit PythonGame(const nb::object& game)
+      : GameDomain(SpecOf(game), SymmetriesOf(game)), object_(game) {}
+
+  const PythonDomain& object() const { return object_; }
+
+  void WriteGoals(Rows states) const override { object_.WriteGoals(states); }
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    object_.Apply(states, actions);
+  }
+  void Expand(ConstRows states, Rows children) const override { object_.Expand(states, children); }
+  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
+    object_.Mask(states, applies);
+  }
+  void Outcomes(ConstRows states, std::span<Outcome> outcomes) const override {
+    std::vector<std::uint8_t> numbers(states.size());
+    object_.NumberStates("outcomes", states, numbers);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] > static_cast<std::uint8_t>(Outcome::kWin)) {
+        throw Error(fmt::format("game '{}': outcomes returned {}, expected 0 to 3", spec().name,
+                                numbers[i]));
+      }
+      outcomes[i] = static_cast<Outcome>(numbers[i]);
+    }
+  }
+  void Players(ConstRows states, std::span<std::uint8_t> players) const override {
+    object_.NumberStates("players", states, players);
+  }
+  void Encode(ConstRows states, Rows inputs) const override { object_.Encode(states, inputs); }
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    object_.ParseState(text, state);
+  }
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    return object_.FormatState(state);
+  }
+
+ private:
+  PythonDomain object_;
+};
+
+// Returns what calls the Python object of a domain; null if the domain is not written in Python.
+const PythonDomain* InPython(const Domain& domain) {
+  const auto* const game = dynamic_cast<const PythonGame*>(&domain);
+  return game != nullptr ? &game->object() : dynamic_cast<const PythonDomain*>(&domain);
+}
 
 // The registered puzzles by name. The map is never destroyed, because static objects are destroyed
 // after the interpreter; Python empties it at exit.
@@ -383,12 +459,15 @@ std::map<std::string, nb::object>& Puzzles() {
 
 std::unique_ptr<const Domain> MakeRegistered(const std::string& name) {
   const nb::gil_scoped_acquire gil;
-  return std::make_unique<PythonDomain>(Puzzles().at(name));
+  const nb::object& puzzle = Puzzles().at(name);
+  if (IsGame(puzzle)) return std::make_unique<PythonGame>(puzzle);
+  return std::make_unique<PythonDomain>(puzzle);
 }
 
 // A member that contradicts another one is wrong, as one of another type is.
-std::shared_ptr<const PythonDomain> MakeFrom(const nb::object& puzzle) {
+std::shared_ptr<const Domain> MakeFrom(const nb::object& puzzle) {
   try {
+    if (IsGame(puzzle)) return std::make_shared<const PythonGame>(puzzle);
     return std::make_shared<const PythonDomain>(puzzle);
   } catch (const InputError&) {
     throw;
@@ -434,7 +513,7 @@ void ReleasePuzzles() {
 bool IsInPuzzleMethod() { return methods_running > 0; }
 
 std::vector<DomainCheck> BrokenPromises(const Domain& domain, const CheckDomainOptions& options) {
-  const auto* const puzzle = dynamic_cast<const PythonDomain*>(&domain);
+  const PythonDomain* const puzzle = InPython(domain);
   if (puzzle != nullptr) puzzle->TakeInterrupt();  // one of an earlier call
   std::vector<DomainCheck> checks = CheckDomain(domain, options);
   if (puzzle != nullptr && puzzle->TakeInterrupt()) throw Interrupted("the check was interrupted");

@@ -45,6 +45,12 @@ void BindSolution(nb::module_& module) {
           "actions", [](const Solution& s) { return s.search.actions; },
           "The indices of the actions, from the state to a goal.")
       .def_prop_ro(
+          "best_actions",
+          [](const Solution& s) {
+            return s.search.best ? s.search.best->actions : std::vector<Action>();
+          },
+          "The actions of the best path that was found, if it was not solved; else empty.")
+      .def_prop_ro(
           "length", [](const Solution& s) { return s.search.actions.size(); },
           "The number of actions; 0 if it was not solved.")
       .def_prop_ro(

@@ -18,11 +18,11 @@ from tandem._config import load_config
 from tandem._examples import Batch, Examples
 from tandem._network import Network
 from tandem._own_network import register_network
-from tandem._puzzle import Puzzle, register_domain
+from tandem._puzzle import Game, Puzzle, register_domain
 from tandem._shards import Rows, read_shards, write_shards
 from tandem._solve import solve
 from tandem._training import Training, resume, train
 
-__all__ = ["Batch", "Config", "Domain", "Examples", "Network", "Progress", "Puzzle", "Rows", "Solution",
+__all__ = ["Batch", "Config", "Domain", "Examples", "Game", "Network", "Progress", "Puzzle", "Rows", "Solution",
            "Training", "TrainingResult", "config_reference", "domain_names", "load_config", "load_plugin",
            "read_shards", "register_domain", "register_network", "resume", "solve", "train", "write_shards"]

@@ -56,10 +56,41 @@ class Puzzle(Protocol):
         """Returns which states are goals, of shape (n,)."""
 
 
+class Game(Protocol):
+    """What `tandem.register_domain` expects of a game of two players who take turns. The attributes and the
+    optional methods `encode`, `parse` and `format` are those of `tandem.Puzzle`, with this one:
+
+    symmetries: pairs (positions, actions) of lists, one for each symmetry of the board without the identity.
+        Position p of the encoded state becomes position positions[p], and action a becomes actions[a].
+    """
+
+    name: str
+    state_size: int
+    depth: int
+    action_names: list[str]
+
+    def start(self) -> np.ndarray:
+        """Returns the state in which a game begins, of shape (state_size,)."""
+
+    def apply(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """Returns the states after action actions[i] (uint16) in row i, of shape (n, state_size). An
+        action that is not legal leaves its state unchanged."""
+
+    def applicable(self, states: np.ndarray) -> np.ndarray:
+        """Returns which actions are legal, of shape (n, num_actions); none once the game is over."""
+
+    def players(self, states: np.ndarray) -> np.ndarray:
+        """Returns whose turn it is, 0 or 1, of shape (n,). Each action changes it."""
+
+    def outcomes(self, states: np.ndarray) -> np.ndarray:
+        """Returns how each state stands for the player whose turn it is, or would be, of shape (n,): 0 while
+        the game goes on, 1 for a loss, 2 for a draw and 3 for a win."""
+
+
 def register_domain(puzzle: Any, check: bool = True) -> _tandem.Domain:
     """Adds a puzzle that is written in Python, and returns it as a tandem.Domain.
 
-    puzzle: an object with the members of `tandem.Puzzle`. Configs name it by `puzzle.name`.
+    puzzle: an object with the members of `tandem.Puzzle` or `tandem.Game`. Configs name it by `puzzle.name`.
     check: whether to check the promises of a domain on sampled states, which takes a moment.
 
     Tandem calls the puzzle from its worker threads, one call at a time, because only one thread at a

@@ -25,7 +25,8 @@ def solve(domain: _tandem.Domain | str, states: numpy.typing.ArrayLike, evaluate
         (m, positions): a module as a tensor on the device of its parameters, a function as an array.
     head: what `evaluate` returns. "v": the cost-to-go of each state, of shape (m,) or (m, 1). "q": for
         each action its cost plus the cost-to-go of its child, of shape (m, num_actions). "policy": the
-        logits of the actions, of that shape. A module is in evaluation mode while it is called.
+        logits of the actions, of that shape. "vp", for games: the cost-to-go and then the logits, of shape
+        (m, 1 + num_actions). A module is in evaluation mode while it is called.
     batch_size: the most states in one call; None: 4,096.
     search: keys of `search` in a config, such as method="beam", beam_width=1000, ball_radius=3.
 
@@ -35,8 +36,8 @@ def solve(domain: _tandem.Domain | str, states: numpy.typing.ArrayLike, evaluate
     """
     if isinstance(domain, str):
         domain = _tandem.Domain(domain)
-    if head not in ("v", "q", "policy"):
-        raise ValueError(f"head: expected v, q or policy, found {head!r}")
+    if head not in ("v", "q", "policy", "vp"):
+        raise ValueError(f"head: expected v, q, policy or vp, found {head!r}")
     if search.get("program", "domain") != "domain":
         raise ValueError("program: `evaluate` is called from the CPU; expected domain")
     settings = {f"search.{key}": value for key, value in search.items()}
@@ -44,11 +45,13 @@ def solve(domain: _tandem.Domain | str, states: numpy.typing.ArrayLike, evaluate
         settings["inference.batch_size"] = batch_size
     target = {"generate": {"target": "policy"}} if head == "policy" else {}
     config = load_config({"network": {"head": head}, **target}, settings)
-    width = 1 if head == "v" else domain.num_actions
+    width = {"v": 1, "vp": 1 + domain.num_actions}.get(head, domain.num_actions)
 
     with _function(evaluate) as function:
         def checked(inputs):
             values = _values(function, inputs, width)
+            if head == "vp":
+                return np.hstack([values[:, :1], _surprisals(values[:, 1:])])
             return _surprisals(values) if head == "policy" else values
 
         return _tandem.solve(domain, states, checked, config)

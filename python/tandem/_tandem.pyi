@@ -119,6 +119,15 @@ class Domain:
     def is_goal(self, states: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.bool_]:
         """Returns which states are goals, bool of shape (n,)."""
 
+    def players(self, states: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.uint8]:
+        """Returns whose turn it is in each state of a game, 0 or 1, of shape (n,)."""
+
+    def outcomes(self, states: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.uint8]:
+        """
+        Returns how each state of a game stands for the player whose turn it is, or would be: 0 while the game
+        goes on, 1 for a loss, 2 for a draw and 3 for a win, of shape (n,).
+        """
+
     def encode(self, states: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.uint8]:
         """
         Returns what the network reads, uint8 of shape (n, positions); see `input_shape`.
@@ -221,6 +230,12 @@ class Solution:
     @property
     def actions(self) -> list[int]:
         """The indices of the actions, from the state to a goal."""
+
+    @property
+    def best_actions(self) -> list[int]:
+        """
+        The actions of the best path that was found, if it was not solved; else empty.
+        """
 
     @property
     def length(self) -> int:
