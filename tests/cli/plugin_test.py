@@ -160,17 +160,19 @@ TANDEM_REGISTER_PUZZLE(puzzle, Puzzle);""")
             self.assertIn(message, error, members)
 
 
-class Plugin(CliTest):
+class BuiltPlugin(CliTest):
+    name = ""  # of the folder in examples/, and of the puzzle
+
     def setUp(self):
         super().setUp()
-        self.example = self.folder / "pancake"
-        shutil.copytree(SOURCE / "examples" / "pancake", self.example)
+        self.example = self.folder / self.name
+        shutil.copytree(SOURCE / "examples" / self.name, self.example)
         self.prefix = self.folder / "installed"
         self.run_tool("cmake", "--install", TANDEM.parent, "--prefix", self.prefix)
         self.run_tool("cmake", "-S", self.example, "-B", self.example / "build",
                       f"-DCMAKE_PREFIX_PATH={self.prefix}", "-DCMAKE_BUILD_TYPE=Release")
         self.run_tool("cmake", "--build", self.example / "build")
-        self.plugin = self.example / "build" / "libpancake.so"
+        self.plugin = self.example / "build" / f"lib{self.name}.so"
 
     def run_tool(self, *command):
         result = subprocess.run(list(map(str, command)), capture_output=True, text=True)
@@ -181,6 +183,10 @@ class Plugin(CliTest):
                                 capture_output=True, cwd=self.example, timeout=300)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result.stdout, result.stderr
+
+
+class Plugin(BuiltPlugin):
+    name = "pancake"
 
     def test_an_installed_tandem_checks_trains_and_solves_it(self):
         plugin = ("--plugin", self.plugin)
@@ -322,6 +328,20 @@ train: {batch_size: 1000, iterations_per_update: 2, max_updates: 4}
         shutil.copy(self.plugin, copy)
         self.assertIn("two domains are registered as 'pancake'", self.run_installed(
             "domains", "--plugin", self.plugin, "--plugin", copy, code=2)[1])
+
+
+class GamePlugin(BuiltPlugin):
+    name = "nim"
+
+    def test_an_installed_tandem_checks_trains_and_plays_it(self):
+        plugin = ("--plugin", self.plugin)
+        self.assertRegex(self.run_installed("check-domain", "nim", *plugin)[0],
+                         r"nim: (\d+) of \1 promises kept\n$")
+        self.run_installed("train", "nim.yaml", "--out", "run", *plugin)
+        (self.example / "states.txt").write_text("6 0\n7 1\n")
+        self.run_installed("solve", "--model", "run", "--states", "states.txt", "--out", "out.jsonl", *plugin)
+        first = [json.loads(line)["moves"].split()[0] for line in (self.example / "out.jsonl").read_text().splitlines()]
+        self.assertEqual(first, ["take2", "take3"])
 
 
 if __name__ == "__main__":
