@@ -1,0 +1,99 @@
+"""Tests games of two players on the command line."""
+
+import json
+import subprocess
+import sys
+import unittest
+
+from harness import SOURCE, TANDEM, CliTest
+
+SMALL = """\
+domain: {name: tic_tac_toe}
+generate: {target: self_play, simulations: 8, max_scramble: 9}
+network: {head: vp, width: 32, blocks: 1}
+train: {batch_size: 90, iterations_per_update: 3, max_updates: 4, threads: 1}
+inference: {threads: 1}
+validation: {every_updates: 0}
+search: {method: gumbel, simulations: 100}
+"""
+
+
+class Games(CliTest):
+    def train(self, *args, code=0):
+        config = self.write("small.yaml", SMALL)
+        return self.run_tandem("train", config, "--out", self.folder / "run", *args, code=code)[1]
+
+    def solve(self, states, *args, code=0):
+        self.write("states.txt", "\n".join(states) + "\n")
+        self.run_tandem("solve", "--model", "run", "--states", "states.txt", "--out", "out.jsonl", *args,
+                        code=code)
+        return [json.loads(line) for line in (self.folder / "out.jsonl").read_text().splitlines()]
+
+    def test_games_keep_their_promises_and_have_pictures(self):
+        for game in ("connect_four", "othello:6", "othello:8", "tic_tac_toe"):
+            out, _ = self.run_tandem("check-domain", game)
+            self.assertIn("symmetries map games to games", out)
+        picture, _ = self.run_tandem("show", "tic_tac_toe", "--state", "X.O/.../...")
+        self.assertIn("X", picture)
+
+    def test_solve_plays_to_the_end_and_begins_with_the_best_move(self):
+        self.train()
+        wins, full = self.solve(["XX./OO./...", "XOX/XOO/OX."])
+        self.assertEqual((wins["moves"], wins["ended"]), ("c1", "solved"))
+        self.assertEqual(full["moves"], "c3")
+        first, = self.solve(["XX./.O./..."], "--set", "search.max_length=1", code=1)
+        self.assertEqual((first["solved"], first["best"]["moves"]), (False, "c1"))
+
+    def test_play_against_the_network(self):
+        self.train()
+        out, _ = self.run_tandem("play", "tic_tac_toe", "--model", "run", "--state", "XX./OO./...",
+                                 stdin="hint\nreply\nreply\nundo\nc1\n")
+        self.assertIn("best move c1\nthe network moves c1\n", out)
+        self.assertEqual(out.count("the first player has won after 1 move"), 2)
+        self.assertIn("the game is over", out)
+        out, _ = self.run_tandem("play", "npuzzle:3", stdin="reply\n")
+        self.assertIn("reply: a puzzle has no other player", out)
+
+    def test_wrong_combinations_say_what_to_set(self):
+        for setting, expected in (
+                ("network.head=v", "Set network.head to vp"),
+                ("validation.every_updates=5", "Set validation.every_updates to 0"),
+                ("pipeline.mode=sync_main", "Set pipeline.mode to async"),
+                ("generate.search=greedy", "this target chooses its states itself"),
+                ("domain.name=cube2", "`generate.target: self_play` is for games of two players"),
+                ("generate.target=walk_length", "Set generate.target to self_play")):
+            self.assertIn(expected, " ".join(self.train("--set", setting, code=2).split()), setting)
+        self.train()
+        self.write("states.txt", "XX./OO./...\n")
+        error = self.run_tandem("solve", "--model", "run", "--states", "states.txt", "--set",
+                                "search.method=beam", code=2)[1]
+        self.assertIn("Set search.method to gumbel or puct", error)
+
+    def test_shards_of_games_train_a_network(self):
+        self.train()
+        self.run_tandem("generate", "small.yaml", "--set", "network.init_from=run", "--examples", "900",
+                        "--out", "shards")
+        self.run_tandem("train", "small.yaml", "--out", "other", "--set", "data.source=shards", "--set",
+                        "data.path=shards")
+
+    def test_game_strength_measures_a_small_run(self):
+        config = self.write("four.yaml", SMALL.replace("tic_tac_toe", "connect_four"))
+        self.run_tandem("train", config, "--out", "four", "--set", "checkpoint.keep_every=2")
+        script = SOURCE / "scripts" / "game_strength"
+        result = subprocess.run(
+            [self.python_with_torch(), script, "four", "--positions", "20", "--openings", "3", "--simulations",
+             "8", "--opponent", "four/checkpoint-2.safetensors", "--build", TANDEM.parent, "--json", "out.json"],
+            cwd=self.folder, capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        found = json.loads((self.folder / "out.json").read_text())
+        self.assertEqual(found["positions"]["count"], 20)
+        for name in ("trained", "untrained", "no_network"):
+            stones = found["positions"][name]["by_stones"]
+            self.assertEqual(sum(each["positions"] for each in stones.values()), 20)
+        for match in found["matches"].values():
+            self.assertEqual(match["won"] + match["drawn"] + match["lost"], match["games"])
+            self.assertLessEqual(match["elo_low"], match["elo_high"])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))
