@@ -41,7 +41,8 @@ class Games(CliTest):
         wins, full = self.solve(["XX./OO./...", "XOX/XOO/OX."])
         self.assertEqual((wins["moves"], wins["ended"]), ("c1", "solved"))
         self.assertEqual(full["moves"], "c3")
-        first, = self.solve(["XX./.O./..."], "--set", "search.max_length=1", code=1)
+        first, = self.solve(["XX./.O./..."], "--set", "search.max_length=1", "--set",
+                            "search.simulations=2000", code=1)
         self.assertEqual((first["solved"], first["best"]["moves"]), (False, "c1"))
 
     def test_play_against_the_network(self):
