@@ -83,7 +83,8 @@ class Games(CliTest):
         script = SOURCE / "scripts" / "game_strength"
         result = subprocess.run(
             [self.python_with_torch(), script, "four", "--positions", "20", "--openings", "3", "--simulations",
-             "8", "--opponent", "four/checkpoint-2.safetensors", "--build", TANDEM.parent, "--json", "out.json"],
+             "8", "--opponent", "four/checkpoint-2.safetensors", "--build", TANDEM.parent, "--values",
+             "values.json", "--json", "out.json"],
             cwd=self.folder, capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, result.stderr)
         found = json.loads((self.folder / "out.json").read_text())
