@@ -100,7 +100,8 @@ struct Othello {
     return {static_cast<char>('a' + action % kSize), static_cast<char>('1' + action / kSize)};
   }
   static std::string Format(const State& state) {
-    return games::FormatCells(state, kBoard) + (Player(state) == 0 ? " X" : " O");
+    const char player = games::LetterOf(static_cast<std::uint8_t>(state[kTurn] + 1));
+    return games::FormatCells(state, kBoard) + " " + player;
   }
   static State Parse(std::string_view text) {
     const std::vector<std::string_view> words = Words(text);

@@ -425,10 +425,10 @@ TEST(Config, WrongParameterErrorNamesKeyAndExpectedValues) {
             "or sides that differ: 3x5");
   EXPECT_EQ(ErrorFor("domain:\n  name: cube3\n  size: 4\n"),
             "my.yaml:3: unknown key `domain.size`; cube3 has no such key, but grid, lights_out, "
-            "npuzzle, sokoban do");
+            "npuzzle, othello, sokoban do");
   EXPECT_EQ(ErrorFor("domain: {name: npuzzle,\n  size: 4}\n", {"domain.name=cube3"}),
             "my.yaml:2: unknown key `domain.size`; cube3 has no such key, but grid, lights_out, "
-            "npuzzle, sokoban do");
+            "npuzzle, othello, sokoban do");
   EXPECT_EQ(ErrorFor("domain: {name: npuzzle, sizes: 4}\n"),
             "my.yaml:1: unknown key `domain.sizes`; did you mean `domain.size`?");
   EXPECT_EQ(ErrorFor("", {"domain.name=npuzzle:5"}),
