@@ -120,7 +120,9 @@ class Domain:
         """Returns which states are goals, bool of shape (n,)."""
 
     def players(self, states: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.uint8]:
-        """Returns whose turn it is in each state of a game, 0 or 1, of shape (n,)."""
+        """
+        Returns whose turn it is in each state of a game, 0 or 1, of shape (n,).
+        """
 
     def outcomes(self, states: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.uint8]:
         """

@@ -97,8 +97,8 @@ class GuidedSearch(unittest.TestCase):
             tandem.solve(self.cube, self.states, lambda inputs: np.full(len(inputs), np.nan), beam_width=10)
         with self.assertRaisesRegex(ValueError, "search.beam_widht"):
             tandem.solve(self.cube, self.states, np.zeros, beam_widht=3)
-        with self.assertRaisesRegex(ValueError, "head: expected v, q or policy, found 'vp'"):
-            tandem.solve(self.cube, self.states, np.zeros, head="vp")
+        with self.assertRaisesRegex(ValueError, "head: expected v, q, policy or vp, found 'q_in'"):
+            tandem.solve(self.cube, self.states, np.zeros, head="q_in")
         with self.assertRaisesRegex(ValueError, "row 0"):
             tandem.solve(self.cube, self.states * 0 + 9, np.zeros)
 
