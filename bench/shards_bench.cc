@@ -43,10 +43,10 @@ void Dd(benchmark::State& state) {
 // Reads and checks chunks as training does, for a consumer that takes no time.
 class Reading final : public ChunkStages {
  public:
-  Reading(const ShardSet& set, const DataConfig& config)
+  Reading(const ShardSet& set, const ChunkQueues& queues)
       : set_(set),
         order_(set.spec(), /*seed=*/1),
-        slots_(NumChunkSlots(config), std::vector<std::byte>(set.spec().BytesOfChunk(0))) {}
+        slots_(queues.num_slots(), std::vector<std::byte>(set.spec().BytesOfChunk(0))) {}
 
   bool Load(std::int64_t step, std::size_t slot) override {
     set_.Read(order_.ChunkOf(step), slots_[slot]);
@@ -62,11 +62,11 @@ class Reading final : public ChunkStages {
 
 void Stage(benchmark::State& state) {
   const ShardSet set(Shards().path());
-  const DataConfig config;
-  Reading reading(set, config);
+  const ChunkQueues queues;
+  Reading reading(set, queues);
   Measure(state, [&](const std::filesystem::path&) {
     const std::int64_t chunks = set.spec().num_chunks();
-    ShardPipeline pipeline(reading, config, 0, chunks);
+    ShardPipeline pipeline(reading, queues, 0, chunks);
     for (std::int64_t i = 0; i < chunks; ++i) {
       pipeline.Take();
       pipeline.Release();

@@ -97,8 +97,6 @@ struct DataConfig {
   std::string path;
   double live_share = 0;
   OnDamage on_damage = OnDamage::kStop;
-  std::int64_t cpu_prefetch = 2;
-  std::int64_t gpu_prefetch = 2;
   std::int64_t max_lag = 10;
   std::int64_t stream_rows = 8192;
   std::int64_t stream_shards = 16;

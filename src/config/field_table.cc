@@ -392,12 +392,6 @@ std::vector<Field> FieldsOf(Config& c) {
       Choose("data.on_damage", c.data.on_damage, kOnDamage,
              "What to do if a chunk of a shard is missing, truncated or altered.",
              {.may_change = true, .is_used = ReadsShards, .why_unused = kOnlyShards}),
-      Number("data.cpu_prefetch", c.data.cpu_prefetch, 1, 1024,
-             "Number of chunks read ahead from disk into host memory.",
-             {.may_change = true, .is_used = ReadsData, .why_unused = kOnlyData}),
-      Number("data.gpu_prefetch", c.data.gpu_prefetch, 1, 1024,
-             "Number of chunks that wait on the training device.",
-             {.may_change = true, .is_used = ReadsShards, .why_unused = kOnlyShards}),
       Number("data.max_lag", c.data.max_lag, 0, 1'000'000'000,
              "Age limit of the rows of a stream, in updates. If the network that labelled a shard "
              "is older when the shard's turn comes, the shard is dropped, unless no newer weights "

@@ -66,6 +66,7 @@ constexpr auto kRemoved = std::to_array<Names>({
     {"pipeline.overlap",
      "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
     {"data.reading", "shards are read into memory"},
+    {"data.cpu_prefetch data.gpu_prefetch", "two chunks wait on the host, and two on the device"},
     {"profile.stream_ledger", "a run with data.source: stream always writes shards.jsonl"},
     {"profile.timing_every", "times are reported every 200 iterations"},
     {"profile.trace", "set profile.trace_updates to the number of updates to trace, such as 5"},

@@ -15,13 +15,11 @@ constexpr std::size_t kTake = 2;
 
 }  // namespace
 
-ShardPipeline::ShardPipeline(ChunkStages& stages, const DataConfig& config, std::int64_t first,
+ShardPipeline::ShardPipeline(ChunkStages& stages, const ChunkQueues& queues, std::int64_t first,
                              std::int64_t epoch_steps, Interrupter* interrupter)
     : stages_(stages),
-      ring_(NumChunkSlots(config), /*stages=*/3,
-            {static_cast<std::size_t>(config.cpu_prefetch),
-             static_cast<std::size_t>(config.gpu_prefetch)}),
-      steps_(NumChunkSlots(config)),
+      ring_(queues.num_slots(), /*stages=*/3, {queues.on_host, queues.on_device}),
+      steps_(queues.num_slots()),
       registration_(interrupter, [this](const std::exception_ptr& reason) { ring_.Close(reason); }),
       disk_(kDiskThread),
       transfer_(kTransferThread) {

@@ -9,7 +9,6 @@
 #include "base/slot_ring.h"
 #include "base/stop_signal.h"
 #include "base/worker.h"
-#include "config/config.h"
 
 namespace tandem {
 
@@ -41,22 +40,23 @@ class ChunkStages {
   virtual void Transfer(std::int64_t step, std::size_t slot) = 0;
 };
 
-/// The number of slots of a ShardPipeline: one for each waiting chunk, including those that are
-/// being loaded or copied, and one for the chunk in training.
-inline std::size_t NumChunkSlots(const DataConfig& config) {
-  return static_cast<std::size_t>(config.cpu_prefetch + config.gpu_prefetch + 1);
-}
+/// ChunkQueues says how many chunks may wait after each stage of a ShardPipeline. A chunk counts
+/// from the moment when the stage begins to work on it.
+struct ChunkQueues {
+  std::size_t on_host = 2;
+  std::size_t on_device = 2;
 
-/// ShardPipeline runs disk -> queue of `cpu_prefetch` chunks -> transfer -> queue of `gpu_prefetch`
-/// chunks, for one thread that takes the chunks at the end, in the order of their steps.
-///
-/// A chunk counts towards a queue from the moment when the previous stage begins to work on it, so
-/// NumChunkSlots slots are enough.
+  /// The number of slots that a pipeline needs: with one for the chunk in training.
+  std::size_t num_slots() const { return on_host + on_device + 1; }
+};
+
+/// ShardPipeline runs disk -> queue on the host -> transfer -> queue on the device, for one thread
+/// that takes the chunks at the end, in the order of their steps.
 class ShardPipeline {
  public:
   /// Runs the steps from `first` on, without end, in epochs of `epoch_steps`. `interrupter`, if
   /// there is one, ends the waits for chunks. It and `stages` must outlive this.
-  ShardPipeline(ChunkStages& stages, const DataConfig& config, std::int64_t first,
+  ShardPipeline(ChunkStages& stages, const ChunkQueues& queues, std::int64_t first,
                 std::int64_t epoch_steps, Interrupter* interrupter = nullptr);
 
   /// Waits until both threads have finished the chunks that they are working on.

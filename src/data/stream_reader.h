@@ -29,7 +29,7 @@ struct StreamShard {
 struct StreamOptions {
   ShardSetSpec kind;            ///< what all shards have in common (StreamKind)
   int input_depth = 0;          ///< every byte of an input must be below it
-  std::int64_t read_ahead = 1;  ///< shards in memory that wait to be taken
+  std::int64_t read_ahead = 2;  ///< shards in memory that wait to be taken
   /// File that the run has used in part, which is read before all others. Empty: no file.
   std::string first;
 };

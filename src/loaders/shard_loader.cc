@@ -52,7 +52,8 @@ ShardLoader::ShardLoader(Device& device, ShardSet set, int input_depth, const Co
       config_(config.data),
       seed_(config.random_seed()),
       interrupter_(interrupter),
-      slots_(device.MakeSlots(NumChunkSlots(config_), SlotTensors(set_.spec()), config.prefetch)),
+      slots_(
+          device.MakeSlots(ChunkQueues().num_slots(), SlotTensors(set_.spec()), config.prefetch)),
       position_(from.value_or(ShardPosition{.set = set_.spec().Identity()})),
       order_(set_.spec(), seed_),
       disk_order_(order_),
@@ -82,8 +83,8 @@ std::optional<Batch> ShardLoader::TakeRows(std::int64_t most, std::int64_t updat
 void ShardLoader::TakeChunk() {
   if (stages_ == nullptr) {
     ChunkStages& work = *this;
-    stages_ = std::make_unique<ShardPipeline>(work, config_, next_step_, set_.spec().num_chunks(),
-                                              interrupter_);
+    stages_ = std::make_unique<ShardPipeline>(work, ChunkQueues(), next_step_,
+                                              set_.spec().num_chunks(), interrupter_);
   }
   const ShardPipeline::Item taken = stages_->Take();
   CountSkipped(taken.step);

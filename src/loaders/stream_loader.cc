@@ -41,11 +41,8 @@ StreamLoader::StreamLoader(Device& device, const std::filesystem::path& folder,
       lock_(Claim(folder_, !from.has_value())),
       ledger_(folder_, from.value_or(StreamPosition()), config.data.max_lag),
       reader_(folder_,
-              {.kind = kind,
-               .input_depth = input_depth,
-               .read_ahead = config.data.cpu_prefetch,
-               .first = ledger_.position().current},
-              stop, interrupter) {}
+              {.kind = kind, .input_depth = input_depth, .first = ledger_.position().current}, stop,
+              interrupter) {}
 
 void StreamLoader::AwaitRows(std::int64_t update) {
   if (waits_ && !current_) BeginShard(update);

@@ -179,7 +179,7 @@ std::string DescribeReading(const TimeReport& report) {
     return fmt::format(
         "handing over chunks is the bottleneck: training waited {} for them, although neither the "
         "disk nor copies were busy; generate shards with more rows per chunk (`tandem generate "
-        "--chunk-rows`), or raise data.cpu_prefetch and data.gpu_prefetch",
+        "--chunk-rows`)",
         waited);
   }
   return fmt::format(

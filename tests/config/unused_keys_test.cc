@@ -50,12 +50,11 @@ TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
 }
 
 TEST(UnusedKeys, OfDataAndProfilesAreNamed) {
-  EXPECT_THAT(UnusedOf("data: {on_damage: skip, cpu_prefetch: 3, gpu_prefetch: 3}\n"
+  EXPECT_THAT(UnusedOf("data: {on_damage: skip}\n"
                        "profile: {trace_from: 2}\n"
                        "pipeline: {mode: sequential}\n"),
-              SizeIs(4));
-  EXPECT_THAT(UnusedOf("data: {source: shards, path: set, on_damage: skip, "
-                       "cpu_prefetch: 3, gpu_prefetch: 3}\n"
+              SizeIs(2));
+  EXPECT_THAT(UnusedOf("data: {source: shards, path: set, on_damage: skip}\n"
                        "profile: {trace_from: 2, trace_updates: 3}\n"),
               IsEmpty());
 }

@@ -44,9 +44,9 @@ class Marking final : public ChunkStages {
 };
 
 TEST(ShardPipeline, HandsOutEveryChunkInOrder) {
-  const DataConfig config{.cpu_prefetch = 2, .gpu_prefetch = 2};
-  Marking work(NumChunkSlots(config));
-  ShardPipeline pipeline(work, config, /*first=*/5, /*epoch_steps=*/10);
+  const ChunkQueues queues{.on_host = 2, .on_device = 2};
+  Marking work(queues.num_slots());
+  ShardPipeline pipeline(work, queues, /*first=*/5, /*epoch_steps=*/10);
   for (std::int64_t step = 5; step < 200; ++step) {
     const ShardPipeline::Item chunk = pipeline.Take();
     ASSERT_EQ(chunk.step, step);
@@ -56,10 +56,10 @@ TEST(ShardPipeline, HandsOutEveryChunkInOrder) {
 }
 
 TEST(ShardPipeline, LeavesOutWhatTheDiskSkips) {
-  const DataConfig config{.cpu_prefetch = 1, .gpu_prefetch = 1};
-  Marking work(NumChunkSlots(config));
+  const ChunkQueues queues{.on_host = 1, .on_device = 1};
+  Marking work(queues.num_slots());
   work.skip = [](std::int64_t step) { return step % 3 == 0; };
-  ShardPipeline pipeline(work, config, 0, 7);
+  ShardPipeline pipeline(work, queues, 0, 7);
   for (std::int64_t step = 1; step < 100; step += step % 3 == 2 ? 2 : 1) {
     ASSERT_EQ(pipeline.Take().step, step);
     pipeline.Release();
@@ -67,12 +67,12 @@ TEST(ShardPipeline, LeavesOutWhatTheDiskSkips) {
 }
 
 TEST(ShardPipeline, StagesGoNoFurtherAheadThanTheirQueues) {
-  const DataConfig config{.cpu_prefetch = 3, .gpu_prefetch = 2};
-  Marking work(NumChunkSlots(config));
+  const ChunkQueues queues{.on_host = 3, .on_device = 2};
+  Marking work(queues.num_slots());
   // One is trained on, two wait on the device and three on the host.
   work.most_loads = 6;
   work.most_transfers = 3;
-  ShardPipeline pipeline(work, config, 0, 1000);
+  ShardPipeline pipeline(work, queues, 0, 1000);
   pipeline.Take();
   WaitUntil([&] { return work.loads == 6 && work.transfers == 3; });
   for (int released = 1; released < 20; ++released) {
@@ -85,11 +85,11 @@ TEST(ShardPipeline, StagesGoNoFurtherAheadThanTheirQueues) {
 }
 
 TEST(ShardPipeline, TheDiskWaitsForASlowTransfer) {
-  const DataConfig config{.cpu_prefetch = 2, .gpu_prefetch = 3};
-  Marking work(NumChunkSlots(config));
+  const ChunkQueues queues{.on_host = 2, .on_device = 3};
+  Marking work(queues.num_slots());
   work.hold_transfers = true;
   work.most_loads = 3;  // one is on its way, and two wait
-  ShardPipeline pipeline(work, config, 0, 1000);
+  ShardPipeline pipeline(work, queues, 0, 1000);
   WaitUntil([&] { return work.loads == 3; });
   work.most_loads = 1000;
   work.hold_transfers = false;
@@ -97,11 +97,11 @@ TEST(ShardPipeline, TheDiskWaitsForASlowTransfer) {
 }
 
 TEST(ShardPipeline, InterrupterEndsTheWaitForAChunkThatDoesNotCome) {
-  const DataConfig config;
-  Marking work(NumChunkSlots(config));
+  const ChunkQueues queues;
+  Marking work(queues.num_slots());
   work.hold_transfers = true;
   Interrupter interrupter;
-  ShardPipeline pipeline(work, config, 0, 1000, &interrupter);
+  ShardPipeline pipeline(work, queues, 0, 1000, &interrupter);
   auto taken = std::async(std::launch::async, [&] { pipeline.Take(); });
   EXPECT_EQ(taken.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   interrupter.Interrupt(std::make_exception_ptr(Error("no progress")));
@@ -111,12 +111,12 @@ TEST(ShardPipeline, InterrupterEndsTheWaitForAChunkThatDoesNotCome) {
 
 // Which of them is first depends on when each thread reports its own.
 TEST(ShardPipeline, OfTwoFailuresOneIsThrownAndStays) {
-  const DataConfig config;
-  Marking work(NumChunkSlots(config));
+  const ChunkQueues queues;
+  Marking work(queues.num_slots());
   work.hold_transfers = true;
   work.fail_load_at = 1;
   work.fail_transfer_at = 0;
-  ShardPipeline pipeline(work, config, 0, 1000);
+  ShardPipeline pipeline(work, queues, 0, 1000);
   WaitUntil([&] { return work.loads == 2; });  // the second fails
   work.hold_transfers = false;
   const auto failure = [&]() -> std::string {
@@ -133,10 +133,10 @@ TEST(ShardPipeline, OfTwoFailuresOneIsThrownAndStays) {
 }
 
 TEST(ShardPipeline, DiskFailureIsThrownAfterTheChunksReadBeforeIt) {
-  const DataConfig config;
-  Marking work(NumChunkSlots(config));
+  const ChunkQueues queues;
+  Marking work(queues.num_slots());
   work.fail_load_at = 3;
-  ShardPipeline pipeline(work, config, 0, 1000);
+  ShardPipeline pipeline(work, queues, 0, 1000);
   for (std::int64_t step = 0; step < 3; ++step) {
     ASSERT_EQ(pipeline.Take().step, step);
     pipeline.Release();
@@ -146,10 +146,10 @@ TEST(ShardPipeline, DiskFailureIsThrownAfterTheChunksReadBeforeIt) {
 }
 
 TEST(ShardPipeline, TransferFailureIsThrown) {
-  const DataConfig config;
-  Marking work(NumChunkSlots(config));
+  const ChunkQueues queues;
+  Marking work(queues.num_slots());
   work.fail_transfer_at = 1;
-  ShardPipeline pipeline(work, config, 0, 1000);
+  ShardPipeline pipeline(work, queues, 0, 1000);
   EXPECT_EQ(pipeline.Take().step, 0);
   pipeline.Release();
   EXPECT_THROW(pipeline.Take(), Error);
@@ -157,10 +157,10 @@ TEST(ShardPipeline, TransferFailureIsThrown) {
 
 TEST(ShardPipeline, DestructorEndsTheStagesWhateverWasTaken) {
   for (int taken = 0; taken < 4; ++taken) {
-    const DataConfig config;
-    Marking work(NumChunkSlots(config));
+    const ChunkQueues queues;
+    Marking work(queues.num_slots());
     {
-      ShardPipeline pipeline(work, config, 0, 3);
+      ShardPipeline pipeline(work, queues, 0, 3);
       for (int i = 0; i < taken; ++i) {
         pipeline.Take();
         pipeline.Release();
@@ -196,7 +196,7 @@ class MeetingStages final : public ChunkStages {
 
 TEST(ShardPipeline, AllStagesWorkAtTheSameTime) {
   MeetingStages stages;
-  ShardPipeline pipeline(stages, {.cpu_prefetch = 1, .gpu_prefetch = 1}, 0, 1000);
+  ShardPipeline pipeline(stages, {.on_host = 1, .on_device = 1}, 0, 1000);
   for (int step = 0; step < MeetingStages::kRounds; ++step) {
     ASSERT_EQ(pipeline.Take().step, step);
     stages.Train(step);

@@ -279,11 +279,11 @@ TEST_F(Cuda, BatchesFromShardsEqualThoseOfTheCpu) {
   MakeShards(folder.path());
   const auto cpu = OpenDevice("cpu");
   constexpr int kDepth = 9;  // of the input of the 8-puzzle
-  Config shallow;            // so that slots are soon reused
-  shallow.data = {.source = DataSource::kShards, .cpu_prefetch = 1, .gpu_prefetch = 1};
-  shallow.train.batch_size = 90;
-  ShardLoader on_gpu(*device_, ShardSet(folder.path()), kDepth, shallow, std::nullopt);
-  ShardLoader on_cpu(*cpu, ShardSet(folder.path()), kDepth, shallow, std::nullopt);
+  Config config;
+  config.data.source = DataSource::kShards;
+  config.train.batch_size = 90;
+  ShardLoader on_gpu(*device_, ShardSet(folder.path()), kDepth, config, std::nullopt);
+  ShardLoader on_cpu(*cpu, ShardSet(folder.path()), kDepth, config, std::nullopt);
   for (int i = 0; i < 60; ++i) {
     if (i % 20 == 0) KeepTheGpuBusy();
     const Batch batch = on_gpu.Next(/*update=*/0).value(), same = on_cpu.Next(/*update=*/0).value();

@@ -144,7 +144,6 @@ TEST_F(ShardLoaderTest, WeightsTravelWithTheirRows) {
 TEST_F(ShardLoaderTest, OrderDependsOnTheSeedOnly) {
   const std::vector<std::string> rows = Rows(*Make(With(1)), 25);
   EXPECT_EQ(Rows(*Make(With(1)), 25), rows);
-  EXPECT_EQ(Rows(*Make(With(1, {.cpu_prefetch = 1, .gpu_prefetch = 1})), 25), rows);
   EXPECT_EQ(Rows(*Make(With(1, {}, /*batch_size=*/125)), 10), rows);
   EXPECT_NE(Rows(*Make(With(2)), 25), rows);
 }
@@ -283,7 +282,7 @@ TEST_F(ShardLoaderTest, SlotsAreUsedInOrder) {
   for (const SlotEvent& event : device.recorder.events()) {
     EXPECT_EQ(event.what, cycle[seen[event.slot]++ % cycle.size()]) << "slot " << event.slot;
   }
-  EXPECT_EQ(seen.size(), NumChunkSlots(DataConfig{}));
+  EXPECT_EQ(seen.size(), ChunkQueues().num_slots());
   for (const auto& [slot, events] : seen) EXPECT_GT(events, 2 * cycle.size()) << "slot " << slot;
 }
 

@@ -125,10 +125,10 @@ class TimedStages final : public ChunkStages {
   explicit TimedStages(StageTimes times) : times_(times) {}
 
   // Trains on `chunks` chunks.
-  StageMeasured Run(int chunks, const DataConfig& config = {}) {
+  StageMeasured Run(int chunks, const ChunkQueues& queues = {}) {
     StageMeasured measured;
     {
-      ShardPipeline pipeline(*this, config, /*first=*/0, /*epoch_steps=*/chunks);
+      ShardPipeline pipeline(*this, queues, /*first=*/0, /*epoch_steps=*/chunks);
       pipeline.Take();
       const Stopwatch watch;
       for (int i = 1; i <= chunks; ++i) {
