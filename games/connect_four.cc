@@ -12,10 +12,11 @@ struct ConnectFour : games::LineGame<6, 7, 4> {
   static constexpr int kSymmetries = 2;
 
   static bool Apply(State& state, int action) {
-    const auto column = static_cast<std::size_t>(action);
-    for (std::size_t cell = column + 5 * 7; cell < state.size(); cell -= 7) {
-      if (state[cell] != 0) continue;
-      state[cell] = static_cast<std::uint8_t>(1 + Player(state));
+    constexpr std::size_t kWidth = 7;
+    for (std::size_t row = 6; row-- > 0;) {
+      std::uint8_t& cell = state[row * kWidth + static_cast<std::size_t>(action)];
+      if (cell != 0) continue;
+      cell = static_cast<std::uint8_t>(1 + Player(state));
       return true;
     }
     return false;

@@ -227,7 +227,7 @@ std::size_t GameTree::SelectByPuct(const Node& node) const {
   const auto visits = static_cast<double>(node.visits);
   const double exploration =
       (std::log((1 + visits + kPuctBase) / kPuctBase) + kPuctStart) * std::sqrt(visits);
-  const bool is_root = &node == &nodes_[0];
+  const bool is_root = &node == nodes_.data();
   std::size_t best = node.first_edge;
   double most = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < node.num_edges; ++i) {
@@ -333,8 +333,10 @@ Action GameTree::Choose() {
   if (rule_.search == GameSearch::kGumbel) {
     return edges[BestConsidered(most, ImprovedLogits(nodes_[0]))].action;
   }
-  if (!random_)
-    return std::ranges::max_element(edges, {}, [&](const Edge& e) { return Visits(e); })->action;
+  if (!random_) {
+    const auto visits = [&](const Edge& edge) { return Visits(edge); };
+    return std::ranges::max_element(edges, {}, visits)->action;
+  }
   auto remaining = static_cast<std::int64_t>(random_->Below(static_cast<std::uint64_t>(all)));
   for (const Edge& edge : edges) {
     remaining -= Visits(edge);
