@@ -291,6 +291,7 @@ struct MethodAndHead {
 std::vector<MethodAndHead> AllMethods() {
   std::vector<MethodAndHead> all;
   for (const Choice<SearchMethod>& method : kSearchMethods) {
+    if (PlaysGames(method.value)) continue;
     // Q* needs the values of actions.
     if (method.value != SearchMethod::kQStar) all.push_back({method, Head::kV});
     all.push_back({method, Head::kQ});
