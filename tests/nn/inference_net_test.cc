@@ -180,6 +180,13 @@ TEST(Inference, ValueAndPolicyGivesTheFirstOutputAndProbabilitiesOfTheOthers) {
       EXPECT_NEAR(values[4 * i + static_cast<std::size_t>(a)], surprisal, 1e-5);
     }
   }
+  // One evaluation gives both, and the default of the interface, which takes two, gives the same.
+  std::vector<float> both(5 * kRows), by_default(5 * kRows);
+  inference.EvaluateWithActions(inputs, both);
+  inference.Evaluator::EvaluateWithActions(inputs, by_default);
+  EXPECT_EQ(both, by_default);
+  EXPECT_EQ(both[5], estimates[1]);
+  EXPECT_EQ(both[6], values[4]);
 }
 
 TEST(Inference, ActionAsInputGivesTheValueOfEveryPairAsAQNet) {
