@@ -286,5 +286,6 @@ class GameOf final : public GameDomain {
 }  // namespace tandem
 
 /// Registers a game struct under `name`, as TANDEM_REGISTER_DOMAIN registers a domain.
-#define TANDEM_REGISTER_GAME(name, Game) \
-  TANDEM_REGISTER_DOMAIN(name, [] { return std::make_unique<::tandem::GameOf<Game>>(#name); })
+#define TANDEM_REGISTER_GAME(name, ...) \
+  TANDEM_REGISTER_DOMAIN(name,          \
+                         [] { return std::make_unique<::tandem::GameOf<__VA_ARGS__>>(#name); })

@@ -104,8 +104,8 @@ class GameTree {
   };
 
   struct Edge {
-    Action action;
-    float logit;  // logarithm of the network's probability
+    Action action = 0;
+    float logit = 0;  // logarithm of the network's probability
     std::uint32_t child = kNone;
   };
 
