@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "bench/gpu.h"
+#include "data/examples.h"
 #include "domain/random_walks.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
@@ -141,7 +142,8 @@ void TrainingStep(benchmark::State& state) {
       return state.SkipWithError("there are no kernels for this GPU");
     }
     ResNetFC& net = NetOnGpu(device, state.range(0));
-    DataLoader unused(device, {}, {}, nullptr);  // Step takes its batch as an argument
+    // Step takes its batch as an argument, so the loader needs no rows.
+    DataLoader unused(device, ExampleSchema(MakeDomain("cube3")->spec()), {}, nullptr);
     TorchTrainer trainer(net, nullptr, unused, device, TrainingConfigFor(state.range(2)));
     const std::int64_t rows = state.range(1);
     const Batch batch{.inputs = RandomInputs(net.spec(), rows, device.torch()),

@@ -15,16 +15,21 @@
 #include <vector>
 
 #include "base/stopwatch.h"
+#include "data/examples.h"
 #include "nn/cpu/cpu_backend.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "nn/threads.h"
+#include "tandem/registry.h"
 #include "train/trainer.h"
 
 namespace tandem {
 namespace {
 
 constexpr std::int64_t kBatch = 2000;
+
+// Of a loader that has no rows, because Step takes its batch as an argument.
+Schema NoRows() { return ExampleSchema(MakeDomain("cube3")->spec()); }
 
 int Cores() { return static_cast<int>(std::thread::hardware_concurrency()); }
 
@@ -46,7 +51,7 @@ void TrainingStep(benchmark::State& state) {
   const ScopedThreads threads(Cores());
   const auto device = OpenDevice("cpu");
   ResNetFC net(NetworkOfTwoBlocks(static_cast<Norm>(state.range(0))), 1);
-  DataLoader unused(*device, {}, {}, nullptr);  // Step takes its batch as an argument
+  DataLoader unused(*device, NoRows(), {}, nullptr);
   TorchTrainer trainer(net, nullptr, unused, *device, TrainingConfigFor(state.range(1) != 0));
   const Batch batch{.inputs = at::randint(0, 6, {kBatch, 54}, at::kByte),
                     .targets = at::randn({kBatch, 1})};
@@ -170,7 +175,7 @@ class Trained {
   Trained(const NetworkSpec& spec, bool bf16, Device& device,
           BackendKind backend = BackendKind::kReference)
       : net_(MakeNetwork(spec, 1)),
-        unused_(device, {}, {}, nullptr),
+        unused_(device, NoRows(), {}, nullptr),
         trainer_(*net_, nullptr, unused_, device, ConfigFor(bf16, backend)) {}
 
   void Run(const at::Tensor& rows) {
