@@ -137,7 +137,6 @@ std::string Tail(const fs::path& log) {
 }
 
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
-constexpr auto kGracePeriod = std::chrono::seconds(30);  // for a run that was asked to end
 
 // Turns this process, a child of `parent`, into the program. Returns the error if that fails. Only
 // async-signal-safe calls are allowed here, because other threads of the parent may hold locks.
@@ -180,18 +179,16 @@ pid_t Spawn(std::vector<std::string> arguments, const fs::path& log) {
   return pid;
 }
 
-// Waits until the process has ended. If `stop` is reached, asks it to end, and kills it if that
-// takes too long. Returns the exit code, or 128 + N if signal N ended the process.
+// Waits until the process has ended. If `stop` is reached, asks it to end, which saves its work.
+// Returns the exit code, or 128 + N if signal N ended the process.
 int AwaitEnd(pid_t pid, const StopSignal& stop) {
-  std::optional<std::chrono::steady_clock::time_point> asked;
+  bool asked_to_end = false;
   int status = 0;
   while (::waitpid(pid, &status, WNOHANG) != pid) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!asked && stop.Reached()) {
+    if (!asked_to_end && stop.Reached()) {
       ::kill(pid, SIGTERM);
-      asked = now;
+      asked_to_end = true;
     }
-    if (asked && now - *asked > kGracePeriod) ::kill(pid, SIGKILL);
     std::this_thread::sleep_for(kPollInterval);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

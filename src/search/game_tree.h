@@ -17,8 +17,8 @@ namespace tandem {
 /// GameTreeRule says how simulations choose moves.
 ///
 /// - PUCT: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi,
-/// and
-///   Go through self-play", Science 2018; "Mastering the game of Go without human knowledge", 2017.
+///   and Go through self-play", Science 2018; "Mastering the game of Go without human
+///   knowledge", Nature 2017.
 /// - Gumbel: Danihelka et al., "Policy improvement by planning with Gumbel", ICLR 2022.
 struct GameTreeRule {
   GameSearch search = GameSearch::kGumbel;
