@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "generate/labels.h"
-#include "generate/self_play.h"
 #include "search/game_search.h"
 
 namespace tandem {

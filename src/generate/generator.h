@@ -83,6 +83,10 @@ std::unique_ptr<Generator> MakeOwnSolutionsGenerator(const Domain& domain, Evalu
                                                      const Config& config);
 std::unique_ptr<Generator> MakeRetrogradeGenerator(const Domain& domain, const Config& config);
 
+/// Throws InputError if `domain` is not a game, and Error if `network` has no policy and values.
+std::unique_ptr<Generator> MakeSelfPlayGenerator(const Domain& domain, Evaluator& network,
+                                                 const Config& config);
+
 /// SolvedByLength counts searches, and those that reached a goal, by the length of their scrambles.
 class SolvedByLength {
  public:

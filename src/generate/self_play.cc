@@ -1,5 +1,3 @@
-#include "generate/self_play.h"
-
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "base/random.h"
 #include "base/timeline.h"
 #include "domain/random_walks.h"
+#include "generate/generator.h"
 #include "generate/pipelined_loop.h"
 #include "generate/row_ranges.h"
 #include "search/game_search.h"
