@@ -74,7 +74,7 @@ class Train(CliTest):
                                  "generate.target=value_iteration", "--set", "generate.search=greedy",
                                  "--set", "generate.search_iterations=10", "--set",
                                  "generate.curriculum=true")
-        lines = [json.loads(line) for line in (self.folder / "run" / "metrics.jsonl").open()]
+        lines = [json.loads(line) for line in (self.folder / "run" / "metrics.jsonl").read_text().splitlines()]
         # Scrambles of 0 and 1 action are always solved, so the longest one doubles twice at least.
         self.assertEqual([line["longest_scramble"] for line in lines[:3]], [1, 2, 4])
         self.assertEqual(lines[0]["searches_solved"], 1)
@@ -445,7 +445,8 @@ class Signals(CliTest):
         run = self.folder / "run"
         _, log = self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=1", "--set",
                                  "train.batch_size=10", "--set", "train.iterations_per_update=50000",
-                                 "--set", "train.max_seconds=2", "--set", "validation.every_updates=1")
+                                 "--set", "network.width=1000", "--set", "train.max_seconds=2",
+                                 "--set", "validation.every_updates=1")
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual((summary["ended_by"], summary["updates"]), ("max_seconds", 0))
         self.assertGreater(summary["iterations"], 0)
