@@ -120,25 +120,19 @@ void AddEvaluation(const RunFiles& files, LearningCurve& curve, ReportPage& page
   } else {
     page.values_note += " No state has `optimal`, so the lengths are not known.";
   }
-  std::erase_if(evaluation.networks,
-                [](const EvaluatedNetwork& n) { return !n.examples || !n.trained_s; });
+  std::erase_if(evaluation.networks, [](const EvaluatedNetwork& n) { return !n.trained_s; });
   curve.networks = std::move(evaluation.networks);
 }
 
-void AddTimeline(const RunFiles& files, ReportPage& page) {
+void AddOverlap(const RunFiles& files, ReportPage& page) {
   constexpr std::size_t kUpdatesShown = 12;
   page.busy = BusyChart(files.updates);
-  const fs::path trace = files.folder / kTraceFile;
-  if (fs::exists(trace)) page.timeline = ReadTrace(trace);
-  if (!page.timeline.lanes.empty()) {
-    page.timeline_note =
-        "Each line is a thread of the traced updates, or a stream of a GPU; from " +
-        trace.string() + ".";
-    return;
-  }
-  page.timeline = TimelineOf(files.updates, kUpdatesShown);
-  page.timeline_note =
-      "The last updates. To see every thread, train with profile.trace_updates set to 5.";
+  page.overlap = OverlapElement(files.updates, kUpdatesShown);
+  page.overlap_note = fmt::format(
+      "The last {} updates. To see every thread, train with profile.trace_updates set to 5 and "
+      "open "
+      "{} in Perfetto (ui.perfetto.dev) or chrome://tracing.",
+      kUpdatesShown, (files.folder / kTraceFile).string());
 }
 
 std::string Caption(const Domain& domain, std::size_t frame, const std::vector<Action>& actions,
@@ -201,7 +195,7 @@ ReportPage PageOf(const RunFiles& files) {
   curve.training = files.updates.curve;
   AddEvaluation(files, curve, page);
   page.learning = LearningCharts(curve);
-  AddTimeline(files, page);
+  AddOverlap(files, page);
   return page;
 }
 

@@ -34,12 +34,6 @@ std::string_view ActivityName(Activity activity) {
   return kNames[static_cast<std::size_t>(activity)];
 }
 
-std::optional<Activity> ActivityNamed(std::string_view name) {
-  const auto* const found = std::ranges::find(kNames, name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<Activity>(found - kNames.begin());
-}
-
 bool IsWait(Activity activity) {
   return activity == Activity::kIdle || activity == Activity::kGpuQueueWait ||
          ActivityName(activity).starts_with("wait_");

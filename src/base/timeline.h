@@ -80,9 +80,6 @@ inline constexpr auto kNumActivities = static_cast<std::size_t>(Activity::kCount
 /// The name of an activity in files, such as "wait_for_rows".
 std::string_view ActivityName(Activity activity);
 
-/// The activity of this name, or nothing.
-std::optional<Activity> ActivityNamed(std::string_view name);
-
 /// Whether the thread does no work in this activity.
 bool IsWait(Activity activity);
 

@@ -142,13 +142,6 @@ std::string Svg::Element(std::string_view label) const {
       width_, height_, XmlEscaped(label), body_);
 }
 
-std::string Svg::Strip(std::string_view label) const {
-  return fmt::format(
-      "<svg class=\"chart strip\" viewBox=\"0 0 {0} {1}\" preserveAspectRatio=\"none\" "
-      "style=\"height: {1}px\" role=\"img\" aria-label=\"{2}\">\n{3}</svg>\n",
-      width_, height_, XmlEscaped(label), body_);
-}
-
 std::string ChartStyle() {
   return fmt::format(
       ".chart {{ display: block; width: 100%; height: auto; font-family: sans-serif; "

@@ -48,10 +48,6 @@ class Svg {
   /// readers.
   std::string Element(std::string_view label) const;
 
-  /// Returns the picture as an element that is stretched to the width of the element around it and
-  /// keeps its height. For pictures without text.
-  std::string Strip(std::string_view label) const;
-
  private:
   double width_, height_;
   std::string body_;

@@ -3,93 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <tuple>
 
-#include "base/file.h"
-#include "base/json.h"
 #include "base/text.h"
-#include "base/timeline.h"
-#include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
-constexpr double kPixels = 1000;
-constexpr double kRounding = 1e-9;  // seconds; a trace is in microseconds
-
-// Activities of one kind follow each other.
-WorkKind KindOf(Activity activity) {
-  const auto is_within = [&](Activity first, Activity last) {
-    return first <= activity && activity <= last;
-  };
-  if (IsWait(activity)) return WorkKind::kWait;
-  if (is_within(Activity::kGenerate, Activity::kWrite)) return WorkKind::kGenerate;
-  if (is_within(Activity::kShuffle, Activity::kGpuTransfer)) return WorkKind::kBatches;
-  const bool trains =
-      activity == Activity::kReplay || is_within(Activity::kForward, Activity::kOptimizer);
-  return trains ? WorkKind::kTrain : WorkKind::kOther;
-}
-
-// The kind of a span of a trace: an activity, or one of the sections that contain activities.
-WorkKind KindOf(std::string_view span) {
-  if (const auto activity = ActivityNamed(span)) return KindOf(*activity);
-  if (span == "fill") return WorkKind::kGenerate;
-  return span == "iteration" || span == "train" ? WorkKind::kTrain : WorkKind::kOther;
-}
-
-// Leaves only spans that have no span inside them, sorted by their begin.
-std::vector<Lane::Work> Innermost(std::vector<Lane::Work> spans) {
-  std::ranges::sort(spans, [](const Lane::Work& a, const Lane::Work& b) {
-    return std::pair(a.when.begin, -a.when.end) < std::pair(b.when.begin, -b.when.end);
-  });
-  std::vector<Lane::Work> inner;
-  for (std::size_t i = 0; i < spans.size(); ++i) {
-    const bool has_child = i + 1 < spans.size() && spans[i + 1].when.begin < spans[i].when.end &&
-                           spans[i + 1].when.end <= spans[i].when.end + kRounding;
-    if (!has_child) inner.push_back(spans[i]);
-  }
-  return inner;
-}
-
-// Joins pieces of one kind that a reader could not tell apart, so that a long trace stays small.
-std::vector<Lane::Work> Joined(const std::vector<Lane::Work>& work, double pixel) {
-  std::vector<Lane::Work> joined;
-  for (const Lane::Work& each : work) {
-    const bool extends = !joined.empty() && joined.back().kind == each.kind &&
-                         each.when.begin - joined.back().when.end < pixel;
-    if (extends) {
-      joined.back().when.end = std::max(joined.back().when.end, each.when.end);
-    } else {
-      joined.push_back(each);
-    }
-  }
-  return joined;
-}
-
-// The lanes by process and thread, which is also the order in which they are shown.
-std::map<std::pair<int, std::int64_t>, Lane> LanesOf(const nlohmann::json& trace) {
-  std::map<std::pair<int, std::int64_t>, Lane> lanes;
-  for (const nlohmann::json& event : trace.at("traceEvents")) {
-    const std::string type = event.at("ph");
-    const int process = event.at("pid");
-    const std::pair id(process, event.at("tid").get<std::int64_t>());
-    if (type == "M" && event.at("name") == "thread_name") {
-      lanes[id].name = event.at("args").at("name");
-    } else if (type == "X") {
-      const double begin = 1e-6 * event.at("ts").get<double>();
-      const double seconds = 1e-6 * event.at("dur").get<double>();
-      const std::string name = event.at("name");
-      lanes[id].work.push_back(
-          {.when = {.begin = begin, .end = begin + seconds},
-           .kind = process >= kFirstGpuProcess ? WorkKind::kTrain : KindOf(name)});
-    }
-  }
-  return lanes;
-}
+constexpr const char* kGenerating = kColours[4];
 
 // Colours are those of Svg, which draws the charts. A puzzle's picture comes with a white
 // background, its first shape, which the page hides.
@@ -114,14 +36,6 @@ dt { color: var(--soft); font-size: 0.8rem; }
 dd { margin: 0; font-weight: 600; }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 360px), 1fr));
   gap: 20px 32px; }
-.legend { display: flex; flex-wrap: wrap; gap: 4px 18px; padding: 0; margin: 12px 0;
-  list-style: none; font-size: 0.85rem; }
-.legend svg { width: 12px; height: 12px; display: inline-block; margin-right: 6px;
-  vertical-align: -1px; }
-.lanes { display: grid; grid-template-columns: max-content 1fr; gap: 4px 10px; align-items: center;
-  font-size: 0.85rem; }
-.strip { background: var(--card); }
-.ends { grid-column: 2; display: flex; justify-content: space-between; color: var(--soft); }
 #frames { background: var(--card); border-radius: 6px; padding: 12px; max-width: 640px; }
 #frames svg { display: block; margin: 0 auto; width: auto; height: auto; max-width: 100%;
   max-height: 420px; }
@@ -197,36 +111,6 @@ std::string Charts(const std::vector<Chart>& charts) {
   return html + "</div>\n";
 }
 
-bool Shows(const RunTimeline& timeline, WorkKind kind) {
-  return std::ranges::any_of(timeline.lanes, [kind](const Lane& lane) {
-    return std::ranges::find(lane.work, kind, &Lane::Work::kind) != lane.work.end();
-  });
-}
-
-std::string Legend(const RunTimeline& timeline) {
-  std::string html = "<ul class=\"legend\">\n";
-  for (const WorkStyle& style : kWorkStyles) {
-    if (!Shows(timeline, style.kind)) continue;
-    Svg sample(12, 12);
-    sample.Bar({0, 0}, 12, 12, style.colour);
-    html += fmt::format("<li>{}{}</li>\n", sample.Element(style.name), style.name);
-  }
-  return html + "</ul>\n";
-}
-
-std::string TimelineHtml(const ReportPage& page) {
-  const RunTimeline& timeline = page.timeline;
-  if (timeline.lanes.empty()) return "";
-  std::string html = Legend(timeline) + "<div class=\"lanes\">\n";
-  for (const Lane& lane : timeline.lanes) {
-    html += fmt::format("<span>{}</span>{}", Escaped(lane.name), LaneElement(lane, timeline.shown));
-  }
-  return html + fmt::format(
-                    "<div class=\"ends\"><span>second {:.2f} of the run</span><span>{:.2f}</span>"
-                    "</div>\n</div>\n",
-                    timeline.shown.begin, timeline.shown.end);
-}
-
 std::string Puzzle(const ReportPage& page) {
   const std::vector<SolvedPuzzle::Frame>& frames = page.puzzle.frames;
   if (frames.empty()) return Paragraph(page.puzzle_note);
@@ -245,69 +129,33 @@ std::string Puzzle(const ReportPage& page) {
 
 }  // namespace
 
-RunTimeline ReadTrace(const std::filesystem::path& file) {
-  std::map<std::pair<int, std::int64_t>, Lane> lanes;
-  const std::string text = ReadFile(file);
-  try {
-    lanes = LanesOf(ParseJson(text));
-  } catch (const std::exception& error) {  // not JSON, or not these entries
-    throw InputError(
-        fmt::format("{}: not a trace ({}). Expected the file that profile.trace_updates makes a "
-                    "run write; remove it, or train "
-                    "again.",
-                    file.string(), error.what()));
-  }
-  Range shown;
-  for (const auto& [id, lane] : lanes) {
-    for (const Lane::Work& work : lane.work) {
-      shown.Add(work.when.begin);
-      shown.Add(work.when.end);
-    }
-  }
-  RunTimeline timeline;
-  if (shown.most <= shown.least) return timeline;
-  timeline.shown = {.begin = shown.least, .end = shown.most};
-  const double pixel = (shown.most - shown.least) / kPixels;
-  for (auto& [id, lane] : lanes) {
-    if (lane.work.empty()) continue;
-    const std::string gpu =
-        id.first >= kFirstGpuProcess ? fmt::format("GPU {}, ", id.first - kFirstGpuProcess) : "";
-    timeline.lanes.push_back(
-        {.name = gpu + lane.name, .work = Joined(Innermost(std::move(lane.work)), pixel)});
-  }
-  return timeline;
-}
-
-RunTimeline TimelineOf(const RunRecord& run, std::size_t updates) {
-  RunTimeline timeline;
+std::string OverlapElement(const RunRecord& run, std::size_t updates) {
   const std::size_t shown = std::min(updates, run.trainings.size());
-  if (shown == 0) return timeline;
+  if (shown == 0) return "";
   const std::size_t first = run.trainings.size() - shown;
-  timeline.shown = {.begin = std::min(run.fills[first].begin, run.trainings[first].begin),
-                    .end = run.trainings.back().end};
-  for (const auto& [name, intervals, kind] :
-       {std::tuple("generator", &run.fills, WorkKind::kGenerate),
-        std::tuple("main", &run.trainings, WorkKind::kTrain)}) {
-    Lane lane{.name = name, .work = {}};
+  const double begin = std::min(run.fills[first].begin, run.trainings[first].begin);
+  const double end = run.trainings.back().end;
+  constexpr double kWidth = 1000;
+  constexpr double kLeft = 90;  // of the bars
+  constexpr double kBar = 16;
+  constexpr double kStep = kBar + 4;
+  Svg svg(kWidth, 3 * kStep);
+  const Axis to_x(begin, end, kLeft, kWidth);
+  double top = 0;
+  for (const auto& [name, intervals, colour] :
+       {std::tuple("generating", &run.fills, kGenerating),
+        std::tuple("training", &run.trainings, kColours[0])}) {
+    svg.Text({0, top + kBar - 3}, name);
     for (std::size_t i = first; i < intervals->size(); ++i) {
-      lane.work.push_back({.when = (*intervals)[i], .kind = kind});
+      const double from = std::max(kLeft, to_x((*intervals)[i].begin));
+      const double to = std::min(kWidth, to_x((*intervals)[i].end));
+      if (to > from) svg.Bar({from, top}, to - from, kBar, colour);
     }
-    timeline.lanes.push_back(std::move(lane));
+    top += kStep;
   }
-  return timeline;
-}
-
-std::string LaneElement(const Lane& lane, const Interval& shown) {
-  constexpr double kHeight = 16;
-  Svg svg(kPixels, kHeight);
-  const Axis to_x(shown.begin, shown.end, 0, kPixels);
-  for (const Lane::Work& work : lane.work) {
-    const auto* const style = std::ranges::find(kWorkStyles, work.kind, &WorkStyle::kind);
-    const double from = std::max(0.0, to_x(work.when.begin));
-    const double to = std::min(kPixels, to_x(work.when.end));
-    if (to > from) svg.Bar({from, 0}, to - from, kHeight, style->colour, style->name);
-  }
-  return svg.Strip(lane.name);
+  svg.Text({kLeft, top + kBar - 3}, fmt::format("second {:.2f} of the run", begin));
+  svg.Text({kWidth, top + kBar - 3}, fmt::format("{:.2f}", end), Anchor::kEnd);
+  return svg.Element("when the last updates were generated and trained on");
 }
 
 double Overlap(const std::vector<Interval>& intervals, const Interval& window) {
@@ -320,7 +168,7 @@ double Overlap(const std::vector<Interval>& intervals, const Interval& window) {
 }
 
 Chart BusyChart(const RunRecord& run) {
-  Series generating{.name = "generating", .colour = kColours[4], .stroke = kTraining};
+  Series generating{.name = "generating", .colour = kGenerating, .stroke = kTraining};
   Series training{.name = "training", .colour = kColours[0], .stroke = kTraining};
   // Each point costs a look at all work in it, which may be all work of the run.
   const std::size_t step = (run.curve.size() + kMaxPoints - 1) / kMaxPoints;
@@ -398,8 +246,8 @@ std::string ReportHtml(const ReportPage& page) {
       SectionHtml("values", "Estimates and known lengths",
                   Charts(page.values) + Note(page.values_note)),
       SectionHtml("overlap", "Overlap of generation and training",
-                  Paragraph(page.bottleneck) + Charts({page.busy}) + TimelineHtml(page) +
-                      Note(page.timeline_note)),
+                  Paragraph(page.bottleneck) + Charts({page.busy}) + page.overlap +
+                      Note(page.overlap_note)),
       SectionHtml("puzzle", "A solved puzzle", Puzzle(page)));
 }
 

@@ -1,11 +1,7 @@
-// The page that `tandem report` writes: one HTML file that shows a run, with a timeline of when its
-// threads worked and when they waited.
+// The page that `tandem report` writes: one HTML file that shows a run.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,50 +12,9 @@
 
 namespace tandem {
 
-/// The kinds of work that a timeline tells apart by colour.
-enum class WorkKind : std::uint8_t { kGenerate, kBatches, kTrain, kOther, kWait };
-
-/// WorkStyle says how a kind of work is shown.
-struct WorkStyle {
-  WorkKind kind;
-  const char* name;
-  const char* colour;
-};
-
-/// The kinds in the order of a legend.
-inline constexpr std::array<WorkStyle, 5> kWorkStyles = {
-    {{WorkKind::kGenerate, "generating examples", kColours[4]},
-     {WorkKind::kBatches, "making batches", kColours[2]},
-     {WorkKind::kTrain, "training", kColours[0]},
-     {WorkKind::kOther, "validation, checkpoints and other work", kColours[3]},
-     {WorkKind::kWait, "waiting", "#dddddd"}}};
-
-/// Lane is what one thread, or one stream of a GPU, did.
-struct Lane {
-  struct Work {
-    Interval when = {};
-    WorkKind kind = WorkKind::kOther;
-  };
-  std::string name;
-  std::vector<Work> work;  ///< sorted, without overlaps
-};
-
-/// RunTimeline holds the lanes of a part of a run.
-struct RunTimeline {
-  Interval shown;  ///< seconds since the start of the run
-  std::vector<Lane> lanes;
-};
-
-/// Reads a trace.json (profile.trace_updates). Of spans inside each other, the innermost count.
-/// Throws InputError that names the file if it is not a trace.
-RunTimeline ReadTrace(const std::filesystem::path& file);
-
-/// Returns a lane of the generator and a lane of the main thread, from the metrics of the last
-/// `updates` updates.
-RunTimeline TimelineOf(const RunRecord& run, std::size_t updates);
-
-/// Returns the lane as an <svg> element without text, as wide as the element around it.
-std::string LaneElement(const Lane& lane, const Interval& shown);
+/// Returns an <svg> element that shows when the last `updates` updates were generated and when they
+/// were trained on; "" if the run has none.
+std::string OverlapElement(const RunRecord& run, std::size_t updates);
 
 /// Returns the seconds that `intervals`, which are sorted by their begin and do not overlap, share
 /// with `window`.
@@ -90,8 +45,8 @@ struct ReportPage {
   std::string values_note;    ///< which states the values are of
   std::string bottleneck;     ///< a sentence
   Chart busy;
-  RunTimeline timeline;
-  std::string timeline_note;
+  std::string overlap;  ///< of OverlapElement
+  std::string overlap_note;
   SolvedPuzzle puzzle;
   std::string puzzle_note;  ///< if there are no frames: why, and what to do
 };

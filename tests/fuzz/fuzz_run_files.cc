@@ -1,6 +1,6 @@
 // Fuzzes the files of a run that `tandem report`, `evaluate` and `compare` read. The first letter
-// says which one follows: m for metrics.jsonl, e for the JSON of an evaluation, t for trace.json.
-// What is read is drawn as a page, which must hold no markup of the file.
+// says which one follows: m for metrics.jsonl, e for the JSON of an evaluation. What is read is
+// drawn as a page, which must hold no markup of the file.
 #include <string>
 
 #include "fuzz/as_file.h"
@@ -21,7 +21,7 @@ void AddMetrics(const std::filesystem::path& file, ReportPage& page) {
   page.learning = LearningCharts(curve);
   page.values = {ErrorChart(run)};
   page.busy = BusyChart(run);
-  page.timeline = TimelineOf(run, /*updates=*/12);
+  page.overlap = OverlapElement(run, /*updates=*/12);
 }
 
 void AddEvaluation(const std::filesystem::path& file, ReportPage& page) {
@@ -37,7 +37,6 @@ ReportPage PageOf(char kind, const std::filesystem::path& file) {
   ReportPage page;
   if (kind == 'm') AddMetrics(file, page);
   if (kind == 'e') AddEvaluation(file, page);
-  if (kind == 't') page.timeline = ReadTrace(file);
   return page;
 }
 
