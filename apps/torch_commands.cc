@@ -111,11 +111,6 @@ void AddEvaluate(CommandLine& line) {
   evaluate.add_flag("--untrained", args.untrained,
                     "Also evaluate the network before the first update, as a baseline");
   AddOption(evaluate, "--json", args.json, "FILE", "Also write the results to FILE");
-  AddOption(evaluate, "--figure", args.figure, "FILE",
-            "Draw the learning curve in FILE, as SVG (default with --checkpoints all: "
-            "RUN_DIR/evaluation.svg)");
-  evaluate.add_flag("--over-examples", args.over_examples,
-                    "Draw the learning curve over training examples instead of seconds");
   AddSearchOptions(evaluate, args.overrides);
   AddSetOption(evaluate, args.overrides, "Set a key of the run's config; may be repeated");
   evaluate.footer(

@@ -41,9 +41,7 @@ struct EvaluateArgs {
   bool untrained = false;            ///< also the network before the first update
   std::string states;
   std::optional<std::int64_t> limit;
-  std::string json;            ///< "": none
-  std::string figure;          ///< "": evaluation.svg in the run's folder, with "all" only
-  bool over_examples = false;  ///< the figure's horizontal axis: examples instead of seconds
+  std::string json;  ///< "": none
 };
 
 /// Labelling says how the rows of `tandem generate` get their labels.

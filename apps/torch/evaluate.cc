@@ -22,7 +22,6 @@
 #include "config/fields.h"
 #include "nn/torch_message.h"
 #include "report/evaluation.h"
-#include "report/learning_curve.h"
 #include "report/run_record.h"
 #include "search/costs.h"
 #include "search/evaluation.h"
@@ -96,31 +95,6 @@ void LocateInTraining(std::vector<EvaluatedNetwork>& networks, const RunDirector
       network.trained_s = point.seconds;
     }
   }
-}
-
-// Returns the validation of the untrained network, if the run's last checkpoint can be read.
-std::optional<ValidationResult> StartOf(const RunDirectory& run) {
-  if (!fs::exists(run.checkpoint())) return std::nullopt;
-  try {
-    return Checkpoint(run.checkpoint()).Counters().at_start;
-  } catch (const DamagedFile& error) {
-    LogWarning(fmt::format("{}; the validation before training is not known", error.what()));
-    return std::nullopt;
-  }
-}
-
-// Returns the validation of the untrained network and the updates; none of an imported network.
-std::vector<UpdatePoint> TrainingOf(const RunDirectory& run, const Config& config) {
-  if (IsImported(run.checkpoint())) return {};
-  std::vector<UpdatePoint> curve = ReadCurve(run.metrics());
-  const std::optional<ValidationResult> start = StartOf(run);
-  if (!start) return curve;
-  UpdatePoint point;
-  point.solve_rate = start->solve_rate;
-  (config.validation.file.empty() ? point.walk_length_error : point.value_error) =
-      start->value_error;
-  curve.insert(curve.begin(), point);
-  return curve;
 }
 
 // Evaluation solves the same problems with each network of a run.
@@ -257,48 +231,17 @@ std::string JsonOf(const EvaluateArgs& args, const Config& config, const Search&
   return DumpJson(json, 2) + "\n";
 }
 
-std::string FigureOf(const EvaluateArgs& args, const Config& config, const Search& search,
-                     std::vector<EvaluatedNetwork> networks, std::vector<UpdatePoint> training) {
-  std::erase_if(networks, [](const EvaluatedNetwork& n) { return !n.examples; });
-  const std::int64_t states = networks.empty() ? 0 : networks.front().figures.states;
-  return LearningCurveFigure(
-      {.title = fmt::format("{}: {} states of {}, {}", config.domain.full_name(), states,
-                            fs::path(args.states).filename().string(), search.Describe()),
-       .training = std::move(training),
-       .networks = std::move(networks),
-       .axis = args.over_examples ? CurveAxis::kExamples : CurveAxis::kSeconds});
-}
-
-// Returns the file of the learning curve, or "" if none is asked for.
-std::string FigureFile(const EvaluateArgs& args, const RunDirectory& run) {
-  if (!args.figure.empty()) return args.figure;
-  const std::vector<std::string> which = SplitList(args.checkpoints, kOption);
-  if (std::ranges::find(which, kAll) == which.end()) return "";
-  return (run.path() / "evaluation.svg").string();
-}
-
 // Checks before hours of work that the results can be written and do not replace what is read.
-void CheckResultFiles(const EvaluateArgs& args, const std::string& figure, const Config& config,
-                      const std::vector<EvaluatedNetwork>& networks) {
+void CheckResultFile(const EvaluateArgs& args, const Config& config,
+                     const std::vector<EvaluatedNetwork>& networks) {
+  if (args.json.empty()) return;
   std::vector<NamedFile> inputs = FilesOf(config);
   inputs.push_back({"the file of the states", args.states});
   for (const EvaluatedNetwork& network : networks) {
     inputs.push_back({"a checkpoint to evaluate", network.file});
   }
-  CheckOutputs({{"--json", args.json}, {"--figure", figure}}, inputs);
-  if (!args.json.empty()) CheckCanWrite(args.json);
-  if (!figure.empty()) CheckCanWrite(figure);
-}
-
-// A learning curve needs a network that the run made.
-void CheckFigureHasPoints(const std::string& figure, const std::string& run,
-                          const std::vector<EvaluatedNetwork>& networks) {
-  const auto of_run = [](const EvaluatedNetwork& network) { return network.examples.has_value(); };
-  if (std::ranges::any_of(networks, of_run)) return;
-  throw InputError(fmt::format(
-      "--figure {}: none of the networks is of the run {}, so it has no place in its training. "
-      "Leave out --figure, or evaluate checkpoints of the run.",
-      figure, run));
+  CheckOutputs({{"--json", args.json}}, inputs);
+  CheckCanWrite(args.json);
 }
 
 // A checkpoint that does not fit is an error before the first search, not after hours.
@@ -310,20 +253,13 @@ void CheckAllFit(const std::vector<EvaluatedNetwork>& networks, LoadedModel& mod
 
 int Evaluate(const EvaluateArgs& args) {
   const RunDirectory run = RunDirectory::Open(args.run);
-  const std::string figure = FigureFile(args, run);
-  if (args.over_examples && figure.empty()) {
-    throw InputError(
-        "--over-examples: there is no figure. Add --figure FILE, or use --checkpoints all.");
-  }
   std::vector<EvaluatedNetwork> networks = NetworksOf(args, run);
   const fs::path& latest = networks.back().file;
   LoadedModel model({.runs = {args.run},
                      .checkpoints = {(latest.empty() ? run.checkpoint() : latest).string()},
                      .overrides = args.overrides});
-  CheckResultFiles(args, figure, model.config(), networks);
-  const std::vector<UpdatePoint> training = TrainingOf(run, model.config());
-  LocateInTraining(networks, run, training);
-  if (!figure.empty()) CheckFigureHasPoints(figure, args.run, networks);
+  CheckResultFile(args, model.config(), networks);
+  if (!IsImported(run.checkpoint())) LocateInTraining(networks, run, ReadCurve(run.metrics()));
   CheckAllFit(networks, model);
   Evaluation evaluation(model, ReadStates(args.states, model.domain(), args.limit), args.run);
 
@@ -346,10 +282,6 @@ int Evaluate(const EvaluateArgs& args) {
   }
   if (!args.json.empty()) {
     WriteOutput(args.json, JsonOf(args, model.config(), evaluation.search(), done, best));
-  }
-  if (!figure.empty()) {
-    WriteOutput(figure, FigureOf(args, model.config(), evaluation.search(), done, training));
-    LogInfo(fmt::format("learning curve: {}", figure));
   }
   return kDone;
 }

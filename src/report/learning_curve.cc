@@ -8,23 +8,13 @@
 namespace tandem {
 namespace {
 
-constexpr double kPanelRows = 200;  // pixels
-constexpr double kTop = 64;
-constexpr double kRowStep = kPanelRows + 140;
-constexpr double kHeight = kTop + 2 * kRowStep + 10;
-
 // A unit of the horizontal axis.
 struct Unit {
   double scale = 1;
   std::string name;
 };
 
-Unit UnitFor(CurveAxis axis, double most) {
-  if (axis == CurveAxis::kExamples) {
-    if (most >= 2e6) return {1e6, "millions of training examples"};
-    if (most >= 2e3) return {1e3, "thousands of training examples"};
-    return {1, "training examples"};
-  }
+Unit UnitFor(double most) {
   constexpr double kMinute = 60;
   constexpr double kHour = 3600;
   if (most >= 3 * kHour) return {kHour, "hours of training"};
@@ -39,7 +29,7 @@ class SeriesBuilder {
     double most = 0;
     for (const EvaluatedNetwork& each : curve.networks) most = std::max(most, Along(each));
     for (const UpdatePoint& each : curve.training) most = std::max(most, Along(each));
-    unit_ = UnitFor(curve.axis, most);
+    unit_ = UnitFor(most);
     most_ = most / unit_.scale;
   }
 
@@ -79,13 +69,8 @@ class SeriesBuilder {
   }
 
  private:
-  double Along(const EvaluatedNetwork& network) const {
-    return curve_.axis == CurveAxis::kSeconds ? network.trained_s.value()
-                                              : static_cast<double>(network.examples.value());
-  }
-  double Along(const UpdatePoint& point) const {
-    return curve_.axis == CurveAxis::kSeconds ? point.seconds : static_cast<double>(point.examples);
-  }
+  static double Along(const EvaluatedNetwork& network) { return network.trained_s.value(); }
+  static double Along(const UpdatePoint& point) { return point.seconds; }
   double At(const auto& item) const { return Along(item) / unit_.scale; }
 
   Series SeriesOf(const auto& items, std::string name, const char* colour, const Stroke& stroke,
@@ -159,34 +144,11 @@ Chart Losses(const SeriesBuilder& builder) {
       })});
 }
 
-std::string BestNote(const LearningCurve& curve) {
-  const std::optional<std::size_t> best = BestBySolving(curve.networks);
-  if (!best || curve.networks.size() < 2) return "";
-  return fmt::format("The pale disc marks the network that solves best: {}.",
-                     curve.networks[*best].name);
-}
-
 }  // namespace
 
 std::vector<Chart> LearningCharts(const LearningCurve& curve) {
   const SeriesBuilder builder(curve);
   return {SolveRates(builder), Lengths(builder, curve), Errors(builder), Losses(builder)};
-}
-
-std::string LearningCurveFigure(const LearningCurve& curve) {
-  Svg svg(kFigureWidth, kHeight);
-  svg.Text({kFigureWidth / 2, 26}, curve.title, Anchor::kMiddle, 16);
-  const std::vector<Chart> charts = LearningCharts(curve);
-  for (std::size_t i = 0; i < charts.size(); ++i) {
-    const std::size_t row = i / 2;
-    const Panel panel{.left = kPanelLeft + static_cast<double>(i % 2) * kPanelStep,
-                      .top = kTop + static_cast<double>(row) * kRowStep,
-                      .width = kPanelWidth,
-                      .height = kPanelRows};
-    DrawChart(svg, panel, charts[i]);
-  }
-  svg.Text({kPanelLeft, kHeight - 10}, BestNote(curve));
-  return svg.Finish();
 }
 
 }  // namespace tandem

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import unittest
-import xml.etree.ElementTree as xml
 
 from harness import SOLVED, SOURCE, TANDEM, CliTest
 
@@ -89,12 +88,6 @@ class Evaluate(CliTest):
         self.assertIn(f"best by solving: {best['name']}, which solves {best['solved']} of 4", out)
         self.assertEqual(best["solved"], max(n["solved"] for n in networks))
 
-        drawn = xml.parse(run / "evaluation.svg").getroot()
-        texts = [e.text for e in drawn.iter("{http://www.w3.org/2000/svg}text")]
-        self.assertIn("npuzzle:3: 4 states of states.jsonl, beam search with width 200", texts)
-        self.assertIn("validation states solved during training", texts)
-        self.assertIn("seconds of training", texts)
-
     def test_evaluates_the_last_network_and_leaves_out_what_is_unknown(self):
         run = self.train()
         before = sorted(p.name for p in run.iterdir())
@@ -118,8 +111,7 @@ class Evaluate(CliTest):
         self.assertIn("2 of 4", out)
 
     def test_a_policy_is_evaluated_without_estimates(self):
-        run = self.train("--set", "network.head=policy", "--set", "generate.target=policy", "--set",
-                         "validation.best_by=solve_rate")
+        run = self.train("--set", "network.head=policy", "--set", "generate.target=policy")
         out, _ = self.run_tandem("evaluate", run, "--states", self.states(), "--json",
                                  "results.json")
         self.assertIn("% optimal", out)
@@ -133,13 +125,6 @@ class Evaluate(CliTest):
         _, log = self.run_tandem("evaluate", run, "--states", self.states(), "--search",
                                  "anytime_beam", "--set", "search.max_seconds=0.2")
         self.assertIn("anytime beam search with width 200 within 200 ms", log)
-
-    def test_figure_shows_examples_on_request(self):
-        run = self.train()
-        self.run_tandem("evaluate", run, "--states", self.states(), "--checkpoints", "last,best",
-                        "--figure", "curve.svg", "--over-examples")
-        self.assertIn("thousands of training examples", (self.folder / "curve.svg").read_text())
-        self.assertFalse((run / "evaluation.svg").exists())
 
     def test_a_run_without_kept_checkpoints_says_so(self):
         run = self.train(config=TILES.replace("keep_every: 2", "keep_every: 0"))
@@ -170,20 +155,12 @@ class Evaluate(CliTest):
         self.assertIn("Expected states of npuzzle:3, the puzzle of", error)
         self.assertIn("--checkpoints later: expected last, best or an existing file",
                       self.error_of(run, "--states", states, "--checkpoints", "last,later"))
-        self.assertIn("--over-examples: there is no figure. Add --figure FILE",
-                      self.error_of(run, "--states", states, "--over-examples"))
         self.assertIn("no/results.json",
                       self.error_of(run, "--states", states, "--json", "no/results.json"))
         self.assertIn("--json states.jsonl: this is the file of the states",
                       self.error_of(run, "--states", states, "--json", "states.jsonl"))
-        self.assertIn("--figure ./aa: this is also the file of --json; choose another file",
-                      self.error_of(run, "--states", states, "--json", "aa", "--figure", "./aa"))
-        self.assertIn("evaluation.svg: this is also the file of --json; choose another file",
-                      self.error_of(run, "--states", states, "--checkpoints", "all", "--json",
-                                    run / "evaluation.svg"))
         self.assertIn(f"--json {run}/config.yaml: a run writes this file into its folder",
                       self.error_of(run, "--states", states, "--json", run / "config.yaml"))
-        self.assertFalse((self.folder / "aa").exists())
 
     def test_rejects_checkpoints_that_do_not_fit_before_the_first_search(self):
         run = self.train()
@@ -209,17 +186,14 @@ class Evaluate(CliTest):
                 error = self.error_of(run, "--states", states, "--checkpoints", which)
                 self.assertIn("checkpoint.safetensors: ", error)
                 self.assertIn(". Use --checkpoints best, the network that solved most", error)
-            self.run_tandem("evaluate", run, "--states", states, "--checkpoints", "best",
-                            "--figure", "curve.svg")
+            self.run_tandem("evaluate", run, "--states", states, "--checkpoints", "best")
 
-    def test_a_checkpoint_of_another_run_has_no_place_in_the_figure(self):
+    def test_a_checkpoint_of_another_run_has_no_place_in_the_training(self):
         run, other = self.train(), self.train("--seed", 2, name="other")
         states, file = self.states(), other / "checkpoint.safetensors"
         self.run_tandem("evaluate", run, "--states", states, "--checkpoints", file, "--json", "a.json")
         network = json.loads((self.folder / "a.json").read_text())["networks"][0]
         self.assertEqual((network["examples"], network["trained_s"]), (None, None))
-        self.assertIn("none of the networks is of the run",
-                      self.error_of(run, "--states", states, "--checkpoints", file, "--figure", "a.svg"))
 
     def test_ctrl_c_reports_what_is_done_and_writes_no_file(self):
         config = TILES.replace("name: npuzzle, size: 3", "name: cube3")
@@ -242,7 +216,6 @@ class Evaluate(CliTest):
             self.assertRegex(out, r"update 2 \(stopped\) +40 +1 of 1 ")
         self.assertNotIn("best by solving", out)
         self.assertEqual(list(self.folder.glob("results.json*")), [])
-        self.assertFalse((run / "evaluation.svg").exists())
 
 
 if __name__ == "__main__":

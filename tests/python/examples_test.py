@@ -29,10 +29,13 @@ class Examples(FolderTest):
         return result.stdout
 
     @unittest.skipUnless(has("matplotlib"), "matplotlib is not installed")
-    def test_plot_run_draws_both_curves(self):
+    def test_plot_run_draws_updates_and_evaluated_networks(self):
         tandem.train(SMALL, self.folder / "run")
-        self.run_example("plot_run.py", self.folder / "run", "curve.svg")
-        self.assertIn("<svg", (self.folder / "curve.svg").read_text())
+        network = {"trained_s": 1, "examples": 100, "solve_rate": 0.5, "share_optimal": None}
+        (self.folder / "evaluation.json").write_text(json.dumps({"networks": [network]}))
+        for options in ((), ("--evaluation", "evaluation.json", "--over-examples")):
+            self.run_example("plot_run.py", self.folder / "run", "curve.svg", *options)
+            self.assertIn("<svg", (self.folder / "curve.svg").read_text())
 
     def test_rebuild_in_pytorch_finds_the_same_estimate(self):
         tandem.train(SMALL, self.folder / "run")

@@ -1,14 +1,10 @@
-// Tests the figure of a learning curve.
+// Tests the charts of a learning curve.
 #include "report/learning_curve.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace tandem {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 EvaluatedNetwork Network(const std::string& name, std::int64_t examples, double seconds,
                          std::int64_t solved) {
@@ -35,51 +31,51 @@ UpdatePoint Validated(double seconds, std::int64_t examples, double solve_rate) 
 }
 
 LearningCurve Curve() {
-  return {.title = "a < b",
-          .training = {Validated(0, 0, 0), Validated(10, 500, 0.25), Validated(20, 1000, 0.5)},
+  return {.training = {Validated(0, 0, 0), Validated(10, 500, 0.25), Validated(20, 1000, 0.5)},
           .networks = {Network("update 1", 500, 10, 1), Network("update 2", 1000, 20, 2)}};
 }
 
-TEST(LearningCurve, DrawsEvaluationsAndValidationsOverSeconds) {
-  const std::string figure = LearningCurveFigure(Curve());
-  EXPECT_THAT(figure, HasSubstr(">a &lt; b<"));
-  EXPECT_THAT(figure, HasSubstr("seconds of training"));
-  EXPECT_THAT(figure, HasSubstr(">solved by the search<"));
-  EXPECT_THAT(figure, HasSubstr(">validation states solved during training<"));
-  // 10 and 20 of 20 seconds along 404 pixels from 60; 25 and 50 of 100 % up 188 pixels from 258.
-  EXPECT_THAT(figure, HasSubstr("points=\"262.0,211.0 464.0,164.0 \""));
-  EXPECT_THAT(figure, HasSubstr("points=\"60.0,258.0 262.0,211.0 464.0,164.0 \""));
-  EXPECT_THAT(figure, HasSubstr("The pale disc marks the network that solves best: update 2."));
-  EXPECT_THAT(figure, HasSubstr("cx=\"464.0\" cy=\"164.0\" r=\"9\""));
+TEST(LearningCharts, ShowEvaluationsAndValidationsOverSeconds) {
+  const Chart rates = LearningCharts(Curve()).front();
+  EXPECT_EQ(rates.x_name, "seconds of training");
+  EXPECT_EQ(rates.across.most, 20);
+  const Series& solved = rates.series.front();
+  EXPECT_EQ(solved.name, "solved by the search");
+  ASSERT_EQ(solved.points.size(), 2U);
+  EXPECT_EQ(solved.points[1].x, 20);
+  EXPECT_EQ(solved.points[1].y, 50);
+  ASSERT_TRUE(solved.best);
+  EXPECT_EQ(solved.best->x, 20);
+  EXPECT_EQ(rates.series.back().name, "validation states solved during training");
+  EXPECT_EQ(rates.series.back().points.size(), 3U);
 }
 
-TEST(LearningCurve, LeavesOutWhatWasNotMeasured) {
-  const std::string figure = LearningCurveFigure(Curve());
-  EXPECT_THAT(figure, Not(HasSubstr("shortest solution")));
-  EXPECT_THAT(figure, HasSubstr(">not measured<"));  // no known lengths, and no validation errors
+TEST(LearningCharts, LeaveOutWhatWasNotMeasured) {
+  const std::vector<Chart> charts = LearningCharts(Curve());
+  EXPECT_TRUE(charts[0].series[1].points.empty());  // no known lengths
+  EXPECT_FALSE(charts[2].has_points());             // no validation errors
+  EXPECT_TRUE(charts[3].has_points());
 }
 
-TEST(LearningCurve, CountsManyExamplesInMillions) {
+TEST(LearningCharts, CountLongRunsInHours) {
   LearningCurve curve = Curve();
-  curve.axis = CurveAxis::kExamples;
-  EXPECT_THAT(LearningCurveFigure(curve), HasSubstr(">training examples<"));
-  curve.networks.push_back(Network("update 3", 40'000'000, 30, 3));
-  EXPECT_THAT(LearningCurveFigure(curve), HasSubstr(">millions of training examples<"));
+  curve.training.push_back(Validated(36'000, 2000, 0.5));
+  const Chart rates = LearningCharts(curve).front();
+  EXPECT_EQ(rates.x_name, "hours of training");
+  EXPECT_EQ(rates.across.most, 10);
 }
 
-TEST(LearningCurve, ThinsLongCurves) {
+TEST(ChartElement, ThinsLongCurves) {
   LearningCurve curve = Curve();
   for (int i = 1; i <= 100'000; ++i) curve.training.push_back(Validated(20 + i, 1000 + i, 0.5));
-  EXPECT_LT(LearningCurveFigure(curve).size(), 100'000);
+  EXPECT_LT(ChartElement(LearningCharts(curve).front()).size(), 30'000);
 }
 
-TEST(LearningCurve, DrawsASingleNetworkWithoutMetrics) {
+TEST(ChartElement, DrawsASingleNetworkAsADot) {
   LearningCurve curve = Curve();
   curve.networks.resize(1);
   curve.training.clear();
-  const std::string figure = LearningCurveFigure(curve);
-  EXPECT_THAT(figure, HasSubstr("<circle cx=\"464.0\""));
-  EXPECT_THAT(figure, Not(HasSubstr("solves best")));
+  EXPECT_NE(ChartElement(LearningCharts(curve).front()).find("<circle"), std::string::npos);
 }
 
 }  // namespace
