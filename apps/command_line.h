@@ -53,7 +53,6 @@ void AddDomains(CommandLine& line);
 void AddShow(CommandLine& line);
 void AddApply(CommandLine& line);
 void AddPlay(CommandLine& line);
-void AddConvert(CommandLine& line);
 void AddCheckDomain(CommandLine& line);
 
 /// Adds an option or an argument, whose value the help shows as `type`.

@@ -126,7 +126,7 @@ void RefuseEmptyValues(CLI::App& command) {
 void AddCommands(CommandLine& line) {
   for (const auto add :
        {AddTrain, AddSolve, AddEvaluate, AddReport, AddCompare, AddGenerate, AddShards, AddInit,
-        AddConfig, AddDomains, AddShow, AddApply, AddPlay, AddConvert, AddCheckDomain}) {
+        AddConfig, AddDomains, AddShow, AddApply, AddPlay, AddCheckDomain}) {
     add(line);
   }
   for (CLI::App* command : line.app.get_subcommands([](const CLI::App*) { return true; })) {

@@ -70,10 +70,16 @@ def tandem(program, *words):
         raise Failed(f"`tandem {words[0]}` ended with exit code {code}")
 
 
-def converter(program):
-    """Returns the words that start tandem.convert with the package that was built with the program."""
+def converter(program, module="convert"):
+    """Returns the words that start a module of the package that was built with the program."""
     package = pathlib.Path(program).resolve().parent / "python"
-    return ["env", f"PYTHONPATH={package}", ROOT / ".venv/bin/python", "-m", "tandem.convert"]
+    return ["env", f"PYTHONPATH={package}", ROOT / ".venv/bin/python", "-m", f"tandem.{module}"]
+
+
+def plot_run(folder, evaluation, out, over_examples):
+    """Draws the learning curve of a run with the networks of an evaluation. Needs matplotlib in .venv."""
+    run(ROOT / ".venv/bin/python", ROOT / "examples/python/plot_run.py", folder, out, "--evaluation",
+        evaluation, *(["--over-examples"] if over_examples else []))
 
 
 def run(*command, cwd=None, seconds=None, allowed=(0,), variables=None):

@@ -9,12 +9,10 @@
 #include <cstdint>
 #include <numeric>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
-
-#include "domains/cube/notations.h"
 
 namespace tandem {
 
@@ -56,6 +54,37 @@ inline Stickers54 TurnOf(std::string_view name) {
   Stickers54 turn = clockwise;
   for (int i = 1; i < times; ++i) turn = Then(turn, clockwise);
   return turn;
+}
+
+/// The stickers of a cube in Tandem's 54 facelets. A sticker's colour does not identify it, but its
+/// colour and the colours of its piece, the stickers that the same faces move, do.
+inline Stickers54 StickersOf(std::string_view facelets) {
+  constexpr std::array<std::size_t, 6> kTheirFace = {0, 3, 5, 1, 2, 4};  // U R F D L B in UDLRBF
+  Stickers54 colours{};
+  for (std::size_t i = 0; i < 54; ++i) {
+    const std::size_t position = 9 * kTheirFace[i / 9] + i % 3 * 3 + (2 - i % 9 / 3);
+    colours[position] = static_cast<std::uint8_t>(std::string_view("UDLRBF").find(facelets[i]));
+  }
+  std::array<std::size_t, 54> piece{};  // the faces that move it, as bits; a centre has its number
+  for (std::size_t face = 0; face < 6; ++face) {
+    const Stickers54 turn = TurnOf(std::string_view("UDLRBF").substr(face, 1));
+    for (std::size_t i = 0; i < 54; ++i) piece[i] += turn[i] == i ? 0 : std::size_t{1} << face;
+  }
+  const auto key = [&](const auto& colour_of, std::size_t at) {
+    std::set<std::size_t> of_piece;
+    for (std::size_t i = 0; i < 54; ++i) {
+      if (piece[i] == piece[at]) of_piece.insert(piece[at] == 0 ? 0 : colour_of(i));
+    }
+    return std::pair(colour_of(at), of_piece);
+  };
+  Stickers54 stickers{};
+  for (std::size_t i = 0; i < 54; ++i) {
+    const auto wanted = key([&](std::size_t at) { return std::size_t{colours[at]}; }, i);
+    std::size_t number = 0;
+    while (key([](std::size_t at) { return at / 9; }, number) != wanted) ++number;
+    stickers[i] = static_cast<std::uint8_t>(number);
+  }
+  return stickers;
 }
 
 inline std::vector<std::string> Words(const std::string& text) {
@@ -169,14 +198,7 @@ class CubeSolver {
  public:
   /// Returns about 45 quarter turns that solve the cube, separated by spaces.
   std::string Solve(const std::string& facelets) const {
-    std::istringstream numbers(
-        cube::Rewrite(facelets, cube::Notation::kFacelets, cube::Notation::kDeepCubeA));
-    Stickers54 cube{};
-    for (std::uint8_t& sticker : cube) {
-      int number = 0;
-      numbers >> number;
-      sticker = static_cast<std::uint8_t>(number);
-    }
+    Stickers54 cube = StickersOf(facelets);
     std::vector<std::string> moves;
     for (const CubePhase& phase : phases_) phase.Solve(cube, moves);
     std::string text;
