@@ -462,18 +462,4 @@ inline constexpr auto kDataSources = std::to_array<Choice<DataSource>>({
     {DataSource::kShards, "shards", "read examples from files that `tandem generate` wrote"},
 });
 
-/// data.on_damage
-enum class OnDamage { kStop, kSkip };
-inline constexpr auto kOnDamage = std::to_array<Choice<OnDamage>>({
-    {OnDamage::kStop, "stop", "end the run"},
-    {OnDamage::kSkip, "skip", "leave the chunk out and count it"},
-});
-
-/// validation.best_by
-enum class Measure { kSolveRate, kValueError };
-inline constexpr auto kMeasures = std::to_array<Choice<Measure>>({
-    {Measure::kSolveRate, "solve_rate", "the highest share of states solved"},
-    {Measure::kValueError, "value_error", "the lowest error of the estimates"},
-});
-
 }  // namespace tandem

@@ -96,7 +96,6 @@ struct DataConfig {
   DataSource source = DataSource::kLive;
   std::string path;
   double live_share = 0;
-  OnDamage on_damage = OnDamage::kStop;
   std::int64_t max_lag = 10;
   std::int64_t stream_rows = 8192;
   std::int64_t stream_shards = 16;
@@ -214,7 +213,6 @@ struct ValidationConfig {
   std::int64_t states = 200;
   std::int64_t beam_width = 0;
   std::string file;
-  Measure best_by = Measure::kSolveRate;
 };
 
 struct CheckpointConfig {

@@ -155,11 +155,6 @@ bool IgnoresPolicyWeight(const Config& c) { return c.search.policy_weight == 0; 
 bool ExpandsAllActions(const Config& c) { return c.search.policy_actions == 0; }
 
 bool Validates(const Config& c) { return c.validation.every_updates > 0; }
-// Without known lengths, estimates are compared with the lengths of scrambles, which value
-// iteration and solutions are there to improve on.
-bool KnowsLengths(const Config& c) {
-  return !c.validation.file.empty() || !c.labels_with_network();
-}
 bool Traces(const Config& c) { return c.profile.trace_updates > 0; }
 
 // Work for which the path of a key must exist.
@@ -383,9 +378,6 @@ std::vector<Field> FieldsOf(Config& c) {
              "Share of each batch that is generated during the run; the rest comes from shards. "
              "Used only with data.source: shards and stream.",
              {.is_used = ReadsData, .why_unused = kOnlyData}),
-      Choose("data.on_damage", c.data.on_damage, kOnDamage,
-             "What to do if a chunk of a shard is missing, truncated or altered.",
-             {.may_change = true, .is_used = ReadsShards, .why_unused = kOnlyShards}),
       Number("data.max_lag", c.data.max_lag, 0, 1'000'000'000,
              "Age limit of the rows of a stream, in updates. If the network that labelled a shard "
              "is older when the shard's turn comes, the shard is dropped, unless no newer weights "
@@ -637,14 +629,6 @@ std::vector<Field> FieldsOf(Config& c) {
        "`optimal`. null: fixed random scrambles of every length up to generate.max_scramble.",
        PathField{&c.validation.file, "file", NeedsStates},
        {.may_change = true}},
-      Choose("validation.best_by", c.validation.best_by, kMeasures,
-             "Measure that decides which checkpoint is the best.",
-             {.needs = {{"network.head", HasCosts,
-                         "a policy estimates no costs, so its estimates have no error."},
-                        {"generate.target", KnowsLengths,
-                         "a scramble may be longer than the cost-to-go that this target learns, so "
-                         "the error against scrambles says nothing. Set validation.file to states "
-                         "with `optimal`"}}}),
 
       Number("checkpoint.every_updates", c.checkpoint.every_updates, 1, kMany,
              "Number of updates between checkpoints. A run also writes one at its start and at its "

@@ -46,15 +46,14 @@ void ShardPipeline::Start(Worker& worker, std::size_t stage, std::function<void(
 }
 
 void ShardPipeline::LoadEpochs(std::int64_t first, std::int64_t epoch_steps) {
-  std::size_t slot = Begin(kLoad);
   for (std::int64_t step = first;;) {
     const std::int64_t epoch = step / epoch_steps;
     const Section section("epoch", epoch);
     for (; step < (epoch + 1) * epoch_steps; ++step) {
-      if (!stages_.Load(step, slot)) continue;
+      const std::size_t slot = Begin(kLoad);
+      stages_.Load(step, slot);
       steps_[slot] = step;
       ring_.End(kLoad);
-      slot = Begin(kLoad);
     }
   }
 }

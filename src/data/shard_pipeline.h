@@ -32,9 +32,8 @@ class ChunkStages {
  public:
   virtual ~ChunkStages() = default;
 
-  /// Brings the chunk of step `step` into the slot's host memory. Returns false to leave the chunk
-  /// out; the slot then gets the next one.
-  virtual bool Load(std::int64_t step, std::size_t slot) = 0;
+  /// Brings the chunk of step `step` into the slot's host memory.
+  virtual void Load(std::int64_t step, std::size_t slot) = 0;
 
   /// Copies the chunk to the device. Returns when it is there.
   virtual void Transfer(std::int64_t step, std::size_t slot) = 0;

@@ -85,9 +85,7 @@ class ShardSet {
 /// ShardPosition says how far training has read a set, so that it can resume from there.
 struct ShardPosition {
   std::string set;        ///< ShardSetSpec::Identity of the set
-  std::int64_t rows = 0;  ///< rows of the endless sequence (EpochOrder), including skipped ones
-  std::int64_t skipped_chunks = 0;  ///< damaged chunks that were skipped
-  std::int64_t skipped_rows = 0;    ///< rows in those chunks
+  std::int64_t rows = 0;  ///< rows of the endless sequence (EpochOrder)
 };
 
 /// EpochPosition is the position of a row in an endless sequence of epochs.

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/fault_point.h"
-#include "base/log.h"
 #include "base/stopwatch.h"
 #include "base/timeline.h"
 #include "tensor/device_rows.h"
@@ -31,14 +30,14 @@ DataBuffer RowsIn(std::span<std::byte> bytes, Memory memory, const ShardSetSpec&
 
 // Returns `set` if training can read it from position `from` on. This check comes before memory is
 // allocated for a set, because the sizes in a header may be wrong.
-ShardSet Checked(ShardSet set, const DataConfig& config, const std::optional<ShardPosition>& from) {
+ShardSet Checked(ShardSet set, const std::optional<ShardPosition>& from) {
   if (from && from->set != set.spec().Identity()) {
     throw InputError(
         fmt::format("{}: not the set of examples that the run was trained on; restore that set, "
                     "or start a new run",
                     set.folder().string()));
   }
-  if (config.on_damage == OnDamage::kStop) set.CheckComplete();
+  set.CheckComplete();
   return set;
 }
 
@@ -47,9 +46,8 @@ ShardSet Checked(ShardSet set, const DataConfig& config, const std::optional<Sha
 ShardLoader::ShardLoader(Device& device, ShardSet set, int input_depth, const Config& config,
                          const std::optional<ShardPosition>& from, Interrupter* interrupter)
     : StoredExamples(config),
-      set_(Checked(std::move(set), config.data, from)),
+      set_(Checked(std::move(set), from)),
       input_depth_(input_depth),
-      config_(config.data),
       seed_(config.random_seed()),
       interrupter_(interrupter),
       slots_(
@@ -59,7 +57,7 @@ ShardLoader::ShardLoader(Device& device, ShardSet set, int input_depth, const Co
       disk_order_(order_),
       transfer_order_(order_) {
   const EpochPosition start = order_.Find(position_.rows);
-  next_step_ = start.step;
+  first_step_ = start.step;
   first_row_ = start.row;
 }
 
@@ -83,11 +81,10 @@ std::optional<Batch> ShardLoader::TakeRows(std::int64_t most, std::int64_t updat
 void ShardLoader::TakeChunk() {
   if (stages_ == nullptr) {
     ChunkStages& work = *this;
-    stages_ = std::make_unique<ShardPipeline>(work, ChunkQueues(), next_step_,
+    stages_ = std::make_unique<ShardPipeline>(work, ChunkQueues(), first_step_,
                                               set_.spec().num_chunks(), interrupter_);
   }
   const ShardPipeline::Item taken = stages_->Take();
-  CountSkipped(taken.step);
   TransferSlot& slot = *slots_[taken.slot];
   slot.AwaitCopy();
   const at::Tensor& memory = slot.device(kChunk);
@@ -99,49 +96,21 @@ void ShardLoader::TakeChunk() {
                      .rows = {.all = MakeBatch(rows.schema(), column),
                               .order = order.narrow(0, 0, static_cast<std::int64_t>(rows.rows())),
                               .next = std::exchange(first_row_, 0)}};
-  next_step_ = taken.step + 1;
 }
 
-// Counts the chunks of steps [next_step_, end) as skipped.
-void ShardLoader::CountSkipped(std::int64_t end) {
-  for (; next_step_ < end; ++next_step_) {
-    const std::int64_t rows =
-        set_.spec().RowsOfChunk(order_.ChunkOf(next_step_)) - std::exchange(first_row_, 0);
-    position_.rows += rows;
-    position_.skipped_rows += rows;
-    ++position_.skipped_chunks;
-  }
-}
-
-bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
+void ShardLoader::Load(std::int64_t step, std::size_t slot) {
   const std::int64_t chunk = disk_order_.ChunkOf(step);
   slots_[slot]->AwaitHost();
   const Section section("chunk", chunk);
   const Span span(Activity::kDiskLoad);
   FaultPoint(Fault::kReadShard);
   const Stopwatch watch;
-  try {
-    set_.Read(chunk, slots_[slot]->host(kChunk));
-    CheckExamples(RowsIn(slots_[slot]->host(kChunk), Memory::kHost, set_.spec(), chunk),
-                  input_depth_, set_.NameOfChunk(chunk));
-  } catch (const DamagedShard& damage) {
-    if (config_.on_damage == OnDamage::kStop) throw;
-    // Report a missing shard once, not for each of its chunks.
-    if (damaged_.insert(chunk).second && reported_.insert(damage.what()).second) {
-      LogWarning(fmt::format("skipped: {}", damage.what()));
-    }
-    if (std::ssize(damaged_) == set_.spec().num_chunks()) {
-      throw DamagedShard(
-          fmt::format("{}: every chunk is damaged; make the shards again with `tandem generate`",
-                      set_.folder().string()));
-    }
-    return false;
-  }
-  damaged_.erase(chunk);
+  set_.Read(chunk, slots_[slot]->host(kChunk));
+  CheckExamples(RowsIn(slots_[slot]->host(kChunk), Memory::kHost, set_.spec(), chunk), input_depth_,
+                set_.NameOfChunk(chunk));
   const MutexLock lock(mutex_);
   disk_.bytes += set_.StoredBytes(chunk);
   disk_.seconds += watch.Seconds();
-  return true;
 }
 
 void ShardLoader::Transfer(std::int64_t step, std::size_t slot) {

@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
-#include <string>
 #include <vector>
 
 #include "base/mutex.h"
@@ -25,7 +23,7 @@ namespace tandem {
 /// chunks for update k + 1 are loaded while update k trains.
 ///
 /// If each update trains on R rows, update k trains on rows [k R, (k + 1) R) of the endless
-/// sequence of epochs. A damaged chunk that is skipped moves all later updates forward by its rows.
+/// sequence of epochs.
 ///
 /// Every batch has the full number of rows. The first call of AwaitRows or Next starts the threads,
 /// in the calling thread's timeline; no chunk is read before.
@@ -34,9 +32,8 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
   /// `device` must outlive this object. `input_depth` is the depth of the network's input
   /// (InputFor), which every byte of the stored inputs must be below. The seed determines the order
   /// of chunks and rows. If `from` is set, starts at that position. Throws InputError if `from` is
-  /// a position in another set. Throws DamagedShard if a shard is missing and `data.on_damage` is
-  /// kStop. `interrupter`, if there is one, ends the waits for chunks, and must outlive this
-  /// object.
+  /// a position in another set, and DamagedShard if a shard is missing. `interrupter`, if there is
+  /// one, ends the waits for chunks, and must outlive this object.
   ShardLoader(Device& device, ShardSet set, int input_depth, const Config& config,
               const std::optional<ShardPosition>& from, Interrupter* interrupter = nullptr);
 
@@ -58,15 +55,13 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
     ShuffledRows rows;
   };
 
-  bool Load(std::int64_t step, std::size_t slot) override;
+  void Load(std::int64_t step, std::size_t slot) override;
   void Transfer(std::int64_t step, std::size_t slot) override;
   std::optional<Batch> TakeRows(std::int64_t most, std::int64_t update) override;
   void TakeChunk();
-  void CountSkipped(std::int64_t end);
 
   const ShardSet set_;
   const int input_depth_;
-  const DataConfig config_;
   const std::uint64_t seed_;
   Interrupter* const interrupter_;
   std::vector<std::unique_ptr<TransferSlot>> slots_;
@@ -74,15 +69,11 @@ class ShardLoader final : public StoredExamples, private ChunkStages {
   // Used by the thread that trains.
   ShardPosition position_;
   EpochOrder order_;
-  std::int64_t next_step_ = 0;  // step of the next chunk to take
-  std::int64_t first_row_ = 0;  // first row to use of it; not 0 if the run resumed inside a chunk
+  std::int64_t first_step_ = 0;  // step of the first chunk to take
+  std::int64_t first_row_ = 0;   // first row to use of it; not 0 if the run resumed inside a chunk
   std::optional<Current> current_;
 
-  // Used by the disk thread.
-  EpochOrder disk_order_;
-  std::set<std::int64_t> damaged_;  // chunks that could not be read at the last attempt
-  std::set<std::string> reported_;  // damage that was already reported
-
+  EpochOrder disk_order_;      // used by the disk thread
   EpochOrder transfer_order_;  // used by the transfer thread
 
   mutable Mutex mutex_;

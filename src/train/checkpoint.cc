@@ -67,8 +67,6 @@ void Visit(TargetState& target, const auto& visit) {
 void Visit(ShardPosition& position, const auto& visit) {
   visit("set", position.set);
   visit("rows", position.rows);
-  visit("skipped_chunks", position.skipped_chunks);
-  visit("skipped_rows", position.skipped_rows);
 }
 
 void Visit(StreamPosition& stream, const auto& visit) {

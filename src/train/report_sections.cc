@@ -160,17 +160,12 @@ class ShardSection final : public RunSection {
 
   void Report(RunSummary& summary) override {
     const ShardSetSpec& set = shards_.set().spec();
-    const ShardPosition now = shards_.position();
-    const std::int64_t rows = now.rows - began_.rows;  // including skipped ones
-    const std::int64_t skipped_chunks = now.skipped_chunks - began_.skipped_chunks;
-    const std::int64_t skipped_rows = now.skipped_rows - began_.skipped_rows;
+    const std::int64_t rows = shards_.position().rows - began_.rows;
     const double epochs = static_cast<double>(rows) / static_cast<double>(set.examples);
     const StageTotals training = {.bytes = rows * static_cast<std::int64_t>(set.schema.row_bytes()),
                                   .seconds = train_s_};
     summary.sections["data"] = {{"rows", rows},
                                 {"epochs", epochs},
-                                {"skipped_chunks", skipped_chunks},
-                                {"skipped_rows", skipped_rows},
                                 {"disk", ToJson(shards_.disk())},
                                 {"transfer", ToJson(shards_.transfer())},
                                 {"training", ToJson(training)}};
@@ -179,12 +174,6 @@ class ShardSection final : public RunSection {
         shards_.disk().GbPerSecond(),
         device_ == "cpu" ? "" : fmt::format(", transfer {:.3f}", shards_.transfer().GbPerSecond()),
         training.GbPerSecond()));
-    if (skipped_chunks == 0) return;
-    summary.lines.push_back(
-        fmt::format("shards: damaged chunks were left out {}, {:.3g} % of the rows ({})",
-                    skipped_chunks == 1 ? "once" : Counted(skipped_chunks, "time"),
-                    100 * static_cast<double>(skipped_rows) / static_cast<double>(rows),
-                    WithThousands(skipped_rows)));
   }
 
  private:

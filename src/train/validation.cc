@@ -93,11 +93,9 @@ ValidationSet MakeValidationSet(const Domain& domain, const Config& config) {
   return FromFile(domain, validation.file, validation.states);
 }
 
-bool IsBetter(const ValidationResult& result, const ValidationResult& than, Measure measure) {
-  const auto key = [&](const ValidationResult& r) {
-    const double error = r.value_error.value_or(0);
-    return measure == Measure::kSolveRate ? std::tuple(r.solve_rate, -error)
-                                          : std::tuple(-error, r.solve_rate);
+bool IsBetter(const ValidationResult& result, const ValidationResult& than) {
+  const auto key = [](const ValidationResult& r) {
+    return std::pair(r.solve_rate, -r.value_error.value_or(0));
   };
   return key(result) > key(than);
 }
@@ -240,7 +238,7 @@ std::optional<ValidationReport> RunValidation::Validate(Components& components) 
 }
 
 bool RunValidation::IsBest(const ValidationReport& report) const {
-  return !so_far_.best || IsBetter(report, *so_far_.best, config_.best_by);
+  return !so_far_.best || IsBetter(report, *so_far_.best);
 }
 
 void RunValidation::Record(const ValidationReport& report) {

@@ -50,11 +50,11 @@ TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
 }
 
 TEST(UnusedKeys, OfDataAndProfilesAreNamed) {
-  EXPECT_THAT(UnusedOf("data: {on_damage: skip}\n"
+  EXPECT_THAT(UnusedOf("data: {max_lag: 3}\n"
                        "profile: {trace_from: 2}\n"
                        "pipeline: {mode: sequential}\n"),
               SizeIs(2));
-  EXPECT_THAT(UnusedOf("data: {source: shards, path: set, on_damage: skip}\n"
+  EXPECT_THAT(UnusedOf("data: {source: shards, path: set}\n"
                        "profile: {trace_from: 2, trace_updates: 3}\n"),
               IsEmpty());
 }

@@ -178,21 +178,10 @@ TEST(Validate, PolicyNeedsPolicyLabelsAndABeam) {
                       "a policy gives only probabilities");
   ExpectContradiction(With(policy, {"search.method=ida_star"}), "search.method", "network.head",
                       "a policy gives only probabilities");
-  ExpectContradiction(With(policy, {"validation.best_by=value_error"}), "validation.best_by",
-                      "network.head", "estimates no costs");
   ExpectContradiction(With(policy, {"generate.search=greedy"}), "generate.search",
                       "generate.target", "leaves the random walk");
   // Examples on disk have their own labels.
   EXPECT_EQ(ErrorOf(With(kShards, {"network.head=policy"})), "");
-}
-
-TEST(Validate, ErrorAgainstScramblesChoosesNoBestNetworkIfTargetsAreEstimates) {
-  const std::vector<std::string> by_error = {"validation.best_by=value_error"};
-  EXPECT_EQ(ErrorOf(by_error), "");
-  ExpectContradiction(With(by_error, {"generate.target=value_iteration"}), "validation.best_by",
-                      "generate.target", "Set validation.file to states with `optimal`");
-  EXPECT_EQ(ErrorOf(With(by_error, {"generate.target=value_iteration", "validation.file=known"})),
-            "");
 }
 
 TEST(Validate, KeysOfGeneratingSearchesNeedAFittingSearch) {

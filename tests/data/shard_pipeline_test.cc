@@ -6,7 +6,6 @@
 #include <atomic>
 #include <barrier>
 #include <exception>
-#include <functional>
 #include <future>
 
 #include "support/wait.h"
@@ -20,12 +19,10 @@ class Marking final : public ChunkStages {
  public:
   explicit Marking(std::size_t slots) : loaded(slots, -1), transferred(slots, -1) {}
 
-  bool Load(std::int64_t step, std::size_t slot) override {
-    if (skip(step)) return false;
+  void Load(std::int64_t step, std::size_t slot) override {
     loaded[slot] = step;
     EXPECT_LE(++loads, most_loads);
     if (step == fail_load_at) throw Error("the disk is gone");
-    return true;
   }
   void Transfer(std::int64_t step, std::size_t slot) override {
     EXPECT_EQ(loaded[slot], step);
@@ -36,7 +33,6 @@ class Marking final : public ChunkStages {
   }
 
   std::vector<std::int64_t> loaded, transferred;  // by slot
-  std::function<bool(std::int64_t)> skip = [](std::int64_t) { return false; };
   std::int64_t fail_load_at = -1, fail_transfer_at = -1;
   std::atomic<int> loads{0}, transfers{0};
   std::atomic<int> most_loads{1'000'000}, most_transfers{1'000'000};  // more fail the test
@@ -51,17 +47,6 @@ TEST(ShardPipeline, HandsOutEveryChunkInOrder) {
     const ShardPipeline::Item chunk = pipeline.Take();
     ASSERT_EQ(chunk.step, step);
     ASSERT_EQ(work.transferred[chunk.slot], step);
-    pipeline.Release();
-  }
-}
-
-TEST(ShardPipeline, LeavesOutWhatTheDiskSkips) {
-  const ChunkQueues queues{.on_host = 1, .on_device = 1};
-  Marking work(queues.num_slots());
-  work.skip = [](std::int64_t step) { return step % 3 == 0; };
-  ShardPipeline pipeline(work, queues, 0, 7);
-  for (std::int64_t step = 1; step < 100; step += step % 3 == 2 ? 2 : 1) {
-    ASSERT_EQ(pipeline.Take().step, step);
     pipeline.Release();
   }
 }
@@ -179,10 +164,7 @@ class MeetingStages final : public ChunkStages {
  public:
   static constexpr int kRounds = 50;
 
-  bool Load(std::int64_t step, std::size_t /*slot*/) override {
-    Meet(step - 2);
-    return true;
-  }
+  void Load(std::int64_t step, std::size_t /*slot*/) override { Meet(step - 2); }
   void Transfer(std::int64_t step, std::size_t /*slot*/) override { Meet(step - 1); }
   void Train(std::int64_t step) { Meet(step); }
 

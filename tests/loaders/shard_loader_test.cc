@@ -54,7 +54,6 @@ class ShardLoaderTest : public testing::Test {
     config.train.batch_size = batch_size;
     return config;
   }
-  static Config Skipping() { return With(0, {.on_damage = OnDamage::kSkip}); }
 
   std::unique_ptr<ShardLoader> Make(const Config& config = With(0),
                                     const std::optional<ShardPosition>& from = std::nullopt) {
@@ -203,70 +202,9 @@ TEST_F(ShardLoaderTest, DamageThrowsAnErrorThatNamesIt) {
   }
 }
 
-TEST_F(ShardLoaderTest, SkipsAndCountsDamageIfConfigured) {
-  const std::map<std::string, int> whole = Stored();
-  Damage(1, 2);
-  const auto loader = Make(Skipping());
-  const std::vector<std::string> rows = Rows(*loader, 17);  // 850 of 872 that remain
-  for (const auto& [row, count] : Counted(rows)) {
-    ASSERT_TRUE(whole.contains(row)) << row;
-    EXPECT_LE(count, whole.at(row));
-  }
-  Rows(*loader, 20);  // beyond the end of the second epoch
-  const ShardPosition position = loader->position();
-  EXPECT_EQ(position.skipped_chunks, 2);
-  EXPECT_EQ(position.skipped_rows, 2 * 128);
-  EXPECT_EQ(position.rows, 37 * 50 + 2 * 128);
-
-  const auto resumed = Make(Skipping(), position);
-  EXPECT_EQ(Rows(*resumed, 30), Rows(*loader, 30));
-  EXPECT_EQ(resumed->position().skipped_chunks, loader->position().skipped_chunks);
-}
-
 TEST_F(ShardLoaderTest, AMissingShardCountsAsDamage) {
   std::filesystem::remove(ShardPath(folder_.path(), 0));
   EXPECT_THROW(Make(), DamagedShard);
-  const auto loader = Make(Skipping());
-  Rows(*loader, 12);  // 600 of 616 that remain
-  Rows(*loader, 12);
-  const ShardPosition position = loader->position();  // near the end of the second epoch
-  EXPECT_EQ(position.rows - position.skipped_rows, 2 * 600);
-  EXPECT_GE(position.skipped_chunks, 3);
-  EXPECT_LE(position.skipped_chunks, 2 * 3);
-}
-
-TEST_F(ShardLoaderTest, ASetWithoutUndamagedChunksIsAnError) {
-  for (std::int64_t shard = 0; shard < 3; ++shard) {
-    for (std::int64_t chunk = 0; chunk < (shard == 2 ? 2 : 3); ++chunk) Damage(shard, chunk);
-  }
-  for (const std::int64_t rows : {0, 500}) {  // start at this row
-    const auto loader = Make(
-        Skipping(), ShardPosition{.set = ShardSet(folder_.path()).spec().Identity(), .rows = rows});
-    try {
-      Rows(*loader, 1);
-      FAIL() << "no exception";
-    } catch (const DamagedShard& error) {
-      EXPECT_THAT(error.what(), HasSubstr("every chunk is damaged"));
-    }
-  }
-}
-
-// Consecutive damaged chunks on both sides of an epoch's end can be as many as the chunks of the
-// set.
-TEST_F(ShardLoaderTest, OneUndamagedChunkIsEnoughInAnyOrder) {
-  for (const std::int64_t chunks : {2, 3}) {
-    const TempFolder folder;
-    MakeShards(folder.path(), {.examples = chunks * 50, .chunk_rows = 50, .chunks_per_shard = 1});
-    for (std::int64_t i = 1; i < chunks; ++i) {
-      std::filesystem::remove(ShardPath(folder.path(), i));
-    }
-    for (std::int64_t seed = 1; seed <= 10; ++seed) {
-      ShardLoader loader(*device_, ShardSet(folder.path()), kDepth,
-                         With(seed, {.on_damage = OnDamage::kSkip}), std::nullopt);
-      EXPECT_EQ(Rows(loader, /*batches=*/20).size(), 20U * 50)
-          << chunks << " chunks, seed " << seed;
-    }
-  }
 }
 
 // A chunk may be copied to a slot only after training has read the slot's previous chunk.

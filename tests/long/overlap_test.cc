@@ -142,10 +142,7 @@ class TimedStages final : public ChunkStages {
     return measured;
   }
 
-  bool Load(std::int64_t /*step*/, std::size_t /*slot*/) override {
-    disk_.Work(times_.disk_s);
-    return true;
-  }
+  void Load(std::int64_t /*step*/, std::size_t /*slot*/) override { disk_.Work(times_.disk_s); }
   void Transfer(std::int64_t /*step*/, std::size_t /*slot*/) override {
     transfer_.Work(times_.transfer_s);
   }
