@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -143,10 +144,6 @@ Rows StateBatch::InputsOf(std::size_t first, std::size_t count) {
   return {inputs_.data() + first * input_size, count, input_size};
 }
 
-BellmanTargets::BellmanTargets(const Domain& domain, const Config& config,
-                               std::shared_ptr<const ExactLabels> exact)
-    : domain_(domain), head_(config.network.head), exact_(std::move(exact)) {}
-
 // The child of an action that does not apply is a copy of its parent, and is backed up like any
 // other child. Since the action costs something, it is never the best under the true cost-to-go.
 // The true cost-to-go therefore remains the fixed point, and no action masks are needed.
@@ -167,10 +164,8 @@ void BellmanTargets::BackUp(const StateBatch& batch, std::size_t i, StateBackup&
   }
 }
 
-void BellmanTargets::Write(std::span<const std::uint8_t> state, const StateBackup& backup,
-                           DataBuffer& examples, std::size_t row) const {
+void BellmanTargets::Write(const StateBackup& backup, DataBuffer& examples, std::size_t row) const {
   const DomainSpec& spec = domain_.spec();
-  if (exact_ != nullptr && exact_->Write(state, examples, row)) return;
   const std::span<float> target = examples.floats(kTargetColumn, row);
   const auto capped = [&](Action action) {
     return std::min(backup.actions[action],
@@ -211,7 +206,8 @@ StoredStateLabeller::StoredStateLabeller(const Domain& domain, Evaluator& target
       arena_(static_cast<int>(*config.generate.workers)),
       batches_{StateBatch(domain, target_network, BallOf(exact)),
                StateBatch(domain, target_network, BallOf(exact))},
-      targets_(domain, config, std::move(exact)) {}
+      targets_(domain, head_),
+      exact_(std::move(exact)) {}
 
 PipelinedLoop StoredStateLabeller::Start(std::int64_t update, const DataBuffer& states,
                                          DataBuffer& examples, const StopSignal& stop) {
@@ -253,8 +249,12 @@ void StoredStateLabeller::WriteTargets(const StateBatch& batch, RowRange range,
     StateBackup backup;
     for (std::size_t i = first; i < first + count; ++i) {
       targets_.BackUp(batch, i, backup);
-      targets_.Write(batch.rows()[i], backup, examples, first_row + i);
+      targets_.Write(backup, examples, first_row + i);
     }
+    if (exact_ == nullptr) return;
+    std::vector<std::size_t> rows(count);
+    std::iota(rows.begin(), rows.end(), first_row + first);
+    exact_->Write(batch.rows().Slice(first, count), rows, examples);
   });
 }
 

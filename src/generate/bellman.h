@@ -143,14 +143,13 @@ struct StateBackup {
 /// overestimates from pushing its own targets up further. For a Q net the cap of an action is the
 /// sum of its cost, the cost of undoing it, and the state's bound.
 ///
-/// With generate.ball_radius, states in the ball around the goal get exact targets, children in the
-/// ball are backed up with their exact costs, and estimates of other children are at least the
-/// least cost outside the ball.
+/// With generate.ball_radius, children in the ball around the goal are backed up with their exact
+/// costs, and estimates of other children are at least the least cost outside the ball. ExactLabels
+/// then replace the targets of states in the ball.
 class BellmanTargets {
  public:
-  /// Follows config.network.head. `domain` must outlive this. `exact` may be null.
-  BellmanTargets(const Domain& domain, const Config& config,
-                 std::shared_ptr<const ExactLabels> exact);
+  /// `domain` must outlive this.
+  BellmanTargets(const Domain& domain, Head head) : domain_(domain), head_(head) {}
 
   /// Computes the numbers behind the target of state i of `batch`, whose children must have
   /// estimates. Thread-safe.
@@ -158,17 +157,15 @@ class BellmanTargets {
 
   /// Writes the target that follows from `backup` to row `row` of `examples` (ExampleSchema). If
   /// rows have weights, they are 1, or 0 for actions that were not backed up. Thread-safe.
-  void Write(std::span<const std::uint8_t> state, const StateBackup& backup, DataBuffer& examples,
-             std::size_t row) const;
+  void Write(const StateBackup& backup, DataBuffer& examples, std::size_t row) const;
 
  private:
   const Domain& domain_;
   const Head head_;
-  const std::shared_ptr<const ExactLabels> exact_;
 };
 
 /// StoredStateLabeller labels the states that a generator of sync_main made, which the generator
-/// stores without labels. The labels are their BellmanTargets.
+/// stores without labels. The labels are their BellmanTargets, and ExactLabels in the ball.
 class StoredStateLabeller {
  public:
   /// Follows config.generate and config.network.head; generate.workers must be a number. `domain`
@@ -204,6 +201,7 @@ class StoredStateLabeller {
   tbb::task_arena arena_;
   std::array<StateBatch, 2> batches_;  // turn i uses element i % 2
   const BellmanTargets targets_;
+  const std::shared_ptr<const ExactLabels> exact_;  // may be null
 };
 
 }  // namespace tandem

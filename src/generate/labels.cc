@@ -40,35 +40,61 @@ ExactLabels::ExactLabels(const Domain& domain, const Config& config,
       seed_(config.random_seed()),
       ball_(std::move(ball)) {}
 
-bool ExactLabels::Write(std::span<const std::uint8_t> state, DataBuffer& examples,
-                        std::size_t row) const {
-  const std::optional<float> cost = ball_->CostOf(state);
-  if (!cost) return false;
+std::vector<std::uint8_t> ExactLabels::Write(ConstRows states, std::span<const std::size_t> rows,
+                                             DataBuffer& examples) const {
+  std::vector<std::uint8_t> in_ball(states.size());
+  std::vector<std::size_t> inside;  // rows in the ball, with their states and costs
+  std::vector<std::uint8_t> memory;
+  std::vector<float> costs;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const std::optional<float> cost = ball_->CostOf(states[i]);
+    if (!cost) continue;
+    in_ball[i] = 1;
+    inside.push_back(rows[i]);
+    memory.insert(memory.end(), states[i].begin(), states[i].end());
+    costs.push_back(*cost);
+  }
+  std::vector<float> of_actions;
+  if (RanksActions(head_)) {
+    of_actions = CostsOfActions(ConstRows(memory.data(), costs.size(), states.row_size()), costs);
+  }
+  const std::size_t width = of_actions.empty() ? 0 : of_actions.size() / costs.size();
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    WriteLabel(costs[i], std::span(of_actions).subspan(i * width, width), examples, inside[i]);
+  }
+  return in_ball;
+}
+
+// Writes the label of a state with this cost-to-go. `of_actions` has the cost of each action, if
+// the head needs it.
+void ExactLabels::WriteLabel(float cost, std::span<const float> of_actions, DataBuffer& examples,
+                             std::size_t row) const {
   const std::span<float> label = examples.floats(kTargetColumn, row);
   LabelAllOutputs(examples, row);
   const HeadTraits traits = TraitsOf(head_);
-  if (traits.values_states) label[0] = *cost;
-  if (!RanksActions(head_)) return true;
-  const std::vector<float> costs = CostsOfActions(state, *cost);
-  if (traits.takes_action) label[0] = costs[ActionIn(domain_.spec(), examples, row)];
-  if (traits.values_all_actions()) std::ranges::copy(costs, label.begin());
-  if (traits.has_policy) WriteCheapest(costs, *cost == 0, label.last(costs.size()));
-  return true;
+  if (traits.values_states) label[0] = cost;
+  if (of_actions.empty()) return;
+  if (traits.takes_action) label[0] = of_actions[ActionIn(domain_.spec(), examples, row)];
+  if (traits.values_all_actions()) std::ranges::copy(of_actions, label.begin());
+  if (traits.has_policy) WriteCheapest(of_actions, cost == 0, label.last(of_actions.size()));
 }
 
-// The cost of each action plus that of the way from there, for a state with this cost-to-go.
-std::vector<float> ExactLabels::CostsOfActions(std::span<const std::uint8_t> state,
-                                               float cost) const {
+// The cost of each action plus that of the way from there, for states with these costs-to-go.
+std::vector<float> ExactLabels::CostsOfActions(ConstRows states,
+                                               std::span<const float> costs) const {
   const DomainSpec& spec = domain_.spec();
-  std::vector<float> costs(spec.action_costs.begin(), spec.action_costs.end());
-  std::vector<std::uint8_t> memory(costs.size() * state.size());
-  const Rows children(memory.data(), costs.size(), state.size());
-  domain_.Expand(ConstRows(state), children);
-  for (std::size_t action = 0; action < costs.size(); ++action) {
-    const float further = cost + UndoCost(spec, static_cast<Action>(action));
-    costs[action] += ball_->CostOf(children[action]).value_or(further);
+  const auto num_actions = static_cast<std::size_t>(spec.num_actions());
+  std::vector<float> of_actions(states.size() * num_actions);
+  std::vector<std::uint8_t> memory(of_actions.size() * states.row_size());
+  const Rows children(memory.data(), of_actions.size(), states.row_size());
+  domain_.Expand(states, children);
+  for (std::size_t child = 0; child < of_actions.size(); ++child) {
+    const auto action = static_cast<Action>(child % num_actions);
+    const float further = costs[child / num_actions] + UndoCost(spec, action);
+    of_actions[child] =
+        spec.action_costs[action] + ball_->CostOf(children[child]).value_or(further);
   }
-  return costs;
+  return of_actions;
 }
 
 std::optional<std::size_t> ExactLabels::Anchor(std::int64_t update, std::int64_t row) const {

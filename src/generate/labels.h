@@ -27,23 +27,26 @@ class ExactLabels {
 
   const std::shared_ptr<const GoalBall>& ball() const { return ball_; }
 
-  /// If `state` is in the ball, writes its label to row `row` of `examples` (ExampleSchema), gives
-  /// all outputs the weight 1 if rows have weights, and returns true. Otherwise changes nothing and
-  /// returns false.
+  /// Writes the label of each state in the ball, of states[i] to row rows[i] of `examples`
+  /// (ExampleSchema), and gives all its outputs the weight 1 if rows have weights. Returns which
+  /// states are in the ball, 1 or 0; the rows of the others stay as they are.
   ///
   /// A Q net learns the cost of each action, and head q_in that of the action in the row's input,
   /// which must be written before. A child outside the ball counts as one move further from the
   /// goal than its parent. If all actions cost the same, that is exact; otherwise it is an upper
   /// bound. A policy learns the actions that begin a cheapest way, all with the same probability;
   /// none in a goal.
-  bool Write(std::span<const std::uint8_t> state, DataBuffer& examples, std::size_t row) const;
+  std::vector<std::uint8_t> Write(ConstRows states, std::span<const std::size_t> rows,
+                                  DataBuffer& examples) const;
 
   /// The number of the ball's state that row `row` of update `update` becomes; nothing if the row
   /// is not an anchor. Depends only on the seed and the two numbers.
   std::optional<std::size_t> Anchor(std::int64_t update, std::int64_t row) const;
 
  private:
-  std::vector<float> CostsOfActions(std::span<const std::uint8_t> state, float cost) const;
+  std::vector<float> CostsOfActions(ConstRows states, std::span<const float> costs) const;
+  void WriteLabel(float cost, std::span<const float> of_actions, DataBuffer& examples,
+                  std::size_t row) const;
 
   const Domain& domain_;
   const Head head_;

@@ -85,7 +85,7 @@ class ValueIterationGenerator final : public Generator {
         labelled_(!LabelsWhenTraining(config.pipeline.mode)),
         schema_(labelled_ ? ExampleSchema(domain.spec(), config) : StateSchema(domain.spec())),
         exact_(std::move(exact)),
-        targets_(domain, config, exact_),
+        targets_(domain, head_),
         arena_(static_cast<int>(*config.generate.workers)),
         groups_{MakeGroup(network), MakeGroup(network)} {}
 
@@ -205,16 +205,37 @@ class ValueIterationGenerator final : public Generator {
     });
   }
 
+  // States that were labelled, with their rows in the output.
+  struct LabelledStates {
+    std::vector<std::uint8_t> states;
+    std::vector<std::size_t> rows;
+
+    void Add(std::span<const std::uint8_t> state, std::size_t row) {
+      states.insert(states.end(), state.begin(), state.end());
+      rows.push_back(row);
+    }
+  };
+
+  // Gives those of the states that are in the ball exact labels.
+  void WriteExactLabels(const LabelledStates& labelled, DataBuffer& out) const {
+    if (exact_ == nullptr) return;
+    const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+    exact_->Write(ConstRows(labelled.states.data(), labelled.rows.size(), state_size),
+                  labelled.rows, out);
+  }
+
   // Replaces the states of `count` instances from `first` on with the next ones, by their searches
   // or by new scrambles.
   void Advance(const CurrentFill& fill, Group& group, std::size_t first, std::size_t count) const {
     std::vector<std::size_t> scrambled;  // states
+    LabelledStates labelled;             // of searches that have ended
     for (std::size_t instance = first; instance < first + count; ++instance) {
-      ContinueSearch(fill, group, instance);
+      ContinueSearch(fill, group, instance, labelled);
       for (std::size_t i = group.instances[instance].searched; i < width_; ++i) {
         scrambled.push_back(instance * width_ + i);
       }
     }
+    WriteExactLabels(labelled, fill.out);
     const std::vector<std::int64_t> lengths = WriteScrambles(fill, group, scrambled);
     for (std::size_t i = 0; i < scrambled.size(); ++i) {
       if (scrambled[i] % width_ == 0) BeginSearch(group, scrambled[i] / width_, lengths[i]);
@@ -222,8 +243,9 @@ class ValueIterationGenerator final : public Generator {
   }
 
   // Replaces the states of an instance with the next ones of its search. If the search has ended,
-  // `searched` is 0 afterwards.
-  void ContinueSearch(const CurrentFill& fill, Group& group, std::size_t instance) const {
+  // `searched` is 0 afterwards. Adds the states that it labels to `labelled`.
+  void ContinueSearch(const CurrentFill& fill, Group& group, std::size_t instance,
+                      LabelledStates& labelled) const {
     Instance& current = group.instances[instance];
     const std::size_t first = instance * width_;
     const bool has_begun = current.search != nullptr && group.step > 0;
@@ -240,7 +262,7 @@ class ValueIterationGenerator final : public Generator {
     if (current.searched > 0) return;
     // A fill that was stopped leaves its searches unfinished.
     if (group.step == 0) current.tree.Clear();
-    EndSearch(fill, current.tree);
+    EndSearch(fill, current.tree, labelled);
   }
 
   // Begins a search at the first state of an instance, a new scramble of `length` actions.
@@ -359,22 +381,25 @@ class ValueIterationGenerator final : public Generator {
     ForRanges(group.batch.size() / width_, instances_per_task_,
               [&](std::size_t first, std::size_t count) {
                 StateBackup backup;
+                LabelledStates labelled;
                 for (std::size_t instance = first; instance < first + count; ++instance) {
-                  WriteTargetsOf(fill, group, instance, backup);
+                  WriteTargetsOf(fill, group, instance, backup, labelled);
                 }
+                WriteExactLabels(labelled, fill.out);
               });
   }
 
-  // Does WriteTargets for one instance. `backup` is scratch memory.
+  // Does WriteTargets for one instance, except for exact labels: adds the states that may get one
+  // to `labelled`. `backup` is scratch memory.
   void WriteTargetsOf(const CurrentFill& fill, Group& group, std::size_t instance,
-                      StateBackup& backup) const {
+                      StateBackup& backup, LabelledStates& labelled) const {
     Instance& current = group.instances[instance];
     // The best state of a beam comes first in the batch and last in the tree.
     for (std::size_t i = (instance + 1) * width_; i-- > instance * width_;) {
       std::optional<std::size_t> row = fill.RowInFill(group, i);
       const std::optional<std::size_t> anchor =
           row ? Anchor(fill, group, i) : std::optional<std::size_t>();
-      if (anchor && labelled_) exact_->Write(exact_->ball()->state(*anchor), fill.out, *row);
+      if (anchor && labelled_) labelled.Add(exact_->ball()->state(*anchor), *row);
       if (anchor) row.reset();
       const bool in_tree = keeps_trees_ && i < instance * width_ + current.searched;
       if (!in_tree && !(row && labelled_)) continue;
@@ -382,21 +407,23 @@ class ValueIterationGenerator final : public Generator {
       if (in_tree) {
         current.tree.Add(group.batch, i, backup, row);
       } else {
-        targets_.Write(group.batch.rows()[i], backup, fill.out, *row);
+        targets_.Write(backup, fill.out, *row);
+        if (exact_ != nullptr) labelled.Add(group.batch.rows()[i], *row);
       }
     }
-    if (group.step + 1 == fill.steps) EndSearch(fill, current.tree);
+    if (group.step + 1 == fill.steps) EndSearch(fill, current.tree, labelled);
   }
 
   // Writes the labels of a search that has ended, and clears its tree.
-  void EndSearch(const CurrentFill& fill, SearchTree& tree) const {
+  void EndSearch(const CurrentFill& fill, SearchTree& tree, LabelledStates& labelled) const {
     if (tree.empty()) return;
     const Span span(Activity::kBackUp);
     if (labelled_) {
       if (config_.backup == Backup::kLhbl) tree.BackUpTree();
       if (config_.backup == Backup::kUbSoln) tree.BackUpSolution();
       for (const SearchTree::Row& each : tree.rows()) {
-        targets_.Write(tree.state(each.node), tree.backup(each.node), fill.out, each.row);
+        targets_.Write(tree.backup(each.node), fill.out, each.row);
+        if (exact_ != nullptr) labelled.Add(tree.state(each.node), each.row);
       }
     }
     if (hindsight_ && !tree.solved()) hindsight_->MoveGoals(tree, fill.out);

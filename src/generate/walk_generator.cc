@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -150,9 +151,11 @@ class WalkGenerator final : public Generator {
     if (exact_ == nullptr) return;
     std::vector<std::uint8_t> is_goal(rows);
     domain_.IsGoal(states, is_goal);
+    std::vector<std::size_t> of_out(rows);
+    std::iota(of_out.begin(), of_out.end(), first);
+    const std::vector<std::uint8_t> in_ball = exact_->Write(states, of_out, out);
     for (std::size_t i = 0; i < rows; ++i) {
-      if (exact_->Write(states[i], out, first + i) || is_goal[i] == 0) continue;
-      RefuseSecondGoal(domain_, states[i]);
+      if (in_ball[i] == 0 && is_goal[i] != 0) RefuseSecondGoal(domain_, states[i]);
     }
   }
 

@@ -254,7 +254,8 @@ TEST(ExactLabels, ActionsThatTieExceptForRoundingGetTheSameProbability) {
     for (std::size_t second = 0; second < 5; ++second) {
       std::vector<Action> turns(first, Action{0});
       turns.insert(turns.end(), second, Action{2});
-      ASSERT_TRUE(exact->Write(After(rings, GoalOf(rings), turns), rows, 0));
+      const auto state = After(rings, GoalOf(rings), turns);
+      ASSERT_EQ(exact->Write(ConstRows(state), std::vector<std::size_t>{0}, rows).front(), 1);
       std::vector<float> expected(4, 0);
       const float share = first > 0 && second > 0 ? 0.5F : 1;
       if (first > 0) expected[first <= 2 ? 1 : 0] = share;
