@@ -56,7 +56,7 @@
 #include "tandem/domain.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
-#include "tandem/state_text.h"
+#include "tandem/struct_domain.h"
 
 namespace tandem {
 
@@ -142,11 +142,11 @@ concept TwoPlayerGame = requires(const G game, typename G::State state) {
 
 /// GameOf is the GameDomain of a game struct. States are the bytes of G::State.
 template <TwoPlayerGame G>
-class GameOf final : public GameDomain {
+class GameOf final : public StructDomain<G, GameDomain> {
  public:
   using State = typename G::State;
 
-  explicit GameOf(const std::string& name) : GameDomain(Spec(name), AllSymmetries()) {}
+  explicit GameOf(const std::string& name) : Base(Spec(name), AllSymmetries()) {}
 
   void WriteGoals(Rows states) const override {
     for (std::size_t i = 0; i < states.size(); ++i) Write(kGame.Start(), states[i]);
@@ -194,48 +194,15 @@ class GameOf final : public GameDomain {
     }
   }
 
-  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
-    if constexpr (requires { kGame.Parse(text); }) {
-      Write(kGame.Parse(text), state);
-    } else {
-      ParseNumbers(text, G::kDepth, state);
-    }
-    if constexpr (requires(State s) { kGame.Validate(s); }) {
-      const std::string problem = kGame.Validate(Read(state));
-      if (!problem.empty()) throw InputError(problem);
-    }
-  }
-
-  std::string FormatState(std::span<const std::uint8_t> state) const override {
-    if constexpr (requires(State s) { kGame.Format(s); }) return kGame.Format(Read(state));
-    return FormatNumbers(state);
-  }
-
-  Picture Draw(std::span<const std::uint8_t> state) const override {
-    if constexpr (requires(State s) { kGame.Draw(s); }) return kGame.Draw(Read(state));
-    return Domain::Draw(state);
-  }
-
  private:
+  using Base = StructDomain<G, GameDomain>;
+  using Base::Read;
+  using Base::Write;
   static constexpr G kGame{};
-  static constexpr std::size_t kSize = sizeof(State);
-  static_assert(std::same_as<State, std::array<std::uint8_t, kSize>>,
-                "the game's State is not an array of bytes: expected `using State = "
-                "std::array<std::uint8_t, N>`");
   static constexpr bool kEncodes = requires { G::kInputs; };
   static_assert(
       !kEncodes || requires(State s, std::uint8_t* input) { kGame.Encode(s, input); },
       "the game has kInputs: expected `void Encode(const State&, std::uint8_t* input)`");
-
-  static State Read(std::span<const std::uint8_t> row) {
-    State state;
-    std::copy_n(row.data(), kSize, state.data());
-    return state;
-  }
-
-  static void Write(const State& state, std::span<std::uint8_t> row) {
-    std::copy_n(state.data(), kSize, row.data());
-  }
 
   // Returns whether the action is legal. If it is not, `state` is unspecified afterwards.
   static bool ApplyTo(State& state, int action) {
@@ -244,25 +211,13 @@ class GameOf final : public GameDomain {
 
   static constexpr int NumInputs() {
     if constexpr (kEncodes) return G::kInputs;
-    return static_cast<int>(kSize);
+    return static_cast<int>(Base::kSize);
   }
 
   static DomainSpec Spec(const std::string& name) {
-    DomainSpec spec;
-    spec.name = name;
-    spec.state_size = static_cast<int>(kSize);
-    spec.input = {.positions = NumInputs(), .depth = G::kDepth};
+    DomainSpec spec = Base::BasicSpec(name);
+    spec.input.positions = NumInputs();
     spec.masks_actions = true;
-    if constexpr (requires { G::kSummary; }) spec.summary = G::kSummary;
-    if constexpr (requires { G::kVersion; }) spec.version = G::kVersion;
-    if constexpr (requires { G::kBoard; }) spec.board = G::kBoard;
-    for (int a = 0; a < G::kActions; ++a) {
-      if constexpr (requires { kGame.ActionName(a); }) {
-        spec.action_names.push_back(kGame.ActionName(a));
-      } else {
-        spec.action_names.push_back(std::to_string(a));
-      }
-    }
     return spec;
   }
 

@@ -49,7 +49,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -59,6 +58,7 @@
 #include "tandem/puzzle_members.h"
 #include "tandem/registry.h"
 #include "tandem/state_text.h"
+#include "tandem/struct_domain.h"
 
 namespace tandem {
 
@@ -74,7 +74,7 @@ concept Puzzle = requires(const P puzzle, typename P::State state) {
 
 /// PuzzleDomain is the Domain of a puzzle struct. States are the bytes of P::State.
 template <Puzzle P>
-class PuzzleDomain final : public Domain {
+class PuzzleDomain final : public StructDomain<P, Domain> {
  public:
   using State = typename P::State;
 
@@ -82,7 +82,7 @@ class PuzzleDomain final : public Domain {
   /// is not 1 to 256, or if a sampled state has a byte that is not below kDepth. If P has neither
   /// Inverse nor StepBack, also throws Error if some action is undone by no action, or changes none
   /// of the sampled states, so that its inverse cannot be found.
-  explicit PuzzleDomain(const std::string& name) : Domain(Spec(name)) {}
+  explicit PuzzleDomain(const std::string& name) : Base(Spec(name)) {}
 
   void WriteGoals(Rows states) const override {
     const State goal = kPuzzle.Goal();
@@ -134,7 +134,7 @@ class PuzzleDomain final : public Domain {
         actions[i].reset();
         if (!action) continue;
         Write(before, states[i]);
-        actions[i] = ToAction(spec().name, "StepBack", *action);
+        actions[i] = ToAction(Base::spec().name, "StepBack", *action);
       }
     } else {
       Domain::StepBack(states, randoms, actions);
@@ -147,35 +147,11 @@ class PuzzleDomain final : public Domain {
     }
   }
 
-  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
-    if constexpr (requires { kPuzzle.Parse(text); }) {
-      const State parsed = kPuzzle.Parse(text);
-      CheckParsed(parsed);
-      Write(parsed, state);
-    } else {
-      ParseNumbers(text, P::kDepth, state);
-    }
-    if constexpr (requires(State s) { kPuzzle.Validate(s); }) {
-      const std::string problem = kPuzzle.Validate(Read(state));
-      if (!problem.empty()) throw InputError(problem);
-    }
-  }
-
-  std::string FormatState(std::span<const std::uint8_t> state) const override {
-    if constexpr (requires(State s) { kPuzzle.Format(s); }) return kPuzzle.Format(Read(state));
-    return FormatNumbers(state);
-  }
-
-  Picture Draw(std::span<const std::uint8_t> state) const override {
-    if constexpr (requires(State s) { kPuzzle.Draw(s); }) return kPuzzle.Draw(Read(state));
-    return Domain::Draw(state);
-  }
-
  private:
-  static constexpr std::size_t kSize = sizeof(State);
-  static_assert(std::same_as<State, std::array<std::uint8_t, kSize>>,
-                "the puzzle's State is not an array of bytes: expected `using State = "
-                "std::array<std::uint8_t, N>`");
+  using Base = StructDomain<P, Domain>;
+  using Base::Read;
+  using Base::Write;
+  static constexpr P kPuzzle{};
   static_assert(puzzle_members::Checked<P>::kValid);
   static constexpr bool kMasks =
       std::same_as<decltype(std::declval<const P&>().Apply(std::declval<State&>(), 0)), bool>;
@@ -185,16 +161,6 @@ class PuzzleDomain final : public Domain {
   static constexpr bool kStepsBack = requires(const P p, State s) {
     p.StepBack(s, std::declval<std::uint64_t>());
   };
-
-  static State Read(std::span<const std::uint8_t> row) {
-    State state;
-    std::copy_n(row.data(), kSize, state.data());
-    return state;
-  }
-
-  static void Write(const State& state, std::span<std::uint8_t> row) {
-    std::copy_n(state.data(), kSize, row.data());
-  }
 
   // Returns whether the action applies. If it does not, `state` is unspecified afterwards.
   static bool ApplyTo(State& state, int action) {
@@ -213,22 +179,11 @@ class PuzzleDomain final : public Domain {
   static DomainSpec Spec(const std::string& name) {
     CheckNumber(name, "kActions", static_cast<std::int64_t>(P::kActions), 65'536);
     CheckNumber(name, "kDepth", static_cast<std::int64_t>(P::kDepth), 256);
-    DomainSpec spec;
-    spec.name = name;
-    spec.state_size = static_cast<int>(kSize);
-    spec.input = {.positions = static_cast<int>(kSize), .depth = P::kDepth};
+    DomainSpec spec = Base::BasicSpec(name);
     spec.masks_actions = kMasks;
     spec.per_problem_goals = kPerProblemGoals;
-    if constexpr (requires { P::kSummary; }) spec.summary = P::kSummary;
-    if constexpr (requires { P::kVersion; }) spec.version = P::kVersion;
-    if constexpr (requires { P::kBoard; }) spec.board = P::kBoard;
-    for (int a = 0; a < P::kActions; ++a) {
-      if constexpr (requires { kPuzzle.ActionName(a); }) {
-        spec.action_names.push_back(kPuzzle.ActionName(a));
-      } else {
-        spec.action_names.push_back(std::to_string(a));
-      }
-      if constexpr (requires { kPuzzle.Cost(a); }) spec.action_costs.push_back(kPuzzle.Cost(a));
+    if constexpr (requires { kPuzzle.Cost(0); }) {
+      for (int a = 0; a < P::kActions; ++a) spec.action_costs.push_back(kPuzzle.Cost(a));
     }
     const std::vector<State> samples = Samples();
     CheckDepth(name, samples);
@@ -236,22 +191,10 @@ class PuzzleDomain final : public Domain {
     return spec;
   }
 
-  static auto FindBeyondDepth(const State& state) {
-    return std::ranges::find_if(state, [](int byte) { return byte >= P::kDepth; });
-  }
-
-  static void CheckParsed(const State& state) {
-    const auto beyond = FindBeyondDepth(state);
-    if (beyond == state.end()) return;
-    throw InputError("position " + std::to_string(beyond - state.begin()) + " is " +
-                     std::to_string(*beyond) + ", expected a number from 0 to " +
-                     std::to_string(P::kDepth - 1));
-  }
-
   // A byte that is too large would make LibTorch fail during training, without naming the puzzle.
   static void CheckDepth(const std::string& name, const std::vector<State>& samples) {
     for (const State& state : samples) {
-      const auto beyond = FindBeyondDepth(state);
+      const auto beyond = Base::FindBeyondDepth(state);
       if (beyond == state.end()) continue;
       throw Error("puzzle '" + name + "': byte " + std::to_string(beyond - state.begin()) +
                   " of state " + FormatNumbers(state) + " is " + std::to_string(*beyond) +
@@ -354,8 +297,6 @@ class PuzzleDomain final : public Domain {
     }
     return states;
   }
-
-  static constexpr P kPuzzle{};
 };
 
 /// Makes the domain of a puzzle struct. If a required member is missing or cannot be called, does
