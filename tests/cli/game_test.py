@@ -1,11 +1,13 @@
 """Tests games of two players on the command line."""
 
 import json
+import os
 import subprocess
 import sys
 import unittest
 
 from harness import SOURCE, TANDEM, CliTest
+from common import free_port  # harness adds scripts/ to the path
 
 SMALL = """\
 domain: {name: tic_tac_toe}
@@ -19,6 +21,12 @@ search: {method: gumbel, simulations: 100}
 
 
 class Games(CliTest):
+    def start(self, *args, environment=None):
+        program = subprocess.Popen([TANDEM, *map(str, args)], cwd=self.folder, env=environment,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(lambda: program.poll() is None and program.kill())
+        return program
+
     def train(self, *args, code=0):
         config = self.write("small.yaml", SMALL)
         return self.run_tandem("train", config, "--out", self.folder / "run", *args, code=code)[1]
@@ -76,6 +84,32 @@ class Games(CliTest):
                         "--out", "shards")
         self.run_tandem("train", "small.yaml", "--out", "other", "--set", "data.source=shards", "--set",
                         "data.path=shards")
+
+    def test_other_processes_play_the_games_of_a_run(self):
+        config = self.write("small.yaml", SMALL)
+        trainer = self.start("train", config, "--out", "run", "--set", "data.source=stream", "--set",
+                             "data.stream_rows=90")
+        self.wait_until((self.folder / "run" / "stream").exists, trainer)
+        player = self.start("generate", "--follow", "run", "--workers", "1")
+        self.assertEqual(trainer.wait(timeout=120), 0)
+        self.assertEqual(player.wait(timeout=120), 0)
+        lines = (self.folder / "run" / "metrics.jsonl").read_text().splitlines()
+        self.assertEqual(sum(json.loads(line)["stream_rows"] for line in lines), 4 * 3 * 90)
+
+    def test_two_ranks_share_the_games_and_learn_like_one_process(self):
+        config = self.write("small.yaml", SMALL)
+        shared = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        for ranks in (1, 2):  # with the same games; ranks compare their weights after each update
+            processes = [self.start("train", config, "--out", f"of{ranks}", "--set",
+                                    f"train.batch_size={180 // ranks}", environment={
+                                        **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)} if ranks == 2 else None)
+                         for rank in range(ranks)]
+            for process in processes:
+                self.assertEqual(process.wait(timeout=120), 0)
+        losses = [[json.loads(line)["loss"] for line in (self.folder / run / "metrics.jsonl").read_text().splitlines()]
+                  for run in ("of1", "of2")]
+        for one, two in zip(*losses):
+            self.assertLess(abs(one - two), 0.02 * one)
 
     def test_game_strength_measures_a_small_run(self):
         config = self.write("four.yaml", SMALL.replace("tic_tac_toe", "connect_four"))
