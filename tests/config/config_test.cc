@@ -66,7 +66,7 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
       *f->value = f->accepts != nullptr ? "cpu" : "other";
     if (const auto* f = std::get_if<ChoiceField>(&field.value)) f->set(f->names.size() - 1);
   }
-  config.data.path = "shards";             // data.source is now shards, which needs a path
+  config.data.path = "shards";  // data.source is now shards, which needs a path
   config.validation.file = "known.jsonl";
   // Reset the keys that contradict sync_main (the last mode) or replay.
   config.generate.target = Target::kCappedValueIteration;
