@@ -76,9 +76,10 @@ Picture DrawCells(const State& state, BoardShape shape, std::int32_t board) {
   Picture picture;
   for (int cell = 0; cell < shape.cells(); ++cell) {
     const std::uint8_t value = state[static_cast<std::size_t>(cell)];
+    const int row = cell / shape.columns;
     picture.cells.push_back(
         {.x = static_cast<float>(cell % shape.columns),
-         .y = static_cast<float>(cell / shape.columns),
+         .y = static_cast<float>(row),
          .text = std::string(1, LetterOf(value)),
          .colour = value == 0 || value >= kColours.size() ? board : kColours[value],
          .width = 1,
@@ -107,10 +108,10 @@ bool HasLine(const State& state, BoardShape shape, int length, std::uint8_t play
       const int last_row = cell / shape.columns + (length - 1) * down;
       const int last_column = cell % shape.columns + (length - 1) * right;
       if (last_row >= shape.rows || last_column < 0 || last_column >= shape.columns) continue;
+      const int step = down * shape.columns + right;
       int stones = 0;
-      while (stones < length &&
-             state[static_cast<std::size_t>(cell + stones * (down * shape.columns + right))] ==
-                 player) {
+      for (int at = cell; stones < length && state[static_cast<std::size_t>(at)] == player;
+           at += step) {
         ++stones;
       }
       if (stones == length) return true;
