@@ -1,11 +1,15 @@
 """Keeps the shortest known solutions of states in a file that can be shared: a record.
 
     python -m tandem.records add record.jsonl results.jsonl --model runs/my-run --set search.beam_width=4096
+    python -m tandem.records import record.jsonl solutions.tsv --puzzle permutation:puzzle_info.json --states test.csv
     python -m tandem.records merge mine.jsonl theirs.jsonl --out both.jsonl
 
-add appends what `tandem solve --out results.jsonl` solved. merge keeps, for each state, the cheapest of the
-solutions. Both replay every solution that they read, and write nothing if one is wrong. merge prints how many
-states each puzzle has, and their mean cost; without --out it only checks and prints.
+add appends what `tandem solve --out results.jsonl` solved. import appends the solutions of a table, whose first
+column is the id of a state in test.csv: a submission (.csv), or a .tsv of CayleyPy's public results, such as
+best_solutions.tsv, of which --competition chooses the rows. (Only their own App adds to those results.) merge
+keeps, for each state, the cheapest of the solutions. All replay every solution that they read, and write nothing
+if one is wrong. merge prints how many states each puzzle has, and their mean cost; without --out it only checks
+and prints.
 
 A record has one JSON object a line:
 
@@ -13,11 +17,13 @@ A record has one JSON object a line:
 
 puzzle is a name that tandem.Domain takes; a permutation puzzle has the hash of its definition behind `@`.
 state and moves are in the puzzle's notation. source is free; add writes the hash of the weights, how the
-search was set (--set repeats what `tandem solve` was given) and what it took. Exit code 2: a line is wrong; the message names the file, line and reason.
+search was set (--set repeats what `tandem solve` was given) and what it took. Exit code 2: a line is wrong; the
+message names the file, line and reason.
 """
 
 import argparse
 import collections
+import csv
 import functools
 import json
 import os
@@ -30,6 +36,7 @@ import safetensors
 import tandem
 
 SEARCH_KEYS = ("method", "beam_width", "weight", "ball_radius", "inverse")
+SOURCE_KEYS = ("author_name", "submitted_at", "model_sha256")  # of a public table
 
 
 @functools.cache
@@ -74,11 +81,44 @@ def add(record: str | os.PathLike, results: str | os.PathLike, model: str | os.P
     with safetensors.safe_open(folder / "checkpoint.safetensors", "np") as file:
         weights = file.metadata()["weights_sha256"]
     source = {"weights": weights} | {key: config[f"search.{key}"] for key in SEARCH_KEYS}
-    puzzle = tandem.Domain(config.domain).identity.removesuffix(":pieces")
+    puzzle = tandem.Domain(config.domain.removesuffix(":pieces")).identity
     lines = []
     for line in read(results, puzzle=puzzle):
         kept = {key: line[key] for key in ("puzzle", "state", "moves", "cost")}
         lines.append(kept | {"source": source | {key: line[key] for key in ("nodes", "seconds")}})
+    with open(record, "a") as file:
+        file.write(text_of(lines))
+    return len(lines)
+
+
+def rows_of(table: str | os.PathLike) -> list[dict]:
+    csv.field_size_limit(2**31 - 1)  # solutions may be long
+    with open(table, newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t" if str(table).endswith(".tsv") else ","))
+
+
+def import_table(record: str | os.PathLike, table: str | os.PathLike, puzzle: str, states: str | os.PathLike,
+                 competition: str | None = None) -> int:
+    """Appends the solutions of a CSV or TSV file, whose moves are joined by `.`, and returns how many lines."""
+    domain = open_puzzle(puzzle)
+    state_of = {next(iter(row.values())): row.get("initial_state") or row.get("permutation", "")
+                for row in rows_of(states)}
+    lines = []
+    for number, row in enumerate(rows_of(table), 2):
+        if competition not in (None, row.get("competition")):
+            continue
+        try:
+            if (name := next(iter(row.values()))) not in state_of:
+                raise ValueError(f"{states} has no state {name}")
+            moves = row.get("solution") or row.get("path") or row.get("moves") or ""
+            moves = moves.removeprefix("'").replace(".", " ")  # a spreadsheet's mark of text that begins with -
+            state = domain.format(domain.parse(state_of[name].replace(",", " ").replace(";", " ")))
+            cost = sum(domain.action_costs[action] for action in domain.parse_actions(moves))
+            source = {key: row[key] for key in SOURCE_KEYS if row.get(key)}
+            lines.append({"puzzle": domain.identity, "state": state, "moves": moves, "cost": cost, "source": source})
+            check(lines[-1])
+        except ValueError as error:
+            raise ValueError(f"{table}:{number}: {error}") from None
     with open(record, "a") as file:
         file.write(text_of(lines))
     return len(lines)
@@ -89,7 +129,8 @@ def merge(records: list[str | os.PathLike]) -> list[dict]:
     best: dict[tuple[str, bytes], dict] = {}
     for record in records:
         for line in read(record):
-            key = line["puzzle"], open_puzzle(line["puzzle"]).parse(line["state"]).tobytes()
+            domain = open_puzzle(line["puzzle"])
+            key = domain.identity.rpartition("@")[2], domain.parse(line["state"]).tobytes()
             if key not in best or line["cost"] < best[key]["cost"]:
                 best[key] = line
     return list(best.values())
@@ -109,6 +150,12 @@ def main() -> None:
     adding.add_argument("--model", required=True, help="folder of the run that solved them")
     adding.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                         help="as `tandem solve` was given; may be repeated")
+    importing = commands.add_parser("import")
+    importing.add_argument("record")
+    importing.add_argument("table")
+    importing.add_argument("--puzzle", required=True, help="as tandem.Domain takes it")
+    importing.add_argument("--states", required=True, help="the competition's test.csv")
+    importing.add_argument("--competition", help="read only the rows of the table that name it")
     merging = commands.add_parser("merge")
     merging.add_argument("records", nargs="+", metavar="record")
     merging.add_argument("--out", help="file to write")
@@ -117,6 +164,10 @@ def main() -> None:
         if args.command == "add":
             settings = dict(text.split("=", 1) for text in args.set)
             print(f"{args.record}: added {add(args.record, args.results, args.model, settings)} solutions")
+            return
+        if args.command == "import":
+            count = import_table(args.record, args.table, args.puzzle, args.states, args.competition)
+            print(f"{args.record}: added {count} solutions")
             return
         lines = merge(args.records)
     except (OSError, ValueError) as error:

@@ -54,6 +54,26 @@ class Records(FolderTest):
         with self.assertRaisesRegex(ValueError, "wrong.jsonl:1: expected the key cost"):
             records.merge([path])
 
+    def test_imports_a_submission_and_a_table_of_public_results(self):
+        (self.folder / "puzzle_info.json").write_text(
+            '{"central_state": [0, 1, 2], "generators": {"f": [1, 2, 0], "-f": [2, 0, 1]}}')
+        (self.folder / "test.csv").write_text('initial_state_id,initial_state,comment\n4,"1,2,0",one\n6,"2,0,1",two\n')
+        (self.folder / "submission.csv").write_text("initial_state_id,path\n4,f.f\n6,f\n")
+        table = self.folder / "best_solutions.tsv"
+        table.write_text("puzzle_id\tsolution_length\tsolution\tauthor_name\tcompetition\n"
+                         "4\t1\t'-f\tAnn\tmine\n0\t1\tx\tBob\tother\n")
+        record = self.folder / "record.jsonl"
+        more = ("--puzzle", f"permutation:{self.folder}/puzzle_info.json", "--states", str(self.folder / "test.csv"))
+        for path, words in ((self.folder / "submission.csv", more), (table, (*more, "--competition", "mine"))):
+            with mock.patch.object(sys, "argv", ["records", "import", str(record), str(path), *words]), \
+                    contextlib.redirect_stdout(io.StringIO()):
+                records.main()
+        best = records.merge([record])
+        self.assertEqual([(line["moves"], line["cost"]) for line in best], [("-f", 1.0), ("f", 1.0)])
+        self.assertEqual(best[0]["source"], {"author_name": "Ann"})
+        with self.assertRaisesRegex(ValueError, "best_solutions.tsv:3: .*test.csv has no state 0"):
+            records.import_table(record, table, more[1], more[3])
+
     def test_command_writes_the_merged_record_and_refuses_a_wrong_one(self):
         goal = self.domain.goals()[0]
         a = self.write("a.jsonl", self.line(goal, "R R'"))
