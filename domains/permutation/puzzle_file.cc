@@ -408,7 +408,8 @@ PuzzleFile Read(const YamlReader& yaml, const YAML::Node& document) {
   constexpr std::array<const char*, 7> kKeys = {"summary",  "goal",   "central_state", "generators",
                                                 "inverses", "layout", "colours"};
   if (!document.IsMap()) yaml.Fail(document, "expected `goal` and `generators`");
-  yaml.CheckKeys(document, kKeys, "puzzle");
+  // The file of a competition, which has central_state, may have keys of its own, such as `name`.
+  if (!document["central_state"]) yaml.CheckKeys(document, kKeys, "puzzle");
   const char* const goal = document["central_state"] ? "central_state" : "goal";
   if (document["goal"] && goal != std::string_view("goal")) {
     yaml.Fail(document[goal], "central_state is another name of goal, so expected one of them");

@@ -57,7 +57,7 @@ TEST(PuzzleFile, CyclesAndArraysGiveTheSamePuzzle) {
 }
 
 TEST(PuzzleFile, ReadsDefinitionsOfCompetitionsAndOfGap) {
-  const auto json = Make(R"({"central_state": [0, 1, 2, 3],
+  const auto json = Make(R"({"name": "four", "central_state": [0, 1, 2, 3],
                              "generators": {"R": [1, 2, 3, 0], "-R": [3, 0, 1, 2]}})",
                          "puzzle_info.json");
   EXPECT_EQ(json->spec().action_names, (std::vector<std::string>{"R", "-R"}));
