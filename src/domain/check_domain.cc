@@ -301,16 +301,18 @@ std::string CheckMasks(const SampledStates& samples) {
     for (std::size_t a = 0; a < applies.size(); ++a) {
       const auto action = static_cast<Action>(a);
       const bool changes = !std::ranges::equal(samples.After(state, action), state);
-      const std::string name = samples.NameOf(state, action);
-      if (applies[a] > 1) return fmt::format("{}: Mask says {}, expected 0 or 1", name, applies[a]);
+      const auto name = [&] { return samples.NameOf(state, action); };
+      if (applies[a] > 1) {
+        return fmt::format("{}: Mask says {}, expected 0 or 1", name(), applies[a]);
+      }
       if (applies[a] == 0 && !samples.spec().masks_actions) {
-        return name + ": Mask says that it does not apply, yet masks_actions is false";
+        return name() + ": Mask says that it does not apply, yet masks_actions is false";
       }
       if (applies[a] == 0 && changes) {
-        return name + ": Mask says that it does not apply, yet Apply changes the state";
+        return name() + ": Mask says that it does not apply, yet Apply changes the state";
       }
       if (applies[a] == 1 && !changes && samples.spec().masks_actions) {
-        return name + ": Mask says that it applies, yet Apply leaves the state unchanged";
+        return name() + ": Mask says that it applies, yet Apply leaves the state unchanged";
       }
     }
     return "";
@@ -378,9 +380,12 @@ std::string CheckPredecessors(const SampledStates& samples) {
     if (!has(state)) return samples.NameOf(state, action) + ": Predecessors does not lead back";
     for (std::size_t at = 0; at < before.size(); at += state.size()) {
       const State other = std::span(before).subspan(at, state.size());
+      // Predecessors are often in the order of the actions, so the first guess is usually right.
+      const std::size_t guess = at / state.size();
       bool leads = false;
-      for (std::size_t a = 0; a < samples.num_actions(); ++a) {
-        leads = leads || samples.After(other, static_cast<Action>(a)) == child;
+      for (std::size_t a = 0; a < samples.num_actions() && !leads; ++a) {
+        const auto next = static_cast<Action>((guess + a) % samples.num_actions());
+        leads = samples.After(other, next) == child;
       }
       if (!leads) {
         return fmt::format("Predecessors of {} has {}, from which no action leads there",
