@@ -93,6 +93,23 @@ class CheckSolutions(CliTest):
         self.assertIn("only 1 of 2 states solved", self.check(self.result(4), unsolved, code=1))
 
 
+class CheckCollections(CliTest):
+    def test_counts_what_passes_and_names_what_is_refused(self):
+        self.write("moves.gap", "A:=(1,2,3);\n")
+        self.write("broken.gap", "A:=(1,1);\n")
+        self.write("puzzle_info.csv", "puzzle_type,allowed_moves\ntwo,\"{'x': [1, 0]}\"\n")
+        self.write("puzzles.csv", "id,puzzle_type,solution_state\n0,two,A;B\n1,two,A;B\n")
+        self.write("levels.xsb", "#####\n#@$.#\n#####\n\n####\n# .#\n####\n")
+        script = [sys.executable, SOURCE / "scripts/check_collections", self.folder, "--tandem", TANDEM]
+        done = subprocess.run([*script, "--json", self.folder / "out"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        puzzles, levels = json.loads((self.folder / "out").read_text())
+        self.assertEqual((puzzles["of"], puzzles["passed"]), (4, 3))
+        self.assertEqual(puzzles["refused"], [f"permutation:{self.folder}/broken.gap"])
+        self.assertEqual((levels["of"], levels["fit"], levels["passed"], levels["refused"]), (2, 1, 1, []))
+        self.assertIn("levels.xsb: level 5 refused: ", done.stdout)
+
+
 class Runs(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
