@@ -111,7 +111,9 @@ def import_table(record: str | os.PathLike, table: str | os.PathLike, puzzle: st
             if (name := next(iter(row.values()))) not in state_of:
                 raise ValueError(f"{states} has no state {name}")
             moves = row.get("solution") or row.get("path") or row.get("moves") or ""
-            moves = moves.removeprefix("'").replace(".", " ")  # a spreadsheet's mark of text that begins with -
+            # A spreadsheet marks text that begins with -. A move that undoes itself has one name here.
+            moves = " ".join(move if move in domain.action_names else move.removeprefix("-")
+                             for move in moves.removeprefix("'").replace(".", " ").split())
             state = domain.format(domain.parse(state_of[name].replace(",", " ").replace(";", " ")))
             cost = sum(domain.action_costs[action] for action in domain.parse_actions(moves))
             source = {key: row[key] for key in SOURCE_KEYS if row.get(key)}

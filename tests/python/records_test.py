@@ -56,9 +56,10 @@ class Records(FolderTest):
 
     def test_imports_a_submission_and_a_table_of_public_results(self):
         (self.folder / "puzzle_info.json").write_text(
-            '{"central_state": [0, 1, 2], "generators": {"f": [1, 2, 0], "-f": [2, 0, 1]}}')
+            '{"central_state": [0, 1, 2], "generators": {"f": [1, 2, 0], "-f": [2, 0, 1], '
+            '"s": [1, 0, 2]}}')
         (self.folder / "test.csv").write_text('initial_state_id,initial_state,comment\n4,"1,2,0",one\n6,"2,0,1",two\n')
-        (self.folder / "submission.csv").write_text("initial_state_id,path\n4,f.f\n6,f\n")
+        (self.folder / "submission.csv").write_text("initial_state_id,path\n4,f.f\n6,-s.s.f\n6,f\n")
         table = self.folder / "best_solutions.tsv"
         table.write_text("puzzle_id\tsolution_length\tsolution\tauthor_name\tcompetition\n"
                          "4\t1\t'-f\tAnn\tmine\n0\t1\tx\tBob\tother\n")
