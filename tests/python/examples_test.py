@@ -58,15 +58,20 @@ class Examples(FolderTest):
             "id,puzzle_type,solution_state,initial_state,num_wildcards\n"
             "2,two,A;B,B;A,0\n3,six,A;A;B;B;C;C,A;B;B;A;C;C,0\n"
             "5,six,A;A;B;B;C;C,A;B;B;A;C;C,2\n4,six,A;B;A;B;A;B,B;A;B;A;A;B,0\n")
+        (self.folder / "sample.csv").write_text("initial_state_id,path\n7,f.-f.-f\n9,f.-f\n")
+        (self.folder / "santa.csv").write_text("id,moves\n2,t\n3,f\n5,f.f\n4,UNSOLVED\n")
         small = ("network.width=64", "train.max_updates=5", "train.max_seconds=0", "train.batch_size=200",
                  "train.iterations_per_update=10", "search.beam_width=100")
-        for definition, test, path in (("puzzle_info.json", "test.csv", r"^initial_state_id,path\s+7,-f\s+9,\s*$"),
-                                       ("puzzle_info.csv#six", "puzzles.csv", r"^id,moves\s+3,-f\s+5,\s*$"),
-                                       ("puzzle_info.csv#4", "puzzles.csv", r"^id,moves\s+4,\S+\s*$")):
+        for definition, test, sample, path in (
+                ("puzzle_info.json", "test.csv", "sample.csv", r"^initial_state_id,path\s+7,-f\s+9,\s*$"),
+                ("puzzle_info.csv#six", "puzzles.csv", "santa.csv", r"^id,moves\s+2,t\s+3,-f\s+5,\s+4,UNSOLVED\s*$"),
+                ("puzzle_info.csv#4", "puzzles.csv", "out.csv", r"^id,moves\s+2,t\s+3,-f\s+5,\s+4,-?[fg]\S*\s*$")):
             run = definition.partition(".")[2]
             self.run_example("competition.py", "train", definition, run, *small)
-            self.run_example("competition.py", "solve", run, test, "submission.csv")
-            self.assertRegex((self.folder / "submission.csv").read_text(), path)
+            self.run_example("competition.py", "solve", run, test, sample, "out.csv")
+            self.assertRegex((self.folder / "out.csv").read_text(), path)
+        out = self.run_example("competition.py", "solve", "json", "test.csv", "sample.csv", "out.csv", "rows=0:1")
+        self.assertIn("1 of 1 solved, 1 lines improved: 3 moves before, 1 now", out)
 
 
 @unittest.skipUnless(has("nbclient") and has("ipykernel") and has("matplotlib"),
