@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,33 @@ class Options(CliTest):
         for name in programs():
             with self.subTest(name):
                 self.assertNotIn('add_argument("--tandem"', (SOURCE / name).read_text())
+
+
+class Elsewhere(unittest.TestCase):
+    """Checks what runs on other machines only."""
+
+    def test_the_steps_of_the_container_are_two_lines_which_fresh_root_runs(self):
+        lines = (SOURCE / "Containerfile").read_text().splitlines()
+        steps = [line for line in lines if line.startswith("RUN ")]
+        self.assertEqual(len(steps), 2)
+        self.assertFalse([line for line in lines if line.endswith("\\")])
+        self.assertTrue(steps[1].startswith("RUN CUDA=$CUDA make "))  # fresh_root hands CUDA on
+        script = (SOURCE / "scripts/fresh_root").read_text()
+        for part in ("sed -n 's/^RUN //p' Containerfile", 'inside "${steps[0]}"', "${steps[1]} && ", " CUDA; do"):
+            self.assertIn(part, script)
+
+    def test_hosted_jobs_name_scripts_and_targets_that_exist(self):
+        text = (SOURCE / ".github/workflows/ci.yml").read_text()
+        commands = re.findall(r"^ *(?:- )?run: (.*)$", text, re.M)
+        targets = re.findall(r"^([a-z-]+):", (SOURCE / "Makefile").read_text(), re.M)
+        for program, *words in map(str.split, commands):
+            if program == "make":
+                self.assertLessEqual(set(words), set(targets))
+            elif "/" in program:
+                self.assertTrue(os.access(SOURCE / program, os.X_OK), program)
+        self.assertLessEqual({".ci/run", "make test", "scripts/wheel --here", "scripts/try_wheel"}, set(commands))
+        for image in re.findall(r"^ *image: (.*)$", text, re.M):
+            self.assertLessEqual({"debian:13", "ubuntu:22.04", "ubuntu:24.04"}, set(json.loads(image)))
 
 
 class MakePuzzles(CliTest):
