@@ -35,6 +35,7 @@ train: program  ## train the quickstart (3 minutes once built), then solve ten r
 	$(TANDEM) solve --model $$out --states data/cube3_ten.jsonl --out $$out/cube3_ten.jsonl
 
 test: export PYTHON := yes
+test: export WHEEL := yes
 test: configure  ## run the tests, except the long ones; builds what they need
 	@$(CMAKE) --build --preset $(PRESET)
 	@$(CTEST) --preset $(PRESET)
