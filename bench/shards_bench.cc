@@ -48,9 +48,8 @@ class Reading final : public ChunkStages {
         order_(set.spec(), /*seed=*/1),
         slots_(queues.num_slots(), std::vector<std::byte>(set.spec().BytesOfChunk(0))) {}
 
-  bool Load(std::int64_t step, std::size_t slot) override {
+  void Load(std::int64_t step, std::size_t slot) override {
     set_.Read(order_.ChunkOf(step), slots_[slot]);
-    return true;
   }
   void Transfer(std::int64_t /*step*/, std::size_t /*slot*/) override {}
 
