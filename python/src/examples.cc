@@ -57,9 +57,8 @@ void CheckFitsLoop(const Config& config) {
          "generates all rows; expected live. tandem.read_shards reads shards");
   refuse(config.generate.program != Program::kDomain, "generate.program",
          "generates on the CPU; expected domain");
-  refuse(config.pipeline.loss_thresh || config.pipeline.solve_rate_margin, "pipeline",
-         "knows neither losses nor solve rates; expected no loss_thresh and no "
-         "solve_rate_margin. refresh_every works");
+  refuse(config.pipeline.loss_thresh.has_value(), "pipeline.loss_thresh",
+         "knows no losses; expected null. pipeline.refresh_every works");
   refuse(TakesAction(config.network.head), "network.head",
          "pairs no states with actions; expected v, q, policy or vp");
 }

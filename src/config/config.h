@@ -37,7 +37,6 @@ struct PipelineConfig {
   Mode mode = Mode::kAsync;
   AutoInt policy_lag;
   std::optional<double> loss_thresh;
-  std::optional<double> solve_rate_margin;
   std::int64_t refresh_every = 1;
 };
 

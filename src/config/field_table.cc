@@ -63,7 +63,6 @@ Field Number(std::string key, Value& value, typename NumberField<Value>::Number 
 // Conditions of traits, by the sections that they are about.
 
 bool IsAlways(const Config& /*config*/) { return true; }
-bool IgnoresSolveRate(const Config& c) { return !c.pipeline.solve_rate_margin; }
 bool IsNotSyncMain(const Config& c) { return !LabelsWhenTraining(c.pipeline.mode); }
 // Whether weights go to a target network or, with a stream, to generators. The lag of generators is
 // counted even if they label without a network.
@@ -191,27 +190,11 @@ std::vector<Field> FieldsOf(Config& c) {
       Number("pipeline.loss_thresh", c.pipeline.loss_thresh, 0, 1e9,
              "Refresh the target network only after an update whose mean loss is at most this. "
              "null: whatever the loss.",
-             {.needs = {{"pipeline.solve_rate_margin", IgnoresSolveRate,
-                         "either the loss or the solve rate decides when the target network is "
-                         "refreshed. Set pipeline.solve_rate_margin to null"}},
-              .is_used = HandsOutWeights,
-              .why_unused = kNoTargetNetwork}),
-      Number("pipeline.solve_rate_margin", c.pipeline.solve_rate_margin, 0, 1,
-             "Refresh the target network only when the solve rate of a validation exceeds that at "
-             "the last refresh by more than this. null: without regard to validations.",
-             {.needs = {{"validation.every_updates", Validates,
-                         "the solve rate comes from validations. Set validation.every_updates to "
-                         "at least 1"}},
-              .is_used = HandsOutWeights,
-              .why_unused = kNoTargetNetwork}),
+             {.is_used = HandsOutWeights, .why_unused = kNoTargetNetwork}),
       Number("pipeline.refresh_every", c.pipeline.refresh_every, 1, kMany,
              "Number of updates between two refreshes of the target network or, with loss_thresh, "
              "between two comparisons of the loss with it.",
-             {.needs = {{"pipeline.solve_rate_margin", IgnoresSolveRate,
-                         "validations decide when the target network is refreshed. Set "
-                         "pipeline.solve_rate_margin to null"}},
-              .is_used = HandsOutWeights,
-              .why_unused = kNoTargetNetwork}),
+             {.is_used = HandsOutWeights, .why_unused = kNoTargetNetwork}),
 
       Choose("generate.target", c.generate.target, kTargets, "How examples are labelled.",
              {.try_first = true,

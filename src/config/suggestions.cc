@@ -59,10 +59,8 @@ constexpr auto kRemoved = std::to_array<Names>({
     {"pipeline.mode:one_fill",
      "to train on the same rows again, write them with `tandem generate` and set data.source to "
      "shards"},
-    {"pipeline.refresh",
-     "pipeline.loss_thresh and pipeline.solve_rate_margin say when the target network is "
-     "refreshed; if both are null, pipeline.refresh_every alone does"},
-    {"pipeline.refresh_margin", "set pipeline.solve_rate_margin"},
+    {"pipeline.refresh pipeline.refresh_margin pipeline.solve_rate_margin",
+     "pipeline.refresh_every and pipeline.loss_thresh say when the target network is refreshed"},
     {"pipeline.overlap",
      "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
     {"data.on_damage", "`tandem generate` with the same arguments makes a damaged shard again"},

@@ -376,8 +376,6 @@ void CheckRanks(const Config& config) {
          "the position in the data is that of one process");
   refuse(LabelsWhenTraining(config.pipeline.mode), "pipeline.mode",
          "its results depend on timing, so the ranks cannot be compared");
-  refuse(config.pipeline.solve_rate_margin.has_value(), "pipeline.solve_rate_margin",
-         "only rank 0 validates");
   refuse(config.replay.updates > 0, "replay.updates", "a checkpoint holds the rows of one process");
   refuse(config.generate.program == Program::kTensor, "generate.program",
          "it has been tested in one process only");

@@ -120,8 +120,6 @@ struct TargetState {
   std::int64_t offered = 0;    ///< completed updates when a refresh was last possible
   std::int64_t refreshed = 0;  ///< completed updates when the network was last copied
   double last_loss = 0;        ///< mean loss of the latest update
-  double solve_rate = 0;       ///< in the latest validation that was due
-  double rate_at_refresh = 0;  ///< solve_rate when the network was last copied
 };
 
 /// TargetNetworkSchedule refreshes the target network by the rule of section `pipeline`, and
@@ -130,8 +128,6 @@ struct TargetState {
 /// - refresh_every alone: the target network of DQN (Mnih et al., 2015).
 /// - loss_thresh: DeepCubeA compares the loss with a threshold every N iterations (Agostinelli et
 ///   al., 2019).
-/// - solve_rate_margin: DeepXube can test by searching whether to refresh the target network
-///   (targ_up_searches).
 class TargetNetworkSchedule {
  public:
   /// `trainer` and `publisher` must outlive this object. With `publisher`, publishes the weights at
@@ -151,13 +147,6 @@ class TargetNetworkSchedule {
 
   /// Call after each update.
   void OnUpdate(double mean_loss) { state_.last_loss = mean_loss; }
-
-  /// Call after each validation that was due, when `updates` updates are complete. Before the first
-  /// update, the target network has the weights that were validated.
-  void OnValidation(std::int64_t updates, double solve_rate) {
-    state_.solve_rate = solve_rate;
-    if (updates == 0) state_.rate_at_refresh = solve_rate;
-  }
 
   /// Call before the rows of `update` are labelled: when their fill starts or, in sync_main, just
   /// before training on them.
@@ -233,9 +222,6 @@ class Pipeline {
   /// Changes `end_update`. Call it between updates, with more than the number of completed
   /// updates.
   void EndAt(std::int64_t end_update) { end_update_ = end_update; }
-
-  /// Reports the solve rate of a validation that was due. Call it between updates.
-  void OnValidation(double solve_rate) { target_.OnValidation(next_, solve_rate); }
 
   /// The state that a pipeline needs to resume from here. Valid between updates. A fill that is
   /// running has no part in it: the pipeline that resumes starts that fill again.

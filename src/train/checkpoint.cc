@@ -60,8 +60,6 @@ void Visit(TargetState& target, const auto& visit) {
   visit("offered", target.offered);
   visit("refreshed", target.refreshed);
   visit("last_loss", target.last_loss);
-  visit("solve_rate", target.solve_rate);
-  visit("rate_at_refresh", target.rate_at_refresh);
 }
 
 void Visit(ShardPosition& position, const auto& visit) {

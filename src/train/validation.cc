@@ -200,7 +200,6 @@ void RunValidation::ValidateAtStart(Components& components) {
   const Span span(Activity::kSetUp);
   try {
     so_far_.at_start = components.validator->Validate(components.trainer.saved_net(), requests_);
-    components.pipeline->OnValidation(so_far_.at_start->solve_rate);
   } catch (const Stopped&) {
   }
 }
@@ -209,13 +208,7 @@ std::optional<ValidationReport> RunValidation::ValidateIfDue(Components& compone
   if (components.validator == nullptr) return std::nullopt;
   const std::int64_t every = config_.every_updates;
   if (every == 0 || so_far_.updates == 0 || so_far_.updates % every != 0) return std::nullopt;
-  // The pipeline of a resumed run has not seen the result of the checkpoint.
-  if (has_result() && so_far_.validation) {
-    components.pipeline->OnValidation(so_far_.validation->solve_rate);
-  }
-  std::optional<ValidationReport> report = Validate(components);
-  if (report) components.pipeline->OnValidation(report->solve_rate);
-  return report;
+  return Validate(components);
 }
 
 std::optional<ValidationReport> RunValidation::ValidateAtEnd(Components& components) {

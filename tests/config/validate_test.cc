@@ -60,19 +60,6 @@ TEST(Validate, ATargetWithoutTraitsIsRefusedWhereverItWouldBeIgnored) {
   EXPECT_EQ(refused([](Config& c) { c.pipeline.mode = Mode::kSyncMain; }), "pipeline.mode");
 }
 
-TEST(Validate, RulesForTheTargetNetworkDoNotMix) {
-  EXPECT_EQ(ErrorOf(With(kTarget, {"pipeline.solve_rate_margin=0.02"})), "");
-  EXPECT_EQ(ErrorOf(With(kTarget, {"pipeline.loss_thresh=1", "pipeline.refresh_every=5"})), "");
-  const std::vector<std::string> by_solving = With(kTarget, {"pipeline.solve_rate_margin=0.02"});
-  ExpectContradiction(With(by_solving, {"pipeline.loss_thresh=1"}), "pipeline.loss_thresh",
-                      "pipeline.solve_rate_margin", "either the loss or the solve rate");
-  ExpectContradiction(With(by_solving, {"pipeline.refresh_every=2"}), "pipeline.refresh_every",
-                      "pipeline.solve_rate_margin", "validations decide");
-  ExpectContradiction(With(by_solving, {"validation.every_updates=0"}),
-                      "pipeline.solve_rate_margin", "validation.every_updates",
-                      "comes from validations");
-}
-
 TEST(Validate, AnAverageLabelsOnlyWithATargetNetwork) {
   EXPECT_EQ(ErrorOf({"train.ema_decay=0.99"}), "");
   EXPECT_EQ(ErrorOf({"train.ema_use=both"}), "");

@@ -42,7 +42,6 @@ Finished RunAll(StandIns& shared, Config config, std::int64_t updates) {
   const StopSignal stop;
   config.pipeline.loss_thresh = shared.refresh.loss_thresh;
   config.pipeline.refresh_every = shared.refresh.refresh_every;
-  config.pipeline.solve_rate_margin = shared.refresh.solve_rate_margin;
   config.generate.curriculum = !shared.solved.empty();
   config.generate.max_scramble = 12;
   Pipeline pipeline(config,
@@ -55,8 +54,6 @@ Finished RunAll(StandIns& shared, Config config, std::int64_t updates) {
   Finished finished;
   for (std::int64_t k = shared.first_update; k < updates; ++k) {
     finished.records.push_back(pipeline.RunUpdate());
-    const auto i = static_cast<std::size_t>(k);
-    pipeline.OnValidation(i < shared.rates.size() ? shared.rates[i] : 0);
   }
   finished.seconds = watch.Seconds();
   finished.state = pipeline.state();
@@ -129,15 +126,6 @@ TEST(Refresh, ComparesTheLossWithTheThresholdEveryFewUpdates) {
                   .refresh = {.loss_thresh = 0.5, .refresh_every = 2}};
   EXPECT_EQ(Ages(RunAll(shared, /*async=*/false, 0, 6)),
             (std::vector<std::int64_t>{0, 1, 2, 3, 0, 1}));
-}
-
-TEST(Refresh, CopiesWhenTheSolveRatePassesThatOfTheLastRefreshByTheMargin) {
-  StandIns shared{.rates = {0.05, 0.2, 0.25, 0.15, 0.35}, .refresh = {.solve_rate_margin = 0.1}};
-  EXPECT_EQ(Ages(RunAll(shared, /*async=*/false, 0, 6)),
-            (std::vector<std::int64_t>{0, 1, 0, 1, 2, 0}));
-  StandIns async{.rates = shared.rates, .refresh = shared.refresh};
-  EXPECT_EQ(Ages(RunAll(async, /*async=*/true, 1, 6)),
-            (std::vector<std::int64_t>{0, 1, 2, 1, 2, 3}));
 }
 
 // Resumes the run after each update, with only the two "networks" and state().

@@ -62,7 +62,6 @@ struct StandIns {
   milliseconds fill_time{0}, train_time{0};
   std::int64_t fill_fails_at = -1, train_fails_at = -1;
   std::vector<double> losses;  // by update; 0 for later updates
-  std::vector<double> rates;   // solve rates of validations after each update; 0 for later ones
   std::vector<double> solved;  // by update: searches_solved. If there is one, the curriculum is on
   PipelineConfig refresh;      // only its rules for refreshing the target network
   std::int64_t first_update = 0;  // where the run resumes, and with which state

@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"network.norm=rms", "network.activation=leaky_relu",
                                  "optimizer.schedule=exponential"},
         std::vector<std::string>{"generate.target=value_iteration", "train.ema_decay=0.9",
-                                 "train.ema_use=both", "pipeline.solve_rate_margin=0"},
+                                 "train.ema_use=both"},
         std::vector<std::string>{"generate.target=value_iteration", "backend=reference"},
         std::vector<std::string>{"network.norm=layer", "train.ema_decay=0.9"},
         std::vector<std::string>{"network.norm=rms", "train.precision=fp32"},
