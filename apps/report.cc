@@ -18,7 +18,6 @@
 #include "config/load.h"
 #include "data/run_files.h"
 #include "report/evaluation.h"
-#include "report/learning_curve.h"
 #include "report/report_page.h"
 #include "report/run_record.h"
 #include "search/greedy_search.h"

@@ -7,80 +7,148 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "report_page_files.h"
 
 namespace tandem {
 namespace {
 
 constexpr const char* kGenerating = kColours[4];
 
-// Colours are those of Svg, which draws the charts. A puzzle's picture comes with a white
-// background, its first shape, which the page hides.
-constexpr std::string_view kStyle = R"css(
-:root { color-scheme: light dark; --text: #222; --back: #fff; --soft: #5b646e; --line: #dddddd;
-  --card: #f6f8fa; --accent: #0072b2; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #d8dee4; --back: #0d1117; --soft: #9aa4af; --line: #30363d; --card: #161b22;
-    --accent: #5b8def; }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 1080px; padding: 16px; color: var(--text);
-  background: var(--back); font: 16px/1.5 system-ui, sans-serif; overflow-wrap: break-word; }
-h1 { font-size: 1.5rem; line-height: 1.25; margin: 8px 0 16px; }
-h2 { font-size: 1.15rem; margin: 40px 0 8px; padding-top: 12px; border-top: 1px solid var(--line); }
-p { margin: 8px 0; max-width: 70ch; }
-.note { color: var(--soft); font-size: 0.9rem; }
-dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 8px;
-  margin: 0 0 16px; }
-dl div { background: var(--card); border-radius: 6px; padding: 8px 12px; }
-dt { color: var(--soft); font-size: 0.8rem; }
-dd { margin: 0; font-weight: 600; }
-.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 360px), 1fr));
-  gap: 20px 32px; }
-#frames { background: var(--card); border-radius: 6px; padding: 12px; max-width: 640px; }
-#frames svg { display: block; margin: 0 auto; width: auto; height: auto; max-width: 100%;
-  max-height: 420px; }
-#frames svg > rect:first-of-type { fill: none; }
-figure { margin: 0; }
-figcaption { text-align: center; margin-top: 8px; min-height: 1.5em; }
-.steps { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; max-width: 640px;
-  margin-top: 8px; }
-.steps input { flex: 1 1 120px; accent-color: var(--accent); }
-button { font: inherit; color: var(--text); background: var(--card);
-  border: 1px solid var(--line); border-radius: 6px; padding: 6px 14px; cursor: pointer; }
-button:hover { border-color: var(--accent); }
-)css";
-
-constexpr std::string_view kScript = R"js(
-const frames = [...document.querySelectorAll('#frames figure')];
-const at = document.getElementById('at');
-const play = document.getElementById('play');
-let timer = null;
-function show(index) {
-  at.value = Math.max(0, Math.min(frames.length - 1, index));
-  frames.forEach((frame, i) => { frame.hidden = i != at.value; });
-}
-function stop() {
-  clearInterval(timer);
-  timer = null;
-  play.textContent = 'Play';
-}
-function step(by) {
-  stop();
-  show(Number(at.value) + by);
-}
-document.getElementById('previous').onclick = () => step(-1);
-document.getElementById('next').onclick = () => step(1);
-at.oninput = () => step(0);
-play.onclick = () => {
-  if (timer) return stop();
-  if (at.value == frames.length - 1) show(0);
-  play.textContent = 'Pause';
-  timer = setInterval(() => {
-    show(Number(at.value) + 1);
-    if (at.value == frames.length - 1) stop();
-  }, 700);
+// A unit of the horizontal axis.
+struct Unit {
+  double scale = 1;
+  std::string name;
 };
-)js";
+
+Unit UnitFor(double most) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 3600;
+  if (most >= 3 * kHour) return {kHour, "hours of training"};
+  if (most >= 10 * kMinute) return {kMinute, "minutes of training"};
+  return {1, "seconds of training"};
+}
+
+// Builds the series of one learning curve.
+class SeriesBuilder {
+ public:
+  explicit SeriesBuilder(const LearningCurve& curve) : curve_(curve) {
+    double most = 0;
+    for (const EvaluatedNetwork& each : curve.networks) most = std::max(most, Along(each));
+    for (const UpdatePoint& each : curve.training) most = std::max(most, Along(each));
+    unit_ = UnitFor(most);
+    most_ = most / unit_.scale;
+  }
+
+  Chart ChartOf(std::string name, std::vector<Series> series,
+                std::optional<Range> up = std::nullopt) const {
+    return {.name = std::move(name),
+            .x_name = unit_.name,
+            .across = {.least = 0, .most = most_},
+            .series = std::move(series),
+            .up = up};
+  }
+
+  // `y` returns nothing for a network without a value.
+  template <class Y>
+  Series OfNetworks(std::string name, const char* colour, const Y& y) const {
+    const auto y_of = [&](const EvaluatedNetwork& network) { return y(network.figures); };
+    Series series = SeriesOf(curve_.networks, std::move(name), colour, kEvaluation, y_of);
+    if (const std::optional<std::size_t> number = BestBySolving(curve_.networks)) {
+      const EvaluatedNetwork& best = curve_.networks[*number];
+      if (const std::optional<double> value = y_of(best)) series.best = {At(best), *value};
+    }
+    return series;
+  }
+
+  // `y` returns nothing for an update without a value.
+  template <class Y>
+  Series OfTraining(std::string name, const char* colour, const Y& y) const {
+    return SeriesOf(curve_.training, std::move(name), colour, kTraining, y);
+  }
+
+  Series Constant(std::string name, double value) const {
+    return {.name = std::move(name),
+            .colour = kReference,
+            .stroke = kConstant,
+            .dashes = kReferenceDashes,
+            .points = {{0, value}, {most_, value}}};
+  }
+
+ private:
+  static double Along(const EvaluatedNetwork& network) { return network.trained_s.value(); }
+  static double Along(const UpdatePoint& point) { return point.seconds; }
+  double At(const auto& item) const { return Along(item) / unit_.scale; }
+
+  Series SeriesOf(const auto& items, std::string name, const char* colour, const Stroke& stroke,
+                  const auto& y) const {
+    Series series{.name = std::move(name), .colour = colour, .stroke = stroke, .points = {}};
+    for (const auto& item : items) {
+      if (const std::optional<double> value = y(item)) series.points.push_back({At(item), *value});
+    }
+    return series;
+  }
+
+  const LearningCurve& curve_;
+  Unit unit_;
+  double most_ = 0;
+};
+
+using Figures = SolveFigures;
+
+double InPercent(double share) { return 100 * share; }
+
+Chart SolveRates(const SeriesBuilder& builder) {
+  return builder.ChartOf(
+      "% of the states",
+      {builder.OfNetworks(
+           "solved by the search", kColours[0],
+           [](const Figures& f) { return std::optional(InPercent(f.solve_rate())); }),
+       builder.OfNetworks("solved by a shortest solution", kColours[2],
+                          [](const Figures& f) {
+                            return IfKnown(f.known, [](const KnownLengthFigures& known) {
+                              return InPercent(known.share_optimal());
+                            });
+                          }),
+       builder.OfTraining("validation states solved during training", kColours[1],
+                          [](const UpdatePoint& p) { return IfKnown(p.solve_rate, InPercent); })},
+      Range{.least = 0, .most = 100});
+}
+
+Chart Lengths(const SeriesBuilder& builder, const LearningCurve& curve) {
+  Chart chart = builder.ChartOf(
+      "moves",
+      {builder.OfNetworks("mean length of the solutions found", kColours[0], [](const Figures& f) {
+        return f.solved > 0 ? std::optional(f.mean_length) : std::nullopt;
+      })});
+  if (!curve.networks.empty() && curve.networks.front().figures.known) {
+    chart.series.push_back(builder.Constant("mean length of the shortest solutions",
+                                            curve.networks.front().figures.known->mean_length));
+  }
+  return chart;
+}
+
+Chart Errors(const SeriesBuilder& builder) {
+  return builder.ChartOf(
+      "error of the estimates (root mean square)",
+      {builder.OfNetworks("of the states, against optimal lengths", kColours[0],
+                          [](const Figures& f) {
+                            return f.known ? IfKnown(f.known->estimates, &EstimateFigures::error)
+                                           : std::nullopt;
+                          }),
+       builder.OfTraining("validation, against optimal lengths", kColours[1],
+                          [](const UpdatePoint& p) { return p.value_error; }),
+       builder.OfTraining("validation, against walk lengths", kColours[1],
+                          [](const UpdatePoint& p) { return p.walk_length_error; })});
+}
+
+Chart Losses(const SeriesBuilder& builder) {
+  // The point before the first update has no loss.
+  return builder.ChartOf(
+      "loss of training",
+      {builder.OfTraining("mean of each update", kColours[3], [](const UpdatePoint& p) {
+        return p.iterations > 0 ? std::optional(p.loss) : std::nullopt;
+      })});
+}
 
 std::string Escaped(std::string_view text) { return XmlEscaped(AsUtf8(text)); }
 
@@ -128,6 +196,11 @@ std::string Puzzle(const ReportPage& page) {
 }
 
 }  // namespace
+
+std::vector<Chart> LearningCharts(const LearningCurve& curve) {
+  const SeriesBuilder builder(curve);
+  return {SolveRates(builder), Lengths(builder, curve), Errors(builder), Losses(builder)};
+}
 
 std::string OverlapElement(const RunRecord& run, std::size_t updates) {
   const std::size_t shown = std::min(updates, run.trainings.size());

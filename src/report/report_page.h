@@ -12,6 +12,18 @@
 
 namespace tandem {
 
+/// LearningCurve holds what charts show of one run.
+struct LearningCurve {
+  std::vector<UpdatePoint> training;       ///< from metrics.jsonl
+  std::vector<EvaluatedNetwork> networks;  ///< sorted by the iterations that they were trained for
+};
+
+/// Returns charts over the seconds of training: the share of states solved, the mean length of the
+/// solutions, the error of the estimates, and the loss. A pale disc marks the network that solves
+/// best. Requires the seconds of each network. Without networks, the charts show what the run
+/// itself measured.
+std::vector<Chart> LearningCharts(const LearningCurve& curve);
+
 /// Returns an <svg> element that shows when the last `updates` updates were generated and when they
 /// were trained on; "" if the run has none.
 std::string OverlapElement(const RunRecord& run, std::size_t updates);

@@ -5,7 +5,6 @@
 
 #include "fuzz/as_file.h"
 #include "report/evaluation.h"
-#include "report/learning_curve.h"
 #include "report/report_page.h"
 #include "report/run_record.h"
 #include "tandem/error.h"

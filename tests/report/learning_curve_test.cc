@@ -1,7 +1,7 @@
 // Tests the charts of a learning curve.
-#include "report/learning_curve.h"
-
 #include <gtest/gtest.h>
+
+#include "report/report_page.h"
 
 namespace tandem {
 namespace {
