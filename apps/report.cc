@@ -96,8 +96,9 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const RunFiles& files) 
   return facts;
 }
 
-// Fills in what the evaluation in the run's folder, if there is one, says.
-void AddEvaluation(const RunFiles& files, LearningCurve& curve, ReportPage& page) {
+// Fills in what the evaluation in the run's folder, if there is one, says. Returns its networks
+// that have a place in the run's training.
+std::vector<EvaluatedNetwork> AddEvaluation(const RunFiles& files, ReportPage& page) {
   const fs::path file = files.folder / "evaluation.json";
   if (!fs::exists(file)) {
     page.values = {ErrorChart(files.updates)};
@@ -106,10 +107,10 @@ void AddEvaluation(const RunFiles& files, LearningCurve& curve, ReportPage& page
         "compares estimates with known lengths; it keeps the results in {}.",
         file.string());
     if (!page.values.front().has_points()) page.values_note = "Not measured. " + page.values_note;
-    return;
+    return {};
   }
   EvaluationFile evaluation = ReadEvaluation(file);
-  if (evaluation.networks.empty()) return;
+  if (evaluation.networks.empty()) return {};
   const EvaluatedNetwork& shown = evaluation.networks[evaluation.best.value_or(0)];
   page.values_note = fmt::format("{} of {}, network {}, search {}; from {}.",
                                  Counted(shown.figures.states, "state"), evaluation.states,
@@ -120,7 +121,7 @@ void AddEvaluation(const RunFiles& files, LearningCurve& curve, ReportPage& page
     page.values_note += " No state has `optimal`, so the lengths are not known.";
   }
   std::erase_if(evaluation.networks, [](const EvaluatedNetwork& n) { return !n.trained_s; });
-  curve.networks = std::move(evaluation.networks);
+  return std::move(evaluation.networks);
 }
 
 void AddOverlap(const RunFiles& files, ReportPage& page) {
@@ -128,10 +129,10 @@ void AddOverlap(const RunFiles& files, ReportPage& page) {
   page.busy = BusyChart(files.updates);
   page.overlap = OverlapElement(files.updates, kUpdatesShown);
   page.overlap_note = fmt::format(
-      "The last {} updates. To see every thread, train with profile.trace_updates set to 5 and "
-      "open "
-      "{} in Perfetto (ui.perfetto.dev) or chrome://tracing.",
-      kUpdatesShown, (files.folder / kTraceFile).string());
+      "The last updates. To see every thread, train with profile.trace_updates set to 5, and open "
+      "{} "
+      "in Perfetto (ui.perfetto.dev).",
+      (files.folder / kTraceFile).string());
 }
 
 std::string Caption(const Domain& domain, std::size_t frame, const std::vector<Action>& actions,
@@ -190,10 +191,7 @@ ReportPage PageOf(const RunFiles& files) {
   page.bottleneck = files.summary.is_null()
                         ? "The run has not finished, so its bottleneck is not known yet."
                         : SentenceOf(files, "bottleneck");
-  LearningCurve curve;
-  curve.training = files.updates.curve;
-  AddEvaluation(files, curve, page);
-  page.learning = LearningCharts(curve);
+  page.learning = LearningCharts(files.updates.curve, AddEvaluation(files, page));
   AddOverlap(files, page);
   return page;
 }

@@ -49,12 +49,10 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tandem/domain.h"
-#include "tandem/error.h"
 #include "tandem/registry.h"
 #include "tandem/struct_domain.h"
 

@@ -9,7 +9,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -105,9 +104,6 @@ struct ActivityTimes {
   ActivityTimes& operator+=(const ActivityTimes& other);
   ActivityTimes& operator-=(const ActivityTimes& other);
 };
-
-/// The process number of GPU 0 in a trace; GPU i has the i-th number after it.
-inline constexpr int kFirstGpuProcess = 1000;
 
 /// TraceEvent is a scope of a thread, or one end of an arrow between two threads.
 struct TraceEvent {

@@ -40,15 +40,12 @@ std::optional<LabelStats> LabelStatsOf(const DataBuffer& rows) {
 void TargetNetworkSchedule::RefreshIfDue(std::int64_t updates) {
   if (!needs_network_ && publisher_ == nullptr) return;
   state_.offered = updates;
-  if (updates > 0 && !RefreshIsDue(updates)) return;
+  const bool is_due = updates % config_.refresh_every == 0 &&
+                      (!config_.loss_thresh || state_.last_loss <= *config_.loss_thresh);
+  if (updates > 0 && !is_due) return;
   if (needs_network_) trainer_.RefreshTarget();
   if (publisher_ != nullptr) publisher_->Publish(updates);
   state_.refreshed = updates;
-}
-
-bool TargetNetworkSchedule::RefreshIsDue(std::int64_t updates) const {
-  if (updates % config_.refresh_every != 0) return false;
-  return !config_.loss_thresh || state_.last_loss <= *config_.loss_thresh;
 }
 
 Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_t first_update,

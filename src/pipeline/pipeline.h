@@ -166,8 +166,6 @@ class TargetNetworkSchedule {
   const TargetState& state() const { return state_; }
 
  private:
-  bool RefreshIsDue(std::int64_t updates) const;
-
   bool needs_network_;
   Trainer& trainer_;
   WeightsPublisher* const publisher_;

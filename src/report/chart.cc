@@ -216,11 +216,6 @@ void DrawLegend(Svg& svg, Point start, std::span<const Series> shown) {
   }
 }
 
-void DrawChart(Svg& svg, const Panel& panel, const Chart& chart) {
-  DrawPanel(svg, panel, chart);
-  DrawLegend(svg, {panel.left, panel.bottom() + 54}, chart.series);
-}
-
 std::string ChartElement(const Chart& chart) {
   constexpr double kWidth = 400;
   constexpr double kBottom = 200;  // of the panel
@@ -231,9 +226,10 @@ std::string ChartElement(const Chart& chart) {
       chart.series, [](const Series& series) { return !series.points.empty(); });
   const double legend = kLegendHeight * static_cast<double>(shown);
   Svg svg(kWidth, kBottom + kBelow + legend);
-  DrawChart(svg,
+  DrawPanel(svg,
             {.left = kLeft, .top = kTop, .width = kWidth - kLeft - 8, .height = kBottom - kTop},
             chart);
+  DrawLegend(svg, {kLeft, kBottom + 54}, chart.series);
   return svg.Element(chart.name);
 }
 

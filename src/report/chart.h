@@ -147,9 +147,6 @@ void DrawPanel(Svg& svg, const Panel& panel, const Chart& chart);
 void DrawLegend(Svg& svg, Point start, std::span<const Series> shown);
 inline constexpr double kLegendHeight = 18;
 
-/// Draws a chart in a panel (DrawPanel), with a legend of the series that have points below it.
-void DrawChart(Svg& svg, const Panel& panel, const Chart& chart);
-
 /// Returns the chart as an <svg> element for an HTML page (Svg::Element). It is narrow enough for
 /// the screen of a phone.
 std::string ChartElement(const Chart& chart);

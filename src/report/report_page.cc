@@ -31,10 +31,11 @@ Unit UnitFor(double most) {
 // Builds the series of one learning curve.
 class SeriesBuilder {
  public:
-  explicit SeriesBuilder(const LearningCurve& curve) : curve_(curve) {
+  SeriesBuilder(std::span<const UpdatePoint> training, std::span<const EvaluatedNetwork> networks)
+      : training_(training), networks_(networks) {
     double most = 0;
-    for (const EvaluatedNetwork& each : curve.networks) most = std::max(most, Along(each));
-    for (const UpdatePoint& each : curve.training) most = std::max(most, Along(each));
+    for (const EvaluatedNetwork& each : networks) most = std::max(most, Along(each));
+    for (const UpdatePoint& each : training) most = std::max(most, Along(each));
     unit_ = UnitFor(most);
     most_ = most / unit_.scale;
   }
@@ -52,9 +53,9 @@ class SeriesBuilder {
   template <class Y>
   Series OfNetworks(std::string name, const char* colour, const Y& y) const {
     const auto y_of = [&](const EvaluatedNetwork& network) { return y(network.figures); };
-    Series series = SeriesOf(curve_.networks, std::move(name), colour, kEvaluation, y_of);
-    if (const std::optional<std::size_t> number = BestBySolving(curve_.networks)) {
-      const EvaluatedNetwork& best = curve_.networks[*number];
+    Series series = SeriesOf(networks_, std::move(name), colour, kEvaluation, y_of);
+    if (const std::optional<std::size_t> number = BestBySolving(networks_)) {
+      const EvaluatedNetwork& best = networks_[*number];
       if (const std::optional<double> value = y_of(best)) series.best = {At(best), *value};
     }
     return series;
@@ -63,7 +64,7 @@ class SeriesBuilder {
   // `y` returns nothing for an update without a value.
   template <class Y>
   Series OfTraining(std::string name, const char* colour, const Y& y) const {
-    return SeriesOf(curve_.training, std::move(name), colour, kTraining, y);
+    return SeriesOf(training_, std::move(name), colour, kTraining, y);
   }
 
   Series Constant(std::string name, double value) const {
@@ -88,12 +89,11 @@ class SeriesBuilder {
     return series;
   }
 
-  const LearningCurve& curve_;
+  const std::span<const UpdatePoint> training_;
+  const std::span<const EvaluatedNetwork> networks_;
   Unit unit_;
   double most_ = 0;
 };
-
-using Figures = SolveFigures;
 
 double InPercent(double share) { return 100 * share; }
 
@@ -102,9 +102,9 @@ Chart SolveRates(const SeriesBuilder& builder) {
       "% of the states",
       {builder.OfNetworks(
            "solved by the search", kColours[0],
-           [](const Figures& f) { return std::optional(InPercent(f.solve_rate())); }),
+           [](const SolveFigures& f) { return std::optional(InPercent(f.solve_rate())); }),
        builder.OfNetworks("solved by a shortest solution", kColours[2],
-                          [](const Figures& f) {
+                          [](const SolveFigures& f) {
                             return IfKnown(f.known, [](const KnownLengthFigures& known) {
                               return InPercent(known.share_optimal());
                             });
@@ -114,15 +114,15 @@ Chart SolveRates(const SeriesBuilder& builder) {
       Range{.least = 0, .most = 100});
 }
 
-Chart Lengths(const SeriesBuilder& builder, const LearningCurve& curve) {
+Chart Lengths(const SeriesBuilder& builder, std::span<const EvaluatedNetwork> networks) {
   Chart chart = builder.ChartOf(
-      "moves",
-      {builder.OfNetworks("mean length of the solutions found", kColours[0], [](const Figures& f) {
-        return f.solved > 0 ? std::optional(f.mean_length) : std::nullopt;
-      })});
-  if (!curve.networks.empty() && curve.networks.front().figures.known) {
+      "moves", {builder.OfNetworks(
+                   "mean length of the solutions found", kColours[0], [](const SolveFigures& f) {
+                     return f.solved > 0 ? std::optional(f.mean_length) : std::nullopt;
+                   })});
+  if (!networks.empty() && networks.front().figures.known) {
     chart.series.push_back(builder.Constant("mean length of the shortest solutions",
-                                            curve.networks.front().figures.known->mean_length));
+                                            networks.front().figures.known->mean_length));
   }
   return chart;
 }
@@ -131,7 +131,7 @@ Chart Errors(const SeriesBuilder& builder) {
   return builder.ChartOf(
       "error of the estimates (root mean square)",
       {builder.OfNetworks("of the states, against optimal lengths", kColours[0],
-                          [](const Figures& f) {
+                          [](const SolveFigures& f) {
                             return f.known ? IfKnown(f.known->estimates, &EstimateFigures::error)
                                            : std::nullopt;
                           }),
@@ -197,9 +197,10 @@ std::string Puzzle(const ReportPage& page) {
 
 }  // namespace
 
-std::vector<Chart> LearningCharts(const LearningCurve& curve) {
-  const SeriesBuilder builder(curve);
-  return {SolveRates(builder), Lengths(builder, curve), Errors(builder), Losses(builder)};
+std::vector<Chart> LearningCharts(std::span<const UpdatePoint> training,
+                                  std::span<const EvaluatedNetwork> networks) {
+  const SeriesBuilder builder(training, networks);
+  return {SolveRates(builder), Lengths(builder, networks), Errors(builder), Losses(builder)};
 }
 
 std::string OverlapElement(const RunRecord& run, std::size_t updates) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,20 +13,15 @@
 
 namespace tandem {
 
-/// LearningCurve holds what charts show of one run.
-struct LearningCurve {
-  std::vector<UpdatePoint> training;       ///< from metrics.jsonl
-  std::vector<EvaluatedNetwork> networks;  ///< sorted by the iterations that they were trained for
-};
-
 /// Returns charts over the seconds of training: the share of states solved, the mean length of the
 /// solutions, the error of the estimates, and the loss. A pale disc marks the network that solves
 /// best. Requires the seconds of each network. Without networks, the charts show what the run
 /// itself measured.
-std::vector<Chart> LearningCharts(const LearningCurve& curve);
+std::vector<Chart> LearningCharts(std::span<const UpdatePoint> training,
+                                  std::span<const EvaluatedNetwork> networks);
 
-/// Returns an <svg> element that shows when the last `updates` updates were generated and when they
-/// were trained on; "" if the run has none.
+/// Returns an <svg> element that shows when the run generated and when it trained, in its last
+/// `updates` updates. Without an update, returns "".
 std::string OverlapElement(const RunRecord& run, std::size_t updates);
 
 /// Returns the seconds that `intervals`, which are sorted by their begin and do not overlap, share

@@ -22,7 +22,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = Track::Clock;
 
-constexpr int kThreadTracks = 1;  // process number of the run in the trace
+constexpr int kThreadTracks = 1;        // process number of the run in the trace
+constexpr int kFirstGpuProcess = 1000;  // of GPU 0; GPU i has the i-th number after it
 
 Json NameEvent(const char* what, int process, std::int64_t thread, const std::string& name) {
   return {

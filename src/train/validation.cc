@@ -7,7 +7,6 @@
 #include <cmath>
 #include <numeric>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "base/fault_point.h"
@@ -91,13 +90,6 @@ ValidationSet MakeValidationSet(const Domain& domain, const Config& config) {
     return Scrambles(domain, validation.states, config.generate.max_scramble);
   }
   return FromFile(domain, validation.file, validation.states);
-}
-
-bool IsBetter(const ValidationResult& result, const ValidationResult& than) {
-  const auto key = [](const ValidationResult& r) {
-    return std::pair(r.solve_rate, -r.value_error.value_or(0));
-  };
-  return key(result) > key(than);
 }
 
 Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& device,
@@ -230,8 +222,12 @@ std::optional<ValidationReport> RunValidation::Validate(Components& components) 
   }
 }
 
+// Of two equal solve rates, the one with the smaller error is better.
 bool RunValidation::IsBest(const ValidationReport& report) const {
-  return !so_far_.best || IsBetter(report, *so_far_.best);
+  const auto key = [](const ValidationResult& result) {
+    return std::pair(result.solve_rate, -result.value_error.value_or(0));
+  };
+  return !so_far_.best || key(report) > key(*so_far_.best);
 }
 
 void RunValidation::Record(const ValidationReport& report) {

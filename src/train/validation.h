@@ -38,10 +38,6 @@ struct ValidationSet {
 /// line of a state that it cannot use.
 ValidationSet MakeValidationSet(const Domain& domain, const Config& config);
 
-/// Returns whether `result` is better than `than`: a higher solve rate or, if these are equal, a
-/// smaller error.
-bool IsBetter(const ValidationResult& result, const ValidationResult& than);
-
 /// Validator owns the validation states and tests networks on them. Only the main thread uses it.
 class Validator {
  public:

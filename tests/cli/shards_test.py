@@ -295,12 +295,14 @@ class Training(Shards):
         self.alter("shard-000000.tandem", -5)
         _, messages = self.train("stopped", code=1)
         self.assertIn("shard-000000.tandem, chunk 2: ", messages)
+
     def test_a_missing_or_swapped_shard_ends_the_run(self):
         self.generate()
         (self.shards / "shard-000000.tandem").write_bytes(
             (self.shards / "shard-000001.tandem").read_bytes())
         _, messages = self.train("stopped", code=1)
         self.assertIn("shard-000000.tandem holds shard 1 of the set", messages)
+
     def test_resume_after_a_kill_in_an_epoch_gives_the_same_weights(self):
         self.generate()
         whole, _ = self.train("whole", "train.max_updates=400", "checkpoint.every_updates=7")

@@ -15,9 +15,7 @@ namespace {
 void AddMetrics(const std::filesystem::path& file, ReportPage& page) {
   const RunRecord run = ReadUpdates(file);
   if (ReadCurve(file).size() != run.curve.size()) std::abort();
-  LearningCurve curve;
-  curve.training = run.curve;
-  page.learning = LearningCharts(curve);
+  page.learning = LearningCharts(run.curve, {});
   page.values = {ErrorChart(run)};
   page.busy = BusyChart(run);
   page.overlap = OverlapElement(run, /*updates=*/12);

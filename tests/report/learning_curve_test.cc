@@ -30,13 +30,16 @@ UpdatePoint Validated(double seconds, std::int64_t examples, double solve_rate) 
   return point;
 }
 
-LearningCurve Curve() {
-  return {.training = {Validated(0, 0, 0), Validated(10, 500, 0.25), Validated(20, 1000, 0.5)},
-          .networks = {Network("update 1", 500, 10, 1), Network("update 2", 1000, 20, 2)}};
+std::vector<UpdatePoint> Training() {
+  return {Validated(0, 0, 0), Validated(10, 500, 0.25), Validated(20, 1000, 0.5)};
+}
+
+std::vector<EvaluatedNetwork> Networks() {
+  return {Network("update 1", 500, 10, 1), Network("update 2", 1000, 20, 2)};
 }
 
 TEST(LearningCharts, ShowEvaluationsAndValidationsOverSeconds) {
-  const Chart rates = LearningCharts(Curve()).front();
+  const Chart rates = LearningCharts(Training(), Networks()).front();
   EXPECT_EQ(rates.x_name, "seconds of training");
   EXPECT_EQ(rates.across.most, 20);
   const Series& solved = rates.series.front();
@@ -51,31 +54,29 @@ TEST(LearningCharts, ShowEvaluationsAndValidationsOverSeconds) {
 }
 
 TEST(LearningCharts, LeaveOutWhatWasNotMeasured) {
-  const std::vector<Chart> charts = LearningCharts(Curve());
+  const std::vector<Chart> charts = LearningCharts(Training(), Networks());
   EXPECT_TRUE(charts[0].series[1].points.empty());  // no known lengths
   EXPECT_FALSE(charts[2].has_points());             // no validation errors
   EXPECT_TRUE(charts[3].has_points());
 }
 
 TEST(LearningCharts, CountLongRunsInHours) {
-  LearningCurve curve = Curve();
-  curve.training.push_back(Validated(36'000, 2000, 0.5));
-  const Chart rates = LearningCharts(curve).front();
+  std::vector<UpdatePoint> training = Training();
+  training.push_back(Validated(36'000, 2000, 0.5));
+  const Chart rates = LearningCharts(training, Networks()).front();
   EXPECT_EQ(rates.x_name, "hours of training");
   EXPECT_EQ(rates.across.most, 10);
 }
 
 TEST(ChartElement, ThinsLongCurves) {
-  LearningCurve curve = Curve();
-  for (int i = 1; i <= 100'000; ++i) curve.training.push_back(Validated(20 + i, 1000 + i, 0.5));
-  EXPECT_LT(ChartElement(LearningCharts(curve).front()).size(), 30'000);
+  std::vector<UpdatePoint> training = Training();
+  for (int i = 1; i <= 100'000; ++i) training.push_back(Validated(20 + i, 1000 + i, 0.5));
+  EXPECT_LT(ChartElement(LearningCharts(training, Networks()).front()).size(), 30'000);
 }
 
 TEST(ChartElement, DrawsASingleNetworkAsADot) {
-  LearningCurve curve = Curve();
-  curve.networks.resize(1);
-  curve.training.clear();
-  EXPECT_NE(ChartElement(LearningCharts(curve).front()).find("<circle"), std::string::npos);
+  const std::vector networks = {Networks().front()};
+  EXPECT_NE(ChartElement(LearningCharts({}, networks).front()).find("<circle"), std::string::npos);
 }
 
 }  // namespace
