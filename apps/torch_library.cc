@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "apps/output.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "domain/registry.h"
 #include "tandem/error.h"
 
@@ -62,16 +62,6 @@ void IgnoreSettingsOfMathLibraries() {
 // are kept.
 void ShortenOpenMpSpin() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "10000", 0);
-}
-
-// Every training step allocates and frees the same megabytes of activations. By default glibc
-// returns them to the system and allocates them again, page fault by page fault, which took a fifth
-// of a step.
-void KeepFreedMemory() {
-  constexpr int kGlibcMaximum = 32 << 20;
-  constexpr int kTrimAbove = 1 << 30;
-  ::mallopt(M_MMAP_THRESHOLD, kGlibcMaximum);
-  ::mallopt(M_TRIM_THRESHOLD, kTrimAbove);
 }
 
 constexpr const char* kCannotLoad =

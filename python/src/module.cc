@@ -3,6 +3,7 @@
 
 #include <exception>
 
+#include "base/machine.h"
 #include "base/stop_signal.h"
 #include "bindings.h"
 #include "domain.h"
@@ -32,6 +33,7 @@ void Translate(const std::exception_ptr& thrown, void* /*payload*/) {
 
 NB_MODULE(_tandem, module) {
   module.doc() = "Tandem's C++ code. Import tandem instead, which documents it.";
+  tandem::KeepFreedMemory();
   nanobind::register_exception_translator(&tandem::python::Translate);
   tandem::python::BindDomain(module);
   tandem::python::BindPythonDomains(module);

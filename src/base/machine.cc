@@ -1,5 +1,6 @@
 #include "base/machine.h"
 
+#include <malloc.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -96,6 +97,13 @@ std::int64_t PeakRssBytes() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+void KeepFreedMemory() {
+  constexpr int kGlibcMaximum = 32 << 20;
+  constexpr int kTrimAbove = 1 << 30;
+  ::mallopt(M_MMAP_THRESHOLD, kGlibcMaximum);
+  ::mallopt(M_TRIM_THRESHOLD, kTrimAbove);
 }
 
 bool IsTerminal(int fd) { return ::isatty(fd) == 1; }
