@@ -179,9 +179,8 @@ class BeamRanking {
     return ranks_states() ? values_[i] : values_[i] - spec_.action_costs[StepTo(i).action];
   }
 
-  // Makes `children` the frontier.
-  // Sets the surprisals of the paths to `children`. Differences suffice for ranking, and stay exact
-  // in a float however long the path is.
+  // Makes `children` the frontier: sets the surprisals of the paths to them. Differences suffice
+  // for ranking, and stay exact in a float however long the path is.
   void Advance(std::span<const std::uint32_t> children) {
     if (has_estimates() && !follows_policy_) return;
     std::vector<float> next;
