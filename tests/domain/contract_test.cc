@@ -36,7 +36,9 @@ const std::map<std::string, std::vector<std::string>> kArguments = {
     {"npuzzle", {"3", "4", "5", "6", "7", "3x5", "6x2"}},
     {"othello", {"6", "8"}},
     {"permutation",
-     {"cube4", "cube4:pieces", "lrx", "megaminx", "megaminx:pieces", "pyraminx", "topspin"}},
+     {"cube4", "cube4:pieces", "lrx", "megaminx", "megaminx:pieces", "picture_cube",
+      "picture_cube:pieces", "professor_tetraminx", "professor_tetraminx:pieces", "pyraminx",
+      "topspin"}},
     {"sokoban", {"5", "10", "50", "7x18"}},
     {"tic_tac_toe", {""}},
 };

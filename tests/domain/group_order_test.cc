@@ -53,6 +53,33 @@ TEST(GroupOrder, OfCube4IsTheKnownNumber) {
       Factors().TimesFactorial(7).Times(3, 6).TimesFactorial(24).TimesFactorial(24).Times(2, -1));
 }
 
+// Rubik's Cube, and quarter turns of six centres, which are even or odd with the permutations.
+TEST(GroupOrder, OfPictureCubeIsTheKnownNumber) {
+  EXPECT_EQ(OrderOf("permutation:picture_cube"), Factors()
+                                                     .TimesFactorial(8)
+                                                     .Times(3, 7)
+                                                     .TimesFactorial(12)
+                                                     .Times(2, 11)
+                                                     .Times(2, -1)
+                                                     .Times(4, 6)
+                                                     .Times(2, -1));
+}
+
+// 4 corners that twist, 4 centres, 6 middle edges that flip, and thrice 12 pieces, each with even
+// permutations. PuzzleGeometry's definition of this puzzle generates a group of this order too.
+TEST(GroupOrder, OfProfessorTetraminxIsTheKnownNumber) {
+  EXPECT_EQ(OrderOf("permutation:professor_tetraminx"), Factors()
+                                                            .Times(3, 4)
+                                                            .Times(12)
+                                                            .TimesFactorial(6)
+                                                            .Times(2, -1)
+                                                            .Times(2, 5)
+                                                            .TimesFactorial(12)
+                                                            .TimesFactorial(12)
+                                                            .TimesFactorial(12)
+                                                            .Times(2, -3));
+}
+
 // 20 corners and 30 edges, each with even permutations.
 TEST(GroupOrder, OfMegaminxIsTheKnownNumber) {
   EXPECT_EQ(

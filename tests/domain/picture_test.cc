@@ -59,7 +59,8 @@ INSTANTIATE_TEST_SUITE_P(Every, Pictures,
                                          "lights_out:9", "sokoban:16", "grid:16", "hanoi:3",
                                          "hanoi:9", "permutation:pyraminx", "permutation:megaminx",
                                          "permutation:cube4", "permutation:topspin",
-                                         "permutation:lrx"));
+                                         "permutation:lrx", "permutation:picture_cube",
+                                         "permutation:professor_tetraminx"));
 
 TEST(Picture, DiscsDifferWithoutColours) {
   EXPECT_EQ(DrawState("hanoi:3", "1 0 1"),

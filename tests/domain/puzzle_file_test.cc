@@ -370,7 +370,8 @@ TEST(PuzzleFile, SaysThatATurnOfTheWholePuzzleHelps) {
 }
 
 TEST(PuzzleFile, AcceptsEveryStateOfAWalk) {
-  for (const char* name : {"cube4", "lrx", "megaminx", "pyraminx", "topspin"}) {
+  for (const char* name :
+       {"cube4", "lrx", "megaminx", "picture_cube", "professor_tetraminx", "pyraminx", "topspin"}) {
     const auto puzzle = MakeDomain(std::string("permutation:") + name);
     State state(static_cast<std::size_t>(puzzle->spec().state_size));
     for (std::uint64_t i = 0; i < 20; ++i) {
