@@ -192,7 +192,7 @@ class Session {
     const PuzzleModel& model = RequireModel();
     if (search_ == nullptr) search_ = model.make_search();
     const SearchResult result = search_->Solve(game_.state(), StopSignal());
-    return result.solved ? result.actions.front() : result.best.value().actions.front();
+    return result.best.value().actions.front();
   }
 
   void Reply(std::string_view /*nothing*/) {

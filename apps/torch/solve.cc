@@ -28,6 +28,7 @@
 #include "search/expander.h"
 #include "search/problems.h"
 #include "tandem/error.h"
+#include "tandem/game.h"
 #include "train/loaded_model.h"
 #include "train/run_directory.h"
 
@@ -154,7 +155,8 @@ std::string DescribeResult(const SolveResult& result, const Domain& domain) {
 }
 
 // Summarises all results in a table of text. `seconds` is the wall time of all searches.
-std::string DescribeResults(const std::vector<SolveResult>& results, double seconds) {
+std::string DescribeResults(const std::vector<SolveResult>& results, const Domain& domain,
+                            double seconds) {
   std::vector<SolveOutcome> searched;
   std::vector<SolveOutcome> with_optimal;  // solved states whose shortest length is known
   std::int64_t expanded = 0;
@@ -165,14 +167,17 @@ std::string DescribeResults(const std::vector<SolveResult>& results, double seco
     expanded += result.search.expanded;
   }
   const SolveFigures figures = Summarise(searched, seconds);
-  std::string table = fmt::format("\nsolved        {} of {}\n", figures.solved, results.size());
+  const bool is_game = AsGame(domain) != nullptr;
+  std::string table = fmt::format("\n{}        {} of {}\n", is_game ? "played" : "solved",
+                                  figures.solved, results.size());
   table += NotSolved(results) + NotSearched(results);
   if (figures.solved > 0) {
     table += fmt::format("mean length   {:.2f}\n", figures.mean_length);
   }
   table += ComparedWithOptimal(with_optimal, figures.solved);
   if (figures.states > 0) {
-    table += fmt::format("mean time     {} a puzzle\n", HumanSeconds(figures.mean_s()));
+    table += fmt::format("mean time     {} a {}\n", HumanSeconds(figures.mean_s()),
+                         is_game ? "position" : "puzzle");
   }
   if (seconds > 0) {
     table +=
@@ -225,7 +230,7 @@ class Results {
   // Completes the file and prints the summary.
   void Finish() {
     if (file_) file_->Commit();
-    std::fputs(DescribeResults(written_, seconds_).c_str(), for_people_ ? stdout : stderr);
+    std::fputs(DescribeResults(written_, domain_, seconds_).c_str(), for_people_ ? stdout : stderr);
   }
 
   const std::vector<SolveResult>& written() const { return written_; }

@@ -49,7 +49,8 @@ void BindSolution(nb::module_& module) {
           [](const Solution& s) {
             return s.search.best ? s.search.best->actions : std::vector<Action>();
           },
-          "The actions of the best path that was found, if it was not solved; else empty.")
+          "The actions of the best path that was found, if it was not solved; else empty. Of a "
+          "game, the best move.")
       .def_prop_ro(
           "length", [](const Solution& s) { return s.search.actions.size(); },
           "The number of actions; 0 if it was not solved.")

@@ -236,7 +236,7 @@ class Solution:
     @property
     def best_actions(self) -> list[int]:
         """
-        The actions of the best path that was found, if it was not solved; else empty.
+        The actions of the best path that was found, if it was not solved; else empty. Of a game, the best move.
         """
 
     @property

@@ -535,7 +535,8 @@ std::vector<Field> FieldsOf(Config& c) {
              {.is_used = SearchesByBeam, .why_unused = "only beam searches have a width"}),
       Number(
           "search.max_length", c.search.max_length, 1, 100'000,
-          "Length of the longest solution that searches other than A* and Q* look for, in actions.",
+          "Length of the longest solution that searches other than A* and Q* look for, in actions. "
+          "A game is played for at most as many moves.",
           {.is_used = LimitsLength, .why_unused = "A* and Q* find solutions of any length"}),
       Number("search.weight", c.search.weight, 0, 1000,
              "Weight of the path's cost relative to the estimate of the remaining cost in A* and "

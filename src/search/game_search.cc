@@ -46,13 +46,7 @@ class BestPlaySearch final : public Search {
   std::string Failure(const SearchResult& result) const override {
     std::string at_limit = AtLimit(config_, result.stop_reason);
     if (!at_limit.empty()) return at_limit;
-    if (result.stop_reason == StopReason::kCostLimit) {
-      return fmt::format("the game does not end with at most {}", AllowedCost());
-    }
-    return fmt::format(
-        "the game is not over after {} (search.max_length); `best` has these moves. To play to the "
-        "end, raise search.max_length",
-        Counted(config_.max_length, "move"));
+    return fmt::format("the game does not end with at most {}", AllowedCost());
   }
 
  private:
@@ -126,14 +120,16 @@ class BestPlaySearch final : public Search {
   SearchResult ResultOf(Line& line) const {
     SearchResult result = std::move(line.result);
     result.stop_reason = *line.stop_reason;
-    result.solved = result.stop_reason == StopReason::kSolved;
-    const float cost = CostOf(game_.spec(), result.actions);
-    if (result.solved) {
-      result.cost = cost;
-    } else {
+    // Games that are played for as many moves as the caller asked for need not end.
+    result.solved =
+        result.stop_reason == StopReason::kSolved || result.stop_reason == StopReason::kLengthLimit;
+    if (!result.actions.empty()) {
+      const std::vector<Action> best = {result.actions.front()};
       result.best = {
-          .actions = std::exchange(result.actions, {}), .cost = cost, .estimate = line.estimate};
+          .actions = best, .cost = CostOf(game_.spec(), best), .estimate = line.estimate};
     }
+    if (!result.solved) result.actions.clear();
+    result.cost = CostOf(game_.spec(), result.actions);
     result.bytes = BytesOf(line);
     return result;
   }

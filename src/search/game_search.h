@@ -10,10 +10,10 @@
 namespace tandem {
 
 /// Makes the search of search.method gumbel or puct. From each position, it plays for both players
-/// until the game is over, so the first move of a solution is the best one that it found, and the
-/// others are its answer to each. search.max_length 1 gives the first move alone, as the `best` of
-/// a result that is not solved; its estimate is the search's value of the position as a cost. All
-/// games advance in lock step.
+/// until the game is over or has search.max_length more moves. A result then counts as solved. The
+/// first move is the best one that the search found, and the others are its answer to each. The
+/// `best` of every result has the first move alone; its estimate is the search's value of the
+/// position as a cost. All games advance in lock step.
 ///
 /// Throws InputError if `domain` is not a game, and Error if the network has no policy and values.
 std::unique_ptr<Search> MakeGameSearch(const Domain& domain, Evaluator& network,

@@ -16,6 +16,7 @@
 #include "domain/moves.h"
 #include "search/search.h"
 #include "tandem/error.h"
+#include "tandem/game.h"
 #include "tandem/state_text.h"
 
 namespace tandem {
@@ -339,7 +340,7 @@ void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, S
 void SolveAndReplay(const Domain& domain, Search& search, const ProblemBatch& problems,
                     const StopSignal& stop, const Search::Done& done) {
   search.SolveAll(problems, stop, [&](std::size_t i, SearchResult result) {
-    if (result.solved) {
+    if (result.solved && AsGame(domain) == nullptr) {  // the play of a game need not reach its end
       const Stopwatch watch;
       result.actions = WithoutDetours(domain, problems.states[i], result.actions);
       result.cost = CostOf(domain.spec(), result.actions);

@@ -42,8 +42,8 @@ std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain&
 void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, Search& search,
                    const StopSignal& stop, const Search::Done& done);
 
-/// Search::SolveAll that leaves detours out of every solution (WithoutDetours) and replays it.
-/// Throws the same errors as CheckByReplay, too.
+/// Search::SolveAll that leaves detours out of every solution of a puzzle (WithoutDetours) and
+/// replays it. Throws the same errors as CheckByReplay, too.
 void SolveAndReplay(const Domain& domain, Search& search, const ProblemBatch& problems,
                     const StopSignal& stop, const Search::Done& done);
 

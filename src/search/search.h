@@ -58,10 +58,10 @@ struct Partial {
 struct SearchResult {
   bool solved = false;
   StopReason stop_reason = StopReason::kExhausted;
-  std::vector<Action> actions;  ///< from the start to a goal, if solved
+  std::vector<Action> actions;  ///< from the start to a goal, if solved; of a game, its moves
   float cost = 0;               ///< cost of `actions`
 
-  /// Set if no solution was found and at least one state was evaluated.
+  /// Set if no solution was found and at least one state was evaluated. Of a game, the best move.
   std::optional<Partial> best;
 
   /// Whether states were dropped that may lead to a solution: those for which a beam had no room

@@ -33,8 +33,8 @@ class Games(CliTest):
 
     def solve(self, states, *args, code=0):
         self.write("states.txt", "\n".join(states) + "\n")
-        self.run_tandem("solve", "--model", "run", "--states", "states.txt", "--out", "out.jsonl", *args,
-                        code=code)
+        self.printed, _ = self.run_tandem("solve", "--model", "run", "--states", "states.txt", "--out",
+                                          "out.jsonl", *args, code=code)
         return [json.loads(line) for line in (self.folder / "out.jsonl").read_text().splitlines()]
 
     def test_games_keep_their_promises_and_have_pictures(self):
@@ -50,8 +50,10 @@ class Games(CliTest):
         self.assertEqual((wins["moves"], wins["ended"]), ("c1", "solved"))
         self.assertEqual(full["moves"], "c3")
         first, = self.solve(["XX./.O./..."], "--set", "search.max_length=1", "--set",
-                            "search.simulations=2000", code=1)
-        self.assertEqual((first["solved"], first["best"]["moves"]), (False, "c1"))
+                            "search.simulations=2000")
+        self.assertEqual((first["solved"], first["moves"], first["best"]["moves"], first["ended"]),
+                         (True, "c1", "c1", "length limit"))
+        self.assertIn("played        1 of 1\nmean length   1.00\n", self.printed)
 
     def test_play_against_the_network(self):
         self.train()

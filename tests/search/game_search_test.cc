@@ -61,8 +61,7 @@ TEST_P(GameSearches, TakeAWinAndPreventALoss) {
   const auto four = MakeGame("connect_four");
   const SearchResult block =
       Solve(*four, "......./......./......./......./......./OOXXX..", 400, /*max_length=*/1);
-  ASSERT_TRUE(block.best);
-  EXPECT_EQ(four->spec().action_names[block.best->actions.front()], "6");
+  EXPECT_EQ(four->spec().action_names[block.actions.front()], "6");
 }
 
 TEST_P(GameSearches, BestPlayOfTicTacToeIsADraw) {
@@ -80,13 +79,26 @@ TEST_P(GameSearches, BestPlayOfTicTacToeIsADraw) {
 TEST_P(GameSearches, FirstMoveAloneComesWithItsValue) {
   const auto game = MakeGame("tic_tac_toe");
   const SearchResult loses = Solve(*game, "X.X/O../XO.", 400, /*max_length=*/1);
-  EXPECT_FALSE(loses.solved);
+  EXPECT_TRUE(loses.solved);
   EXPECT_EQ(loses.stop_reason, StopReason::kLengthLimit);
+  EXPECT_EQ(loses.actions.size(), 1U);
   ASSERT_TRUE(loses.best);
   EXPECT_GT(loses.best->estimate, 1.7);
-  EXPECT_EQ(loses.best->actions.size(), 1U);
-  const auto search = MakeGameSearch(*game, flat_, ConfigOf(GetParam(), 10, 1));
-  EXPECT_THAT(search->Failure(loses), HasSubstr("not over after 1 move (search.max_length)"));
+  EXPECT_EQ(loses.best->actions, loses.actions);
+}
+
+TEST_P(GameSearches, LimitLeavesTheBestMove) {
+  const auto game = MakeGame("tic_tac_toe");
+  Config config = ConfigOf(GetParam(), 100);
+  config.search.max_nodes = 250;
+  const auto search = MakeGameSearch(*game, flat_, config);
+  const SearchResult result = SolveAndReplay(*game, *search, PositionOf(*game, ""), never_);
+  EXPECT_FALSE(result.solved);
+  EXPECT_TRUE(result.actions.empty());
+  EXPECT_EQ(result.cost, 0);
+  ASSERT_TRUE(result.best);
+  EXPECT_EQ(result.best->actions.size(), 1U);
+  EXPECT_THAT(search->Failure(result), HasSubstr("raise search.max_nodes"));
 }
 
 TEST_P(GameSearches, FinishedGameNeedsNoMove) {
@@ -115,12 +127,12 @@ TEST_P(GameSearches, DoNotDependOnOtherPositionsOrThreads) {
   tbb::task_arena arena(4);
   arena.execute([&] {
     search->SolveAll(states, never_, [&](std::size_t i, const SearchResult& result) {
-      together[i] = result.solved ? result.actions : result.best->actions;
+      together[i] = result.actions;
     });
   });
   for (std::size_t i = 0; i < kStates; ++i) {
     const SearchResult alone = search->Solve(states[i], never_);
-    EXPECT_EQ(together[i], alone.solved ? alone.actions : alone.best->actions) << i;
+    EXPECT_EQ(together[i], alone.actions) << i;
   }
 }
 
@@ -137,8 +149,7 @@ TEST_P(GameSearches, KeepMoreValuesOfConnectFourWithMoreSimulations) {
       if (IsGoal(*game, state)) continue;
       const std::array<int, 7> values = solver.ValuesOfMoves(state);
       const SearchResult result = search->Solve(state, never_);
-      const Action move = (result.best ? result.best->actions : result.actions).front();
-      number += values[move] == *std::ranges::max_element(values) ? 1 : 0;
+      number += values[result.actions.front()] == *std::ranges::max_element(values) ? 1 : 0;
     }
     return number;
   };
