@@ -27,6 +27,7 @@
 #include "search/evaluation.h"
 #include "search/problems.h"
 #include "tandem/error.h"
+#include "tandem/game.h"
 #include "train/checkpoint.h"
 #include "train/loaded_model.h"
 
@@ -97,21 +98,39 @@ void LocateInTraining(std::vector<EvaluatedNetwork>& networks, const RunDirector
   }
 }
 
-// Evaluation solves the same problems with each network of a run.
+// Returns the search of the run. Of a game, it makes one move.
+std::unique_ptr<Search> SearchOf(LoadedModel& model) {
+  if (AsGame(model.domain()) == nullptr) return model.MakeSearch();
+  Config config = model.config();
+  config.search.max_length = 1;
+  return MakeSearch(model.domain(), model.net(), config);
+}
+
+// Evaluation solves the same problems with each network of a run. A position of a game counts as
+// solved if the move keeps its value.
 class Evaluation {
  public:
-  // `model` must outlive this object. Throws InputError if a problem has no valid state.
+  // `model` must outlive this object. Throws InputError if a problem has no valid state or, of a
+  // game, no best moves.
   Evaluation(LoadedModel& model, std::vector<Problem> problems, const std::string& run)
-      : model_(model), problems_(std::move(problems)), search_(model.MakeSearch()) {
+      : model_(model), problems_(std::move(problems)), search_(SearchOf(model)) {
     for (const Problem& problem : problems_) {
-      if (problem.error.empty()) continue;
-      throw InputError(fmt::format("{}. Expected states of {}, the puzzle of {}.", problem.error,
-                                   model.domain().spec().name, run));
+      if (!problem.error.empty()) {
+        throw InputError(fmt::format("{}. Expected states of {}, the puzzle of {}.", problem.error,
+                                     model.domain().spec().name, run));
+      }
+      if (is_game() && (problem.best_moves.empty() || !problem.stones)) {
+        throw InputError(fmt::format(
+            "state {}: a position of a game needs `best_moves` and `stones`. scripts/game_strength "
+            "writes such a file for Connect Four (--values), and plays matches of any game.",
+            DumpJson(problem.id)));
+      }
     }
   }
 
   std::size_t num_states() const { return problems_.size(); }
   const Search& search() const { return *search_; }
+  bool is_game() const { return AsGame(model_.domain()) != nullptr; }
 
   // Fills in the figures of `network`. If `stop` is reached, or the work fails, these are of the
   // states until then. Returns the failure, or null.
@@ -143,7 +162,14 @@ class Evaluation {
     const Stopwatch watch;
     SolveProblems(problems_, model_.domain(), *search_, stop,
                   [&](std::size_t number, const SearchResult& result) {
-                    SolveOutcome outcome = OutcomeOf(problems_[number], result);
+                    const Problem& problem = problems_[number];
+                    SolveOutcome outcome = OutcomeOf(problem, result);
+                    if (is_game()) {
+                      outcome.stones = problem.stones;
+                      outcome.solved =
+                          result.best &&
+                          std::ranges::count(problem.best_moves, result.best->actions[0]) > 0;
+                    }
                     if (outcome.optimal) {
                       outcome.cost = static_cast<double>(*outcome.optimal) * least_cost;
                       if (!estimates.empty()) outcome.estimate = estimates[number];
@@ -184,9 +210,9 @@ std::vector<EvaluatedNetwork> EvaluateUntilFailure(const std::vector<EvaluatedNe
     const SolveFigures& figures = network.figures;
     const bool complete = network.complete;
     if (complete || figures.states > 0) {
-      LogInfo(fmt::format("[{}/{}] {}: solved {} of {} in {}", done.size() + 1, networks.size(),
-                          network.name, figures.solved, figures.states,
-                          HumanSeconds(figures.seconds)));
+      LogInfo(fmt::format("[{}/{}] {}: {} {} of {} in {}", done.size() + 1, networks.size(),
+                          network.name, evaluation.is_game() ? "kept the value of" : "solved",
+                          figures.solved, figures.states, HumanSeconds(figures.seconds)));
       done.push_back(std::move(network));
     }
     if (!complete) break;
@@ -200,13 +226,15 @@ void Print(const std::vector<EvaluatedNetwork>& networks, std::optional<std::siz
   if (!best) return;
   const EvaluatedNetwork& network = networks[*best];
   const SolveFigures& figures = network.figures;
-  if (figures.known) {
-    fmt::print("\n{}:\n{}", network.name, ByLengthTable(figures));
-  }
+  const std::string by_length = ByLengthTable(figures);
+  if (!by_length.empty()) fmt::print("\n{}:\n{}", network.name, by_length);
   if (networks.size() == 1) return;
-  fmt::print("\nbest by solving: {}, which solves {} of {} states{}{}\n", network.name,
-             figures.solved, figures.states,
-             figures.solved > 0 ? fmt::format(" with mean length {:.2f}", figures.mean_length) : "",
+  const bool is_game = !figures.by_stones.empty();
+  fmt::print("\nbest by solving: {}, which {} {} of {} states{}{}\n", network.name,
+             is_game ? "keeps the value of" : "solves", figures.solved, figures.states,
+             figures.solved > 0 && !is_game
+                 ? fmt::format(" with mean length {:.2f}", figures.mean_length)
+                 : "",
              network.file.empty() ? "" : fmt::format(" ({})", network.file.string()));
   if (figures.states < kFewestStatesToChoose) {
     LogWarning(fmt::format("{} states are few to choose a network by: use at least {}",

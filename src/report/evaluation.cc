@@ -37,14 +37,30 @@ std::optional<EstimateFigures> EstimatesOf(std::span<const SolveOutcome> outcome
                          .error = std::sqrt(Share(squared_errors, estimated))};
 }
 
+// Returns figures for each value of `number`, from the outcomes that have one.
+std::vector<LengthFigures> SummariseBy(std::optional<std::int64_t> SolveOutcome::*number,
+                                       std::span<const SolveOutcome> outcomes) {
+  std::map<std::int64_t, std::vector<SolveOutcome>> by_number;
+  for (const SolveOutcome& outcome : outcomes) {
+    if (outcome.*number) by_number[*(outcome.*number)].push_back(outcome);
+  }
+  std::vector<LengthFigures> figures;
+  figures.reserve(by_number.size());
+  for (const auto& [length, of_length] : by_number) {
+    figures.push_back({.length = length,
+                       .states = std::ssize(of_length),
+                       .solved = std::ranges::count(of_length, true, &SolveOutcome::solved),
+                       .estimates = EstimatesOf(of_length)});
+  }
+  return figures;
+}
+
 std::optional<KnownLengthFigures> SummariseKnown(std::span<const SolveOutcome> outcomes) {
   KnownLengthFigures known;
   std::vector<SolveOutcome> all;
-  std::map<std::int64_t, std::vector<SolveOutcome>> by_length;
   for (const SolveOutcome& outcome : outcomes) {
     if (!outcome.optimal) continue;
     all.push_back(outcome);
-    by_length[*outcome.optimal].push_back(outcome);
     known.mean_length += static_cast<double>(*outcome.optimal);
     if (outcome.solved && outcome.length == *outcome.optimal) ++known.optimal;
   }
@@ -52,12 +68,7 @@ std::optional<KnownLengthFigures> SummariseKnown(std::span<const SolveOutcome> o
   known.states = std::ssize(all);
   known.mean_length /= static_cast<double>(known.states);
   known.estimates = EstimatesOf(all);
-  for (const auto& [length, of_length] : by_length) {
-    known.by_length.push_back({.length = length,
-                               .states = std::ssize(of_length),
-                               .solved = std::ranges::count(of_length, true, &SolveOutcome::solved),
-                               .estimates = EstimatesOf(of_length)});
-  }
+  known.by_length = SummariseBy(&SolveOutcome::optimal, all);
   return known;
 }
 
@@ -203,6 +214,7 @@ SolveFigures Summarise(std::span<const SolveOutcome> outcomes, double seconds) {
   figures.mean_length = Share(lengths, figures.solved);
   figures.known = SummariseKnown(outcomes);
   figures.best_known = SummariseBestKnown(outcomes);
+  figures.by_stones = SummariseBy(&SolveOutcome::stones, outcomes);
   return figures;
 }
 
@@ -227,13 +239,16 @@ std::string EvaluationTable(std::span<const EvaluatedNetwork> networks) {
   Table<Network> table(networks);
   table.Add("network", [](const Network& n) { return n.name + (n.complete ? "" : " (stopped)"); });
   table.Add("iterations", [](const Network& n) { return WithThousands(n.iterations); });
-  table.Add("solved", [](const Network& n) {
+  const bool is_game = !networks.front().figures.by_stones.empty();
+  table.Add(is_game ? "kept" : "solved", [](const Network& n) {
     return fmt::format("{} of {}", n.figures.solved, n.figures.states);
   });
   table.Add("%", [](const Network& n) { return Percent(n.figures.solve_rate()); });
-  table.Add("mean length", [](const Network& n) {
-    return n.figures.solved > 0 ? fmt::format("{:.2f}", n.figures.mean_length) : kNoFigure;
-  });
+  if (!is_game) {
+    table.Add("mean length", [](const Network& n) {
+      return n.figures.solved > 0 ? fmt::format("{:.2f}", n.figures.mean_length) : kNoFigure;
+    });
+  }
   table.AddIfKnown("% optimal", 1, [](const Network& n) {
     return IfKnown(n.figures.known, [](const auto& k) { return 100 * k.share_optimal(); });
   });
@@ -255,10 +270,14 @@ std::string EvaluationTable(std::span<const EvaluatedNetwork> networks) {
 
 std::string ByLengthTable(const SolveFigures& figures) {
   using Length = LengthFigures;
-  Table<Length> table(figures.known->by_length);
-  table.Add("optimal length", [](const Length& l) { return std::to_string(l.length); });
+  const bool is_game = !figures.by_stones.empty();
+  if (!is_game && !figures.known) return "";
+  Table<Length> table(is_game ? figures.by_stones : figures.known->by_length);
+  table.Add(is_game ? "stones" : "optimal length",
+            [](const Length& l) { return std::to_string(l.length); });
   table.Add("states", [](const Length& l) { return std::to_string(l.states); });
-  table.Add("% solved", [](const Length& l) { return Percent(l.solve_rate()); });
+  table.Add(is_game ? "% kept" : "% solved",
+            [](const Length& l) { return Percent(l.solve_rate()); });
   table.AddIfKnown("mean estimate", 2,
                    [](const Length& l) { return IfKnown(l.estimates, &EstimateFigures::mean); });
   table.AddIfKnown("value error", 2,
@@ -286,6 +305,10 @@ Json ToJson(const EvaluatedNetwork& network) {
   if (figures.best_known) {
     json["with_best_known"] = figures.best_known->states;
     json["mean_ratio_to_best_known"] = RoundedReal(figures.best_known->mean_ratio);
+  }
+  for (const LengthFigures& each : figures.by_stones) {
+    json["by_stones"].push_back(
+        {{"stones", each.length}, {"states", each.states}, {"solved", each.solved}});
   }
   if (!figures.known) return json;
   const KnownLengthFigures& known = *figures.known;

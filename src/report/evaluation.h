@@ -33,6 +33,10 @@ struct SolveOutcome {
 
   /// The network's estimate of `cost`. Nothing if the network is a policy.
   std::optional<double> estimate = std::nullopt;
+
+  /// Of a position of a game: its number of stones. `solved` then says whether the chosen move
+  /// keeps the position's value.
+  std::optional<std::int64_t> stones = std::nullopt;
 };
 
 /// EstimateFigures compares estimates with the costs of shortest solutions.
@@ -41,7 +45,8 @@ struct EstimateFigures {
   double error = 0;  ///< root mean square of estimate minus cost
 };
 
-/// LengthFigures holds the figures of the states whose shortest solutions have one length.
+/// LengthFigures holds the figures of the states whose shortest solutions have one length, or of
+/// the positions of a game with `length` stones.
 struct LengthFigures {
   std::int64_t length = 0;
   std::int64_t states = 0;
@@ -79,6 +84,7 @@ struct SolveFigures {
   double slowest_s = 0;
   std::optional<KnownLengthFigures> known;     ///< nothing if no state has `optimal`
   std::optional<BestKnownFigures> best_known;  ///< nothing if no solved state has `best_known`
+  std::vector<LengthFigures> by_stones;        ///< of a game, sorted by stones; else empty
 
   double solve_rate() const;
   double nodes_per_s() const;
@@ -119,7 +125,7 @@ inline constexpr std::int64_t kFewestStatesToChoose = 100;
 /// lengths are left out if no state has one.
 std::string EvaluationTable(std::span<const EvaluatedNetwork> networks);
 
-/// Returns a table with a line for each known length. Requires `known` in `figures`.
+/// Returns a table with a line for each known length or number of stones; "" if there is none.
 std::string ByLengthTable(const SolveFigures& figures);
 
 /// Returns the JSON object of a network. docs/guide/evaluate.md lists its keys.

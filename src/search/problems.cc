@@ -87,6 +87,10 @@ std::string ReadJson(std::string_view text, const Domain& domain, Problem& line)
   line.optimal = ReadLength(object, "optimal");
   line.best_known = ReadLength(object, "best_known");
   line.at_most = ReadAtMost(object);
+  if (AsGame(domain) != nullptr && HasValue(object, "best_moves")) {
+    line.best_moves = domain.ParseMoves(ReadEntry<std::string>(object, "best_moves"), line.text);
+    line.stones = ReadLength(object, "stones");
+  }
   if (!HasValue(object, "solution")) return "";
   if (!object["solution"].is_string()) {
     ThrowWrongEntry(object, "solution", "moves, separated by spaces");

@@ -25,15 +25,19 @@ struct Problem {
   std::optional<int> best_known;  ///< length of the best published solution, if the line has it
   float at_most = 0;              ///< largest allowed cost of a solution; 0: no limit
   std::vector<Action> solution;   ///< a solution that is known; empty: none
+  /// Of a game, if the line has them: the moves that keep the position's value, and its stones.
+  std::vector<Action> best_moves;
+  std::optional<int> stones;
   std::string error;
 };
 
 /// Reads at most `limit` states from a file. Each line is a JSON object with `id`, `state`, `goal`,
-/// `optimal`, `best_known`, `at_most` and `solution`, or a state in plain text. Blank lines and
-/// lines that begin with '#' are skipped. For puzzles whose states may have several lines
-/// (Sokoban), empty lines and lines of text (Domain::IsStateLine) separate plain-text states, and
-/// text can name them. The log says how ambiguous states were understood (Domain::Reading). Throws
-/// InputError if the file cannot be read, has no state or has more than 10 million.
+/// `optimal`, `best_known`, `at_most` and `solution`, for games `best_moves` and `stones`, or a
+/// state in plain text. Blank lines and lines that begin with '#' are skipped. For puzzles whose
+/// states may have several lines (Sokoban), empty lines and lines of text (Domain::IsStateLine)
+/// separate plain-text states, and text can name them. The log says how ambiguous states were
+/// understood (Domain::Reading). Throws InputError if the file cannot be read, has no state or has
+/// more than 10 million.
 std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
                                 std::optional<std::int64_t> limit);
 

@@ -55,6 +55,24 @@ class Games(CliTest):
                          (True, "c1", "c1", "length limit"))
         self.assertIn("played        1 of 1\nmean length   1.00\n", self.printed)
 
+    def test_evaluate_counts_positions_whose_value_the_move_keeps_by_stones(self):
+        self.train()
+        lines = [{"state": "XX./OO./...", "best_moves": "c1", "stones": 4},
+                 {"state": "XX./.O./...", "best_moves": "c1", "stones": 3},
+                 {"state": "XX./OOX/O..", "best_moves": "b3", "stones": 6}]  # c1 wins
+        self.write("known.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+        out, log = self.run_tandem("evaluate", "run", "--states", "known.jsonl", "--untrained", "--json",
+                                   "out.json", "--set", "search.simulations=2000")
+        self.assertIn("last: kept the value of 2 of 3 in ", log)
+        self.assertRegex(out, r"^network +iterations +kept +% +nodes ")
+        self.assertRegex(out, r"\nstones +states +% kept\n3 +1 +100\.0\n4 +1 +100\.0\n6 +1 +0\.0\n")
+        self.assertRegex(out, r"\nbest by solving: \w+, which keeps the value of 2 of 3 states( \(|\n)")
+        last = json.loads((self.folder / "out.json").read_text())["networks"][-1]
+        self.assertEqual((last["solved"], last["by_stones"][2]), (2, {"stones": 6, "states": 1, "solved": 0}))
+        self.write("states.txt", "XX./OO./...\n")
+        error = self.run_tandem("evaluate", "run", "--states", "states.txt", code=2)[1]
+        self.assertIn("state 1: a position of a game needs `best_moves` and `stones`", error)
+
     def test_play_against_the_network(self):
         self.train()
         out, _ = self.run_tandem("play", "tic_tac_toe", "--model", "run", "--state", "XX./OO./...",
@@ -120,11 +138,17 @@ class Games(CliTest):
         result = subprocess.run(
             [self.python_with_torch(), script, "four", "--positions", "20", "--openings", "3", "--simulations",
              "8", "--opponent", "four/checkpoint-2.safetensors", "--build", TANDEM.parent, "--values",
-             "values.json", "--json", "out.json"],
+             "values.jsonl", "--json", "out.json"],
             cwd=self.folder, capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, result.stderr)
         found = json.loads((self.folder / "out.json").read_text())
         self.assertEqual(found["positions"]["count"], 20)
+        self.run_tandem("evaluate", "four", "--states", "values.jsonl", "--json", "kept.json", "--set",
+                        "search.simulations=8")
+        evaluated, = json.loads((self.folder / "kept.json").read_text())["networks"]
+        self.assertEqual({str(each["stones"]): {"positions": each["states"],
+                                                "kept": round(each["solved"] / each["states"], 4)}
+                          for each in evaluated["by_stones"]}, found["positions"]["trained"]["by_stones"])
         for name in ("trained", "untrained", "no_network"):
             stones = found["positions"][name]["by_stones"]
             self.assertEqual(sum(each["positions"] for each in stones.values()), 20)

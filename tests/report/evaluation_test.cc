@@ -145,6 +145,20 @@ TEST(EvaluationTable, OfAPolicyHasNoColumnsOfEstimates) {
   EXPECT_FALSE(ToJson(policy)["by_length"][0].contains("mean_estimate"));
 }
 
+TEST(EvaluationTable, OfAGameCountsPositionsWhoseValueIsKeptByStones) {
+  std::vector<SolveOutcome> outcomes = {Solved(1, 9, 0), Unsolved(9, 0), Solved(1, 9, 0)};
+  for (std::size_t i = 0; i < 3; ++i) outcomes[i].stones = i == 0 ? 30 : 8;
+  const EvaluatedNetwork network = Network("last", outcomes);
+  EXPECT_THAT(EvaluationTable(std::vector{network}), HasSubstr("kept     %  nodes"));
+  EXPECT_EQ(ByLengthTable(network.figures),
+            "stones  states  % kept\n"
+            "8            2    50.0\n"
+            "30           1   100.0\n");
+  EXPECT_EQ(ToJson(network)["by_stones"][0],
+            (nlohmann::ordered_json{{"stones", 8}, {"states", 2}, {"solved", 1}}));
+  EXPECT_EQ(ByLengthTable(Network("last", {Solved(1, 9, 0)}).figures), "");
+}
+
 TEST(EvaluationTable, MarksANetworkThatWasStoppedAndHasNoSolution) {
   EvaluatedNetwork stopped = Network("update 7", {Unsolved(1, 0)});
   stopped.complete = false;
