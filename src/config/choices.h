@@ -35,10 +35,10 @@ inline constexpr auto kModes = std::to_array<Choice<Mode>>({
     {Mode::kSequential, "sequential", "generate, then train"},
     {Mode::kSyncMain, "sync_main",
      "the network being trained guides the searches, and rows are labelled just before they are "
-     "trained on"},
+     "trained on; or it plays the games, which label their rows"},
 });
 
-/// Returns whether rows stay unlabelled until they are trained on.
+/// Returns whether rows stay unlabelled until they are trained on, unless they are of games.
 constexpr bool LabelsWhenTraining(Mode mode) { return mode == Mode::kSyncMain; }
 
 /// Returns what pipeline.policy_lag is for `auto`.

@@ -264,8 +264,10 @@ struct Config {
   /// Whether generators in other processes make rows with the weights that the run publishes.
   bool streams() const { return data.source == DataSource::kStream; }
 
-  /// Whether a network labels rows of this run, in this process or in others.
+  /// Whether a target network labels rows of this run, in this process or in others. In sync_main
+  /// the network being trained plays games.
   bool labels_with_network() const {
+    if (LabelsWhenTraining(pipeline.mode) && generate.target == Target::kSelfPlay) return false;
     return NeedsNetwork(generate.target) && (streams() || live_rows() > 0);
   }
 

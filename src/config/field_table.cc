@@ -74,9 +74,6 @@ bool IsRetrograde(const Config& c) { return c.generate.target == Target::kRetrog
 bool IsNotRetrograde(const Config& c) { return !IsRetrograde(c); }
 bool IsSelfPlay(const Config& c) { return c.generate.target == Target::kSelfPlay; }
 bool HasHeadOfTarget(const Config& c) { return !IsSelfPlay(c) || c.network.head == Head::kVp; }
-bool HasModeOfTarget(const Config& c) {
-  return !IsSelfPlay(c) || !LabelsWhenTraining(c.pipeline.mode);
-}
 bool HasValidationOfTarget(const Config& c) {
   return !IsSelfPlay(c) || c.validation.every_updates == 0;
 }
@@ -200,9 +197,6 @@ std::vector<Field> FieldsOf(Config& c) {
              {.try_first = true,
               .needs = {{"network.head", HasHeadOfTarget,
                          "the rows of games teach a value and a policy. Set network.head to vp"},
-                        {"pipeline.mode", HasModeOfTarget,
-                         "sync_main labels rows one by one just before it trains on them, and the "
-                         "end of a game labels all its rows. Set pipeline.mode to async"},
                         {"validation.every_updates", HasValidationOfTarget,
                          "validation solves puzzles, and a game has an opponent. Set "
                          "validation.every_updates to 0"}}}),

@@ -61,9 +61,15 @@ void CheckNeeds(const Config& config, const Contradiction& contradiction) {
 }
 
 // In sync_main the main thread evaluates states for the searches and labels the rows from replay,
-// so the mode needs a search, a target network and replay.
+// so the mode needs a search, a target network and replay. For games it needs replay alone.
 void CheckSyncMain(const Config& c, const Reject& reject) {
   if (!LabelsWhenTraining(c.pipeline.mode)) return;
+  reject(c.replay.updates == 0, "pipeline.mode", "replay.updates",
+         "sync_main trains on rows from replay. Set replay.updates to at least 1.");
+  reject(c.pipeline.policy_lag == 1, "pipeline.policy_lag", "pipeline.mode",
+         "sync_main labels rows with the newest weights, so its lag is 0. Set "
+         "pipeline.policy_lag to 0 or auto.");
+  if (c.generate.target == Target::kSelfPlay) return;  // whose games need no other search
   const std::string fitting = TargetsWith(&TargetTraits::in_sync_main);
   reject(
       c.generate.target == Target::kOwnSolutions, "pipeline.mode", "generate.target",
@@ -81,11 +87,6 @@ void CheckSyncMain(const Config& c, const Reject& reject) {
   reject(c.generate.search == GenerateSearch::kNone, "pipeline.mode", "generate.search",
          "in sync_main the network being trained guides searches. Set generate.search to "
          "greedy, beam or astar.");
-  reject(c.replay.updates == 0, "pipeline.mode", "replay.updates",
-         "sync_main trains on rows from replay. Set replay.updates to at least 1.");
-  reject(c.pipeline.policy_lag == 1, "pipeline.policy_lag", "pipeline.mode",
-         "sync_main labels rows just before it trains on them, so its lag is 0. Set "
-         "pipeline.policy_lag to 0 or auto.");
 }
 
 // Checks which states become examples, and which network labels them.
@@ -185,9 +186,10 @@ void CheckStream(const Config& c, const Reject& reject) {
          "these rows depend on their numbers alone and on no weights, so the run can make them "
          "itself, and `tandem generate` can write them before it. Set data.source to live or "
          "shards, or generate.target to one that a network labels.");
-  reject(LabelsWhenTraining(c.pipeline.mode), "data.source", "pipeline.mode",
-         "sync_main labels rows when it draws them from replay, and the rows of a stream are "
-         "labelled already. Set data.source to live, or choose another mode.");
+  reject(
+      LabelsWhenTraining(c.pipeline.mode), "data.source", "pipeline.mode",
+      "in sync_main this process labels all rows, and the rows of a stream are labelled already. "
+      "Set data.source to live, or choose another mode.");
   reject(!c.train.max_updates, "train.max_updates", "data.source",
          "auto measures how long an update takes, but that depends on generators that come and go. "
          "Give train.max_updates a number.");

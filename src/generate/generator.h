@@ -68,7 +68,7 @@ class Generator {
 /// already; if it is null, the generator builds the ball of generate.ball_radius itself.
 ///
 /// The rows are labelled unless pipeline.mode is sync_main: there the generator queries the network
-/// being trained, so its rows stay unlabelled until StoredStateLabeller labels them.
+/// being trained, so rows of puzzles stay unlabelled until StoredStateLabeller labels them.
 std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& config,
                                          Evaluator* network,
                                          std::shared_ptr<const ExactLabels> exact = nullptr);

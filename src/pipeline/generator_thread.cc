@@ -10,9 +10,9 @@
 
 namespace tandem {
 
-void InferenceQueue::Evaluate(ConstRows inputs, std::span<float> values) {
+void InferenceQueue::Await(const Request& request) {
   const Span span(Activity::kWaitForInference);
-  messages_.Push(Request{.inputs = inputs, .values = values});
+  messages_.Push(request);
   if (const std::exception_ptr error = results_.Pop()) std::rethrow_exception(error);
 }
 
@@ -47,7 +47,7 @@ void InferenceQueue::Serve(const Request& request) {
   try {
     const ScopedTimer timer(seconds_);
     const Span span(Activity::kServe);
-    network_.Evaluate(request.inputs, request.values);
+    (network_.*request.evaluate)(request.inputs, request.values);
   } catch (...) {
     error = std::current_exception();
   }

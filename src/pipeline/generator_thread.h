@@ -31,10 +31,19 @@ class InferenceQueue final : public Evaluator {
   // Methods for the generator thread.
 
   bool estimates_states() const override { return network_.estimates_states(); }
+  ActionValues action_values() const override { return network_.action_values(); }
 
-  /// Waits until the main thread has written `values`. Throws what the network threw, or the reason
+  /// Wait until the main thread has written `values`. Throw what the network threw, or the reason
   /// if the queue is closed.
-  void Evaluate(ConstRows inputs, std::span<float> values) override;
+  void Evaluate(ConstRows inputs, std::span<float> values) override {
+    Await({inputs, values, &Evaluator::Evaluate});
+  }
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    Await({inputs, values, &Evaluator::EvaluateActions});
+  }
+  void EvaluateWithActions(ConstRows inputs, std::span<float> values) override {
+    Await({inputs, values, &Evaluator::EvaluateWithActions});
+  }
 
   /// Reports to the main thread that a fill has ended, successfully or not.
   void FillEnds() noexcept;
@@ -57,10 +66,12 @@ class InferenceQueue final : public Evaluator {
   struct Request {
     ConstRows inputs;
     std::span<float> values;
+    void (Evaluator::*evaluate)(ConstRows inputs, std::span<float> values);
   };
   struct FillEnded {};
   using Message = std::variant<Request, FillEnded>;
 
+  void Await(const Request& request);
   void Handle(const Message& message);
   void Serve(const Request& request);
 

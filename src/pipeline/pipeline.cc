@@ -58,8 +58,9 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
       first_update_(first_update),
       end_update_(end_update),
       next_(first_update),
-      target_(parts.generator != nullptr && parts.generator->needs_network(), parts.trainer,
-              config.pipeline, state.target, parts.publisher),
+      target_(parts.generator != nullptr && parts.generator->needs_network() &&
+                  (parts.queue == nullptr || parts.labeller != nullptr),
+              parts.trainer, config.pipeline, state.target, parts.publisher),
       curriculum_(config.generate, state.longest_scramble) {
   const std::int64_t rows = config.live_rows();
   if (parts.labeller != nullptr) {
@@ -124,8 +125,9 @@ void Pipeline::Sequential(UpdateRecord& record) {
 
 // Lets the network being trained guide the generator's searches. The main thread serves their
 // requests between its iterations, between the chunks that it labels, and while it waits for a
-// buffer. Buffers hold states without labels; update k labels those that it draws from replay. The
-// weights that a search sees depend on timing, so two runs with the same seed may differ.
+// buffer. Buffers hold states without labels; update k labels those that it draws from replay.
+// Games have labels when they end. The weights that a search sees depend on timing, so two runs
+// with the same seed may differ.
 void Pipeline::SyncMain(UpdateRecord& record) {
   const std::int64_t k = record.update;
   InferenceQueue& queue = *parts_.queue;
@@ -138,7 +140,9 @@ void Pipeline::SyncMain(UpdateRecord& record) {
   parts_.replay->Add(k, WaitForRows(record).rows());
   if (k + 1 < end_update_) StartFillOfStates(k + 1);
   target_.RefreshIfDue(k);
-  Train(&LabelledSample(record), record, [&queue] { queue.Serve(); });
+  const DataBuffer& sample =
+      parts_.labeller != nullptr ? LabelledSample(record) : parts_.replay->Sample();
+  Train(&sample, record, [&queue] { queue.Serve(); });
   record.serve_s = queue.seconds() - served_before;
 }
 

@@ -187,7 +187,8 @@ struct PipelineParts {
   Generator* generator = nullptr;           ///< null if no rows are generated
   ReplayBuffer* replay = nullptr;           ///< null without replay
   InferenceQueue* queue = nullptr;          ///< sync_main: the generator's requests
-  StoredStateLabeller* labeller = nullptr;  ///< sync_main: labels states with the target network
+  StoredStateLabeller* labeller = nullptr;  ///< sync_main: labels states with the target network;
+                                            ///< null if the rows have labels
   WeightsPublisher* publisher = nullptr;    ///< null unless other processes follow the run
   Interrupter* interrupter = nullptr;       ///< ends the waits for buffers; null: nothing does
   /// Number of this process among those that fill the rows of an update together, from 0.

@@ -91,7 +91,7 @@ std::unique_ptr<Network> Components::MakeNet(const Checkpoint* from) const {
 }
 
 std::unique_ptr<InferenceNet> Components::MakeTarget() const {
-  if (!generates() || !NeedsNetwork(config.generate.target)) return nullptr;
+  if (!generates() || !config.labels_with_network()) return nullptr;
   return std::make_unique<InferenceNet>(network, config.inference, *device);
 }
 
@@ -120,14 +120,17 @@ StoredExamples* Components::stored() const {
   return shards.get();
 }
 
-// In sync_main the generator queries the network being trained, and its rows are labelled later.
+// In sync_main the generator queries the network being trained, and its rows are labelled later,
+// unless they are of games.
 void Components::MakeGenerator() {
   Evaluator* evaluator = target.get();
   const auto exact = MakeExactLabels(*domain, config);
   if (LabelsWhenTraining(config.pipeline.mode)) {
     online = std::make_unique<OnlineEvaluator>(trainer, config.inference, *device);
     queue = std::make_unique<InferenceQueue>(*online);
-    labeller = std::make_unique<StoredStateLabeller>(*domain, *target, config, exact);
+    if (target != nullptr) {
+      labeller = std::make_unique<StoredStateLabeller>(*domain, *target, config, exact);
+    }
     evaluator = queue.get();
   }
   generator = config.generate.program == Program::kTensor

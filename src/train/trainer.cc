@@ -217,12 +217,12 @@ void TorchTrainer::AverageStatistics() {
   if (average_) reducer_->AverageBuffers(average_->net());
 }
 
-void OnlineEvaluator::Evaluate(ConstRows inputs, std::span<float> values) {
+InferenceNet& OnlineEvaluator::Current() {
   if (steps_of_copy_ != trainer_.num_steps()) {
     copy_.Load(trainer_.net());
     steps_of_copy_ = trainer_.num_steps();
   }
-  copy_.Evaluate(inputs, values);
+  return copy_;
 }
 
 }  // namespace tandem

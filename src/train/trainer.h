@@ -96,9 +96,20 @@ class OnlineEvaluator final : public Evaluator {
       : trainer_(trainer), copy_(trainer.net().spec(), config, device) {}
 
   bool estimates_states() const override { return copy_.estimates_states(); }
-  void Evaluate(ConstRows inputs, std::span<float> values) override;
+  ActionValues action_values() const override { return copy_.action_values(); }
+  void Evaluate(ConstRows inputs, std::span<float> values) override {
+    Current().Evaluate(inputs, values);
+  }
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    Current().EvaluateActions(inputs, values);
+  }
+  void EvaluateWithActions(ConstRows inputs, std::span<float> values) override {
+    Current().EvaluateWithActions(inputs, values);
+  }
 
  private:
+  InferenceNet& Current();
+
   const TorchTrainer& trainer_;
   InferenceNet copy_;
   std::int64_t steps_of_copy_ = -1;  // TorchTrainer::num_steps when the copy was made

@@ -87,7 +87,7 @@ class Games(CliTest):
         for setting, expected in (
                 ("network.head=v", "Set network.head to vp"),
                 ("validation.every_updates=5", "Set validation.every_updates to 0"),
-                ("pipeline.mode=sync_main", "Set pipeline.mode to async"),
+                ("pipeline.mode=sync_main", "Set replay.updates to at least 1"),
                 ("generate.search=greedy", "this target chooses its states itself"),
                 ("domain.name=cube2", "`generate.target: self_play` is for games of two players"),
                 ("generate.target=walk_length", "Set generate.target to self_play")):

@@ -284,8 +284,13 @@ TEST(Config, SyncMainRejectsKeysThatItCannotWorkWith) {
                 "Set replay.updates to at least 1.");
   EXPECT_EQ(ErrorFor(mode + search + replay, {"pipeline.policy_lag=1"}),
             "`pipeline.policy_lag: 1` (--set pipeline.policy_lag=1) contradicts `pipeline.mode: "
-            "sync_main` (my.yaml:1): sync_main labels rows just before it trains on them, so its "
-            "lag is 0. Set pipeline.policy_lag to 0 or auto.");
+            "sync_main` (my.yaml:1): sync_main labels rows with the newest weights, so its lag is "
+            "0. Set pipeline.policy_lag to 0 or auto.");
+  const std::string games =
+      "generate: {target: self_play}\nnetwork: {head: vp}\n"
+      "validation: {every_updates: 0}\n";
+  EXPECT_EQ(ErrorFor(mode + games + replay), "");
+  EXPECT_NE(ErrorFor(mode + games).find("Set replay.updates to at least 1"), std::string::npos);
 }
 
 TEST(Config, AdviceOnMemoryNamesKeysThatExist) {

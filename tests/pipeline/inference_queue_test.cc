@@ -4,6 +4,7 @@
 
 #include "base/stop_signal.h"
 #include "pipeline/generator_thread.h"
+#include "support/game_evaluators.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/error.h"
 
@@ -37,6 +38,31 @@ TEST(InferenceQueue, ServesRequestsUntilTheFillEnds) {
   q.queue.ServeUntilFillEnds();
   EXPECT_EQ(sum.get(), 15);
   EXPECT_EQ(q.queries, 5);
+}
+
+TEST(InferenceQueue, GivesEveryKindOfValueThatTheNetworkGives) {
+  OpinionatedEvaluator network;
+  InferenceQueue queue(network);
+  EXPECT_EQ(queue.action_values(), ActionValues::kSurprisals);
+  using Method = void (Evaluator::*)(ConstRows, std::span<float>);
+  const std::vector<std::uint8_t> bytes = {1, 2, 3, 4};
+  const ConstRows inputs(bytes.data(), 2, 2);
+  const auto values_of = [&](Evaluator& of, Method method, std::size_t size) {
+    std::vector<float> values(size);
+    (of.*method)(inputs, values);
+    return values;
+  };
+  for (const auto& [method, size] : {std::pair<Method, std::size_t>{&Evaluator::Evaluate, 2},
+                                     {&Evaluator::EvaluateActions, 6},
+                                     {&Evaluator::EvaluateWithActions, 8}}) {
+    auto asked = std::async(std::launch::async, [&queue, &values_of, method, size] {
+      std::vector<float> values = values_of(queue, method, size);
+      queue.FillEnds();
+      return values;
+    });
+    queue.ServeUntilFillEnds();
+    EXPECT_EQ(asked.get(), values_of(network, method, size));
+  }
 }
 
 TEST(InferenceQueue, RethrowsExceptionsOfTheNetworkOnTheGeneratorThread) {

@@ -1,10 +1,11 @@
-// Tests small whole runs in sync_main. The weights that a search uses depend on timing, so no test
-// compares final weights.
+// Tests small whole runs in sync_main. The weights that a search uses depend on timing, so tests
+// compare no weights that were trained for more than one update.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "nn/device.h"
 #include "support/small_run.h"
 #include "support/temp_folder.h"
@@ -18,7 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSmallSyncMain =
-    "domain: {name: npuzzle, size: 3}\n"
     "pipeline: {mode: sync_main}\n"
     "generate: {target: capped_value_iteration, search: greedy, search_iterations: 20,\n"
     "           max_scramble: 12, chunk_rows: 200}\n"
@@ -30,13 +30,14 @@ constexpr const char* kSmallSyncMain =
 class SyncMain : public testing::Test {
  protected:
   Config MakeConfig(const std::vector<std::string>& sets) const {
-    return ConfigWith(kSmallSyncMain, sets, *device_);
+    return ConfigWith(domain_ + kSmallSyncMain, sets, *device_);
   }
 
   RunSummary RunInFolder(const std::vector<std::string>& sets) const {
     return TrainToTheEnd(MakeConfig(sets), device_, RunDirectory::Create(folder_));
   }
 
+  std::string domain_ = "domain: {name: npuzzle, size: 3}\n";
   const TempFolder temp_;
   const fs::path folder_ = temp_.path() / "run";
   const std::shared_ptr<Device> device_ = OpenDevice("cpu");
@@ -104,6 +105,71 @@ TEST_F(SyncMain, StoppedRunCanBeResumed) {
   EXPECT_EQ(summary.examples, 30'000);
   EXPECT_EQ(MetricsOf(folder_).size(), 30U);
   EXPECT_TRUE(fs::exists(folder_ / "replay-30.bin"));
+}
+
+class SyncMainOfGames : public SyncMain {
+ protected:
+  SyncMainOfGames() { domain_ = "domain: {name: tic_tac_toe}\n"; }
+
+  static std::vector<std::string> Games(const std::vector<std::string>& more) {
+    std::vector<std::string> sets = {"generate.target=self_play", "generate.search=none",
+                                     "generate.simulations=6",    "generate.max_scramble=9",
+                                     "network.head=vp",           "network.norm=layer"};
+    sets.insert(sets.end(), more.begin(), more.end());
+    return sets;
+  }
+
+  RunSummary Play(const std::vector<std::string>& more) const {
+    fs::remove_all(folder_);
+    return RunInFolder(Games(more));
+  }
+
+  std::vector<double> Losses() const {
+    std::vector<double> losses;
+    for (const nlohmann::json& line : MetricsOf(folder_)) losses.push_back(line["loss"]);
+    return losses;
+  }
+};
+
+TEST_F(SyncMainOfGames, LearnsWithoutATargetNetwork) {
+  EXPECT_EQ(Play({}).examples, 30'000);
+  const std::vector<nlohmann::json> lines = MetricsOf(folder_);
+  ASSERT_EQ(lines.size(), 30U);
+  EXPECT_LT(lines.back()["loss"], 0.9 * lines.front()["loss"].get<double>());
+  for (const nlohmann::json& line : lines) {
+    EXPECT_EQ(line["lag_updates"], 0);
+    EXPECT_EQ(line["label_s"], 0);
+    EXPECT_GT(line["serve_s"], 0.0);
+    EXPECT_GE(line["update_s"], line["serve_s"]);
+  }
+  EXPECT_EQ(ReadFile(folder_ / "checkpoint.safetensors").find("target_network"), std::string::npos);
+}
+
+// As long as the weights are the same, timing decides nothing.
+TEST_F(SyncMainOfGames, RowsAreThoseOfSequentialIfTheWeightsAre) {
+  const std::string sequential = "pipeline.mode=sequential";
+  const std::string first = "train.max_updates=1";
+  EXPECT_EQ(Play({first}).weights_sha256, Play({first, sequential}).weights_sha256);
+  std::vector<std::string> constant = {"train.max_updates=6", "optimizer.learning_rate=0",
+                                       "optimizer.final_learning_rate=0",
+                                       "optimizer.weight_decay=0"};
+  Play(constant);
+  const std::vector<double> losses = Losses();
+  constant.push_back(sequential);
+  Play(constant);
+  EXPECT_EQ(Losses(), losses);
+}
+
+TEST_F(SyncMainOfGames, StoppedRunCanBeResumed) {
+  {
+    TrainRun run(MakeConfig(Games({})),
+                 {.device = device_, .directory = RunDirectory::Create(folder_), .stop = never_});
+    StopAfter(run, 123);
+    EXPECT_EQ(ToTheEnd(run).end, RunEnd::kStopped);
+  }
+  const RunSummary summary = ResumeRun(folder_, device_);
+  EXPECT_EQ(summary.updates, 30);
+  EXPECT_EQ(summary.examples, 30'000);
 }
 
 TEST_F(SyncMain, NonFiniteLossEndsTheRunWithItsOwnError) {
