@@ -130,8 +130,7 @@ void AddOverlap(const RunFiles& files, ReportPage& page) {
   page.overlap = OverlapElement(files.updates, kUpdatesShown);
   page.overlap_note = fmt::format(
       "The last updates. To see every thread, train with profile.trace_updates set to 5, and open "
-      "{} "
-      "in Perfetto (ui.perfetto.dev).",
+      "{} in Perfetto (ui.perfetto.dev).",
       (files.folder / kTraceFile).string());
 }
 

@@ -125,7 +125,8 @@ inline constexpr std::int64_t kFewestStatesToChoose = 100;
 /// lengths are left out if no state has one.
 std::string EvaluationTable(std::span<const EvaluatedNetwork> networks);
 
-/// Returns a table with a line for each known length or number of stones; "" if there is none.
+/// Returns a table with a line for each known length or, of a game, for each number of stones.
+/// Returns "" if no length is known.
 std::string ByLengthTable(const SolveFigures& figures);
 
 /// Returns the JSON object of a network. docs/guide/evaluate.md lists its keys.
