@@ -33,21 +33,26 @@ struct Othello {
 
   // Calls turn(cell) for each stone that a stone of `player` on `cell` turns.
   static void ForTurned(const State& state, int cell, int player, const auto& turn) {
-    const auto own = static_cast<std::uint8_t>(1 + player);
+    const int own = 1 + player;
     for (int direction = 0; direction < 9; ++direction) {
       const int down = direction / 3 - 1;
       const int right = direction % 3 - 1;
-      if (down == 0 && right == 0) continue;
-      const auto at = [&](int steps) {
-        const int row = cell / kSize + steps * down;
-        const int column = cell % kSize + steps * right;
-        const bool is_inside = row >= 0 && row < kSize && column >= 0 && column < kSize;
-        return is_inside ? row * kSize + column : -1;
+      const int step = down * kSize + right;
+      if (step == 0) continue;
+      int row = cell / kSize + down;
+      int column = cell % kSize + right;
+      const auto holds = [&](int stone) {
+        return row >= 0 && row < kSize && column >= 0 && column < kSize &&
+               state[static_cast<std::size_t>(row * kSize + column)] == stone;
       };
-      int steps = 1;
-      while (at(steps) >= 0 && state[static_cast<std::size_t>(at(steps))] == 3 - own) ++steps;
-      if (at(steps) < 0 || state[static_cast<std::size_t>(at(steps))] != own) continue;
-      for (int i = 1; i < steps; ++i) turn(static_cast<std::size_t>(at(i)));
+      int others = 0;
+      while (holds(3 - own)) {
+        ++others;
+        row += down;
+        column += right;
+      }
+      if (!holds(own)) continue;
+      for (int i = 1; i <= others; ++i) turn(static_cast<std::size_t>(cell + i * step));
     }
   }
 

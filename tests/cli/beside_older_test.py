@@ -10,7 +10,7 @@ from harness import SOURCE, TANDEM, CliTest
 SMALL = """\
 domain: {name: cube3, input: pieces}
 network: {width: 16, blocks: 1, norm: layer}
-train: {batch_size: 100, iterations_per_update: 5, max_updates: 1000000}
+train: {batch_size: 100, iterations_per_update: 5, max_updates: 20}
 """
 
 
@@ -24,8 +24,9 @@ class BesideOlder(CliTest):
         file = self.folder / "results.json"
         result = subprocess.run(
             [sys.executable, SOURCE / "bench/beside_older", "--older", older, "--json", file, "--tandem",
-             TANDEM, "--seconds", "1", "--beam", "16", "--rounds", "1", "--set", "network.width=16",
-             "--set", "train.batch_size=100", "--set", "train.iterations_per_update=5"],
+             TANDEM, "--seconds", "60", "--beam", "16", "--rounds", "1", "--set", "network.width=16",
+             "--set", "train.batch_size=100", "--set", "train.iterations_per_update=5", "--set",
+             "train.max_updates=20"],
             capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         results = json.loads(file.read_text())["results"]

@@ -32,8 +32,8 @@ class Reach(CliTest):
     @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is not installed")
     def test_trains_evaluates_and_prints_the_rows(self):
         out = self.folder / "out"
-        printed = self.reach("lights_out5", "--out", out, "--seconds-scale", 0.03, "--limit", 4,
-                             "--untrained", "--curves", "--set", "network.width=16", "--set",
+        printed = self.reach("lights_out5", "--out", out, "--seconds-scale", 0.9, "--limit", 4,
+                             "--set", "train.max_updates=40", "--untrained", "--curves", "--set", "network.width=16", "--set",
                              "train.threads=1")
         self.assertIn("thresholds are not judged", printed)
         result = json.loads((out / "lights_out5.json").read_text())
@@ -47,8 +47,8 @@ class Reach(CliTest):
         # The last network has the name of a kept one if it was kept.
         self.assertRegex(names[-1], r"^last$|/checkpoint-\d+0\.safetensors$")
         self.assertIn("<svg", (out / "lights_out5.svg").read_text())
-        self.assertEqual(json.loads((out / "lights_out5.settings.json").read_text())[:2],
-                         ["network.width=16", "train.threads=1"])
+        self.assertEqual(json.loads((out / "lights_out5.settings.json").read_text())[:3],
+                         ["train.max_updates=40", "network.width=16", "train.threads=1"])
         table = self.reach("--table", *sorted(out.glob("*.json")))  # which are not all results
         self.assertEqual([line.split(" | ")[0] for line in table.splitlines()],
                          ["| benchmark", "| ---", "| lights_out5", "| lights_out5, untrained"])
@@ -96,7 +96,7 @@ class Reach(CliTest):
 
     def test_a_ball_of_all_states_gives_the_optimal_lengths(self):
         out = self.folder / "out"
-        self.reach("hanoi", "--out", out, "--seconds-scale", 0.05, "--limit", 3, "--set",
+        self.reach("hanoi", "--out", out, "--limit", 3, "--set", "train.max_updates=20", "--set",
                    "network.width=16", "--set", "train.threads=1")
         for line in (out / "hanoi.states.jsonl").read_text().splitlines():
             state = json.loads(line)
