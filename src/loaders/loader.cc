@@ -84,7 +84,7 @@ class BufferLoader::Iterator final : public BatchIterator {
       : loader_(loader),
         rows_(rows),
         update_(update),
-        count_((num_rows() + loader.batch_size_ - 1) / loader.batch_size_),
+        count_(num_rows() / loader.batch_size_),
         ring_(loader.slots_.size(), /*stages=*/2) {
     if (!loader.thread_) return;
     copied_ = loader.thread_->Post([this] {
@@ -119,12 +119,10 @@ class BufferLoader::Iterator final : public BatchIterator {
     ++taken_;
     TransferSlot& slot = SlotOf(batch);
     slot.AwaitCopy();
-    const std::int64_t size =
-        std::min(loader_.batch_size_, num_rows() - batch * loader_.batch_size_);
     const auto rows_of = [&](std::size_t column) {
-      if (loader_.memory_ == Memory::kHost) return slot.device(column).narrow(0, 0, size);
+      if (loader_.memory_ == Memory::kHost) return slot.device(column);
       return at::index_select(ColumnTensor(rows_, column, loader_.device_), 0,
-                              slot.device(kNumbers).narrow(0, 0, size));
+                              slot.device(kNumbers));
     };
     return MakeBatch(rows_.schema(), rows_of);
   }
@@ -187,8 +185,8 @@ class BufferLoader::Iterator final : public BatchIterator {
 };
 
 BufferLoader::BufferLoader(Device& device, const Schema& schema, std::int64_t batch_size,
-                           const PrefetchConfig& prefetch, std::uint64_t seed,
-                           const std::string& thread_name, Memory memory, std::int64_t rank)
+                           const PrefetchConfig& prefetch, std::uint64_t seed, Memory memory,
+                           std::int64_t rank)
     : device_(device.torch()),
       batch_size_(batch_size),
       seed_(seed),
@@ -197,7 +195,7 @@ BufferLoader::BufferLoader(Device& device, const Schema& schema, std::int64_t ba
       slots_(device.MakeSlots(  // of a batch each: those held, and those prepared ahead
           static_cast<std::size_t>(kHeld + (prefetch.enabled ? prefetch.depth : 0)),
           BatchTensors(schema, batch_size, memory), prefetch)) {
-  if (prefetch.enabled) thread_.emplace(thread_name);
+  if (prefetch.enabled) thread_.emplace(kPrefetchThread);
 }
 
 std::unique_ptr<BatchIterator> BufferLoader::Open(const DataBuffer& rows, std::int64_t update) {
@@ -230,7 +228,7 @@ DataLoader::DataLoader(Device& device, const Schema& schema, const Config& confi
     : stored_(stored) {
   const std::int64_t live_rows = config.live_part_of(config.train.batch_size);
   if (live_rows == 0) return;
-  live_.emplace(device, schema, live_rows, config.prefetch, config.random_seed(), kPrefetchThread,
+  live_.emplace(device, schema, live_rows, config.prefetch, config.random_seed(),
                 config.generate.program == Program::kTensor ? Memory::kDevice : Memory::kHost,
                 rank);
 }

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "base/worker.h"
@@ -73,7 +72,7 @@ class StoredExamples {
   const std::int64_t batch_size_;
 };
 
-/// The name of the prefetch thread of training in traces and in the run's time profile.
+/// The name of the prefetch thread in traces and in the run's time profile.
 inline constexpr const char* kPrefetchThread = "prefetch";
 
 /// BufferLoader makes batches of the rows of a buffer.
@@ -91,12 +90,10 @@ inline constexpr const char* kPrefetchThread = "prefetch";
 /// only after the event of the training stream (TransferSlot).
 class BufferLoader {
  public:
-  /// `device` must outlive this object. `schema` is an ExampleSchema, the schema of all buffers,
-  /// which are all in `memory`. The last batch of a buffer may be smaller than `batch_size`. `seed`
-  /// and `rank` determine the order of rows, and `thread_name` is the name of the prefetch thread.
+  /// `device` must outlive this object. `schema` is the ExampleSchema of all buffers, which are in
+  /// `memory` and have whole batches. `seed` and `rank` determine the order of rows.
   BufferLoader(Device& device, const Schema& schema, std::int64_t batch_size,
-               const PrefetchConfig& prefetch, std::uint64_t seed,
-               const std::string& thread_name = kPrefetchThread, Memory memory = Memory::kHost,
+               const PrefetchConfig& prefetch, std::uint64_t seed, Memory memory = Memory::kHost,
                std::int64_t rank = 0);
 
   /// Returns an iterator over the batches of `rows`, which must outlive it, in an order that is a

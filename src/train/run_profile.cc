@@ -74,13 +74,11 @@ struct NamedThread {
   std::string_view name;
   ActivityTimes ThreadTimes::*times;
   bool always_reported = false;  // even if the run did not start it
-  bool in_metrics = true;
 };
 constexpr auto kThreads = std::to_array<NamedThread>(
     {{kMainThread, &ThreadTimes::main, /*always_reported=*/true},
      {kGeneratorThread, &ThreadTimes::generator, /*always_reported=*/true},
      {kPrefetchThread, &ThreadTimes::prefetch},
-     {kValidationPrefetch, &ThreadTimes::validation_prefetch, false, /*in_metrics=*/false},
      {kDiskThread, &ThreadTimes::disk},
      {kTransferThread, &ThreadTimes::transfer},
      {kStreamThread, &ThreadTimes::reader},
@@ -145,9 +143,7 @@ nlohmann::ordered_json ToJson(const ThreadTimes& times) {
 
 nlohmann::ordered_json FlatJson(const ThreadTimes& times) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const NamedThread& thread : kThreads) {
-    if (thread.in_metrics) AddFlat(thread.name, times.*thread.times, json);
-  }
+  for (const NamedThread& thread : kThreads) AddFlat(thread.name, times.*thread.times, json);
   AddFlat("workers", times.workers, json);
   return json;
 }
@@ -157,7 +153,7 @@ std::vector<std::string> DescribeTimes(const ThreadTimes& times) {
   for (const NamedThread& thread : kThreads) {
     const ActivityTimes& of_thread = times.*thread.times;
     const bool did_nothing = thread.name == kWriterThread && of_thread.Work() == 0;
-    if (thread.in_metrics && of_thread.wall_s > 0 && !did_nothing) {
+    if (of_thread.wall_s > 0 && !did_nothing) {
       lines.push_back(DescribeThread(thread.name, of_thread));
     }
   }

@@ -15,15 +15,13 @@
 
 namespace tandem {
 
-/// Names of the threads that prefetch for validation, write checkpoints, and publish weights.
-inline constexpr const char* kValidationPrefetch = "val_prefetch";
+/// Names of the threads that write checkpoints and publish weights.
 inline constexpr const char* kWriterThread = "writer";
 inline constexpr const char* kPublisherThread = "publisher";
 
 /// ThreadTimes holds the activity times of each thread, or group of threads, of a run.
 struct ThreadTimes {
   ActivityTimes main, generator, prefetch;
-  ActivityTimes validation_prefetch;
   ActivityTimes disk, transfer;  ///< the stages of shards
   ActivityTimes reader;          ///< reads the shards of a stream
   ActivityTimes publisher;       ///< writes weights for generators

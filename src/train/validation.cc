@@ -1,11 +1,9 @@
 #include "train/validation.h"
 
-#include <ATen/core/Tensor.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -16,15 +14,13 @@
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "base/timeline.h"
-#include "data/examples.h"
 #include "domain/random_walks.h"
-#include "nn/threads.h"
+#include "search/costs.h"
 #include "search/evaluation.h"
 #include "search/greedy_search.h"
 #include "search/problems.h"
 #include "tandem/error.h"
 #include "train/components.h"
-#include "train/run_profile.h"
 
 namespace tandem {
 
@@ -32,8 +28,6 @@ namespace {
 
 // Not the run's seed, so that results of different runs are comparable.
 constexpr std::uint64_t kSeed = 0;
-constexpr std::int64_t kBatchSize = 1000;
-constexpr std::uint64_t kOrderSeed = 0;  // the order does not affect the sums
 
 ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t max_scramble) {
   ValidationSet validation_set;
@@ -97,17 +91,9 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
     : domain_(domain),
       config_(config.validation),
       head_(network.layers.head),
-      threads_(static_cast<int>(*config.inference.threads)),
       rows_per_call_(RowsPerCall(config)),
       validation_set_(MakeValidationSet(domain, config)),
-      rows_(ExampleSchema(domain.spec(), Head::kV), validation_set_.lengths.size()),
-      net_(network, config.inference, device),
-      stream_(device.MakeStream()),
-      loader_(device, rows_.schema(), kBatchSize, config.prefetch, kOrderSeed,
-              kValidationPrefetch) {
-  domain_.Encode(validation_set_.rows(), rows_.column(kInputColumn));
-  const std::span<float> numbers = rows_.floats(kTargetColumn);
-  std::iota(numbers.begin(), numbers.end(), 0.0F);
+      net_(network, config.inference, device) {
   if (config_.beam_width == 0) return;
   CheckBeamWidth(domain.spec(), config_.beam_width, "validation.beam_width");
   const std::int64_t longest = std::ranges::max(validation_set_.lengths);
@@ -149,8 +135,8 @@ ValidationReport Validator::Validate(const Network& net, const StopSignal& stop)
     report.solve_rate_by_length[validation_set_.lengths[i]] += solved[i] ? 1 : 0;
   }
   for (auto& [length, rate] : report.solve_rate_by_length) rate /= states[length];
-  if (!EstimatesCosts(head_)) return report;
-  report.value_error_by_length = SquaredErrors();
+  if (!EstimatesCosts(head_) || validation_set_.costs.empty()) return report;
+  report.value_error_by_length = SquaredErrors(stop);
   double sum = 0;
   for (auto& [length, error] : report.value_error_by_length) {
     sum += error;
@@ -160,24 +146,14 @@ ValidationReport Validator::Validate(const Network& net, const StopSignal& stop)
   return report;
 }
 
-// Returns the sum of the squares of estimate minus cost, for the states of each length. Copies
-// every batch to the host, which is cheap beside solving, and sums there in double precision.
-std::map<std::int64_t, double> Validator::SquaredErrors() {
-  const ScopedThreads threads(threads_);
-  const std::unique_ptr<StreamScope> scope = stream_->Enter();
+// Returns the sum of the squares of estimate minus cost, for the states of each length.
+std::map<std::int64_t, double> Validator::SquaredErrors(const StopSignal& stop) {
+  BatchEvaluator evaluator(domain_, net_, rows_per_call_);
+  const std::span<const float> estimates = evaluator.Estimate(validation_set_.rows(), stop);
   std::map<std::int64_t, double> sums;
-  const std::unique_ptr<BatchIterator> batches = loader_.Open(rows_, 0);
-  const auto rows = static_cast<std::int64_t>(rows_.rows());
-  for (std::int64_t done = 0; done < rows; done += kBatchSize) {
-    const Batch batch = batches->Next();
-    const at::Tensor estimates = net_.Estimates(batch.inputs).cpu();
-    const at::Tensor numbers = batch.targets.cpu().contiguous();
-    for (std::int64_t i = 0; i < estimates.numel(); ++i) {
-      const auto state = static_cast<std::size_t>(numbers.const_data_ptr<float>()[i]);
-      const double error =
-          static_cast<double>(estimates.const_data_ptr<float>()[i]) - validation_set_.costs[state];
-      sums[validation_set_.lengths[state]] += error * error;
-    }
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    const double error = static_cast<double>(estimates[i]) - validation_set_.costs[i];
+    sums[validation_set_.lengths[i]] += error * error;
   }
   return sums;
 }

@@ -9,8 +9,6 @@
 
 #include "base/stop_signal.h"
 #include "config/config.h"
-#include "data/data_buffer.h"
-#include "loaders/loader.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
 #include "search/search.h"
@@ -54,19 +52,15 @@ class Validator {
 
  private:
   std::vector<bool> Solve(const StopSignal& stop);
-  std::map<std::int64_t, double> SquaredErrors();
+  std::map<std::int64_t, double> SquaredErrors(const StopSignal& stop);
 
   const Domain& domain_;
   const ValidationConfig config_;
   const Head head_;
-  const int threads_;
   const std::size_t rows_per_call_;
   const ValidationSet validation_set_;
-  DataBuffer rows_;  // encoded states; the target of each is its number
   InferenceNet net_;
   std::unique_ptr<Search> search_;  // null: greedy descent
-  std::unique_ptr<Stream> stream_;
-  BufferLoader loader_;
 };
 
 /// RunValidation validates the network of a run when that is due. The caller passes each result to

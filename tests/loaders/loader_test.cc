@@ -192,15 +192,15 @@ TEST(Weights, AreOneForBatchesThatHaveNone) {
 // 23 rows make two batches of ten and one of three.
 TEST(BufferLoader, RowsInDeviceMemoryGiveTheBatchesOfRowsInHostMemory) {
   RecordingDevice device;
-  DataBuffer on_device = MakeDeviceBuffer(kSchema, 25, device);
-  const DataBuffer on_host = NumberedRows(25);
+  DataBuffer on_device = MakeDeviceBuffer(kSchema, 30, device);
+  const DataBuffer on_host = NumberedRows(30);
   for (std::size_t column = 0; column < kSchema.columns.size(); ++column) {
     ColumnTensor(on_device, column, c10::kCPU).copy_(ColumnTensor(on_host, column, c10::kCPU));
   }
   for (const bool prefetch : {false, true}) {
     const PrefetchConfig config{.enabled = prefetch};
     BufferLoader of_host(device, kSchema, 10, config, 1);
-    BufferLoader of_device(device, kSchema, 10, config, 1, kPrefetchThread, Memory::kDevice);
+    BufferLoader of_device(device, kSchema, 10, config, 1, Memory::kDevice);
     const auto expected = of_host.Open(on_host, 4);
     const auto batches = of_device.Open(on_device, 4);
     for (int i = 0; i < 3; ++i) {
@@ -209,22 +209,6 @@ TEST(BufferLoader, RowsInDeviceMemoryGiveTheBatchesOfRowsInHostMemory) {
       EXPECT_TRUE(at::equal(batch.inputs, same.inputs));
       EXPECT_TRUE(at::equal(batch.targets, same.targets));
     }
-  }
-}
-
-TEST(BufferLoader, HandsOutASmallerLastBatch) {
-  RecordingDevice device;
-  const DataBuffer rows = NumberedRows(23);
-  for (const bool prefetch : {true, false}) {
-    BufferLoader loader = prefetch ? Prefetching(device, 2) : NotPrefetching(device);
-    const auto source = loader.Open(rows, 0);
-    std::set<float> seen;
-    for (const std::int64_t size : {10, 10, 3}) {
-      const Batch batch = source->Next();
-      EXPECT_EQ(batch.inputs.size(0), size);
-      for (const float target : Targets(batch)) seen.insert(target);
-    }
-    EXPECT_EQ(seen.size(), 23);
   }
 }
 

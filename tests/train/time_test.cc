@@ -88,8 +88,7 @@ TEST_P(Accounts, ActivitiesOfEachThreadAddUpToItsWallTime) {
       const ThreadTimes& threads = summary.time.threads;
       std::string errors = ErrorUnlessCovered("main", threads.main) +
                            ErrorUnlessCovered("generator", threads.generator) +
-                           ErrorUnlessCovered("prefetch", threads.prefetch) +
-                           ErrorUnlessCovered("val_prefetch", threads.validation_prefetch);
+                           ErrorUnlessCovered("prefetch", threads.prefetch);
       if (threads.worker_count > 0) errors += ErrorUnlessCovered("workers", threads.workers);
       return errors + ErrorUnless("main thread", 0.98 * summary.wall_s, threads.main.wall_s,
                                   1.02 * summary.wall_s);
@@ -241,7 +240,6 @@ TEST(TimingBreakdown, DoesNotChangeTheWeights) {
     EXPECT_EQ(exact.weights_sha256, RunTimed({generate}).weights_sha256);
     const ThreadTimes& threads = exact.time.threads;
     EXPECT_EQ(threads.prefetch.wall_s, 0.0);  // no such thread exists
-    EXPECT_EQ(threads.validation_prefetch.wall_s, 0.0);
     EXPECT_GT(threads.main[Activity::kGather], 0.0);
   }
 }
