@@ -157,8 +157,7 @@ class Evaluation {
     } else {
       model_.Load(network.file);
     }
-    const std::vector<float> estimates = Estimates(stop);  // none of a policy
-    const float least_cost = LeastCost(model_.domain().spec());
+    const std::vector<float> estimates = Estimates(stop);
     const Stopwatch watch;
     SolveProblems(problems_, model_.domain(), *search_, stop,
                   [&](std::size_t number, const SearchResult& result) {
@@ -169,19 +168,21 @@ class Evaluation {
                       outcome.solved =
                           result.best &&
                           std::ranges::count(problem.best_moves, result.best->actions[0]) > 0;
-                    }
-                    if (outcome.optimal) {
-                      outcome.cost = static_cast<double>(*outcome.optimal) * least_cost;
-                      if (!estimates.empty()) outcome.estimate = estimates[number];
+                    } else if (outcome.optimal && !estimates.empty()) {
+                      outcome.cost =
+                          static_cast<double>(*outcome.optimal) * LeastCost(model_.domain().spec());
+                      outcome.estimate = estimates[number];
                     }
                     outcomes_.push_back(outcome);
                     seconds_ = watch.Seconds();
                   });
   }
 
-  // Returns the network's estimate of each problem's state; nothing if the network is a policy.
+  // Returns the network's estimate of each problem's state. Returns nothing if the network is a
+  // policy, and if `optimal` does not tell the cost.
   std::vector<float> Estimates(const StopSignal& stop) {
-    if (!model_.net().estimates_states()) return {};
+    const bool is_known = !is_game() && !CostsDiffer(model_.domain().spec());
+    if (!is_known || !model_.net().estimates_states()) return {};
     std::vector<std::uint8_t> states;
     for (const Problem& problem : problems_) {
       states.insert(states.end(), problem.state.begin(), problem.state.end());

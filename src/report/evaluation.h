@@ -26,12 +26,13 @@ struct SolveOutcome {
   std::int64_t nodes = 0;                              ///< states that the search generated
   double seconds = 0;                                  ///< wall time of the search
   std::optional<std::int64_t> optimal = std::nullopt;  ///< length of a shortest solution, if known
-  double cost = 0;  ///< cost of a shortest solution; only if `optimal` is known
+  double cost = 0;  ///< cost of a shortest solution; only with `estimate`
 
   /// Length of the shortest solution that anyone has published, if `optimal` is not known.
   std::optional<std::int64_t> best_known = std::nullopt;
 
-  /// The network's estimate of `cost`. Nothing if the network is a policy.
+  /// The network's estimate of `cost`. Nothing if the network is a policy, or if moves differ in
+  /// cost, so that `optimal` does not tell the cost.
   std::optional<double> estimate = std::nullopt;
 
   /// Of a position of a game: its number of stones. `solved` then says whether the chosen move

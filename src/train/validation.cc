@@ -51,7 +51,6 @@ ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t m
 
 ValidationSet FromFile(const Domain& domain, const std::string& path, std::int64_t count) {
   ValidationSet validation_set;
-  const float least_cost = *std::ranges::min_element(domain.spec().action_costs);
   RequireNoPipe(path);
   for (const Problem& line : ReadStates(path, domain, count)) {
     if (!line.error.empty()) throw InputError(line.error);
@@ -63,7 +62,8 @@ ValidationSet FromFile(const Domain& domain, const std::string& path, std::int64
     }
     validation_set.states.insert(validation_set.states.end(), line.state.begin(), line.state.end());
     validation_set.lengths.push_back(*line.optimal);
-    validation_set.costs.push_back(static_cast<float>(*line.optimal) * least_cost);
+    if (CostsDiffer(domain.spec())) continue;
+    validation_set.costs.push_back(static_cast<float>(*line.optimal) * LeastCost(domain.spec()));
   }
   return validation_set;
 }

@@ -24,7 +24,8 @@ struct Components;
 struct ValidationSet {
   std::vector<std::uint8_t> states;   ///< n x state_size
   std::vector<std::int64_t> lengths;  ///< n: length of the scramble, or `optimal` of the file
-  std::vector<float> costs;  ///< n: cost of the way back, or `optimal` times the least action cost
+  /// n: cost of the way back, or of `optimal` moves. Empty if `optimal` does not tell the cost.
+  std::vector<float> costs;
 
   ConstRows rows() const { return {states.data(), lengths.size(), states.size() / lengths.size()}; }
 };

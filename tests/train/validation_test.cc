@@ -146,6 +146,16 @@ TEST_F(Validation, ReadsStatesFromAFile) {
   EXPECT_EQ(report.states, 2);  // the config asks for 50
 }
 
+TEST_F(Validation, FileOfAPuzzleWhoseMovesDifferInCostHasNoErrors) {
+  const std::string file =
+      Write("{\"state\": \"#####\\n#@ .#\\n#   #\\n#   #\\n#####\", \"optimal\": 2}\n");
+  const std::vector<std::string> grid = {"domain.name=grid", "domain.size=5"};
+  EXPECT_TRUE(Validate(grid).value_error);  // random walks know their costs
+  const ValidationReport report = Validate({grid[0], grid[1], "validation.file=" + file});
+  EXPECT_EQ(report.states, 1);
+  EXPECT_FALSE(report.value_error);
+}
+
 TEST_F(Validation, ErrorNamesWhatTheFileLacks) {
   const auto expect = [&](const std::string& text, const char* message) {
     const std::string file = Write(text);
