@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -144,14 +145,19 @@ class Session {
                made + 1 < actions.size() ? "; the moves after it were not made" : "");
   }
 
+  // Returns "3 moves" in a game, where a move has no cost, and "3 moves, cost 3" in a puzzle.
+  std::string Describe(std::size_t moves, float cost) const {
+    return rules_ != nullptr ? Count(moves) : fmt::format("{}, cost {:g}", Count(moves), cost);
+  }
+
   void Show() {
     fmt::print("\n{}", ToTerminal(domain_.Draw(game_.state()), UseColour(STDOUT_FILENO)));
     if (rules_ != nullptr && game_.solved()) {
       fmt::print("{} after {}\n", DescribeResult(), Count(game_.moves()));
     } else if (!game_.solved()) {
-      fmt::print("{}, cost {:g}\n", Count(game_.moves()), game_.cost());
+      fmt::print("{}\n", Describe(game_.moves(), game_.cost()));
     } else if (game_.moves() > 0) {
-      fmt::print("solved in {}, cost {:g}\n", Count(game_.moves()), game_.cost());
+      fmt::print("solved in {}\n", Describe(game_.moves(), game_.cost()));
     } else {
       fmt::print("this is a goal; `{}` makes a puzzle\n", Typed("scramble"));
     }
@@ -186,13 +192,27 @@ class Session {
                                                        : "the second player has won";
   }
 
-  // Returns the first move of the search of `tandem solve`. Throws InputError if the game is over.
+  // Searches from the current state. Throws InputError if a signal stops the search.
+  SearchResult SearchBy(std::unique_ptr<Search>& search,
+                        std::function<std::unique_ptr<Search>()> PuzzleModel::*make) {
+    const PuzzleModel& model = RequireModel();
+    const StopOnSignals signals;
+    try {
+      if (search == nullptr) search = (model.*make)();
+      return SolveAndReplay(domain_, *search, game_.state(), signals.stop());
+    } catch (const Stopped&) {
+      over_ = signals.caught() != SIGINT;  // Ctrl-C ends only the search, not the game
+      if (over_) signal_ = signals.caught();
+      throw InputError("stopped");
+    }
+  }
+
+  // Returns the best move in a game. Throws InputError if there is none.
   Action BestMove() {
     if (game_.solved()) throw InputError("the game is over");
-    const PuzzleModel& model = RequireModel();
-    if (search_ == nullptr) search_ = model.make_search();
-    const SearchResult result = search_->Solve(game_.state(), StopSignal());
-    return result.best.value().actions.front();
+    const SearchResult result = SearchBy(move_search_, &PuzzleModel::make_move_search);
+    if (!result.best) throw InputError(move_search_->Failure(result));
+    return result.best->actions.front();
   }
 
   void Reply(std::string_view /*nothing*/) {
@@ -225,22 +245,10 @@ class Session {
   }
 
   void Solve(std::string_view /*nothing*/) {
-    const PuzzleModel& model = RequireModel();
-    const StopOnSignals signals;
-    try {
-      if (search_ == nullptr) search_ = model.make_search();
-      const SearchResult result = SolveAndReplay(domain_, *search_, game_.state(), signals.stop());
-      if (result.solved) {
-        fmt::print("{}, cost {:g}: {}\n", Count(result.actions.size()), result.cost,
-                   domain_.FormatMoves(result.actions, domain_.FormatState(game_.state())));
-      } else {
-        fmt::print("{}\n", search_->Failure(result));
-      }
-    } catch (const Stopped&) {
-      fmt::print("stopped\n");
-      over_ = signals.caught() != SIGINT;  // Ctrl-C ends only the search, not the game
-      if (over_) signal_ = signals.caught();
-    }
+    const SearchResult result = SearchBy(search_, &PuzzleModel::make_search);
+    if (!result.solved) throw InputError(search_->Failure(result));
+    fmt::print("{}: {}\n", Describe(result.actions.size(), result.cost),
+               domain_.FormatMoves(result.actions, domain_.FormatState(game_.state())));
   }
 
   void State(std::string_view /*nothing*/) {
@@ -265,7 +273,8 @@ class Session {
   const Domain& domain_;
   const GameDomain* const rules_;  // of a game of two players; null for a puzzle
   const PuzzleModel* const model_;
-  std::unique_ptr<Search> search_;  // created when it is first used
+  std::unique_ptr<Search> search_;  // this and the next are created when they are first used
+  std::unique_ptr<Search> move_search_;
   const std::uint64_t seed_;
   Game game_;
   LineReader reader_;

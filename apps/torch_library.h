@@ -59,7 +59,8 @@ struct Labelling {
 struct PuzzleModel {
   const Domain& domain;
   Evaluator& network;
-  std::function<std::unique_ptr<Search>()> make_search;  ///< the search of `tandem solve`
+  std::function<std::unique_ptr<Search>()> make_search;       ///< the search of `tandem solve`
+  std::function<std::unique_ptr<Search>()> make_move_search;  ///< in a game, makes one move
 };
 
 /// TorchLibrary is the table of the functions that libtandem_torch exports.

@@ -98,14 +98,6 @@ void LocateInTraining(std::vector<EvaluatedNetwork>& networks, const RunDirector
   }
 }
 
-// Returns the search of the run. Of a game, it makes one move.
-std::unique_ptr<Search> SearchOf(LoadedModel& model) {
-  if (AsGame(model.domain()) == nullptr) return model.MakeSearch();
-  Config config = model.config();
-  config.search.max_length = 1;
-  return MakeSearch(model.domain(), model.net(), config);
-}
-
 // Evaluation solves the same problems with each network of a run. A position of a game counts as
 // solved if the move keeps its value.
 class Evaluation {
@@ -113,7 +105,7 @@ class Evaluation {
   // `model` must outlive this object. Throws InputError if a problem has no valid state or, of a
   // game, no best moves.
   Evaluation(LoadedModel& model, std::vector<Problem> problems, const std::string& run)
-      : model_(model), problems_(std::move(problems)), search_(SearchOf(model)) {
+      : model_(model), problems_(std::move(problems)), search_(model.MakeMoveSearch()) {
     for (const Problem& problem : problems_) {
       if (!problem.error.empty()) {
         throw InputError(fmt::format("{}. Expected states of {}, the puzzle of {}.", problem.error,

@@ -50,9 +50,10 @@ int WithLabellingNetwork(const Config& config, const std::function<int(const Lab
 int WithModel(const ModelArgs& args, const std::function<int(const PuzzleModel&)>& work) {
   return WithPlainErrors([&] {
     LoadedModel model(args);
-    return work({.domain = model.domain(), .network = model.net(), .make_search = [&] {
-                   return model.MakeSearch();
-                 }});
+    return work({.domain = model.domain(),
+                 .network = model.net(),
+                 .make_search = [&] { return model.MakeSearch(); },
+                 .make_move_search = [&] { return model.MakeMoveSearch(); }});
   });
 }
 

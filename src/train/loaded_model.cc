@@ -10,6 +10,7 @@
 #include "config/load.h"
 #include "search/goal_ball.h"
 #include "tandem/error.h"
+#include "tandem/game.h"
 #include "tandem/registry.h"
 #include "tensor/tensor_programs.h"
 #include "train/checkpoint.h"
@@ -156,6 +157,13 @@ std::unique_ptr<Search> LoadedModel::MakeSearch() {
                                 MakeGoalBall(domain(), config_.search.ball_radius, config_.memory));
   }
   return tandem::MakeSearch(domain(), net(), config_);
+}
+
+std::unique_ptr<Search> LoadedModel::MakeMoveSearch() {
+  if (AsGame(domain()) == nullptr) return MakeSearch();
+  Config config = config_;
+  config.search.max_length = 1;
+  return tandem::MakeSearch(domain(), net(), config);
 }
 
 }  // namespace tandem

@@ -48,6 +48,8 @@ class LoadedModel {
   /// Makes the search that the config selects, which gives solutions without detours. It must not
   /// outlive the LoadedModel.
   std::unique_ptr<Search> MakeSearch();
+  /// Makes the same search, but in a game it makes one move and does not play to the end.
+  std::unique_ptr<Search> MakeMoveSearch();
 
  private:
   void AddNetworksOf(const RunDirectory& run, const NetworkConfig& network, const ModelArgs& args);

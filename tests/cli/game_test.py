@@ -80,6 +80,11 @@ class Games(CliTest):
         self.assertIn("best move c1\nthe network moves c1\n", out)
         self.assertEqual(out.count("the first player has won after 1 move"), 2)
         self.assertIn("the game is over", out)
+        self.assertNotIn("cost", out)
+        out, _ = self.run_tandem("play", "tic_tac_toe", "--model", "run", "--set", "search.at_most=0.5",
+                                 stdin="reply\nstate\n")
+        self.assertIn("the game does not end with at most what is allowed", out)
+        self.assertIn("\n.../.../...\n", out)  # the game goes on
         out, _ = self.run_tandem("play", "npuzzle:3", stdin="reply\n")
         self.assertIn("reply: a puzzle has no other player", out)
 
