@@ -23,6 +23,7 @@
 #include "search/greedy_search.h"
 #include "search/problems.h"
 #include "tandem/error.h"
+#include "tandem/game.h"
 #include "tandem/picture.h"
 
 namespace tandem {
@@ -107,6 +108,9 @@ std::vector<EvaluatedNetwork> AddEvaluation(const RunFiles& files, ReportPage& p
         "compares estimates with known lengths; it keeps the results in {}.",
         file.string());
     if (!page.values.front().has_points()) page.values_note = "Not measured. " + page.values_note;
+    if (files.config.generate.target == Target::kSelfPlay) {
+      page.values_note = "A game has no lengths; `tandem evaluate` measures its moves.";
+    }
     return {};
   }
   EvaluationFile evaluation = ReadEvaluation(file);
@@ -117,7 +121,7 @@ std::vector<EvaluatedNetwork> AddEvaluation(const RunFiles& files, ReportPage& p
                                  shown.name, evaluation.search, file.string());
   if (shown.figures.known) {
     page.values = ValueCharts(*shown.figures.known);
-  } else {
+  } else if (!shown.figures.is_game) {
     page.values_note += " No state has `optimal`, so the lengths are not known.";
   }
   std::erase_if(evaluation.networks, [](const EvaluatedNetwork& n) { return !n.trained_s; });
@@ -161,6 +165,10 @@ void AddPuzzle(const PuzzleModel& model, std::int64_t steps, std::uint64_t seed,
                const StopSignal& stop, ReportPage& page) {
   constexpr std::uint64_t kAttempts = 6;
   const Domain& domain = model.domain;
+  if (AsGame(domain) != nullptr) {
+    page.puzzle_note = "A game has no puzzle to solve.";
+    return;
+  }
   const std::unique_ptr<Search> search = model.make_search();
   for (std::uint64_t attempt = 0; attempt < kAttempts;
        ++attempt, steps = std::max<std::int64_t>(1, steps / 2)) {

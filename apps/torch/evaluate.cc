@@ -111,10 +111,10 @@ class Evaluation {
         throw InputError(fmt::format("{}. Expected states of {}, the puzzle of {}.", problem.error,
                                      model.domain().spec().name, run));
       }
-      if (is_game() && (problem.best_moves.empty() || !problem.stones)) {
+      if (is_game() && problem.best_moves.empty()) {
         throw InputError(fmt::format(
-            "state {}: a position of a game needs `best_moves` and `stones`. scripts/game_strength "
-            "writes such a file for Connect Four (--values), and plays matches of any game.",
+            "state {}: a position of a game needs `best_moves`. scripts/game_strength writes such "
+            "a file for Connect Four (--values), and plays matches of any game.",
             DumpJson(problem.id)));
       }
     }
@@ -139,6 +139,7 @@ class Evaluation {
       failure = std::current_exception();
     }
     network.figures = Summarise(outcomes_, seconds_);
+    network.figures.is_game = is_game();
     return failure;
   }
 
@@ -222,10 +223,9 @@ void Print(const std::vector<EvaluatedNetwork>& networks, std::optional<std::siz
   const std::string by_length = ByLengthTable(figures);
   if (!by_length.empty()) fmt::print("\n{}:\n{}", network.name, by_length);
   if (networks.size() == 1) return;
-  const bool is_game = !figures.by_stones.empty();
   fmt::print("\nbest by solving: {}, which {} {} of {} states{}{}\n", network.name,
-             is_game ? "keeps the value of" : "solves", figures.solved, figures.states,
-             figures.solved > 0 && !is_game
+             figures.is_game ? "keeps the value of" : "solves", figures.solved, figures.states,
+             figures.solved > 0 && !figures.is_game
                  ? fmt::format(" with mean length {:.2f}", figures.mean_length)
                  : "",
              network.file.empty() ? "" : fmt::format(" ({})", network.file.string()));

@@ -126,28 +126,33 @@ using ReadJson = nlohmann::json;  // finds names of a hostile file faster
 
 using Count = std::int64_t;
 
+// Reads figures from the list `name`. `number` is the entry for LengthFigures::length.
+std::vector<LengthFigures> LengthsIn(const ReadJson& json, const char* name, const char* number) {
+  std::vector<LengthFigures> figures;
+  for (const ReadJson& each : ReadList(json, name)) {
+    figures.push_back({.length = ReadEntry<Count>(each, number),
+                       .states = ReadEntry<Count>(each, "states"),
+                       .solved = ReadEntry<Count>(each, "solved"),
+                       .estimates = {}});
+    if (const auto mean = FindEntry<double>(each, "mean_estimate")) {
+      figures.back().estimates = {.mean = *mean, .error = ReadEntry<double>(each, "value_error")};
+    }
+  }
+  return figures;
+}
+
 KnownLengthFigures KnownOf(const ReadJson& json) {
   KnownLengthFigures known{.states = ReadEntry<Count>(json, "with_optimal"),
                            .optimal = ReadEntry<Count>(json, "optimal"),
                            .mean_length = ReadEntry<double>(json, "mean_optimal"),
                            .estimates = {},
-                           .by_length = {}};
-  double sum = 0;  // of the estimates of all states
-  for (const ReadJson& each : ReadList(json, "by_length")) {
-    LengthFigures length{.length = ReadEntry<Count>(each, "length"),
-                         .states = ReadEntry<Count>(each, "states"),
-                         .solved = ReadEntry<Count>(each, "solved"),
-                         .estimates = {}};
-    if (const auto mean = FindEntry<double>(each, "mean_estimate")) {
-      length.estimates =
-          EstimateFigures{.mean = *mean, .error = ReadEntry<double>(each, "value_error")};
-      sum += static_cast<double>(length.states) * *mean;
-    }
-    known.by_length.push_back(length);
-  }
+                           .by_length = LengthsIn(json, "by_length", "length")};
   if (const auto error = FindEntry<double>(json, "value_error")) {
-    const double mean = known.states == 0 ? 0.0 : sum / static_cast<double>(known.states);
-    known.estimates = EstimateFigures{.mean = mean, .error = *error};
+    double sum = 0;  // of the estimates of all states
+    for (const LengthFigures& each : known.by_length) {
+      if (each.estimates) sum += static_cast<double>(each.states) * each.estimates->mean;
+    }
+    known.estimates = EstimateFigures{.mean = Share(sum, known.states), .error = *error};
   }
   return known;
 }
@@ -172,6 +177,8 @@ EvaluatedNetwork NetworkOf(const ReadJson& json) {
                          .mean_ratio = ReadEntry<double>(json, "mean_ratio_to_best_known")};
   }
   if (json.contains("with_optimal")) figures.known = KnownOf(json);
+  figures.is_game = json.contains("by_stones");
+  if (figures.is_game) figures.by_stones = LengthsIn(json, "by_stones", "stones");
   return network;
 }
 
@@ -239,7 +246,7 @@ std::string EvaluationTable(std::span<const EvaluatedNetwork> networks) {
   Table<Network> table(networks);
   table.Add("network", [](const Network& n) { return n.name + (n.complete ? "" : " (stopped)"); });
   table.Add("iterations", [](const Network& n) { return WithThousands(n.iterations); });
-  const bool is_game = !networks.front().figures.by_stones.empty();
+  const bool is_game = networks.front().figures.is_game;
   table.Add(is_game ? "kept" : "solved", [](const Network& n) {
     return fmt::format("{} of {}", n.figures.solved, n.figures.states);
   });
@@ -270,8 +277,8 @@ std::string EvaluationTable(std::span<const EvaluatedNetwork> networks) {
 
 std::string ByLengthTable(const SolveFigures& figures) {
   using Length = LengthFigures;
-  const bool is_game = !figures.by_stones.empty();
-  if (!is_game && !figures.known) return "";
+  const bool is_game = figures.is_game;
+  if (is_game ? figures.by_stones.empty() : !figures.known) return "";
   Table<Length> table(is_game ? figures.by_stones : figures.known->by_length);
   table.Add(is_game ? "stones" : "optimal length",
             [](const Length& l) { return std::to_string(l.length); });
@@ -296,7 +303,8 @@ Json ToJson(const EvaluatedNetwork& network) {
       {"states", figures.states},
       {"solved", figures.solved},
       {"solve_rate", RoundedReal(figures.solve_rate())},
-      {"mean_length", figures.solved > 0 ? Json(RoundedReal(figures.mean_length)) : Json()},
+      {"mean_length",
+       figures.solved > 0 && !figures.is_game ? Json(RoundedReal(figures.mean_length)) : Json()},
       {"nodes", figures.nodes},
       {"nodes_per_s", RoundedReal(figures.nodes_per_s())},
       {"seconds", RoundedSeconds(figures.seconds)},
@@ -306,6 +314,7 @@ Json ToJson(const EvaluatedNetwork& network) {
     json["with_best_known"] = figures.best_known->states;
     json["mean_ratio_to_best_known"] = RoundedReal(figures.best_known->mean_ratio);
   }
+  if (figures.is_game) json["by_stones"] = Json::array();
   for (const LengthFigures& each : figures.by_stones) {
     json["by_stones"].push_back(
         {{"stones", each.length}, {"states", each.states}, {"solved", each.solved}});

@@ -21,10 +21,10 @@ std::optional<double> IfKnown(const std::optional<Value>& value, const Of& of) {
 
 /// SolveOutcome is the result of searching for a solution of one state with one network.
 struct SolveOutcome {
-  bool solved = false;
-  std::int64_t length = 0;                             ///< moves of the solution, if solved
-  std::int64_t nodes = 0;                              ///< states that the search generated
-  double seconds = 0;                                  ///< wall time of the search
+  bool solved = false;      ///< of a position of a game: the chosen move keeps its value
+  std::int64_t length = 0;  ///< moves of the solution, if solved
+  std::int64_t nodes = 0;   ///< states that the search generated
+  double seconds = 0;       ///< wall time of the search
   std::optional<std::int64_t> optimal = std::nullopt;  ///< length of a shortest solution, if known
   double cost = 0;  ///< cost of a shortest solution; only with `estimate`
 
@@ -35,8 +35,7 @@ struct SolveOutcome {
   /// cost, so that `optimal` does not tell the cost.
   std::optional<double> estimate = std::nullopt;
 
-  /// Of a position of a game: its number of stones. `solved` then says whether the chosen move
-  /// keeps the position's value.
+  /// Of a position of a game: its number of stones, if known.
   std::optional<std::int64_t> stones = std::nullopt;
 };
 
@@ -85,7 +84,8 @@ struct SolveFigures {
   double slowest_s = 0;
   std::optional<KnownLengthFigures> known;     ///< nothing if no state has `optimal`
   std::optional<BestKnownFigures> best_known;  ///< nothing if no solved state has `best_known`
-  std::vector<LengthFigures> by_stones;        ///< of a game, sorted by stones; else empty
+  bool is_game = false;                  ///< `solved` counts positions whose value the move keeps
+  std::vector<LengthFigures> by_stones;  ///< of positions with `stones`, sorted by stones
 
   double solve_rate() const;
   double nodes_per_s() const;
@@ -127,7 +127,7 @@ inline constexpr std::int64_t kFewestStatesToChoose = 100;
 std::string EvaluationTable(std::span<const EvaluatedNetwork> networks);
 
 /// Returns a table with a line for each known length or, of a game, for each number of stones.
-/// Returns "" if no length is known.
+/// Returns "" if none is known.
 std::string ByLengthTable(const SolveFigures& figures);
 
 /// Returns the JSON object of a network. docs/guide/evaluate.md lists its keys.

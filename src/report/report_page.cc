@@ -97,11 +97,11 @@ class SeriesBuilder {
 
 double InPercent(double share) { return 100 * share; }
 
-Chart SolveRates(const SeriesBuilder& builder) {
+Chart SolveRates(const SeriesBuilder& builder, bool is_game) {
   return builder.ChartOf(
       "% of the states",
       {builder.OfNetworks(
-           "solved by the search", kColours[0],
+           is_game ? "positions whose value the move keeps" : "solved by the search", kColours[0],
            [](const SolveFigures& f) { return std::optional(InPercent(f.solve_rate())); }),
        builder.OfNetworks("solved by a shortest solution", kColours[2],
                           [](const SolveFigures& f) {
@@ -118,7 +118,8 @@ Chart Lengths(const SeriesBuilder& builder, std::span<const EvaluatedNetwork> ne
   Chart chart = builder.ChartOf(
       "moves", {builder.OfNetworks(
                    "mean length of the solutions found", kColours[0], [](const SolveFigures& f) {
-                     return f.solved > 0 ? std::optional(f.mean_length) : std::nullopt;
+                     return f.solved > 0 && !f.is_game ? std::optional(f.mean_length)
+                                                       : std::nullopt;
                    })});
   if (!networks.empty() && networks.front().figures.known) {
     chart.series.push_back(builder.Constant("mean length of the shortest solutions",
@@ -200,7 +201,9 @@ std::string Puzzle(const ReportPage& page) {
 std::vector<Chart> LearningCharts(std::span<const UpdatePoint> training,
                                   std::span<const EvaluatedNetwork> networks) {
   const SeriesBuilder builder(training, networks);
-  return {SolveRates(builder), Lengths(builder, networks), Errors(builder), Losses(builder)};
+  const bool is_game = !networks.empty() && networks.front().figures.is_game;
+  return {SolveRates(builder, is_game), Lengths(builder, networks), Errors(builder),
+          Losses(builder)};
 }
 
 std::string OverlapElement(const RunRecord& run, std::size_t updates) {

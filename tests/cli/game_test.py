@@ -71,7 +71,16 @@ class Games(CliTest):
         self.assertEqual((last["solved"], last["by_stones"][2]), (2, {"stones": 6, "states": 1, "solved": 0}))
         self.write("states.txt", "XX./OO./...\n")
         error = self.run_tandem("evaluate", "run", "--states", "states.txt", code=2)[1]
-        self.assertIn("state 1: a position of a game needs `best_moves` and `stones`", error)
+        self.assertIn("state 1: a position of a game needs `best_moves`", error)
+        self.write("known.jsonl", '{"state": "XX./OO./...", "best_moves": "c1"}\n')  # without `stones`
+        out, _ = self.run_tandem("evaluate", "run", "--states", "known.jsonl", "--json", "run/evaluation.json")
+        self.assertRegex(out, r"^network +iterations +kept ")
+        self.run_tandem("report", "run")
+        page = (self.folder / "run" / "report.html").read_text()
+        for expected in ("positions whose value the move keeps", "A game has no puzzle to solve."):
+            self.assertIn(expected, page)
+        for wrong in ("solved in", "stimated cost", "has `optimal`"):
+            self.assertNotIn(wrong, page)
 
     def test_play_against_the_network(self):
         self.train()

@@ -148,7 +148,8 @@ TEST(EvaluationTable, OfAPolicyHasNoColumnsOfEstimates) {
 TEST(EvaluationTable, OfAGameCountsPositionsWhoseValueIsKeptByStones) {
   std::vector<SolveOutcome> outcomes = {Solved(1, 9, 0), Unsolved(9, 0), Solved(1, 9, 0)};
   for (std::size_t i = 0; i < 3; ++i) outcomes[i].stones = i == 0 ? 30 : 8;
-  const EvaluatedNetwork network = Network("last", outcomes);
+  EvaluatedNetwork network = Network("last", outcomes);
+  network.figures.is_game = true;
   EXPECT_THAT(EvaluationTable(std::vector{network}), HasSubstr("kept     %  nodes"));
   EXPECT_EQ(ByLengthTable(network.figures),
             "stones  states  % kept\n"
@@ -156,7 +157,9 @@ TEST(EvaluationTable, OfAGameCountsPositionsWhoseValueIsKeptByStones) {
             "30           1   100.0\n");
   EXPECT_EQ(ToJson(network)["by_stones"][0],
             (nlohmann::ordered_json{{"stones", 8}, {"states", 2}, {"solved", 1}}));
-  EXPECT_EQ(ByLengthTable(Network("last", {Solved(1, 9, 0)}).figures), "");
+  EXPECT_TRUE(ToJson(network)["mean_length"].is_null());
+  network.figures.by_stones.clear();
+  EXPECT_EQ(ByLengthTable(network.figures), "");
 }
 
 TEST(EvaluationTable, MarksANetworkThatWasStoppedAndHasNoSolution) {
@@ -196,18 +199,24 @@ TEST(ReadEvaluation, ReturnsWhatEvaluateWrote) {
   known.trained_s = 1.5;
   EvaluatedNetwork unknown = Network("untrained", {Unsolved(1, 0)});
   unknown.file.clear();
+  std::vector<SolveOutcome> outcomes = {Solved(1, 9, 0), Unsolved(9, 0)};
+  outcomes[0].stones = 8;
+  EvaluatedNetwork game = Network("update 2", outcomes);
+  game.figures.is_game = true;
   const nlohmann::ordered_json json = {{"states", "a.jsonl"},
                                        {"search", "beam"},
-                                       {"networks", {ToJson(unknown), ToJson(known)}},
+                                       {"networks", {ToJson(unknown), ToJson(known), ToJson(game)}},
                                        {"best", "last"}};
   WriteFileAtomically(file, json.dump());
   const EvaluationFile read = ReadEvaluation(file);
   EXPECT_EQ(read.states, "a.jsonl");
   EXPECT_EQ(read.search, "beam");
   EXPECT_EQ(read.best, 1U);
-  ASSERT_EQ(read.networks.size(), 2U);
+  ASSERT_EQ(read.networks.size(), 3U);
   EXPECT_EQ(ToJson(read.networks[0]), ToJson(unknown));
   EXPECT_EQ(ToJson(read.networks[1]), ToJson(known));
+  EXPECT_EQ(ToJson(read.networks[2]), ToJson(game));
+  EXPECT_TRUE(read.networks[2].figures.is_game);
   EXPECT_EQ(read.networks[1].figures.known->estimates->mean, 4);  // of 6 and 2
 }
 
