@@ -80,12 +80,8 @@ class BestPlaySearch final : public Search {
     } else if (config_.max_seconds > 0 && line.result.seconds >= config_.max_seconds) {
       line.stop_reason = StopReason::kTimeLimit;
     } else {
-      line.stop_reason = WorkLimitExceeded(config_, line.result.nodes, BytesOf(line));
+      line.stop_reason = WorkLimitExceeded(config_, line.result.nodes, line.result.bytes);
     }
-  }
-
-  std::int64_t BytesOf(const Line& line) const {
-    return static_cast<std::int64_t>(line.result.stored) * game_.spec().state_size;
   }
 
   // Makes one move in each of the games.
@@ -111,6 +107,7 @@ class BestPlaySearch final : public Search {
       result.nodes += config_.simulations;
       result.expanded += config_.simulations;
       result.stored = std::max(result.stored, static_cast<std::int64_t>(tree.size()));
+      result.bytes = std::max(result.bytes, static_cast<std::int64_t>(tree.bytes()));
       result.actions.push_back(tree.Choose());
       tree.MoveTo(result.actions.back());
       if (tree.root_outcome() != Outcome::kOpen) line.stop_reason = StopReason::kSolved;
@@ -130,7 +127,6 @@ class BestPlaySearch final : public Search {
     }
     if (!result.solved) result.actions.clear();
     result.cost = CostOf(game_.spec(), result.actions);
-    result.bytes = BytesOf(line);
     return result;
   }
 

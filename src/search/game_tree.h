@@ -83,8 +83,11 @@ class GameTree {
   /// Makes the position after `action` the root. A simulation must have met it.
   void MoveTo(Action action);
 
-  /// The number of positions in the tree.
+  /// The number of positions in the tree, and the memory of these and of their moves.
   std::size_t size() const { return nodes_.size(); }
+  std::size_t bytes() const {
+    return states_.size() + nodes_.size() * sizeof(Node) + edges_.size() * sizeof(Edge);
+  }
 
  private:
   static constexpr std::uint32_t kNone = 0;  // the root is nobody's child
