@@ -15,14 +15,20 @@
 namespace tandem {
 namespace {
 
-// Of AlphaZero: the growth of the exploration with the visits, and the share and the strength of
-// the noise (its 0.03 for Go, 0.15 for shogi and 0.3 for chess are about 10 per legal action).
+// The constants of AlphaZero: the growth of the exploration with the visits, and the share and the
+// strength of the noise (its 0.03 for Go, 0.15 for shogi and 0.3 for chess are about 10 per legal
+// action).
 constexpr double kPuctBase = 19'652;
 constexpr double kPuctStart = 1.25;
 constexpr double kNoiseShare = 0.25;
 constexpr double kNoisePerAction = 10;
 
-// Of Gumbel AlphaZero: the actions that sequential halving considers, and the weight of Q values.
+// The greatest surprisal of a legal action. A network may give a legal action probability 0, and
+// simulations could not compare actions of infinite surprisal.
+constexpr float kMostSurprisal = 1e4F;
+
+// The constants of Gumbel AlphaZero: the actions that sequential halving considers, and the weight
+// of Q values.
 constexpr std::int64_t kMostConsidered = 16;
 constexpr float kVisitsOffset = 50;
 
@@ -180,14 +186,15 @@ void GameTree::Receive(std::span<const std::uint8_t> state, Outcome outcome,
 void GameTree::AddEdges(Node& node, std::span<const std::uint8_t> legal,
                         std::span<const float> values) {
   node.first_edge = static_cast<std::uint32_t>(edges_.size());
-  float least = std::numeric_limits<float>::infinity();
+  float least = kMostSurprisal;
   for (std::size_t a = 0; a < legal.size(); ++a) {
     if (legal[a] != 0) least = std::min(least, values[a]);
   }
   float sum = 0;
   for (std::size_t a = 0; a < legal.size(); ++a) {
     if (legal[a] == 0) continue;
-    edges_.push_back({.action = static_cast<Action>(a), .logit = least - values[a]});
+    edges_.push_back(
+        {.action = static_cast<Action>(a), .logit = least - std::min(values[a], kMostSurprisal)});
     sum += std::exp(edges_.back().logit);
   }
   node.num_edges = static_cast<std::uint32_t>(edges_.size()) - node.first_edge;

@@ -6,6 +6,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <array>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,28 @@ TEST_P(GameSearches, LimitLeavesTheBestMove) {
   ASSERT_TRUE(result.best);
   EXPECT_EQ(result.best->actions.size(), 1U);
   EXPECT_THAT(search->Failure(result), HasSubstr("raise search.max_nodes"));
+}
+
+TEST_P(GameSearches, MemoryCountsThePositionsAndTheirMoves) {
+  const auto game = MakeGame("tic_tac_toe");
+  const SearchResult result = Solve(*game, "", 100, /*max_length=*/1);
+  EXPECT_GT(result.stored, 5);
+  EXPECT_GT(result.bytes, result.stored * (game->spec().state_size + 5 * 8));
+}
+
+// The probability of a legal move may be too small for a float.
+TEST_P(GameSearches, TryMovesOfProbabilityZero) {
+  class Infinite final : public FlatEvaluator {
+   public:
+    void EvaluateActions(ConstRows /*inputs*/, std::span<float> values) override {
+      std::ranges::fill(values, std::numeric_limits<float>::infinity());
+    }
+  } network;
+  const auto game = MakeGame("tic_tac_toe");
+  const auto search = MakeGameSearch(*game, network, ConfigOf(GetParam(), 200, 1));
+  const SearchResult result =
+      SolveAndReplay(*game, *search, PositionOf(*game, "O../XX./.O."), never_);
+  EXPECT_EQ(game->spec().action_names[result.actions.front()], "c2");
 }
 
 TEST_P(GameSearches, FinishedGameNeedsNoMove) {
