@@ -69,6 +69,7 @@ std::vector<EvaluatedNetwork> NetworksOf(const EvaluateArgs& args, const RunDire
     }
     if (fs::exists(run.checkpoint())) add_named("last");
     if (fs::exists(run.best())) add_named("best");
+    if (networks.empty()) add_named("last");  // throws InputError that says what is missing
     if (!kept.empty()) continue;
     LogWarning(fmt::format(
         "{} has kept no earlier networks, so only its last and best are evaluated. To keep more, "

@@ -188,6 +188,15 @@ class Evaluate(CliTest):
                 self.assertIn(". Use --checkpoints best, the network that solved most", error)
             self.run_tandem("evaluate", run, "--states", states, "--checkpoints", "best")
 
+    def test_a_run_with_only_earlier_checkpoints_has_no_network_to_evaluate(self):
+        run, states = self.train(), self.states()
+        (run / "checkpoint.safetensors").rename(run / "previous-1.safetensors")
+        for file in [*run.glob("checkpoint-*.safetensors"), *run.glob("best*.safetensors")]:
+            file.unlink()
+        for which in (("all",), ("all", "--untrained")):
+            error = self.error_of(run, "--states", states, "--checkpoints", *which)
+            self.assertIn("run has no checkpoint.safetensors.", error)
+
     def test_a_checkpoint_of_another_run_has_no_place_in_the_training(self):
         run, other = self.train(), self.train("--seed", 2, name="other")
         states, file = self.states(), other / "checkpoint.safetensors"
