@@ -77,6 +77,7 @@ double ShareOfPuzzle(const ThreadTimes& times) {
 // or a faster puzzle.
 std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::int64_t cores) {
   const ThreadTimes& times = report.threads;
+  const bool plays = c.generate.target == Target::kSelfPlay;
   if (times.generator[Activity::kEvaluate] > 0.5 * times.generator.Work()) {
     if (std::string advice = AdviceForSharedCores(report, c, cores); !advice.empty()) {
       return advice;
@@ -90,8 +91,9 @@ std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::
     }
     return fmt::format(
         "evaluation takes most of it: raise inference.batch_size and generate.chunk_rows (now {} "
-        "and {}), or lower network.width",
-        c.inference.rows_at_once(), c.generate.rows_of_chunk());
+        "and {}), or lower {}network.width",
+        c.inference.rows_at_once(), c.generate.rows_of_chunk(),
+        plays ? "generate.simulations or " : "");
   }
   if (*c.generate.workers < cores) {
     return fmt::format("raise generate.workers (now {}, of {} cores)", *c.generate.workers, cores);
@@ -106,8 +108,10 @@ std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::
     return fmt::format("lower generate.chunk_rows (now {}), so that every worker gets chunks",
                        c.generate.rows_of_chunk());
   }
-  return fmt::format("make the puzzle's code faster, or lower generate.max_scramble (now {})",
-                     c.generate.max_scramble);
+  const auto [key, value] = plays ? std::pair("simulations", c.generate.simulations)
+                                  : std::pair("max_scramble", c.generate.max_scramble);
+  return fmt::format("make the {}'s code faster, or lower generate.{} (now {})",
+                     plays ? "game" : "puzzle", key, value);
 }
 
 std::string SmallerNetwork(const NetworkConfig& network) {

@@ -224,6 +224,10 @@ std::optional<LabelStats> CostLabels(const UpdateRecord& record, const Config& c
 
 std::string DescribeLearning(const RunCounters& run, const Config& config,
                              std::optional<double> longest_label) {
+  if (config.generate.target == Target::kSelfPlay) {
+    return "whether the network is learning is unknown, because games have an opponent instead of "
+           "validation; compare it with the untrained network by `tandem evaluate`";
+  }
   if (config.validation.every_updates == 0) {
     return "whether the network is learning is unknown, because validation.every_updates is 0";
   }

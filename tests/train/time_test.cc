@@ -370,6 +370,11 @@ TEST(Bottleneck, AdviceDependsOnTheLongestActivityOfTheSlowerSide) {
   EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({}), 2)
                   .ends_with("; make the puzzle's code faster, or lower generate.max_scramble (now "
                              "8)"));
+  const std::vector<std::string> games = {"domain.name=tic_tac_toe", "generate.target=self_play",
+                                          "network.head=vp", "validation.every_updates=0"};
+  EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved(games), 2)
+                  .ends_with("; make the game's code faster, or lower generate.simulations (now "
+                             "64)"));
   const std::string tensor = "generate.program=tensor";
   EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({tensor}), 2)
                   .ends_with("raise train.iterations_per_update (now 10) and generate.chunk_rows "

@@ -115,6 +115,10 @@ TEST(Verdict, SaysThatLearningIsUnknownWithoutValidation) {
   EXPECT_THAT(DescribeLearning({}, MakeConfig("validation: {every_updates: 0}\n")),
               HasSubstr("unknown, because validation.every_updates is 0"));
   EXPECT_THAT(DescribeLearning({}, MakeConfig()), HasSubstr("before its first validation"));
+  EXPECT_THAT(DescribeLearning({}, MakeConfig("generate: {target: self_play}\n"
+                                              "network: {head: vp}\n"
+                                              "validation: {every_updates: 0}\n")),
+              EndsWith("compare it with the untrained network by `tandem evaluate`"));
 }
 
 TEST(Verdict, NameOfTheErrorDependsOnTheReference) {
