@@ -184,16 +184,13 @@ Compression CompressionOption(const std::string& text) {
   throw InputError(fmt::format("--compression {}: expected none or zstd", text));
 }
 
-void CheckWholeWalk(const GenerateArgs& args, const Config& config) {
-  const std::int64_t rows = config.generate.rows_of_walk();
-  if (!LabelsWalks(config.generate.target) || args.sharding.examples >= rows) return;
-  throw InputError(
-      fmt::format("--examples {}: no walk would reach the length of generate.max_scramble, {}. "
-                  "Expected at least the {} examples of a walk. Lower {}, or ask for more "
-                  "examples.",
-                  args.sharding.examples, config.generate.max_scramble, rows,
-                  UsesRowsPerWalk(config.generate.target) ? "generate.rows_per_walk"
-                                                          : "generate.max_scramble"));
+void CheckWholeSequence(const GenerateArgs& args, const Config& config) {
+  const RowSequence sequence = config.generate.sequence();
+  if (args.sharding.examples >= sequence.rows) return;
+  throw InputError(fmt::format(
+      "--examples {}: expected at least the {} examples of a {}. Lower {}, or ask for more "
+      "examples.",
+      args.sharding.examples, sequence.rows, sequence.noun, sequence.key));
 }
 
 void Announce(const ShardSetSpec& set, const GenerateArgs& args) {
@@ -254,7 +251,7 @@ int WriteShards(const GenerateArgs& args, const Labelling& labelling) {
   const Config& config = labelling.config;
   const auto domain = MakeDomain(config.domain.full_name());
   CheckPluginDomain(*domain);
-  CheckWholeWalk(args, config);
+  CheckWholeSequence(args, config);
   Config labelled = config;
   labelled.pipeline.mode = Mode::kAsync;  // in sync_main the rows would stay unlabelled
   const ShardSetSpec set = SpecOfSet(labelled, domain->spec(), args.sharding,

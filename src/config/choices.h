@@ -158,7 +158,7 @@ constexpr TargetTraits TraitsOf(Target target) {
               .fits_action_heads = true,
               .follows_search = true};
     case Target::kSelfPlay:
-      return {.needs_network = true, .is_of_walks = true, .fits_action_heads = true};
+      return {.needs_network = true, .fits_action_heads = true};
     case Target::kRetrograde:
       break;
   }

@@ -40,6 +40,13 @@ struct PipelineConfig {
   std::int64_t refresh_every = 1;
 };
 
+/// RowSequence says what `rows` consecutive rows come from, and the key that decides how many.
+struct RowSequence {
+  const char* noun;
+  const char* key;
+  std::int64_t rows;
+};
+
 struct GenerateConfig {
   Target target = Target::kWalkLength;
   GameSearch game_search = GameSearch::kGumbel;
@@ -64,14 +71,10 @@ struct GenerateConfig {
   AutoInt workers;
   AutoInt chunk_rows;
 
-  /// Whether each walk or sequence of games fills generate.max_scramble rows.
-  bool fills_walks() const {
-    return target == Target::kOwnSolutions || target == Target::kSelfPlay;
-  }
   /// Number of consecutive rows that one walk fills, of targets that label walks.
   std::int64_t rows_of_walk() const {
     constexpr std::int64_t kLongestWhole = 50;  // rows_per_walk: auto takes all states up to here
-    if (fills_walks()) return max_scramble;
+    if (target == Target::kOwnSolutions) return max_scramble;
     return rows_per_walk.value_or(max_scramble <= kLongestWhole ? max_scramble : max_scramble / 10);
   }
   /// Number of rows that are generated together. Chunks of tensor programs are larger, because each
@@ -84,10 +87,16 @@ struct GenerateConfig {
   std::int64_t states_per_step() const {
     return search == GenerateSearch::kBeam ? search_beam_width : 1;
   }
-  /// Number of consecutive rows that one search fills.
-  std::int64_t rows_per_search() const {
-    if (fills_walks()) return max_scramble;
-    return searches() ? search_iterations * states_per_step() : 1;
+  /// The sequence that consecutive rows come from.
+  RowSequence sequence() const {
+    const char* const longest = "generate.max_scramble";
+    if (target == Target::kSelfPlay) return {"series of games", longest, max_scramble};
+    if (LabelsWalks(target)) {
+      const bool has_key = UsesRowsPerWalk(target) && rows_per_walk;
+      return {"walk", has_key ? "generate.rows_per_walk" : longest, rows_of_walk()};
+    }
+    const std::int64_t rows = searches() ? search_iterations * states_per_step() : 1;
+    return {"search", "generate.search_iterations", rows};
   }
 };
 

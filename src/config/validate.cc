@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/text.h"
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/update_plan.h"
@@ -118,25 +117,16 @@ void CheckExamples(const Config& c, const Reject& reject) {
          "generate.search", "generate.target",
          "solutions to learn from are found by greedy or beam search. Set generate.search to one "
          "of these.");
-  const std::int64_t rows = c.live_rows();
-  const bool generates = rows > 0;
-  const bool takes_walks = LabelsWalks(c.generate.target);
-  reject(searches && !takes_walks && generates && c.generate.rows_per_search() > rows,
-         "generate.search_iterations", "train.iterations_per_update",
-         "a search with {} per step must end within a buffer, which has {} rows. Lower "
-         "generate.search_iterations{}, or raise train.iterations_per_update.",
-         Counted(c.generate.states_per_step(), "state"), rows,
-         c.generate.search == GenerateSearch::kBeam ? " or generate.search_beam_width" : "");
   reject(UsesRowsPerWalk(c.generate.target) && c.generate.rows_of_walk() > c.generate.max_scramble,
          "generate.rows_per_walk", "generate.max_scramble",
          "each row is another state of a walk. Lower generate.rows_per_walk, or raise "
          "generate.max_scramble.");
-  // The rows of a walk lie within one buffer.
-  reject(takes_walks && generates && c.generate.rows_of_walk() > rows, "generate.max_scramble",
+  const RowSequence sequence = c.generate.sequence();
+  reject(c.live_rows() > 0 && sequence.rows > c.live_rows(), sequence.key,
          "train.iterations_per_update",
-         "a walk must end within a buffer, which has {} rows; otherwise no example would have the "
-         "greatest lengths. Lower generate.max_scramble, or raise train.iterations_per_update.",
-         rows);
+         "a {} must end within a buffer, which has {} rows, and fills {}. Lower {}, or raise "
+         "train.iterations_per_update.",
+         sequence.noun, c.live_rows(), sequence.rows, sequence.key);
 }
 
 // Checks which labels a head can learn from. Rows of shards have their own labels.
@@ -201,11 +191,10 @@ void CheckStream(const Config& c, const Reject& reject) {
          "data.live_share",
          "a batch has a single example while no shard is there, and batch normalisation needs at "
          "least 2. Raise data.live_share, or set network.norm to layer.");
-  const bool takes_walks = LabelsWalks(c.generate.target);
-  reject(c.generate.rows_per_search() > c.data.stream_rows, "data.stream_rows",
-         takes_walks ? "generate.max_scramble" : "generate.search_iterations",
-         "a {} must end within a shard, and fills {} rows. Raise data.stream_rows.",
-         takes_walks ? "walk" : "search", c.generate.rows_per_search());
+  const RowSequence sequence = c.generate.sequence();
+  reject(sequence.rows > c.data.stream_rows, "data.stream_rows", sequence.key,
+         "a {} must end within a shard, and fills {} rows. Raise data.stream_rows.", sequence.noun,
+         sequence.rows);
 }
 
 void CheckPlan(const Config& c, const Reject& reject) {

@@ -281,11 +281,11 @@ void Pause(const StopSignal& stop) {
 // The global rows that one call of FollowRun makes.
 class OwnRows {
  public:
-  // Shards hold whole searches, so that no search is cut in two and made twice.
+  // Shards hold whole sequences, so that no search is cut in two and made twice.
   OwnRows(const StreamFolder& folder, std::string name, const Config& config)
       : folder_(folder),
         name_(std::move(name)),
-        step_(config.generate.rows_per_search()),
+        step_(config.generate.sequence().rows),
         rows_(config.data.stream_rows / step_ * step_) {
     Claim();
   }

@@ -95,16 +95,12 @@ std::optional<double> IterationsPerSecond(const Config& config, const RunOptions
   return static_cast<double>(done) / seconds;
 }
 
-// Returns the fewest iterations whose rows hold a whole search or walk. Later states of a search or
-// walk that does not fit into a buffer would never be generated.
+// Returns the fewest iterations whose rows hold a whole sequence. Later rows of a sequence that
+// does not fit into a buffer would never be generated.
 std::int64_t FewestIterationsPerUpdate(const Config& config) {
   const std::int64_t rows = config.live_part_of(config.train.batch_size);
   if (rows == 0) return 1;
-  std::int64_t needed = 1;
-  const GenerateConfig& generate = config.generate;
-  if (generate.searches()) needed = std::max(needed, generate.rows_per_search());
-  if (LabelsWalks(generate.target)) needed = std::max(needed, generate.rows_of_walk());
-  return (needed + rows - 1) / rows;
+  return (config.generate.sequence().rows + rows - 1) / rows;
 }
 
 }  // namespace

@@ -241,8 +241,8 @@ class Listing(Shards):
     def test_rejects_a_set_too_small_for_one_walk(self):
         _, error = self.run_tandem("generate", self.config, "--examples", 19, "--out",
                                    self.folder / "small", code=2)
-        self.assertIn("--examples 19: no walk would reach the length of "
-                      "generate.max_scramble, 20", error)
+        self.assertIn("--examples 19: expected at least the 20 examples of a walk. Lower "
+                      "generate.max_scramble, or", error)
         self.assertFalse((self.folder / "small").exists())
 
     def test_a_folder_without_shards_is_bad_input(self):

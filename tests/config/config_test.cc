@@ -256,11 +256,10 @@ TEST(Config, SearchNeedsATargetThatLabelsAnyState) {
       "default): a search leaves the random walk, so the walk does not label its "
       "states. Set generate.target to value_iteration, capped_value_iteration or own_solutions.");
   EXPECT_EQ(ErrorFor("generate: {search: astar, target: value_iteration}\n"), "");
-  EXPECT_NE(
-      ErrorFor("generate: {search: astar, target: value_iteration, search_iterations: 600}\n"
-               "train: {batch_size: 50, iterations_per_update: 10}\n")
-          .find("a search with 1 state per step must end within a buffer, which has 500 rows"),
-      std::string::npos);
+  EXPECT_NE(ErrorFor("generate: {search: astar, target: value_iteration, search_iterations: 600}\n"
+                     "train: {batch_size: 50, iterations_per_update: 10}\n")
+                .find("a search must end within a buffer, which has 500 rows, and fills 600"),
+            std::string::npos);
 }
 
 TEST(Config, SyncMainRejectsKeysThatItCannotWorkWith) {

@@ -207,7 +207,8 @@ TEST(Validate, BeamMustEndWithinABuffer) {
                                          "generate.search_beam_width=20"};
   EXPECT_EQ(ErrorOf(With(beam, {"generate.search_iterations=5"})), "");
   ExpectContradiction(With(beam, {"generate.search_iterations=6"}), "generate.search_iterations",
-                      "train.iterations_per_update", "with 20 states per step");
+                      "train.iterations_per_update",
+                      "a search must end within a buffer, which has 100 rows, and fills 120");
 }
 
 TEST(Validate, ValueAndPolicyNeedsLabelsOfBoth) {
@@ -336,6 +337,18 @@ TEST(Validate, OwnSolutionsNeedASearchThatSolves) {
                       "generate.target", "takes no labels from the ball");
   ExpectContradiction(With(own, {"pipeline.mode=sync_main", "replay.updates=1"}), "pipeline.mode",
                       "generate.target", "a solution labels all its states at once");
+}
+
+TEST(Validate, SeriesOfGamesMustEndWithinABufferAndAShard) {
+  const std::vector<std::string> games = {"generate.target=self_play", "network.head=vp",
+                                          "validation.every_updates=0", "generate.max_scramble=50"};
+  EXPECT_EQ(ErrorOf(games), "");
+  ExpectContradiction(With(games, {"train.batch_size=7", "train.iterations_per_update=7"}),
+                      "generate.max_scramble", "train.iterations_per_update",
+                      "a series of games must end within a buffer");
+  ExpectContradiction(
+      With(games, {"data.source=stream", "data.stream_rows=49", "train.max_updates=9"}),
+      "data.stream_rows", "generate.max_scramble", "a series of games must end within a shard");
 }
 
 TEST(Validate, SearchMustEndWithinABuffer) {
