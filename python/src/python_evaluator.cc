@@ -40,6 +40,12 @@ void PythonEvaluator::EvaluateActions(ConstRows inputs, std::span<float> values)
   }
 }
 
+// The outputs of head vp are the values of a state and its actions.
+void PythonEvaluator::EvaluateWithActions(ConstRows inputs, std::span<float> values) {
+  if (head_ != Head::kVp) return Evaluator::EvaluateWithActions(inputs, values);
+  std::ranges::copy(Outputs(inputs), values.begin());
+}
+
 std::vector<float> PythonEvaluator::Outputs(ConstRows inputs) const {
   std::vector<float> outputs(inputs.size() * width_);
   for (std::size_t first = 0; first < inputs.size(); first += most_rows_) {

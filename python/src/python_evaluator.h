@@ -29,6 +29,7 @@ class PythonEvaluator final : public Evaluator {
   ActionValues action_values() const override;
   void Evaluate(ConstRows inputs, std::span<float> values) override;
   void EvaluateActions(ConstRows inputs, std::span<float> values) override;
+  void EvaluateWithActions(ConstRows inputs, std::span<float> values) override;
 
  private:
   std::vector<float> Outputs(ConstRows inputs) const;

@@ -93,6 +93,9 @@ class Ensemble final : public Evaluator {
   void EvaluateActions(ConstRows inputs, std::span<float> values) override {
     Average(&Evaluator::EvaluateActions, inputs, values);
   }
+  void EvaluateWithActions(ConstRows inputs, std::span<float> values) override {
+    Average(&Evaluator::EvaluateWithActions, inputs, values);
+  }
 
  private:
   // Sets `values` to the means of what `evaluate` gives for each network.

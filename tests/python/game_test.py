@@ -48,6 +48,17 @@ class Games(unittest.TestCase):
             self.assertEqual((first.solved, len(first.actions)), (True, 1))
 
 
+    def test_a_function_evaluates_each_position_once(self):
+        seen = []
+
+        def counted(inputs):
+            seen.extend(map(bytes, inputs))
+            return flat(inputs)
+        tandem.solve(self.game, self.game.goals(1), counted, head="vp", method="puct", simulations=50,
+                     max_length=1)
+        self.assertEqual(len(seen), 50)
+
+
 class InPython(FolderTest):
     def test_a_game_in_python_keeps_its_promises(self):
         nim = tandem.register_domain(Nim())

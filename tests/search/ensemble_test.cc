@@ -45,6 +45,28 @@ TEST(Ensemble, GivesTheMeanOfTheNetworks) {
   EXPECT_FLOAT_EQ(of_actions[3], 29);
 }
 
+// Gives a value and three actions by one call.
+class ByOneCall final : public HeadEvaluator {
+ public:
+  ByOneCall() : HeadEvaluator(Head::kVp) {}
+  void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { ADD_FAILURE(); }
+  void EvaluateWithActions(ConstRows inputs, std::span<float> values) override {
+    for (float& value : values) value = float(inputs.size());
+    ++calls;
+  }
+  int calls = 0;
+};
+
+TEST(Ensemble, EachNetworkEvaluatesAStateAndItsActionsOnce) {
+  ByOneCall one, two;
+  Ensemble both({&one, &two});
+  const State inputs = {2, 7};
+  std::vector<float> values(8);
+  both.EvaluateWithActions(ConstRows(inputs.data(), 2, 1), values);
+  EXPECT_EQ(values, std::vector<float>(8, 2));
+  EXPECT_EQ(one.calls + two.calls, 2);
+}
+
 TEST(Ensemble, OfOneNetworkGivesItsValues) {
   Times third(1.0F / 3);
   Ensemble only({&third});
