@@ -61,6 +61,11 @@ namespace tandem {
 /// Outcome says how a position stands for the player whose turn it is, or would be.
 enum class Outcome : std::uint8_t { kOpen, kLoss, kDraw, kWin };
 
+/// The result of a game that is over: -1, 0 or 1.
+constexpr int ResultOf(Outcome outcome) {
+  return static_cast<int>(outcome) - static_cast<int>(Outcome::kDraw);
+}
+
 /// Symmetry maps positions of the network's input and actions to those of the mirrored or turned
 /// board. Position p of the input becomes position positions[p] of the image, and action a becomes
 /// actions[a].
@@ -172,6 +177,9 @@ class GameOf final : public StructDomain<G, GameDomain> {
   void Outcomes(ConstRows states, std::span<Outcome> outcomes) const override {
     for (std::size_t i = 0; i < states.size(); ++i) {
       const std::optional<int> result = kGame.Result(Read(states[i]));
+      if (result && (*result < -1 || *result > 1)) {
+        throw Error("Result returned " + std::to_string(*result) + ", expected 1, 0 or -1");
+      }
       outcomes[i] = result ? static_cast<Outcome>(*result + 2) : Outcome::kOpen;
     }
   }

@@ -193,9 +193,7 @@ class SelfPlayGenerator final : public Generator {
       WriteRow(fill, tree, game.back().row);
       tree.MoveTo(tree.Choose());
       if (tree.root_outcome() != Outcome::kOpen) {
-        const auto result = static_cast<float>(static_cast<int>(tree.root_outcome()) -
-                                               static_cast<int>(Outcome::kDraw));
-        WriteCosts(fill, game, -result);
+        WriteCosts(fill, game, static_cast<float>(-ResultOf(tree.root_outcome())));
       } else if (ends_series) {
         WriteCosts(fill, game, game.back().value);
       }

@@ -68,10 +68,6 @@ void Softmax(std::span<float> logits) {
   for (float& probability : logits) probability /= sum;
 }
 
-float ResultOf(Outcome outcome) {
-  return static_cast<float>(static_cast<int>(outcome) - static_cast<int>(Outcome::kDraw));
-}
-
 }  // namespace
 
 std::vector<std::int64_t> ConsideredVisits(std::int64_t actions, std::int64_t simulations) {
@@ -177,7 +173,7 @@ void GameTree::Receive(std::span<const std::uint8_t> state, Outcome outcome,
     node.value = std::clamp(1 - values[0], -1.0F, 1.0F);
     AddEdges(node, legal, values.subspan(1));
   } else {
-    node.value = ResultOf(outcome);
+    node.value = static_cast<float>(ResultOf(outcome));
   }
   BackUp(node.value);
 }

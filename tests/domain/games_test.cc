@@ -98,9 +98,7 @@ TEST(Games, RejectTextThatIsNoPosition) {
 // The value of a position by trying all moves.
 int ValueByForce(const GameDomain& game, const Bytes& state) {
   const Outcome outcome = OutcomeOf(game, state);
-  if (outcome != Outcome::kOpen) {
-    return static_cast<int>(outcome) - static_cast<int>(Outcome::kDraw);
-  }
+  if (outcome != Outcome::kOpen) return ResultOf(outcome);
   Bytes legal(static_cast<std::size_t>(game.spec().num_actions()));
   game.Mask(ConstRows(std::span(state)), legal);
   int best = -1;
