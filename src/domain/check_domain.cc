@@ -649,21 +649,23 @@ double CallsPerSecond(double seconds, const auto& call) {
 
 std::vector<DomainCheck> CheckDomain(const Domain& domain, const CheckDomainOptions& options) {
   std::vector<DomainCheck> checks;
-  const auto check = [&](const char* promise, const auto& run) {
+  const auto check = [&](const std::string& promise, const auto& run) {
     checks.push_back({.promise = promise, .broken = ResultOf(run)});
   };
   std::optional<SampledStates> samples;
+  const GameDomain* const game = AsGame(domain);
+  std::vector<GamePromise> of_game;
   check("random walks can be taken", [&] {
     samples.emplace(domain, options.states);
+    if (game != nullptr) of_game = GamePromises(*game);
     return "";
   });
-  if (!samples) return checks;
-  const GameDomain* const game = AsGame(domain);
+  if (!checks.back().broken.empty()) return checks;
   for (const Promise& promise : kPromises) {
     if (game != nullptr && promise.of_puzzles) continue;
     check(promise.text, [&] { return promise.check(*samples); });
   }
-  for (const GamePromise& promise : game != nullptr ? GamePromises() : std::vector<GamePromise>()) {
+  for (const GamePromise& promise : of_game) {
     check(promise.text, [&] { return promise.check(*game, samples->states()); });
   }
   check("several threads may call it at once",

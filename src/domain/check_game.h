@@ -12,11 +12,11 @@ namespace tandem {
 /// GamePromise is a promise of games and its check, which returns what breaks it, or "". `states`
 /// are positions of random play.
 struct GamePromise {
-  const char* text;
+  std::string text;
   std::string (*check)(const GameDomain& game, ConstRows states);
 };
 
 /// The promises that CheckDomain checks of a game.
-std::vector<GamePromise> GamePromises();
+std::vector<GamePromise> GamePromises(const GameDomain& game);
 
 }  // namespace tandem

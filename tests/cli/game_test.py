@@ -40,7 +40,7 @@ class Games(CliTest):
     def test_games_keep_their_promises_and_have_pictures(self):
         for game in ("connect_four", "othello:6", "othello:8", "tic_tac_toe"):
             out, _ = self.run_tandem("check-domain", game)
-            self.assertIn("symmetries map games to games", out)
+            self.assertIn("symmetries that keep the start map games to games", out)
         picture, _ = self.run_tandem("show", "tic_tac_toe", "--state", "X.O/.../...")
         self.assertIn("X", picture)
 

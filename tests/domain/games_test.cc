@@ -21,6 +21,8 @@ namespace tandem {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
+using testing::Contains;
+using testing::Field;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -93,6 +95,53 @@ TEST(Games, RejectTextThatIsNoPosition) {
   expect("tic_tac_toe", "XX./OOO/X.X", "has won already");
   expect("connect_four", "...X.../......./......./......./......./.......", "empty cell below it");
   expect("othello:6", "XO..../....../....../....../....../......", "after a space, X or O");
+}
+
+Bytes InputOf(const GameDomain& game, const Bytes& state) {
+  Bytes input(static_cast<std::size_t>(game.spec().input.positions));
+  game.Encode(ConstRows(std::span(state)), Rows(std::span(input)));
+  return input;
+}
+
+Bytes ImageOf(const Symmetry& symmetry, const Bytes& input) {
+  Bytes image(input.size());
+  for (std::size_t p = 0; p < input.size(); ++p) image[symmetry.positions[p]] = input[p];
+  return image;
+}
+
+// The position `moves` random moves after the start, and its images.
+void CheckImages(const GameDomain& game, std::int64_t moves) {
+  Bytes state = PositionOf(game, "");
+  const Random random(4, Purpose::kScramble, 0, moves);
+  WalkFromGoal(game, random, moves, state);
+  std::uint8_t player = 0;
+  game.Players(ConstRows(std::span(state)), {&player, 1});
+  Bytes legal(static_cast<std::size_t>(game.spec().num_actions()));
+  Bytes legal_of_image = legal;
+  game.Mask(ConstRows(std::span(state)), legal);
+  for (const Symmetry& symmetry : game.symmetries()) {
+    const Bytes image =
+        PositionWithInput(game, ImageOf(symmetry, InputOf(game, state)), player == 0 ? 'X' : 'O');
+    EXPECT_EQ(OutcomeOf(game, image), OutcomeOf(game, state));
+    game.Mask(ConstRows(std::span(image)), legal_of_image);
+    for (std::size_t a = 0; a < legal.size(); ++a) {
+      ASSERT_EQ(legal_of_image[symmetry.actions[a]], legal[a]);
+      if (legal[a] == 0) continue;
+      const auto action = static_cast<Action>(a);
+      Bytes child = state;
+      Bytes child_of_image = image;
+      game.Apply(Rows(std::span(child)), {&action, 1});
+      game.Apply(Rows(std::span(child_of_image)), {&symmetry.actions[a], 1});
+      ASSERT_EQ(InputOf(game, child_of_image), ImageOf(symmetry, InputOf(game, child)));
+    }
+  }
+}
+
+TEST(Games, SymmetriesLeadMovesOfPositionsToMovesOfTheirImages) {
+  for (const char* name : {"tic_tac_toe", "connect_four", "othello:6", "othello:8"}) {
+    const auto game = MakeGame(name);
+    for (std::int64_t moves = 0; moves < 40; ++moves) CheckImages(*game, moves);
+  }
 }
 
 // The value of a position by trying all moves.
@@ -180,6 +229,28 @@ TEST(CheckGame, FindsAnOpenPositionWithoutMoves) {
               HasSubstr("the game goes on, yet no action applies"));
 }
 
+struct ByPoints : Misere {
+  static std::optional<int> Result(const State& state) {
+    return state[0] == 0 ? std::optional(-2) : std::nullopt;
+  }
+};
+
+TEST(CheckGame, FindsAResultThatIsNone) {
+  EXPECT_THAT(Broken(GameOf<ByPoints>("wrong"), "the players take turns"), "");
+  EXPECT_THAT(Broken(GameOf<ByPoints>("wrong"), "actions apply exactly while the game goes on"),
+              HasSubstr("Result returned -2, expected 1, 0 or -1"));
+}
+
+TEST(CheckGame, CountsSymmetriesThatItDoesNotCheck) {
+  const auto promises = [](const char* name) { return CheckDomain(*MakeDomain(name)); };
+  EXPECT_THAT(promises("othello:6"),
+              Contains(Field(&DomainCheck::promise,
+                             "symmetries that keep the start map games to games (3 of 7)")));
+  EXPECT_THAT(promises("connect_four"),
+              Contains(Field(&DomainCheck::promise,
+                             "symmetries that keep the start map games to games (1 of 1)")));
+}
+
 struct Turned : Misere {
   static constexpr int kSymmetries = 2;
   static int Image(int /*symmetry*/, int position) { return position; }
@@ -187,8 +258,9 @@ struct Turned : Misere {
 };
 
 TEST(CheckGame, FindsASymmetryThatIsNone) {
-  EXPECT_THAT(Broken(GameOf<Turned>("wrong"), "symmetries map games to games"),
-              HasSubstr("the images of the moves to"));
+  EXPECT_THAT(
+      Broken(GameOf<Turned>("wrong"), "symmetries that keep the start map games to games (1 of 1)"),
+      HasSubstr("the images of the moves to"));
 }
 
 struct NoPermutation : Turned {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,6 +33,20 @@ inline std::vector<std::uint8_t> PositionOf(const Domain& game, const std::strin
     game.ParseState(text, state);
   }
   return state;
+}
+
+/// Returns the position of a board game whose input is `input`, with `own`, X or O, to move.
+inline std::vector<std::uint8_t> PositionWithInput(const Domain& game,
+                                                   std::span<const std::uint8_t> input, char own) {
+  const auto columns = static_cast<std::size_t>(game.spec().board.value().columns);
+  const std::array letters = {'.', own, own == 'X' ? 'O' : 'X'};
+  std::string text;
+  for (std::size_t cell = 0; cell < input.size(); ++cell) {
+    if (cell > 0 && cell % columns == 0) text += '/';
+    text += letters[input[cell]];
+  }
+  if (game.spec().name.starts_with("othello")) text += std::string(" ") + own;
+  return PositionOf(game, text);
 }
 
 /// FlatEvaluator knows nothing: every position is a draw, and every action equally probable.
