@@ -140,7 +140,9 @@ void Read(const json& object, const std::string& name, std::string& text) {
   }
   text.clear();
   for (const json& byte : *found) {
-    if (!byte.is_number_unsigned()) ThrowWrongEntry(object, name, "a string or a list of bytes");
+    if (!byte.is_number_unsigned() || byte.get<std::uint64_t>() > 0xFF) {
+      ThrowWrongEntry(object, name, "a string or a list of bytes");
+    }
     text += static_cast<char>(byte.get<std::uint8_t>());
   }
 }

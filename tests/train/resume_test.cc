@@ -461,6 +461,12 @@ TEST_P(ResumedInFolder, MalformedCheckpointErrorNamesTheEntry) {
       WriteFileAtomically(file, whole);
     }
   }
+  Rewrite(file, [](nlohmann::json& content) {
+    content["resume"]["config"] = nlohmann::json::array({300});
+  });
+  EXPECT_THAT([&] { ReadAll(file, MakeConfig()); },
+              ThrowsMessage<InputError>(HasSubstr("a string or a list of bytes")));
+  WriteFileAtomically(file, whole);
   Rewrite(file, [](nlohmann::json& content) { content.erase("resume"); });
   EXPECT_THAT([&] { ReadAll(file, MakeConfig()); },
               ThrowsMessage<InputError>(HasSubstr("no state to resume a run from")));
