@@ -53,6 +53,7 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
     : mode_(config.pipeline.mode),
       policy_lag_(*config.pipeline.policy_lag),
       iterations_per_update_(config.train.iterations_per_update),
+      labels_are_costs_(config.network.head == Head::kV || config.network.head == Head::kQ),
       parts_(parts),
       stop_(stop),
       first_update_(first_update),
@@ -193,7 +194,7 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record,
   const double waited_before_s = Timeline::CurrentTimes().WaitForOthers();
   record.lag_updates = target_.LagOf(record.update);
   record.target_age_updates = target_.AgeOf(record.update);
-  if (rows != nullptr) {
+  if (rows != nullptr && labels_are_costs_) {
     const Span span(Activity::kReport);
     record.labels = LabelStatsOf(*rows);
   }

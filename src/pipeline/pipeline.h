@@ -79,7 +79,7 @@ struct TrainingHooks {
 };
 
 /// LabelStats says how large the labels of an update are: the costs-to-go of a V net, or those of
-/// the actions of a Q net, without masked ones.
+/// the actions of a Q net, without masked ones. Labels of other heads are no costs alone.
 struct LabelStats {
   double mean = 0;
   double min = 0;
@@ -98,7 +98,7 @@ struct UpdateRecord {
   std::int64_t target_age_updates = 0;  ///< actual policy lag; larger if refreshes were skipped
   FillStats fill;                       ///< the fill of this update's buffer
   TrainStats train;
-  std::optional<LabelStats> labels;  ///< of the rows trained on, without those from shards
+  std::optional<LabelStats> labels;  ///< of the rows trained on, without shards; only of costs
   double wait_for_rows_s = 0;  ///< the main thread's wait for the buffer, including served requests
   double label_s = 0;          ///< sync_main: labelling the rows, including served requests
   double serve_s = 0;          ///< sync_main: serving the searches' requests, in total
@@ -247,6 +247,7 @@ class Pipeline {
   const Mode mode_;
   const std::int64_t policy_lag_;
   const std::int64_t iterations_per_update_;
+  const bool labels_are_costs_;
   const PipelineParts parts_;
   const StopSignal& stop_;
   const std::int64_t first_update_;

@@ -128,7 +128,7 @@ Json MetricsLine(const UpdateRecord& record, const Config& config, const RunCoun
     line["generate_examples_per_s"] =
         RoundedReal(static_cast<double>(config.live_rows()) / record.fill.seconds);
   }
-  if (const std::optional<LabelStats> labels = CostLabels(record, config)) {
+  if (const std::optional<LabelStats>& labels = record.labels) {
     line["label_mean"] = RoundedReal(labels->mean);
     line["label_min"] = RoundedReal(labels->min);
     line["label_max"] = RoundedReal(labels->max);
@@ -215,11 +215,6 @@ std::string DescribeSchedule(const RunSummary& summary, const Config& config) {
       "the time limit came after {} of {} updates, {:.0f} % of the learning-rate schedule; set "
       "train.max_updates to auto, so that the schedule ends with the time",
       summary.updates, *config.train.max_updates, 100 * done);
-}
-
-std::optional<LabelStats> CostLabels(const UpdateRecord& record, const Config& config) {
-  const Head head = config.network.head;
-  return head == Head::kV || head == Head::kQ ? record.labels : std::nullopt;
 }
 
 std::string DescribeLearning(const RunCounters& run, const Config& config,

@@ -91,9 +91,6 @@ std::string DescribeValueError(std::optional<double> error, const Config& config
 /// Returns what tries the validation states, with a verb: "greedy descent solves".
 std::string WhatSolves(const ValidationConfig& validation);
 
-/// Returns the labels of an update, if they are costs-to-go.
-std::optional<LabelStats> CostLabels(const UpdateRecord& record, const Config& config);
-
 /// Returns a sentence that says which share of the learning-rate schedule was done, if the time
 /// limit came well before its end. Otherwise returns "".
 std::string DescribeSchedule(const RunSummary& summary, const Config& config);

@@ -321,7 +321,7 @@ void TrainRun::Count(const UpdateRecord& record) {
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
   so_far_.final_loss = train.loss;
   last_fill_ = record.fill;
-  if (const auto labels = CostLabels(record, config_)) longest_label_ = labels->max;
+  if (record.labels) longest_label_ = record.labels->max;
 }
 
 void TrainRun::DecideWhetherEnded() {
