@@ -169,6 +169,11 @@ class Games(CliTest):
         for match in found["matches"].values():
             self.assertEqual(match["won"] + match["drawn"] + match["lost"], match["games"])
             self.assertLessEqual(match["elo_low"], match["elo_high"])
+        self.train()
+        refused = subprocess.run([self.python_with_torch(), script, "run", "--build", TANDEM.parent],
+                                 cwd=self.folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("the run is of tic_tac_toe. Add --positions 0", refused.stderr)
 
 
 if __name__ == "__main__":
