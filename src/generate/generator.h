@@ -30,6 +30,13 @@ struct FillRequest {
   /// Length of the longest scramble that a search starts from. Nothing: generate.max_scramble. Only
   /// targets with a search follow it (Curriculum).
   std::optional<std::int64_t> longest_scramble = std::nullopt;
+
+  /// The number of a global row in the fill. Nothing if it is outside the request, whose ends may
+  /// lie within a search or a series of games.
+  std::optional<std::size_t> RowInFill(std::int64_t global_row) const {
+    const std::int64_t row = global_row - first_row;
+    return row < 0 || row >= rows ? std::nullopt : std::optional(static_cast<std::size_t>(row));
+  }
 };
 
 /// Generator produces training examples. The rows are a function of the generator's config, the

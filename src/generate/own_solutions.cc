@@ -191,13 +191,11 @@ class OwnSolutionsGenerator final : public Generator {
     std::vector<PathRow> paths;
     const auto add = [&](const Instance& instance, std::size_t row,
                          std::span<const std::uint8_t> state, std::span<const Action> rest) {
-      const std::int64_t in_fill =
-          instance.number * walk_length_ + static_cast<std::int64_t>(row) - request.first_row;
-      if (std::cmp_greater_equal(row, walk_length_) || in_fill < 0 || in_fill >= request.rows) {
-        return;
-      }
+      const std::optional<std::size_t> in_fill =
+          request.RowInFill(instance.number * walk_length_ + static_cast<std::int64_t>(row));
+      if (std::cmp_greater_equal(row, walk_length_) || !in_fill) return;
       states.insert(states.end(), state.begin(), state.end());
-      paths.push_back({.row = static_cast<std::size_t>(in_fill), .rest = rest});
+      paths.push_back({.row = *in_fill, .rest = rest});
     };
     ReplaySolutions(instances, [&](const Instance& instance, std::size_t taken,
                                    std::span<const std::uint8_t> state) {

@@ -4,6 +4,7 @@
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/parallel.h"
 #include "base/stop_signal.h"
 #include "base/timeline.h"
+#include "generate/row_ranges.h"
 
 namespace tandem {
 
@@ -132,5 +134,26 @@ class PipelinedLoop {
   std::int64_t next_ = 0;
   tbb::task_group stages_;  // at most one task, which runs the stages beside one turn
 };
+
+/// Runs a PipelinedLoop in which each of `ranges` takes `steps` steps. The two ranges of a pair
+/// take turns, each in its own group, so that one can be prepared while the other is evaluated. A
+/// pair takes all its steps before the next pair begins. If the last range has no partner, every
+/// second turn has an empty range. Sets `range` and `step` of a group before each of its turns.
+template <class Group>
+void RunInPairs(tbb::task_arena& arena, const RowRanges& ranges, std::int64_t steps,
+                std::array<Group, 2>& groups, const StopSignal& stop, const auto& prepare,
+                const auto& evaluate, const auto& finish) {
+  const auto prepare_turn = [&](std::int64_t turn) {
+    Group& group = groups[turn % 2];
+    const std::int64_t range = turn / (2 * steps) * 2 + turn % 2;
+    group.range = range < ranges.size() ? ranges[range] : RowRange{};
+    group.step = turn / 2 % steps;
+    prepare(group);
+  };
+  const auto evaluate_turn = [&](std::int64_t turn) { evaluate(groups[turn % 2]); };
+  const auto finish_turn = [&](std::int64_t turn) { finish(groups[turn % 2]); };
+  const std::int64_t turns = (ranges.size() + 1) / 2 * 2 * steps;
+  PipelinedLoop(arena, turns, stop, prepare_turn, evaluate_turn, finish_turn).Run();
+}
 
 }  // namespace tandem

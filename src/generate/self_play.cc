@@ -40,7 +40,7 @@ constexpr std::size_t kGamesPerTask = 16;
 //
 // Series are processed in ranges of up to generate.chunk_rows rows. Those of a range take their
 // simulations in lock step, and two ranges take turns: while the network evaluates the leaves of
-// one, the workers back up and descend in the other (see PipelinedLoop).
+// one, the workers back up and descend in the other (see RunInPairs).
 class SelfPlayGenerator final : public Generator {
  public:
   SelfPlayGenerator(const GameDomain& game, Evaluator& network, const Config& config)
@@ -58,24 +58,10 @@ class SelfPlayGenerator final : public Generator {
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
     const CurrentFill fill{.request = request, .out = out, .moves = config_.max_scramble};
     const std::int64_t most = std::max<std::int64_t>(config_.rows_of_chunk() / fill.moves, 1);
-    const RowRanges ranges = RowRanges::ForOverlap(fill.series(), most);
-    const std::int64_t turns_of_range = fill.moves * config_.simulations;
-    // Ranges are processed in pairs, as by ValueIterationGenerator.
-    const std::int64_t pairs = (ranges.size() + 1) / 2;
-    const auto descend = [&](std::int64_t turn) {
-      Group& group = groups_[static_cast<std::size_t>(turn % 2)];
-      const std::int64_t range = turn / (2 * turns_of_range) * 2 + turn % 2;
-      group.range = range < ranges.size() ? ranges[range] : RowRange{};
-      group.turn = turn / 2 % turns_of_range;
-      Descend(fill, group);
-    };
-    const auto evaluate = [&](std::int64_t turn) {
-      groups_[static_cast<std::size_t>(turn % 2)].trees.Evaluate();
-    };
-    const auto back_up = [&](std::int64_t turn) {
-      BackUp(fill, groups_[static_cast<std::size_t>(turn % 2)]);
-    };
-    PipelinedLoop(arena_, pairs * 2 * turns_of_range, stop, descend, evaluate, back_up).Run();
+    RunInPairs(
+        arena_, RowRanges::ForOverlap(fill.series(), most), fill.moves * config_.simulations,
+        groups_, stop, [&](Group& group) { Descend(fill, group); },
+        [](Group& group) { group.trees.Evaluate(); }, [&](Group& group) { BackUp(fill, group); });
   }
 
  private:
@@ -89,7 +75,7 @@ class SelfPlayGenerator final : public Generator {
   struct Group {
     GameTrees trees;
     RowRange range = {};
-    std::int64_t turn = 0;                          // of the range: a simulation of all its trees
+    std::int64_t step = 0;                          // of the range: a simulation of all its trees
     std::vector<std::vector<MadeMove>> games = {};  // by series: the moves of its current game
   };
 
@@ -106,12 +92,6 @@ class SelfPlayGenerator final : public Generator {
     std::int64_t GlobalRow(const Group& group, std::size_t i, std::int64_t move) const {
       return (first_series() + group.range.first + static_cast<std::int64_t>(i)) * moves + move;
     }
-    // Nothing if the row is outside the request, whose ends may lie within a series.
-    std::optional<std::size_t> RowInFill(std::int64_t global_row) const {
-      const std::int64_t row = global_row - request.first_row;
-      if (row < 0 || row >= request.rows) return std::nullopt;
-      return static_cast<std::size_t>(row);
-    }
   };
 
   Group MakeGroup(Evaluator& network) const {
@@ -126,19 +106,19 @@ class SelfPlayGenerator final : public Generator {
 
   void Descend(const CurrentFill& fill, Group& group) const {
     const auto series = static_cast<std::size_t>(group.range.rows);
-    if (group.turn == 0) {
+    if (group.step == 0) {
       group.trees.Resize(series);
       group.games.assign(series, {});
     }
     ForRanges(series, games_per_task_, [&](std::size_t first, std::size_t count) {
-      if (group.turn % config_.simulations == 0) BeginMoves(fill, group, first, count);
+      if (group.step % config_.simulations == 0) BeginMoves(fill, group, first, count);
       group.trees.Descend(first, count);
     });
   }
 
   void BackUp(const CurrentFill& fill, Group& group) const {
     const auto series = static_cast<std::size_t>(group.range.rows);
-    const bool is_last = (group.turn + 1) % config_.simulations == 0;
+    const bool is_last = (group.step + 1) % config_.simulations == 0;
     ForRanges(series, games_per_task_, [&](std::size_t first, std::size_t count) {
       group.trees.BackUp(first, count);
       if (is_last) EndMoves(fill, group, first, count);
@@ -148,7 +128,7 @@ class SelfPlayGenerator final : public Generator {
   // Begins a move of each series, and before it a game if the last one is over.
   void BeginMoves(const CurrentFill& fill, Group& group, std::size_t first,
                   std::size_t count) const {
-    const std::int64_t move = group.turn / config_.simulations;
+    const std::int64_t move = group.step / config_.simulations;
     std::vector<std::size_t> fresh;  // series that begin a game
     for (std::size_t i = first; i < first + count; ++i) {
       if (group.games[i].empty()) fresh.push_back(i);
@@ -184,7 +164,7 @@ class SelfPlayGenerator final : public Generator {
   // Writes the rows of the moves that the simulations have chosen, and makes these.
   void EndMoves(const CurrentFill& fill, Group& group, std::size_t first, std::size_t count) const {
     const Span span(Activity::kWrite);
-    const std::int64_t move = group.turn / config_.simulations;
+    const std::int64_t move = group.step / config_.simulations;
     const bool ends_series = move + 1 == fill.moves;
     for (std::size_t i = first; i < first + count; ++i) {
       GameTree& tree = group.trees[i];
@@ -202,7 +182,7 @@ class SelfPlayGenerator final : public Generator {
 
   // Writes the input of the root and its improved policy.
   void WriteRow(const CurrentFill& fill, const GameTree& tree, std::int64_t global_row) const {
-    const std::optional<std::size_t> row = fill.RowInFill(global_row);
+    const std::optional<std::size_t> row = fill.request.RowInFill(global_row);
     if (!row) return;
     const std::span<std::uint8_t> input = fill.out.column(kInputColumn)[*row];
     const std::span<float> policy = fill.out.floats(kTargetColumn, *row).subspan(1);
@@ -222,7 +202,7 @@ class SelfPlayGenerator final : public Generator {
   // who made the last move.
   static void WriteCosts(const CurrentFill& fill, std::vector<MadeMove>& game, float result) {
     for (; !game.empty(); game.pop_back(), result = -result) {
-      const std::optional<std::size_t> row = fill.RowInFill(game.back().row);
+      const std::optional<std::size_t> row = fill.request.RowInFill(game.back().row);
       if (!row) continue;
       const float value = (result + game.back().value) / 2;
       fill.out.floats(kTargetColumn, *row)[0] = std::clamp(1 - value, 0.0F, 2.0F);

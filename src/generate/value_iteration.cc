@@ -65,7 +65,7 @@ namespace {
 //
 // Instances are processed in ranges of up to generate.chunk_rows. The instances of a range advance
 // in lock step, with one evaluation per step. Meanwhile the workers label, advance and expand
-// another range (see PipelinedLoop).
+// another range (see RunInPairs).
 class ValueIterationGenerator final : public Generator {
  public:
   // `domain` and `network` must outlive this. See MakeGenerator for `config`. `exact` may be null.
@@ -101,24 +101,13 @@ class ValueIterationGenerator final : public Generator {
         .longest_scramble = request.longest_scramble.value_or(config_.max_scramble)};
     solved_ = {};
     const std::int64_t most = std::max<std::int64_t>(config_.rows_of_chunk() / fill.width, 1);
-    const RowRanges ranges = RowRanges::ForOverlap(fill.instances(), most);
-    // Ranges are processed in pairs, and the two ranges of a pair take turns, so that one can be
-    // expanded while the other is evaluated. Each range takes all its steps before the next pair
-    // begins. If the last range has no partner, every second turn is empty.
-    const std::int64_t pairs = (ranges.size() + 1) / 2;
-    const auto expand = [&](std::int64_t turn) {
-      Group& group = groups_[turn % 2];
-      const std::int64_t range = turn / (2 * fill.steps) * 2 + turn % 2;
-      group.range = range < ranges.size() ? ranges[range] : RowRange{};
-      group.step = turn / 2 % fill.steps;
-      Expand(fill, group);
-    };
-    const auto evaluate = [&](std::int64_t turn) { groups_[turn % 2].batch.Evaluate(); };
-    const auto back_up = [&](std::int64_t turn) {
-      if (labelled_ || keeps_trees_) WriteTargets(fill, groups_[turn % 2]);
-      if (config_.searches()) CountSearches(fill, groups_[turn % 2]);
-    };
-    PipelinedLoop(arena_, pairs * 2 * fill.steps, stop, expand, evaluate, back_up).Run();
+    RunInPairs(
+        arena_, RowRanges::ForOverlap(fill.instances(), most), fill.steps, groups_, stop,
+        [&](Group& group) { Expand(fill, group); }, [](Group& group) { group.batch.Evaluate(); },
+        [&](Group& group) {
+          if (labelled_ || keeps_trees_) WriteTargets(fill, group);
+          if (config_.searches()) CountSearches(fill, group);
+        });
   }
 
   std::optional<double> searches_solved() const override { return solved_.MeanShare(); }
@@ -171,14 +160,6 @@ class ValueIterationGenerator final : public Generator {
     std::int64_t GlobalRow(const Group& group, std::size_t i) const {
       return (GlobalInstance(group, i) * steps + group.step) * width +
              static_cast<std::int64_t>(i) % width;
-    }
-
-    // Nothing if the row is outside the request: the first instance may start before the requested
-    // rows, and the last may end after them.
-    std::optional<std::size_t> RowInFill(const Group& group, std::size_t i) const {
-      const std::int64_t row = GlobalRow(group, i) - request.first_row;
-      if (row < 0 || row >= request.rows) return std::nullopt;
-      return static_cast<std::size_t>(row);
     }
   };
 
@@ -358,7 +339,7 @@ class ValueIterationGenerator final : public Generator {
     std::vector<std::uint8_t> states;
     std::vector<Action> actions;
     for (std::size_t i = first; i < first + count; ++i) {
-      const std::optional<std::size_t> row = fill.RowInFill(group, i);
+      const std::optional<std::size_t> row = fill.request.RowInFill(fill.GlobalRow(group, i));
       if (!row) continue;
       const std::optional<std::size_t> anchor = Anchor(fill, group, i);
       const auto state = anchor ? exact_->ball()->state(*anchor) : batch.rows()[i];
@@ -396,7 +377,7 @@ class ValueIterationGenerator final : public Generator {
     Instance& current = group.instances[instance];
     // The best state of a beam comes first in the batch and last in the tree.
     for (std::size_t i = (instance + 1) * width_; i-- > instance * width_;) {
-      std::optional<std::size_t> row = fill.RowInFill(group, i);
+      std::optional<std::size_t> row = fill.request.RowInFill(fill.GlobalRow(group, i));
       const std::optional<std::size_t> anchor =
           row ? Anchor(fill, group, i) : std::optional<std::size_t>();
       if (anchor && labelled_) labelled.Add(exact_->ball()->state(*anchor), *row);
