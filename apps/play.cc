@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "apps/command_line.h"
-#include "apps/game.h"
 #include "apps/output.h"
+#include "apps/played_state.h"
 #include "base/json.h"
 #include "base/machine.h"
 #include "base/stop_signal.h"
@@ -56,10 +56,10 @@ class Session {
   // `model` may be null.
   Session(const Domain& domain, const PuzzleModel* model, const StartArgs& args)
       : domain_(domain),
-        rules_(AsGame(domain)),
+        game_(AsGame(domain)),
         model_(model),
         seed_(args.seed),
-        game_(domain, StartState(domain, args)),
+        played_(domain, StartState(domain, args)),
         scrambles_(args.random > 0 ? 1 : 0) {}
 
   // Reads and runs lines until the end. Returns the program's exit code.
@@ -137,7 +137,7 @@ class Session {
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}; `{}` lists the commands", error.what(), Typed("help")));
     }
-    const std::size_t made = game_.Move(actions);
+    const std::size_t made = played_.Move(actions);
     if (made > 0) Show();
     if (made == actions.size()) return;
     fmt::print("move {}, {}, does not apply here{}\n", made + 1,
@@ -147,17 +147,17 @@ class Session {
 
   // Returns "3 moves" in a game, where a move has no cost, and "3 moves, cost 3" in a puzzle.
   std::string Describe(std::size_t moves, float cost) const {
-    return rules_ != nullptr ? Count(moves) : fmt::format("{}, cost {:g}", Count(moves), cost);
+    return game_ != nullptr ? Count(moves) : fmt::format("{}, cost {:g}", Count(moves), cost);
   }
 
   void Show() {
-    fmt::print("\n{}", ToTerminal(domain_.Draw(game_.state()), UseColour(STDOUT_FILENO)));
-    if (rules_ != nullptr && game_.solved()) {
-      fmt::print("{} after {}\n", DescribeResult(), Count(game_.moves()));
-    } else if (!game_.solved()) {
-      fmt::print("{}\n", Describe(game_.moves(), game_.cost()));
-    } else if (game_.moves() > 0) {
-      fmt::print("solved in {}\n", Describe(game_.moves(), game_.cost()));
+    fmt::print("\n{}", ToTerminal(domain_.Draw(played_.state()), UseColour(STDOUT_FILENO)));
+    if (game_ != nullptr && played_.solved()) {
+      fmt::print("{} after {}\n", DescribeResult(), Count(played_.moves()));
+    } else if (!played_.solved()) {
+      fmt::print("{}\n", Describe(played_.moves(), played_.cost()));
+    } else if (played_.moves() > 0) {
+      fmt::print("solved in {}\n", Describe(played_.moves(), played_.cost()));
     } else {
       fmt::print("this is a goal; `{}` makes a puzzle\n", Typed("scramble"));
     }
@@ -166,18 +166,18 @@ class Session {
   // The commands. Each receives the text after the command's name.
   void Undo(std::string_view count) {
     const std::int64_t wanted = ParseCount("undo", count, 1);
-    if (game_.Undo(static_cast<std::size_t>(wanted)) == 0) throw InputError("nothing to undo");
+    if (played_.Undo(static_cast<std::size_t>(wanted)) == 0) throw InputError("nothing to undo");
     Show();
   }
 
   void Scramble(std::string_view steps) {
     const std::int64_t wanted = ParseCount("scramble", steps, kScrambleSteps);
-    game_.Start(RandomState(domain_, wanted, seed_, scrambles_++));
+    played_.Start(RandomState(domain_, wanted, seed_, scrambles_++));
     Show();
   }
 
   void Reset(std::string_view /*nothing*/) {
-    game_.Undo(game_.moves());
+    played_.Undo(played_.moves());
     Show();
   }
 
@@ -185,8 +185,8 @@ class Session {
   std::string DescribeResult() const {
     Outcome outcome = Outcome::kDraw;
     std::uint8_t player = 0;
-    rules_->Outcomes(ConstRows(game_.state()), {&outcome, 1});
-    rules_->Players(ConstRows(game_.state()), {&player, 1});
+    game_->Outcomes(ConstRows(played_.state()), {&outcome, 1});
+    game_->Players(ConstRows(played_.state()), {&player, 1});
     if (outcome == Outcome::kDraw) return "a draw";
     return (outcome == Outcome::kWin) == (player == 0) ? "the first player has won"
                                                        : "the second player has won";
@@ -199,7 +199,7 @@ class Session {
     const StopOnSignals signals;
     try {
       if (search == nullptr) search = (model.*make)();
-      return SolveAndReplay(domain_, *search, game_.state(), signals.stop());
+      return SolveAndReplay(domain_, *search, played_.state(), signals.stop());
     } catch (const Stopped&) {
       over_ = signals.caught() != SIGINT;  // Ctrl-C ends only the search, not the game
       if (over_) signal_ = signals.caught();
@@ -209,27 +209,27 @@ class Session {
 
   // Returns the best move in a game. Throws InputError if there is none.
   Action BestMove() {
-    if (game_.solved()) throw InputError("the game is over");
+    if (played_.solved()) throw InputError("the game is over");
     const SearchResult result = SearchBy(move_search_, &PuzzleModel::make_move_search);
     if (!result.best) throw InputError(move_search_->Failure(result));
     return result.best->actions.front();
   }
 
   void Reply(std::string_view /*nothing*/) {
-    if (rules_ == nullptr) throw InputError("reply: a puzzle has no other player");
+    if (game_ == nullptr) throw InputError("reply: a puzzle has no other player");
     const Action move = BestMove();
     fmt::print("the network moves {}\n", domain_.spec().action_names[move]);
-    game_.Move({&move, 1});
+    played_.Move({&move, 1});
     Show();
   }
 
   void Hint(std::string_view /*nothing*/) {
-    if (rules_ != nullptr) {
+    if (game_ != nullptr) {
       fmt::print("best move {}\n", domain_.spec().action_names[BestMove()]);
       return;
     }
-    const tandem::Hint hint = HintFor(domain_, RequireModel().network, game_.state());
-    if (game_.solved()) {
+    const tandem::Hint hint = HintFor(domain_, RequireModel().network, played_.state());
+    if (played_.solved()) {
       fmt::print("this is a goal\n");
     } else if (!hint.action) {
       fmt::print("no move applies here\n");
@@ -248,11 +248,11 @@ class Session {
     const SearchResult result = SearchBy(search_, &PuzzleModel::make_search);
     if (!result.solved) throw InputError(search_->Failure(result));
     fmt::print("{}: {}\n", Describe(result.actions.size(), result.cost),
-               domain_.FormatMoves(result.actions, domain_.FormatState(game_.state())));
+               domain_.FormatMoves(result.actions, domain_.FormatState(played_.state())));
   }
 
   void State(std::string_view /*nothing*/) {
-    fmt::print("{}\n", domain_.FormatState(game_.state()));
+    fmt::print("{}\n", domain_.FormatState(played_.state()));
   }
 
   void Help(std::string_view /*nothing*/) {
@@ -271,12 +271,12 @@ class Session {
   }
 
   const Domain& domain_;
-  const GameDomain* const rules_;  // of a game of two players; null for a puzzle
+  const GameDomain* const game_;  // of a game of two players; null for a puzzle
   const PuzzleModel* const model_;
   std::unique_ptr<Search> search_;  // this and the next are created when they are first used
   std::unique_ptr<Search> move_search_;
   const std::uint64_t seed_;
-  Game game_;
+  PlayedState played_;
   LineReader reader_;
   std::uint64_t scrambles_;  // random states used so far
   bool over_ = false;

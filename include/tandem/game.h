@@ -74,9 +74,9 @@ struct Symmetry {
   std::vector<Action> actions;
 };
 
-/// GameDomain is the behaviour of a game of two players who take turns, who know everything about
-/// the position, and of whom one loses what the other wins. A turn is one action; a player who
-/// cannot move passes by an action.
+/// GameDomain is the behaviour of a game of two players who take turns and know everything about
+/// the position. One player wins what the other loses. A turn is one action; a player who cannot
+/// move passes by an action.
 ///
 /// Everything that takes a Domain takes a game, as a puzzle whose goals are the positions in which
 /// the game is over. Three methods mean something else than for a puzzle, because games are played

@@ -68,7 +68,7 @@ void CheckSyncMain(const Config& c, const Reject& reject) {
   reject(c.pipeline.policy_lag == 1, "pipeline.policy_lag", "pipeline.mode",
          "sync_main labels rows with the newest weights, so its lag is 0. Set "
          "pipeline.policy_lag to 0 or auto.");
-  if (c.generate.target == Target::kSelfPlay) return;  // whose games need no other search
+  if (c.generate.target == Target::kSelfPlay) return;  // self-play searches by itself
   const std::string fitting = TargetsWith(&TargetTraits::in_sync_main);
   reject(
       c.generate.target == Target::kOwnSolutions, "pipeline.mode", "generate.target",

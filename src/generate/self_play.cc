@@ -161,7 +161,7 @@ class SelfPlayGenerator final : public Generator {
     }
   }
 
-  // Writes the rows of the moves that the simulations have chosen, and makes these.
+  // Writes the rows of the moves that the simulations have chosen, and makes the moves.
   void EndMoves(const CurrentFill& fill, Group& group, std::size_t first, std::size_t count) const {
     const Span span(Activity::kWrite);
     const std::int64_t move = group.step / config_.simulations;

@@ -106,12 +106,8 @@ void GameTree::PrepareRoot() {
   unprepared_ = simulated_;
   for (std::size_t i = 0; i < edges.size(); ++i) {
     RootAction& action = root_actions_[i];
-    action = {.noise = 0, .visits_before = Visits(edges[i])};
-    if (rule_.search == GameSearch::kPuct) {
-      action.noise = edges[i].logit;
-    } else if (random_) {
-      action.noise = DrawGumbel(*random_);
-    }
+    action = {.gumbel = 0, .logit = edges[i].logit, .visits_before = Visits(edges[i])};
+    if (rule_.search == GameSearch::kGumbel && random_) action.gumbel = DrawGumbel(*random_);
   }
   if (rule_.search == GameSearch::kPuct && random_) AddDirichletNoise();
   if (rule_.search == GameSearch::kGumbel) {
@@ -129,8 +125,8 @@ void GameTree::AddDirichletNoise() {
   const double sum = std::max(std::accumulate(noise.begin(), noise.end(), 0.0),
                               std::numeric_limits<double>::min());
   for (std::size_t i = 0; i < noise.size(); ++i) {
-    const double own = std::exp(root_actions_[i].noise);
-    root_actions_[i].noise =
+    const double own = std::exp(root_actions_[i].logit);
+    root_actions_[i].logit =
         static_cast<float>(std::log((1 - kNoiseShare) * own + kNoiseShare * noise[i] / sum));
   }
 }
@@ -211,14 +207,14 @@ std::size_t GameTree::SelectAtRoot() {
 }
 
 // Among the root's actions with so many visits since the move began, returns the one with the
-// greatest sum of noise and improved logit.
+// greatest sum of Gumbel noise and improved logit.
 std::size_t GameTree::BestConsidered(std::int64_t visits, std::span<const float> logits) const {
   const std::span<const Edge> edges = EdgesOf(nodes_[0]);
   std::size_t best = 0;
   float most = -std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (Visits(edges[i]) - root_actions_[i].visits_before != visits) continue;
-    const float score = root_actions_[i].noise + logits[i];
+    const float score = root_actions_[i].gumbel + logits[i];
     if (score > most) best = i;
     most = std::max(most, score);
   }
@@ -235,7 +231,7 @@ std::size_t GameTree::SelectByPuct(const Node& node) const {
   double most = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < node.num_edges; ++i) {
     const Edge& edge = edges_[node.first_edge + i];
-    const float logit = is_root ? root_actions_[i].noise : edge.logit;
+    const float logit = is_root ? root_actions_[i].logit : edge.logit;
     const std::int64_t tried = Visits(edge);
     const double score = (tried > 0 ? ValueOf(edge) : node.MeanValue()) +
                          exploration * std::exp(logit) / static_cast<double>(1 + tried);

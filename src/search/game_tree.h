@@ -114,7 +114,8 @@ class GameTree {
 
   // What the simulations of the current move need about an action of the root.
   struct RootAction {
-    float noise = 0;                 // Gumbel noise, or the logarithm of a noisy probability
+    float gumbel = 0;                // noise of its sum with the improved logit
+    float logit = 0;                 // with PUCT, of the network's probability mixed with noise
     std::int64_t visits_before = 0;  // those that earlier moves have left
   };
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <thread>
 
-#include "apps/game.h"
+#include "apps/played_state.h"
 #include "base/stop_signal.h"
 
 namespace tandem {

@@ -1,4 +1,4 @@
-// A puzzle that someone plays, and the lines that the player enters.
+// The state that someone plays from, and the lines that the player enters.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,12 @@
 
 namespace tandem {
 
-/// Game holds the current state of a puzzle and the moves that led to it from the start.
-class Game {
+/// PlayedState holds the current state of a puzzle or a game, and the moves that led to it from the
+/// start.
+class PlayedState {
  public:
-  /// `domain` must outlive the game.
-  Game(const Domain& domain, std::vector<std::uint8_t> start);
+  /// `domain` must outlive this object.
+  PlayedState(const Domain& domain, std::vector<std::uint8_t> start);
 
   std::span<const std::uint8_t> state() const { return state_; }
   bool solved() const { return IsGoal(domain_, state()); }
@@ -32,7 +33,7 @@ class Game {
   /// Undoes the last `count` moves, or all if there are fewer. Returns how many it undid.
   std::size_t Undo(std::size_t count);
 
-  /// Restarts the game from `start`, with no moves made.
+  /// Restarts from `start`, with no moves made.
   void Start(std::vector<std::uint8_t> start);
 
  private:
