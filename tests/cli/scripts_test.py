@@ -216,7 +216,7 @@ class Goals(unittest.TestCase):
 class CompareMethods(CliTest):
     def compare(self, *args):
         return subprocess.run([sys.executable, SOURCE / "scripts/compare_methods", "--tandem", TANDEM, "--out",
-                               self.folder / "out", "--networks", "v", "--seconds", "1", "--limit", "2",
+                               self.folder / "out", "--networks", "v", "--seconds", "4", "--limit", "2",
                                "--search-seconds", "1", "--nodes", "1000", *args],
                               capture_output=True, text=True, timeout=300)
 
@@ -233,7 +233,7 @@ class CompareMethods(CliTest):
         names = {path.name for path in (self.folder / "out").glob("v_beam_ball*.json")}
         self.assertEqual(names, {"v_beam_ball.json", "v_beam_ball_width_16.json", "v_beam_ball_inverse.json",
                                  "v_beam_ball_inverse_width_16.json"})
-        refused = self.compare("--seconds", "2")
+        refused = self.compare("--seconds", "5")
         self.assertEqual(refused.returncode, 1)
         self.assertIn("was trained with other settings", refused.stderr)
 
