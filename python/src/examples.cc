@@ -268,25 +268,15 @@ class ExampleSource {
   }
 
   // Waits for the fill of `update`, which was started. Returns how long all fills took. Ctrl-C ends
-  // the wait, and not the fill.
+  // the wait, and not the fill. Handlers of signals run between two polls, and may close the loop.
   double Wait(std::int64_t update) {
-    using std::chrono_literals::operator""ms;
     SignalCheck signals;
-    const double seconds = Use([&](Filling& work) {
-      try {
-        while (!stop_.requested() && !work.Await(update, 50ms) && signals.Continue()) {
-        }
-      } catch (const Stopped&) {  // by Close
-      } catch (...) {
-        stop_.Request();
-        filling_.reset();
-        throw;
-      }
-      if (stop_.requested()) ThrowClosed();
-      return work.seconds();
-    });
+    std::optional<double> seconds;
+    while (!seconds && signals.Continue()) {
+      seconds = Use([&](Filling& work) { return Poll(work, update); });
+    }
     signals.RethrowRaised();
-    return seconds;
+    return seconds.value();
   }
 
   GatheredBatch Gather(std::int64_t update, std::int64_t batch, std::vector<ColumnArray> columns) {
@@ -329,6 +319,20 @@ class ExampleSource {
     const std::lock_guard lock(use_);
     if (filling_ == nullptr || stop_.requested()) ThrowClosed();
     return use(*filling_);
+  }
+
+  // Waits a moment for the fill of `update`. Returns how long all fills took once it has ended.
+  std::optional<double> Poll(Filling& work, std::int64_t update) {
+    try {
+      if (!work.Await(update, std::chrono::milliseconds(50))) return std::nullopt;
+      return work.seconds();
+    } catch (const Stopped&) {  // by Close
+      ThrowClosed();
+    } catch (...) {
+      stop_.Request();
+      filling_.reset();
+      throw;
+    }
   }
 
   const std::size_t batch_size_;

@@ -415,6 +415,22 @@ class Ends(unittest.TestCase):
         self.assertGreater(interrupts, 0)
         self.assertEqual(found, expected)
 
+    def test_the_handler_of_a_signal_may_close_the_loop_that_waits(self):
+        class Slow(Net):
+            def forward(self, inputs):
+                time.sleep(0.1)
+                return super().forward(inputs)
+
+        batches = examples(None, Slow())
+        before = signal.signal(signal.SIGTERM, lambda *_: batches.close())
+        self.addCleanup(signal.signal, signal.SIGTERM, before)
+        timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM))
+        timer.start()
+        with self.assertRaisesRegex(RuntimeError, "the examples are closed"):
+            next(batches)
+        timer.join()
+        self.assertEqual(loop_threads(), [])
+
     def test_a_loop_that_is_collected_in_its_own_thread_ends(self):
         class Collects(Net):
             def forward(self, inputs):
