@@ -164,7 +164,7 @@ void BindNetwork(nb::module_& module) {
            nb::sig("def evaluate(self, states: numpy.typing.ArrayLike) -> "
                    "numpy.typing.NDArray[numpy.float32]"),
            "Returns the estimated cost-to-go of each state, float32 of shape (n,).\n\n"
-           "Raises RuntimeError if the network is a policy, which has no estimates.")
+           "Raises ValueError if the network is a policy, which has no estimates.")
       .def(
           "evaluate_actions", &PythonNetwork::EvaluateActions, nb::arg("states"),
           nb::sig("def evaluate_actions(self, states: numpy.typing.ArrayLike) -> "

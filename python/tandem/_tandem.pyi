@@ -326,7 +326,7 @@ class Network:
         """
         Returns the estimated cost-to-go of each state, float32 of shape (n,).
 
-        Raises RuntimeError if the network is a policy, which has no estimates.
+        Raises ValueError if the network is a policy, which has no estimates.
         """
 
     def evaluate_actions(self, states: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float32]:

@@ -45,7 +45,8 @@ bool TrainedNetwork::has_action_values() const {
 void TrainedNetwork::Evaluate(ConstRows inputs, std::span<float> values) {
   Evaluator& network = loaded_->model.net();
   if (!network.estimates_states()) {
-    throw Error("the network is a policy, which estimates no costs. Evaluate its actions instead.");
+    throw InputError(
+        "the network is a policy, which estimates no costs. Evaluate its actions instead.");
   }
   CallFromProgram([&] { network.Evaluate(inputs, values); });
 }

@@ -47,7 +47,7 @@ class TrainedNetwork {
   bool has_action_values() const;
 
   /// Sets values[i] to the estimated cost-to-go of row i of `inputs`, which Domain::Encode wrote.
-  /// Throws Error if the network is a policy, which estimates no costs.
+  /// Throws InputError if the network is a policy, which estimates no costs.
   void Evaluate(ConstRows inputs, std::span<float> values);
 
   /// Sets values[i * num_actions + a] to the value of action a in row i (Evaluator). Throws

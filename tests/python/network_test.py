@@ -65,7 +65,7 @@ class TrainedRun(unittest.TestCase):
         run = self.folder / "policy"
         tandem.train(SMALL, run, {"network.head": "policy", "generate.target": "policy"})
         network = tandem.Network(run)
-        with self.assertRaisesRegex(RuntimeError, "is a policy, which estimates no costs"):
+        with self.assertRaisesRegex(ValueError, "is a policy, which estimates no costs"):
             network.evaluate(network.domain.goals())
         self.assertEqual(network.evaluate_actions(network.domain.goals()).shape, (1, 6))
 
