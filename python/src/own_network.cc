@@ -1,5 +1,5 @@
-// Networks that are written in Python with PyTorch. This is the only file of the extension that
-// includes LibTorch.
+// Networks that are written in Python with PyTorch. This file and torch_tensor.cc are the only ones
+// of the extension that include LibTorch.
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
