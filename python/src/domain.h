@@ -32,6 +32,9 @@ class Interrupted : public Error {
 /// Whether the calling thread runs a method of a puzzle in Python.
 bool IsInPuzzleMethod();
 
+/// Whether the calling thread runs a module that a run or a search uses as its network.
+bool IsInModule();
+
 /// Checks the promises of a domain, and returns the broken ones. Throws Interrupted if Ctrl-C ended
 /// a method of a puzzle in Python, which would look like a broken promise. Call without the GIL.
 std::vector<DomainCheck> BrokenPromises(const Domain& domain, const CheckDomainOptions& options);

@@ -23,12 +23,24 @@ namespace {
 
 namespace nb = nanobind;
 
+// The calls of modules that this thread is in, one inside the other.
+thread_local int modules_running = 0;
+
+class ModuleScope {
+ public:
+  ModuleScope() { ++modules_running; }
+  ~ModuleScope() { --modules_running; }
+  ModuleScope(const ModuleScope&) = delete;
+  ModuleScope& operator=(const ModuleScope&) = delete;
+};
+
 // Calls work(module tandem._own_network) with the GIL and returns its result. What Python raises
 // becomes Error with its traceback, because it may have to pass through threads without Python.
 // A module that Tandem cannot train becomes InputError.
 template <class Work>
 auto CallPython(const std::string& name, const Work& work) {
   const nb::gil_scoped_acquire gil;
+  const ModuleScope scope;
   const nb::module_ python = nb::module_::import_("tandem._own_network");
   try {
     return work(python);
@@ -123,6 +135,8 @@ void AddKind(const std::string& name) {
 }
 
 }  // namespace
+
+bool IsInModule() { return modules_running > 0; }
 
 void BindOwnNetworks(nb::module_& module) {
   module.def("add_network_kind", &AddKind, nb::arg("name"),

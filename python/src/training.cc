@@ -13,10 +13,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "bindings.h"
 #include "config.h"
+#include "domain.h"
 #include "interrupt.h"
 #include "tandem/error.h"
 
@@ -82,13 +84,24 @@ class PythonTraining {
   void RequestStop() { stop_.Request(); }
 
   // Ends the threads. The folder keeps the last checkpoint. If another thread does an update, waits
-  // until it has stopped.
+  // until it has stopped. Python may collect garbage in any thread, even in one of the run, which
+  // cannot wait for itself; another thread waits then.
   void Close() {
+    const bool called_by_work = IsInPuzzleMethod() || IsInModule();
+    bool claimed = Claim();
+    if (!claimed && called_by_work) {
+      throw Error(
+          "the run is at work, and a method of a puzzle or a network cannot wait for it. Call "
+          "stop() to end it.");
+    }
     closed_ = true;
     stop_.Request();
     const nb::gil_scoped_release release;
-    while (working_.exchange(true)) working_.wait(true);
+    for (; !claimed; claimed = Claim()) working_.wait(true);
     const Idle idle(working_);
+    if (called_by_work) {
+      std::thread([work = std::move(training_)]() mutable { work.reset(); }).detach();
+    }
     training_.reset();
   }
 
@@ -105,10 +118,8 @@ class PythonTraining {
     if (closed_) {
       throw Error("the run is closed. Training.resume continues it from its last checkpoint.");
     }
-    if (working_.exchange(true)) {
-      throw Error("the run is at work in another thread. Call stop() to end it.");
-    }
-    const Idle idle(working_);
+    if (!Claim()) throw Error("the run is at work in another thread. Call stop() to end it.");
+    std::optional<Idle> idle(working_);
     if (training_ == nullptr) return;
     RunInterruptibly(stop_, [&] {
       try {
@@ -121,8 +132,12 @@ class PythonTraining {
         training_.reset();
         throw;
       }
+      idle.reset();  // the handler of Ctrl-C, which is called next, may close the run
     });
   }
+
+  // Returns whether this thread may use `training_` from now on.
+  bool Claim() { return !working_.exchange(true); }
 
   void FinishNow() {
     const TrainingResult result = training_->Finish();
@@ -205,7 +220,8 @@ void BindTraining(nb::module_& module) {
            "Ends the run after the current step. May be called from any thread.")
       .def("close", &PythonTraining::Close,
            "Ends the threads of the run without writing anything. The folder keeps the last "
-           "checkpoint.\n\nThe run cannot go on after this; `Training.resume` continues it.")
+           "checkpoint.\n\nThe run cannot go on after this; `Training.resume` continues "
+           "it.\nRaises RuntimeError in a method of a puzzle or a network during an update.")
       .def_prop_ro("closed", &PythonTraining::closed, "Whether `close` was called.")
       .def_prop_ro("folder", &PythonTraining::folder, "The folder of the run.")
       .def_prop_ro("progress", &PythonTraining::progress, "The tandem.Progress of the run.")

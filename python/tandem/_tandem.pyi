@@ -460,6 +460,7 @@ class Training:
         Ends the threads of the run without writing anything. The folder keeps the last checkpoint.
 
         The run cannot go on after this; `Training.resume` continues it.
+        Raises RuntimeError in a method of a puzzle or a network during an update.
         """
 
     @property

@@ -87,12 +87,13 @@ def threads():
     return names
 
 
-def loop_threads():
+def loop_threads(collects=True):
     """The threads of loops that do not end within a minute. A loop that is collected in its own thread ends a
     little later, and the system may list a thread a little longer."""
     deadline = time.monotonic() + 60
     while True:
-        gc.collect()
+        if collects:
+            gc.collect()
         left = [name for name in threads() if name in ("generator", "prefetch")]
         if not left or time.monotonic() > deadline:
             return left

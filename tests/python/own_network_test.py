@@ -2,6 +2,7 @@
 
 import copy
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -184,6 +185,29 @@ class Training(FolderTest):
         counts, evaluations = False, 0
         self.train("run", settings | {"pipeline.mode": "async"})
         self.assertTrue(passed.is_set())
+
+
+    def test_the_handler_of_a_signal_that_meets_a_forward_pass_cannot_close_the_run(self):
+        class Signals(Net):
+            def forward(self, inputs):
+                if self.training and run is not None and not errors:
+                    signal.raise_signal(signal.SIGTERM)
+                return super().forward(inputs)
+
+        def close(*_):
+            try:
+                run.close()
+            except RuntimeError as error:
+                errors.append(str(error))
+
+        run = None
+        errors = []
+        before = signal.signal(signal.SIGTERM, close)
+        self.addCleanup(signal.signal, signal.SIGTERM, before)
+        tandem.register_network("signals", Signals)
+        with tandem.Training(NET, self.folder / "run", {"network.kind": "signals"}) as run:
+            self.assertEqual(run.run_update().updates, 1)
+        self.assertIn("the run is at work, and a method of a puzzle or a network cannot wait", errors[0])
 
 
 class Use(FolderTest):

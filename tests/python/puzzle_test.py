@@ -17,6 +17,7 @@ import weakref
 import numpy as np
 
 import tandem
+from examples_loop_test import loop_threads
 from small_run import SMALL, FolderTest
 
 
@@ -374,6 +375,76 @@ class Training(FolderTest):
         self.assertTrue(puzzle.errors)
         self.assertIn("the network is in use", puzzle.errors[0])
         self.assertEqual(network.evaluate(states).shape, (1,))
+
+    def test_a_puzzle_that_closes_the_run_at_work_is_told_so(self):
+        class Closes(Lights):
+            name = "python_closes"
+            run = None
+            errors = {}
+
+            def close(self):
+                if self.run is not None:
+                    try:
+                        self.run.close()
+                    except RuntimeError as error:
+                        self.errors[threading.get_ident()] = str(error)
+
+            def is_goal(self, states):  # called by the main thread, which validates
+                self.close()
+                return super().is_goal(states)
+
+            def expand(self, states):  # called by workers too
+                self.close()
+                return super().expand(states)
+
+        puzzle = Closes()
+        tandem.register_domain(puzzle)
+        faulthandler.dump_traceback_later(100, exit=True)  # the call may wait forever
+        self.addCleanup(faulthandler.cancel_dump_traceback_later)
+        run = tandem.Training({**SMALL, "domain": {"name": puzzle.name}}, self.folder / "run",
+                              {"generate.target": "value_iteration", "validation.every_updates": 1})
+        puzzle.run = run
+        self.assertEqual(run.run_update().updates, 1)
+        puzzle.run = None
+        self.assertGreater(len(puzzle.errors), 1)
+        self.assertIn(threading.get_ident(), puzzle.errors)
+        for error in puzzle.errors.values():
+            self.assertIn("the run is at work, and a method of a puzzle", error)
+        self.assertFalse(run.closed)
+        run.close()
+
+    def test_a_run_that_is_collected_in_its_own_thread_ends(self):
+        dropped = threading.Event()
+        collected_in = []
+
+        class Collects(Lights):
+            name = "python_collects"
+            rows = 0
+
+            def expand(self, states):  # each row of a fill once
+                self.rows += len(states)
+                if self.rows > 500:  # the fill beside the first update
+                    dropped.wait(60)
+                    gc.collect()
+                return super().expand(states)
+
+        puzzle = Collects()
+        tandem.register_domain(puzzle, check=False)
+        faulthandler.dump_traceback_later(100, exit=True)  # the thread may wait for itself
+        self.addCleanup(faulthandler.cancel_dump_traceback_later)
+        run = tandem.Training({**SMALL, "domain": {"name": puzzle.name}}, self.folder / "run",
+                              {"generate.target": "value_iteration", "validation.every_updates": 0})
+        puzzle.rows = 0
+        run.run_update()
+        run.itself = run
+        weakref.finalize(run, lambda: collected_in.append(threading.get_ident()))
+        gc.disable()  # in this thread
+        self.addCleanup(gc.enable)
+        del run
+        dropped.set()
+        self.assertEqual(loop_threads(collects=False), [])
+        self.assertNotIn(threading.get_ident(), collected_in)
+        self.assertEqual(len(collected_in), 1)
 
     def test_the_same_config_trains_the_weights_of_the_puzzle_in_cpp(self):
         tandem.register_domain(Lights())

@@ -209,6 +209,15 @@ class Ending(FolderTest):
         os.kill(os.getpid(), signal.SIGINT)
         self.assertEqual(calls, ["mine", "mine"])
 
+    def test_the_handler_of_sigint_may_close_the_run(self):
+        run = tandem.Training(SMALL, self.folder / "run", LONG)
+        before = signal.signal(signal.SIGINT, lambda *_: run.close())
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        self.interrupt_soon(self.folder / "run")
+        with self.assertRaisesRegex(RuntimeError, "the run is closed"):
+            for _ in run:
+                pass
+
     def test_sigint_with_its_default_action_ends_the_program_after_a_checkpoint(self):
         code = ("import json, os, signal, sys, tandem, threading\n"
                 "signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
