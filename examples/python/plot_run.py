@@ -5,6 +5,7 @@ kept solve given states.
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 
@@ -18,6 +19,8 @@ parser.add_argument("--over-examples", action="store_true", help="over training 
 arguments = parser.parse_args()
 
 updates = [json.loads(line) for line in (arguments.run / "metrics.jsonl").read_text().splitlines()]
+for earlier, update in itertools.pairwise(updates):
+    update["examples"] += earlier["examples"]  # the run's until then, which those of a network also are
 networks = json.loads(arguments.evaluation.read_text())["networks"] if arguments.evaluation else []
 of_update, of_network, unit = (("examples", "examples", "training examples") if arguments.over_examples else
                                ("elapsed_s", "trained_s", "seconds of training"))

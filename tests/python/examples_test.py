@@ -35,7 +35,11 @@ class Examples(FolderTest):
         (self.folder / "evaluation.json").write_text(json.dumps({"networks": [network]}))
         for options in ((), ("--evaluation", "evaluation.json", "--over-examples")):
             self.run_example("plot_run.py", self.folder / "run", "curve.svg", *options)
-            self.assertIn("<svg", (self.folder / "curve.svg").read_text())
+            lines = re.findall(r'<path d="(M [^"]*)" clip-path', (self.folder / "curve.svg").read_text())
+            points = [[float(x) for x in re.findall(r"[ML] (\S+)", line)] for line in lines]
+            self.assertEqual(max(map(len, points)), 6)  # the losses of all updates
+            for line in points:
+                self.assertEqual(line, sorted(set(line)))
 
     def test_rebuild_in_pytorch_finds_the_same_estimate(self):
         tandem.train(SMALL, self.folder / "run")
