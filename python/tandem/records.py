@@ -81,7 +81,7 @@ def add(record: str | os.PathLike, results: str | os.PathLike, model: str | os.P
     with safetensors.safe_open(folder / "checkpoint.safetensors", "np") as file:
         weights = file.metadata()["weights_sha256"]
     source = {"weights": weights} | {key: config[f"search.{key}"] for key in SEARCH_KEYS}
-    puzzle = tandem.Domain(config.domain.removesuffix(":pieces")).identity
+    puzzle = tandem.Domain(config.domain.removesuffix(":pieces").removesuffix(":pairs")).identity
     lines = []
     for line in read(results, puzzle=puzzle):
         kept = {key: line[key] for key in ("puzzle", "state", "moves", "cost")}

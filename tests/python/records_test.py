@@ -40,6 +40,15 @@ class Records(FolderTest):
         self.assertEqual(best["source"]["beam_width"], "77")
         self.assertEqual(len(best["source"]["weights"]), 64)
 
+    def test_the_input_of_the_network_makes_no_other_puzzle(self):
+        results = self.write("results.jsonl", self.line(self.domain.goals()[0], "R R'", nodes=5, seconds=0.1))
+        record = self.folder / "record.jsonl"
+        for kind in ("pieces", "pairs"):
+            tandem.train(SMALL, self.folder / kind, {"domain.input": kind, "train.max_updates": 1})
+            self.assertEqual(records.add(record, results, self.folder / kind), 1)
+        self.assertEqual({json.loads(line)["puzzle"] for line in record.read_text().splitlines()},
+                         {self.domain.identity})
+
     def test_names_the_line_that_is_wrong(self):
         good = self.line(self.states[0], "R R'")
         goal = self.domain.format(self.domain.goals()[0])
