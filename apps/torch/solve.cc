@@ -331,9 +331,11 @@ int ExitCodeFor(const std::vector<SolveResult>& results) {
 void CheckOutput(const SolveArgs& args, const Config& config) {
   std::vector<NamedFile> inputs = FilesOf(config);
   if (!args.states.empty()) inputs.push_back({"the file of the states", args.states});
-  const RunDirectory run = RunDirectory::Open(args.model.runs.front());
-  for (const std::string& which : args.model.checkpoints) {
-    inputs.push_back({"a checkpoint", CheckpointOf(run, which, "--checkpoint")});
+  for (const std::string& folder : args.model.runs) {
+    const RunDirectory run = RunDirectory::Open(folder);
+    for (const std::string& which : args.model.checkpoints) {
+      inputs.push_back({"a checkpoint", CheckpointOf(run, which, "--checkpoint")});
+    }
   }
   CheckOutputs({{"--out", args.out}}, inputs);
   if (!args.out.empty()) CheckCanWrite(args.out);  // the search may take long to make

@@ -548,6 +548,11 @@ class Solve(CliTest):
         copy = shutil.copy(run / "checkpoint.safetensors", self.folder / "net.safetensors")
         _, error = self.run_tandem(*solve, "--checkpoint", copy, "--out", copy, code=2)
         self.assertIn("this is a checkpoint; choose another file", error)
+        second = shutil.copytree(run, self.folder / "second")
+        linked = self.folder / "linked.safetensors"
+        linked.hardlink_to(second / "checkpoint.safetensors")
+        _, error = self.run_tandem(*solve, "--model", second, "--out", linked, code=2)
+        self.assertIn("this is a checkpoint; choose another file", error)
         self.run_tandem(*solve, "--out", run / "solved.jsonl")
         self.assertIn("No such file", self.run_tandem(*solve, "--out", "no/r.jsonl", code=2)[1])
         self.run_tandem(*solve, "--limit", 0, code=2)
