@@ -229,7 +229,7 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
                                                          ConstRows starts,
                                                          std::span<const std::int64_t> most_actions,
                                                          const StopSignal& stop) {
-  const Ranking ranking = network.estimates_states() ? Ranking::kByStates : Ranking::kByPolicy;
+  const Ranking ranking = RankingOf(network);
   BatchEvaluator evaluator(domain, network, rows_per_call);
   Expander expander(domain);
   const auto num_actions = static_cast<std::size_t>(domain.spec().num_actions());

@@ -13,13 +13,10 @@
 
 namespace tandem {
 
-/// From each start, repeatedly takes the action with the least sum of its cost and its child's
-/// estimate, until a goal is a child of the current state. Element i of the result is the number of
-/// actions from start i to a goal, or nothing if more than most_actions[i] would be needed.
-///
-/// With a policy alone, it takes the most probable action that changes the state, and evaluates
-/// states instead of their children. `rows_per_call`, threads and exceptions are those of
-/// BatchEvaluator.
+/// From each start, repeatedly takes the action that the network ranks best (RankingOf) of those
+/// that change the state, until a goal is a child of the current state. Element i of the result is
+/// the number of actions from start i to a goal, or nothing if more than most_actions[i] would be
+/// needed. `rows_per_call`, threads and exceptions are those of BatchEvaluator.
 std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& network,
                                                          std::size_t rows_per_call,
                                                          ConstRows starts,

@@ -238,12 +238,15 @@ TEST(QBeamOnRoads, BeamHoldsNoCityTwice) {
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{3, 0}));
 }
 
+std::optional<std::int64_t> StepsOfDescent(const RoadsDomain& map, Evaluator& network) {
+  const std::int64_t most = 10;
+  return DescendGreedily(map, network, 4096, ConstRows(std::span(kStart)), {&most, 1}, StopSignal())
+      .front();
+}
+
 std::optional<std::int64_t> StepsOfDescent(const RoadsDomain& map, std::vector<float> estimates) {
   StandInEvaluator evaluator = Estimates(std::move(estimates));
-  const std::int64_t most = 10;
-  return DescendGreedily(map, evaluator, 4096, ConstRows(std::span(kStart)), {&most, 1},
-                         StopSignal())
-      .front();
+  return StepsOfDescent(map, evaluator);
 }
 
 // City 2 leads to the goal; city 3 is a dead end.
@@ -252,6 +255,16 @@ TEST(DescentOnRoads, AddsActionCostsAndTakesTheFirstOnTies) {
   EXPECT_EQ(StepsOfDescent(RoadsDomain(roads, {1, 3}), {0, 0, 3, 2}), 2);
   EXPECT_EQ(StepsOfDescent(RoadsDomain(roads, {1, 3}), {0, 0, 3, 0.5}), std::nullopt);
   EXPECT_EQ(StepsOfDescent(RoadsDomain(roads, {1, 1}), {0, 0, 3, 3}), 2);
+}
+
+// City 2 leads to the goal; city 3 is a dead end. OfRoads fails if it has to estimate a city.
+TEST(DescentOnRoads, FollowsQValuesAndEstimatesNoCity) {
+  const RoadsDomain::Roads roads = {{0, 0}, {2, 3}, {0, 2}, {3, 3}};
+  const std::vector<float> costs = {1, 3};
+  OfRoads right(roads, costs, {0, 0, 3, 2});
+  EXPECT_EQ(StepsOfDescent(RoadsDomain(roads, costs), right), 2);
+  OfRoads wrong(roads, costs, {0, 0, 3, 0.5});
+  EXPECT_EQ(StepsOfDescent(RoadsDomain(roads, costs), wrong), std::nullopt);
 }
 
 // City 2 is a dead end; city 3 leads to the goal. A sum of the road's cost and the estimate would
