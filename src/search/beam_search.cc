@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -37,11 +36,6 @@ constexpr std::size_t kBytesPerEntry = 2 * (sizeof(std::uint64_t) + 1);
 
 // Look-ups miss the cache. Prefetching this many children ahead hides the latency.
 constexpr std::ptrdiff_t kPrefetchDistance = 16;
-
-// Children are numbered by 32 bits.
-std::int64_t MostStates(const DomainSpec& spec) {
-  return std::numeric_limits<std::uint32_t>::max() / spec.num_actions();
-}
 
 // Whether a policy is evaluated before children are chosen: to leave some out, or as a part of
 // their rank beside their estimates.
@@ -303,12 +297,11 @@ class BeamSearch final : public Search {
   }
 
   // Searches for a solution of `start` with the limits in `limits` on width, length, cost, time,
-  // nodes and memory in place of those of the config.
+  // nodes and memory in place of those of the config. The beam must not be wider.
   SearchResult SolveWithin(const SearchConfig& limits, std::span<const std::uint8_t> start,
                            const StopSignal& stop) {
     const Stopwatch watch;
     limits_ = limits;
-    limits_.beam_width = std::min(limits.beam_width, MostStates(domain_.spec()));
     bound_ = CostBound(limits.at_most);
     Begin(start);
     ranking_.Begin(states().size());
