@@ -22,7 +22,6 @@
 #include "apps/output.h"
 #include "base/fault_point.h"
 #include "base/text.h"
-#include "config/fields.h"
 #include "domain/registry.h"
 #include "tandem/error.h"
 
@@ -61,8 +60,6 @@ std::vector<std::string> OptionsOf(const CLI::App& app) {
 bool IsOption(std::string_view word) { return word.starts_with('-'); }
 
 std::string UnknownWord(std::string_view word, const CLI::App& of, const std::string& kind) {
-  const std::string removed = SuggestRemoved(word.substr(0, word.find('=')));
-  if (!removed.empty()) return fmt::format("unknown {} `{}`{}", kind, word, removed);
   const std::vector<std::string> known = kind == "command" ? CommandsOf(of) : OptionsOf(of);
   const std::string_view nearest = Nearest(word.substr(0, word.find('=')), known);
   if (!nearest.empty()) {

@@ -156,15 +156,11 @@ bool IsDeviceName(std::string_view name);
 /// Returns the end of the error for an unknown `domain.name`: ". Did you mean cube3?".
 std::string SuggestDomain(const std::string& name);
 
-/// Returns the end of the error for an unknown key of a config whose puzzle is `domain`: what to
-/// use instead of a key that was removed, the puzzles that have the key, a key of `fields` that
-/// other programs call so or that is like it, or else the sections.
+/// Returns the end of the error for an unknown key of a config whose puzzle is `domain`: the
+/// puzzles that have the key, a key of `fields` that other programs call so or that is like it, or
+/// else the sections.
 std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
                        std::string_view domain);
-
-/// Returns the end of the error for an unknown key, command or option, or an unknown choice, which
-/// has the form KEY:VALUE: what to use instead of one that was removed; "" if there never was one.
-std::string SuggestRemoved(std::string_view name);
 
 /// Advice for a run that needs too much memory: which keys to change.
 inline constexpr const char* kToSpareMemory =

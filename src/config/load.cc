@@ -269,14 +269,11 @@ class Reader {
     }
     throw InputError(fmt::format("{}: `{}` is {}, expected {}{}", at, field.key,
                                  value.empty() ? "empty" : fmt::format("'{}'", value),
-                                 Expected(field), Advice(field.key, value)));
+                                 Expected(field), Advice(field.key)));
   }
 
   // What to do about a value that is not accepted; "" if there is no advice.
-  static std::string Advice(const std::string& key, const std::string& value) {
-    if (std::string removed = SuggestRemoved(fmt::format("{}:{}", key, value)); !removed.empty()) {
-      return removed;
-    }
+  static std::string Advice(const std::string& key) {
     if (key != "network.kind") return "";
     return ", or a network that this program registers. A network in Python is known after "
            "tandem.register_network, in programs that call it.";

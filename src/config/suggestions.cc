@@ -12,7 +12,7 @@
 namespace tandem {
 namespace {
 
-// Names that mean the same, separated by spaces. A choice is a name of the form KEY:VALUE.
+// Names of one key in other programs, separated by spaces.
 struct Names {
   std::string_view names;
   std::string_view meaning;
@@ -21,78 +21,6 @@ struct Names {
     return fmt::format(" {} ", names).find(fmt::format(" {} ", name)) != std::string::npos;
   }
 };
-
-// Keys, choices, commands and options that were removed before version 0.1.0, and what to use
-// instead.
-constexpr auto kRemoved = std::to_array<Names>({
-    {"generate.paths generate.target:supervised",
-     "generate.target own_solutions learns from solutions that a search finds"},
-    {"generate.problem_states", "problems have at most 500,000 states"},
-    {"generate.target:exact_distance", "set generate.anchor_share to 1"},
-    {"network.activation:silu", "use relu or leaky_relu"},
-    {"memory.allocated_limit_gib memory.mapped_limit_gib memory.pinned_limit_gib",
-     "`ulimit -v` limits the memory of a process"},
-    {"phases train.batch_doubles_every", "start a second run with network.init_from"},
-    {"train.on_stall", "train.watchdog_seconds saves the state and ends a run that is stuck"},
-    {"train.on_invalid",
-     "a loss or weight that is not finite ends the run; optimizer.max_grad_norm limits gradients"},
-    {"train.step inference.forward",
-     "set backend to reference for autograd and operators, to cpu for fused, and to gpu for "
-     "tensors and captured"},
-    {"train.first_layer inference.first_layer",
-     "each backend computes the first layer in its faster way"},
-    {"network.name",
-     "DeepXube's 1000H_4B_bn is network.width: 1000, network.blocks: 4 and network.norm: batch"},
-    {"train.loss train.huber_delta", "costs have the squared error as their loss"},
-    {"optimizer.name optimizer.momentum optimizer.nesterov optimizer.muon_learning_rate",
-     "the optimizer is AdamW, which is Adam while optimizer.weight_decay is 0"},
-    {"optimizer.beta1 optimizer.beta2 optimizer.epsilon",
-     "beta1 is 0.9, beta2 0.999 and epsilon 1e-8, as in PyTorch"},
-    {"optimizer.schedule:step optimizer.schedule:wsd optimizer.step_every optimizer.step_factor "
-     "optimizer.decay_share",
-     "optimizer.schedule is constant, linear, cosine or exponential, and network.init_from starts "
-     "a run with another learning rate"},
-    {"optimizer.first_layer_lr_factor optimizer.output_layer_lr_factor "
-     "optimizer.first_layer_weight_decay_factor optimizer.output_layer_weight_decay_factor "
-     "optimizer.bias_weight_decay_factor",
-     "optimizer.learning_rate and optimizer.weight_decay hold for all layers"},
-    {"pipeline.mode:one_fill",
-     "to train on the same rows again, write them with `tandem generate` and set data.source to "
-     "shards"},
-    {"pipeline.refresh pipeline.refresh_margin pipeline.solve_rate_margin",
-     "pipeline.refresh_every and pipeline.loss_thresh say when the target network is refreshed"},
-    {"pipeline.overlap",
-     "to generate and train in turn, set pipeline.mode to sequential and pipeline.policy_lag to 1"},
-    {"data.on_damage", "`tandem generate` with the same arguments makes a damaged shard again"},
-    {"data.reading", "shards are read into memory"},
-    {"data.cpu_prefetch data.gpu_prefetch", "two chunks wait on the host, and two on the device"},
-    {"profile.stream_ledger", "a run with data.source: stream always writes shards.jsonl"},
-    {"profile.timing_every", "times are reported every 200 iterations"},
-    {"profile.trace", "set profile.trace_updates to the number of updates to trace, such as 5"},
-    {"profile.trace_epochs", "set profile.trace_updates to as many updates as the epochs take"},
-    {"profile.product_rate", "bench/gpu_bench measures the rate of matrix products"},
-    {"replay.map_to", "rows of earlier updates are kept in memory; lower replay.updates"},
-    {"report report.tensorboard",
-     "`python -m tandem.tensorboard RUN` writes events for TensorBoard"},
-    {"search.improve_seconds", "for shorter solutions, raise search.beam_width"},
-    {"validation.best_by", "the best network solves the largest share of the validation states"},
-    {"validation.batch_size", "states are evaluated 1000 at a time"},
-    {"validation.log", "metrics.jsonl and `tandem report` have the results of each validation"},
-    {"validation.prefetch", "validation follows prefetch.enabled"},
-    {"validation.prefetch_depth", "validation follows prefetch.depth"},
-    {"validation.pin_memory", "validation follows prefetch.pin_memory"},
-    {"validation.copy_stream", "validation follows prefetch.copy_stream"},
-    {"validation.metrics", "errors are summed on the CPU"},
-    {"completion", "`tandem COMMAND --help` lists the options of a command"},
-    {"convert", "use `python -m tandem.cubes`"},
-    {"export", "use `python -m tandem.convert export`"},
-    {"import", "use `python -m tandem.convert import`"},
-    {"metrics",
-     "each line of metrics.jsonl is a JSON object, which examples/python/plot_run.py reads"},
-    {"--figure --over-examples", "use examples/python/plot_run.py RUN OUT.svg --evaluation FILE"},
-    {"--improve", "for shorter solutions, raise --beam-width"},
-    {"--ranks", "torchrun starts ranks; compare the summary.json of their runs"},
-});
 
 // What PyTorch, Hugging Face, Sample Factory, DeepXube, DeepCubeA and CayleyPy call a key. Words
 // without a section stand for the key in every section.
@@ -227,7 +155,6 @@ std::string SuggestDomain(const std::string& name) {
 
 std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
                        std::string_view domain) {
-  if (std::string removed = SuggestRemoved(key); !removed.empty()) return removed;
   if (const std::vector<std::string> owners = DomainsWith(key); !owners.empty()) {
     return fmt::format("; {} has no such key, but {} {}", domain, fmt::join(owners, ", "),
                        owners.size() == 1 ? "does" : "do");
@@ -245,13 +172,6 @@ std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
     return fmt::format("; did you mean `{}`?", meant);
   }
   return fmt::format("; the sections are {}", fmt::join(sections, ", "));
-}
-
-std::string SuggestRemoved(std::string_view name) {
-  for (const Names& row : kRemoved) {
-    if (row.Have(name)) return fmt::format("; it was removed: {}", row.meaning);
-  }
-  return "";
 }
 
 }  // namespace tandem

@@ -443,36 +443,6 @@ TEST(Config, WrongParameterErrorNamesKeyAndExpectedValues) {
                 ". Did you mean permutation with `domain.file: cube4`?");
 }
 
-TEST(Config, RemovedKeyErrorSaysWhatToUseInstead) {
-  EXPECT_EQ(ErrorFor("search: {improve_seconds: 5}\n"),
-            "my.yaml:1: unknown key `search.improve_seconds`; it was removed: for shorter "
-            "solutions, raise search.beam_width");
-}
-
-TEST(Config, RemovedChoiceErrorSaysWhatToUseInstead) {
-  EXPECT_EQ(ErrorFor("pipeline: {mode: one_fill}\n"),
-            "my.yaml:1: `pipeline.mode` is 'one_fill', expected one of async, sequential, "
-            "sync_main; it was removed: to train on the same rows again, write them with `tandem "
-            "generate` and set data.source to shards");
-}
-
-TEST(Config, ErrorForARemovedKeyOrChoiceSaysWhatToUseInstead) {
-  EXPECT_THAT(ErrorFor("generate: {paths: solved.jsonl}\n"),
-              StartsWith("my.yaml:1: unknown key `generate.paths`; it was removed: "));
-  EXPECT_EQ(ErrorFor("phases:\n  - from: 0.5\n"),
-            "my.yaml:1: unknown key `phases`; it was removed: start a second run with "
-            "network.init_from");
-  for (const char* key : {"train.loss=huber", "optimizer.name=adam", "optimizer.epsilon=1e-7"}) {
-    EXPECT_THAT(ErrorFor("", {key}), HasSubstr("`; it was removed: ")) << key;
-  }
-  const std::vector<std::string> choices = {"generate.target=supervised",
-                                            "generate.target=exact_distance",
-                                            "optimizer.schedule=wsd", "network.activation=silu"};
-  for (const std::string& choice : choices) {
-    EXPECT_THAT(ErrorFor("", {choice}), HasSubstr("; it was removed: ")) << choice;
-  }
-}
-
 TEST(Config, ShippedConfigsAreValid) {
   int configs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(SourceFolder() / "configs")) {
