@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// What Evaluator::EvaluateActions gives for an action.
+/// ActionValues says which numbers Evaluator::EvaluateActions gives for actions.
 enum class ActionValues {
   kNone,        ///< nothing: it must not be called
   kQValues,     ///< the action's cost plus the estimated cost-to-go of its child, as a Q net
@@ -32,7 +32,7 @@ class Evaluator {
   /// Whether Evaluate may be called. False for a policy, which estimates no costs.
   virtual bool estimates_states() const { return true; }
 
-  /// What EvaluateActions gives.
+  /// Says which values EvaluateActions gives.
   virtual ActionValues action_values() const { return ActionValues::kNone; }
 
   /// Sets values[i] to the estimated cost-to-go of row i of `inputs`; a Q net takes the least of

@@ -301,9 +301,9 @@ std::unique_ptr<Search> MakeAStar(const Domain& domain, Evaluator& network, cons
 // one evaluation of it gives the values of all its children. So Q* makes and evaluates a child
 // where A* makes and evaluates all children of a state.
 //
-// What A* says of batches, the ball and bounds holds here, for Q values that are never above
-// the true ones. A state to which a cheaper path is found is evaluated again, which takes less
-// memory than keeping its values. Actions that undo the last one are not taken.
+// Batches, the ball and bounds are as in A*, for Q values that are never above the true ones. A
+// state to which a cheaper path is found is evaluated again, which takes less memory than keeping
+// its values. Actions that undo the last one are not taken.
 //
 // search.max_nodes limits the distinct states that are stored. Each of them has up to num_actions
 // open entries, of 8 to 12 bytes.

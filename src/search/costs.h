@@ -34,7 +34,7 @@ inline float CostBelow(const DomainSpec& spec, float cost) {
   return CostsDiffer(spec) ? cost * kLess : cost - LeastCost(spec);
 }
 
-/// What a search ranks the children of a state by.
+/// Ranking says by what a search ranks the children of a state.
 enum class Ranking {
   kByStates,   ///< the estimates of the children
   kByActions,  ///< the Q values of the actions that lead to them

@@ -138,9 +138,9 @@ class Search {
  protected:
   Search() = default;
 
-  // What Failure says if a limit on time, nodes or memory ended the search: to raise it, or to
-  // follow `advice` first, such as "lower search.weight, or ". `max_nodes` is the limit on nodes if
-  // it is not search.max_nodes. Returns "" if the search ended otherwise.
+  // Returns the text of Failure if a limit on time, nodes or memory ended the search: to raise it,
+  // or to follow `advice` first, such as "lower search.weight, or ". `max_nodes` is the limit on
+  // nodes if it is not search.max_nodes. Returns "" if the search ended otherwise.
   static std::string AtLimit(const SearchConfig& config, StopReason reason,
                              std::string_view advice = "",
                              std::optional<std::int64_t> max_nodes = std::nullopt);
@@ -153,7 +153,7 @@ class Search {
     return "what is allowed (search.at_most, or `at_most` or `solution` of the state)";
   }
 
-  // What Failure says about any beam search with `config`.
+  // Returns the text of Failure for any beam search with `config`.
   static std::string BeamFailure(const SearchConfig& config, const SearchResult& result);
 };
 
