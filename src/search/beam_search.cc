@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -19,8 +18,8 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "search/beam_meeting.h"
+#include "search/beam_ranking.h"
 #include "search/costs.h"
-#include "search/evaluation.h"
 #include "search/expander.h"
 #include "search/goal_ball.h"
 #include "search/hash_set.h"
@@ -37,202 +36,8 @@ constexpr std::size_t kBytesPerEntry = 2 * (sizeof(std::uint64_t) + 1);
 // Look-ups miss the cache. Prefetching this many children ahead hides the latency.
 constexpr std::ptrdiff_t kPrefetchDistance = 16;
 
-// Whether a policy is evaluated before children are chosen: to leave some out, or as a part of
-// their rank beside their estimates.
-bool FollowsPolicy(const Evaluator& network, const SearchConfig& config) {
-  return network.action_values() == ActionValues::kSurprisals &&
-         (config.policy_weight > 0 || config.policy_actions > 0);
-}
-
-// The rank of a child with the weighted surprisal of its path. An impossible path ranks last even
-// if its estimate is minus infinity: their sum would be NaN, which cannot be sorted.
-float WithSurprisal(float rank, float surprisal) {
-  return std::isinf(surprisal) ? surprisal : rank + surprisal;
-}
-
 // Distinguishes the states of the inverse position's beam among the kept ones.
 constexpr std::uint64_t kInverseSalt = 0x9E3779B97F4A7C15U;
-
-// BeamFrontier holds the states that a beam search kept at one depth.
-struct BeamFrontier {
-  std::vector<std::uint8_t> states;
-  std::vector<double> costs;  // of the paths to the states
-  double least_cost = 0;      // minimum of costs
-  // 1 where the path begins at the inverse position. Empty if no path does.
-  std::vector<std::uint8_t> of_inverse;
-
-  // How much more the path to a state costs than the cheapest one. Differences suffice for
-  // ranking, and stay exact in a float however long the paths are.
-  float ExcessCost(std::size_t state) const {
-    return static_cast<float>(costs[state] - least_cost);
-  }
-};
-
-// BeamRanking evaluates the network for a beam search and ranks the children of the frontier, the
-// best first, by what the network gives (RankingOf):
-//
-// - estimates of states: path cost plus the child's estimate, so children are evaluated
-// - Q values: path cost plus the Q value of the action, so the frontier is evaluated
-// - a policy alone: the surprisal of the path, which is the sum of those of its actions
-//
-// With estimates and a policy, search.policy_weight adds the weighted surprisal of the path to the
-// first of these, and search.policy_actions leaves out children of improbable actions. Surprisals
-// of paths are relative to the most probable kept path. Ties go to the lower index, so that the
-// result does not depend on the library's algorithm.
-//
-// Not thread-safe. A returned span stays valid until the next call of a method that is not const.
-class BeamRanking {
- public:
-  // The value that a child is ranked by, and its index.
-  using Ranked = std::pair<float, std::uint32_t>;
-
-  // `domain` and `network` must outlive this.
-  BeamRanking(const Domain& domain, Evaluator& network, const Config& config)
-      : spec_(domain.spec()),
-        ranking_(RankingOf(network)),
-        follows_policy_(FollowsPolicy(network, config.search)),
-        policy_weight_(follows_policy_ ? static_cast<float>(config.search.policy_weight) : 0),
-        policy_actions_(follows_policy_ ? static_cast<std::size_t>(config.search.policy_actions)
-                                        : 0),
-        least_action_cost_(LeastCost(domain.spec())),
-        evaluator_(domain, network, RowsPerCall(config)) {}
-
-  // Whether to rank by RankStates, by estimates of the children's states, or else by RankActions.
-  bool ranks_states() const { return ranking_ == Ranking::kByStates; }
-
-  // Whether EstimateOf may be called. A policy alone estimates no costs.
-  bool has_estimates() const { return ranking_ != Ranking::kByPolicy; }
-
-  // Begins a search whose first frontier has `num_states` states.
-  void Begin(std::size_t num_states) { path_surprisals_.assign(num_states, 0); }
-
-  // Evaluates the policy in `states`, the frontier, if the ranking depends on it. Leaves out
-  // children of `expander` as search.policy_actions says. Call it before a method that ranks.
-  void FollowPolicy(ConstRows states, Expander& expander, const StopSignal& stop) {
-    if (!follows_policy_) return;
-    EvaluatePolicy(states, stop);
-    if (policy_actions_ > 0) expander.KeepBest(step_surprisals_, policy_actions_);
-  }
-
-  // Returns the best `count` of `children`, whose states are `built`, in ascending order of
-  // their positions in `children`, by which they are numbered. Requires count <= children.size().
-  std::span<const Ranked> RankStates(const BeamFrontier& frontier,
-                                     std::span<const std::uint32_t> children, ConstRows built,
-                                     std::size_t count, const StopSignal& stop) {
-    values_ = evaluator_.Estimate(built, stop);
-    ranked_.resize(children.size());
-    for (std::uint32_t i = 0; i < ranked_.size(); ++i) {
-      const BeamPaths::Step step = StepTo(children[i]);
-      const float more = spec_.action_costs[step.action] - least_action_cost_;
-      float rank = values_[i] + frontier.ExcessCost(step.parent) + more;
-      if (policy_weight_ > 0) {
-        rank = WithSurprisal(rank, policy_weight_ * PathSurprisal(children[i]));
-      }
-      ranked_[i] = {rank, i};
-    }
-    std::ranges::nth_element(ranked_, ranked_.begin() + static_cast<std::ptrdiff_t>(count));
-    ranked_.resize(count);
-    std::ranges::sort(ranked_, {}, &Ranked::second);
-    return ranked_;
-  }
-
-  // Ranks the children of `expander` that are not left out, for NextBest. `states` is the
-  // frontier.
-  void RankActions(const BeamFrontier& frontier, ConstRows states, const Expander& expander,
-                   const StopSignal& stop) {
-    if (ranking_ == Ranking::kByPolicy) {
-      if (!follows_policy_) EvaluatePolicy(states, stop);
-      RankEach(step_surprisals_, expander,
-               [&](std::size_t parent) { return path_surprisals_[parent]; });
-    } else {
-      values_ = evaluator_.EvaluateActions(states, stop);
-      RankEach(values_, expander, [&](std::size_t parent) { return frontier.ExcessCost(parent); });
-    }
-  }
-
-  // Returns the best of the remaining children, the best first: at least `wanted`, or all of them.
-  // Sorts only what it returns. The caller drops duplicates and asks again, so each call sorts at
-  // least a fixed share of the rest. Calls are then few even if nearly all children are duplicates.
-  std::span<const Ranked> NextBest(std::size_t wanted) {
-    constexpr std::size_t kShareOfCall = 8;
-    const std::size_t count =
-        std::min(std::max(wanted, num_remaining() / kShareOfCall), num_remaining());
-    const auto begin = ranked_.begin() + static_cast<std::ptrdiff_t>(num_returned_);
-    const auto end = begin + static_cast<std::ptrdiff_t>(count);
-    std::nth_element(begin, end, ranked_.end());
-    std::sort(begin, end);  // decides which of several equal children is kept
-    num_returned_ += count;
-    return {begin, end};
-  }
-
-  // The number of children that RankActions has ranked and NextBest has not returned.
-  std::size_t num_remaining() const { return ranked_.size() - num_returned_; }
-
-  // The estimate of the child that the last ranking numbered `i`. Requires has_estimates().
-  float EstimateOf(std::uint32_t i) const {
-    return ranks_states() ? values_[i] : values_[i] - spec_.action_costs[StepTo(i).action];
-  }
-
-  // Makes `children` the frontier: sets the surprisals of the paths to them. Differences suffice
-  // for ranking, and stay exact in a float however long the path is.
-  void Advance(std::span<const std::uint32_t> children) {
-    if (has_estimates() && !follows_policy_) return;
-    std::vector<float> next;
-    next.reserve(children.size());
-    for (const std::uint32_t child : children) next.push_back(PathSurprisal(child));
-    const float least = children.empty() ? 0 : *std::ranges::min_element(next);
-    for (float& surprisal : next) {
-      // Paths that are all impossible are equally improbable. Infinity minus infinity would be NaN.
-      surprisal = std::isinf(least) ? 0 : surprisal - least;
-    }
-    path_surprisals_ = std::move(next);
-  }
-
- private:
-  BeamPaths::Step StepTo(std::size_t child) const {
-    return BeamPaths::StepTo(child, spec_.num_actions());
-  }
-
-  // Ranks each child that is not left out by its value plus the rank of its parent.
-  template <class RankOfParent>
-  void RankEach(std::span<const float> values, const Expander& expander,
-                const RankOfParent& rank_of_parent) {
-    num_returned_ = 0;
-    ranked_.clear();
-    ranked_.reserve(values.size());
-    const std::span<const std::uint8_t> is_left_out = expander.is_left_out();
-    const auto num_actions = static_cast<std::size_t>(spec_.num_actions());
-    for (std::uint32_t i = 0, parent = 0; i < values.size(); ++parent) {
-      const float of_parent = rank_of_parent(parent);
-      for (std::size_t a = 0; a < num_actions; ++a, ++i) {
-        if (is_left_out[i] == 0) ranked_.emplace_back(values[i] + of_parent, i);
-      }
-    }
-  }
-
-  void EvaluatePolicy(ConstRows states, const StopSignal& stop) {
-    const std::span<const float> values = evaluator_.EvaluateActions(states, stop);
-    step_surprisals_.assign(values.begin(), values.end());
-  }
-
-  float PathSurprisal(std::uint32_t child) const {
-    return path_surprisals_[StepTo(child).parent] + step_surprisals_[child];
-  }
-
-  const DomainSpec& spec_;
-  const Ranking ranking_;
-  const bool follows_policy_;         // evaluates the policy before children are chosen
-  const float policy_weight_;         // 0: surprisals do not count
-  const std::size_t policy_actions_;  // 0: all
-  const float least_action_cost_;
-  BatchEvaluator evaluator_;
-
-  std::vector<float> path_surprisals_;  // of the frontier; only with a policy
-  std::vector<float> step_surprisals_;  // of the step to each child; only with a policy
-  std::span<const float> values_;       // estimates or Q values, by number of the child
-  std::vector<Ranked> ranked_;
-  std::size_t num_returned_ = 0;  // of ranked_, by NextBest
-};
 
 // BeamSearch expands all kept states of one depth and keeps the search.beam_width children with
 // the least sum of path cost and estimated cost-to-go. It drops duplicates, states kept at an
@@ -332,13 +137,6 @@ class BeamSearch final : public Search {
 
  private:
   using Step = BeamPaths::Step;
-
-  // The state with the least estimate: a child of a state that is `depth` steps from the start.
-  struct Nearest {
-    float estimate;
-    std::size_t depth;
-    Step step;
-  };
 
   // A position may be its own inverse. If the beams meet, both are needed nevertheless.
   void Begin(std::span<const std::uint8_t> start) {
@@ -552,7 +350,7 @@ class BeamSearch final : public Search {
   void NoteEstimate(std::uint32_t child, float estimate) {
     if (OfInverse(StepTo(child).parent)) return;
     if (nearest_ && estimate >= nearest_->estimate) return;
-    nearest_ = {.estimate = estimate, .depth = paths_.depth(), .step = StepTo(child)};
+    nearest_ = {.estimate = estimate, .depth = paths_.depth(), .child = child};
   }
 
   // Fills in the fields of `result` that follow from how the search ended.
@@ -560,14 +358,10 @@ class BeamSearch final : public Search {
     result.stored = static_cast<std::int64_t>(kept_.size());
     result.bytes = BytesStored();
     result.dropped_states = !kept_all_;
-    result.cost = CostOf(domain_.spec(), result.actions);
-    if (result.solved) {
-      result.stop_reason = StopReason::kSolved;
-    } else if (nearest_) {
-      result.best = {.actions = paths_.PathBy(nearest_->step, nearest_->depth),
-                     .estimate = nearest_->estimate};
-      result.best->cost = CostOf(domain_.spec(), result.best->actions);
-    }
+    const auto path_to = [&](const NearestChild& nearest) {
+      return paths_.PathBy(StepTo(static_cast<std::size_t>(nearest.child)), nearest.depth);
+    };
+    FinishBeam(domain_.spec(), nearest_, path_to, result);
   }
 
   ConstRows states() const {
@@ -616,7 +410,7 @@ class BeamSearch final : public Search {
   BeamFrontier frontier_;  // of the current depth
   BeamPaths paths_;
   HashSet kept_;
-  std::optional<Nearest> nearest_;
+  std::optional<NearestChild> nearest_;
   std::optional<BeamMeeting> meeting_;  // only if the search is bidirectional
 
   Expander expander_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -37,6 +38,28 @@ void SolveDepthByDepth(std::optional<std::vector<Action>> solution, std::optiona
   if (limit) result.stop_reason = *limit;
   result.solved = solution.has_value();
   if (solution) result.actions = std::move(*solution);
+}
+
+/// NearestChild is the child of least estimate that a beam has kept, on paths from the position
+/// itself. Its parent is `depth` steps from the start.
+struct NearestChild {
+  float estimate;
+  std::size_t depth;
+  std::int64_t child;  ///< as Expander numbers the children of a depth
+};
+
+/// Fills in the fields of a beam's result that follow from its solution or its nearest child, whose
+/// path is path_to(*nearest).
+template <class PathTo>
+void FinishBeam(const DomainSpec& spec, const std::optional<NearestChild>& nearest,
+                const PathTo& path_to, SearchResult& result) {
+  result.cost = CostOf(spec, result.actions);
+  if (result.solved) {
+    result.stop_reason = StopReason::kSolved;
+  } else if (nearest) {
+    result.best = {.actions = path_to(*nearest), .estimate = nearest->estimate};
+    result.best->cost = CostOf(spec, result.best->actions);
+  }
 }
 
 /// Solves groups of a few thousand problems, one after another, so that memory does not grow with

@@ -124,14 +124,6 @@ class TensorBeamSearch final : public Search {
     at::Tensor useful;  // bool, whether the child is neither its parent nor its parent's parent
   };
 
-  // The state of the least estimate on paths from the position: a child of one `depth` steps from
-  // it.
-  struct Nearest {
-    float estimate;
-    std::size_t depth;
-    std::int64_t child;
-  };
-
   // Fills in the hashes and costs of the goal or of the ball.
   void MakeKnown() {
     const auto size = static_cast<std::int64_t>(ball_ != nullptr ? ball_->size() : 1);
@@ -434,14 +426,10 @@ class TensorBeamSearch final : public Search {
     result.stored = num_kept_;
     result.bytes = BytesStored();
     result.dropped_states = was_full_;
-    result.cost = CostOf(domain_.spec(), result.actions);
-    if (result.solved) {
-      result.stop_reason = StopReason::kSolved;
-    } else if (nearest_) {
-      result.best = {.actions = PathTo(nearest_->depth, nearest_->child).actions,
-                     .estimate = nearest_->estimate};
-      result.best->cost = CostOf(domain_.spec(), result.best->actions);
-    }
+    const auto path_to = [&](const NearestChild& nearest) {
+      return PathTo(nearest.depth, nearest.child).actions;
+    };
+    FinishBeam(domain_.spec(), nearest_, path_to, result);
   }
 
   const Domain& domain_;
@@ -469,7 +457,7 @@ class TensorBeamSearch final : public Search {
   std::vector<at::Tensor> kept_;     // int64, each ascending: the hashes of all kept states
   std::int64_t num_kept_ = 0;        // hashes in kept_
   std::vector<at::Tensor> history_;  // history_[d]: the children of depth d that were kept
-  std::optional<Nearest> nearest_;
+  std::optional<NearestChild> nearest_;
 };
 
 }  // namespace
