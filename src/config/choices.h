@@ -350,14 +350,6 @@ constexpr bool DependsOnLength(Schedule schedule) {
   return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
 }
 
-/// train.ema_use
-enum class EmaUse { kSaved, kTarget, kBoth };
-inline constexpr auto kEmaUses = std::to_array<Choice<EmaUse>>({
-    {EmaUse::kSaved, "saved", "validate and save the averaged network"},
-    {EmaUse::kTarget, "target", "copy the averaged network to the target network"},
-    {EmaUse::kBoth, "both", "do both"},
-});
-
 /// train.precision, inference.precision
 enum class Precision { kAuto, kFp32, kBf16, kInt8, kFp8 };
 inline constexpr auto kPrecisions = std::to_array<Choice<Precision>>({

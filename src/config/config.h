@@ -161,15 +161,12 @@ struct TrainingConfig {
   std::int64_t accumulation_steps = 1;
   double watchdog_seconds = 0;
   double ema_decay = 0;
-  EmaUse ema_use = EmaUse::kSaved;
   AutoInt threads;
   Precision precision = Precision::kAuto;
   BackendKind backend = BackendKind::kAuto;  ///< has no key; that of training (WithBackends)
   bool may_capture = false;  ///< has no key; a GPU may repeat the step as a CUDA graph
 
   bool averages() const { return ema_decay > 0; }
-  bool saves_average() const { return averages() && ema_use != EmaUse::kTarget; }
-  bool labels_with_average() const { return averages() && ema_use != EmaUse::kSaved; }
 };
 
 struct PrefetchConfig {

@@ -130,11 +130,6 @@ bool HasCostsAndPolicy(const Config& c) { return HasCosts(c) && HasPolicyHead(c)
 bool EndsAtFinalRate(const Config& c) { return DependsOnLength(c.optimizer.schedule); }
 bool DecaysExponentially(const Config& c) { return c.optimizer.schedule == Schedule::kExponential; }
 bool HasNoPlan(const Config& c) { return c.train.plan.empty(); }
-bool Averages(const Config& c) { return c.train.averages(); }
-// Whether an average that labels has rows to label.
-bool LabelsIfItAverages(const Config& c) {
-  return !c.train.labels_with_average() || c.labels_with_network();
-}
 
 bool SearchesByBeam(const Config& c) { return IsBeamSearch(c.search.method); }
 bool SearchesByOneBeam(const Config& c) { return c.search.method == SearchMethod::kBeam; }
@@ -473,15 +468,9 @@ std::vector<Field> FieldsOf(Config& c) {
              {.may_change = true}),
       Number(
           "train.ema_decay", c.train.ema_decay, 0, 0.9999999,
-          "Decay per iteration of an exponential moving average of the weights. It is lower in the "
-          "first iterations, so that the average forgets the initial weights. 0: no average."),
-      Choose("train.ema_use", c.train.ema_use, kEmaUses,
-             "Use of the moving average, if ema_decay is above 0.",
-             {.needs = {{"generate.target", LabelsIfItAverages,
-                         "this run has no target network. Set generate.target to one that a "
-                         "network labels"}},
-              .is_used = Averages,
-              .why_unused = "train.ema_decay is 0, so there is no moving average"}),
+          "Decay per iteration of an exponential moving average of the weights, which the run "
+          "validates and saves instead of them. It is lower in the first iterations, so that the "
+          "average forgets the initial weights. 0: no average."),
       Number("train.threads", c.train.threads, 1, kMostThreads,
              "Number of CPU threads for training. auto: one per core.",
              {.may_change = true, .is_of_machine = true}),

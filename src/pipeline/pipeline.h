@@ -58,8 +58,7 @@ class Trainer {
  public:
   virtual ~Trainer() = default;
 
-  /// Copies the network's weights, or their moving average, to the target network. No fill may be
-  /// using the target network.
+  /// Copies the network's weights to the target network, which no fill may be using.
   virtual void RefreshTarget() = 0;
 
   /// Begins to train on each of `rows`, the rows of update `update`, once. `rows` must outlive the

@@ -1,6 +1,6 @@
 // Reads and writes the checkpoints of a run, checkpoint.safetensors and best.safetensors. The
 // tensors of the network have the names of its state dict, so that a file is also a state dict for
-// PyTorch. It is the network of the run, or its moving average if train.ema_use says so. The
+// PyTorch. It is the network of the run, or with train.ema_decay its moving average. The
 // metadata `weights_sha256` is the SHA-256 of these tensors. The metadata `tandem` is JSON:
 //
 //     schema      kCheckpointSchema

@@ -62,9 +62,8 @@ Components::Components(Config run, std::shared_ptr<Device> on, Ranks* among, Run
     device->Synchronize();  // the target network is read on another stream
   }
   if (stream != nullptr) {
-    const Network& labels = config.train.labels_with_average() ? trainer.average()->net() : *net;
     publisher = std::make_unique<StreamPublisher>(
-        folder, config, domain->spec().identity(), labels, *device, *stream, stop.interrupter(),
+        folder, config, domain->spec().identity(), *net, *device, *stream, stop.interrupter(),
         start.counters.updates, start.pipeline.target.refreshed);
   }
   const PipelineParts parts{.trainer = trainer,

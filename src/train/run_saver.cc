@@ -31,7 +31,7 @@ RunState CopyOf(const RunState& state) {
 
 // The network to solve with: the trained one or its average.
 const StateDict& NetworkToSave(const RunState& state) {
-  return state.config.train.saves_average() ? state.average : state.model;
+  return state.config.train.averages() ? state.average : state.model;
 }
 
 }  // namespace

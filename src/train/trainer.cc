@@ -39,13 +39,11 @@ bool AllFinite(const StateDict& state) {
 constexpr std::int64_t kSampleRows = 256;
 
 // Whether the rounding of inference copies is measured. A GPU has to wait for it, which only fp8 is
-// worth. The average's copy, and one that takes actions, have other inputs or weights than the
-// network in training.
+// worth. A copy that takes actions has other inputs than the network in training.
 bool MeasuresCopies(const Config& config, const Device& device) {
   const Precision precision = config.inference.precision;
   return (device.torch().is_cpu() || precision == Precision::kFp8) &&
-         precision != Precision::kFp32 && !config.train.labels_with_average() &&
-         !TakesAction(config.network.head);
+         precision != Precision::kFp32 && !TakesAction(config.network.head);
 }
 
 }  // namespace
@@ -171,7 +169,7 @@ double TorchTrainer::LearningRateAt(std::int64_t iteration) const {
 void TorchTrainer::RefreshTarget() {
   const Span span(Activity::kRefreshTarget);
   FaultPoint(Fault::kRefreshTarget);
-  target_->Load(config_.labels_with_average() ? average_->net() : net_);
+  target_->Load(net_);
   if (sample_.defined()) copy_error_ = ErrorOfTarget();
 }
 

@@ -53,7 +53,7 @@ class TorchTrainer final : public Trainer {
   const WeightAverage* average() const { return average_ ? &*average_ : nullptr; }
 
   /// The network that the run validates and saves: the trained one or its average.
-  const Network& saved_net() const { return config_.saves_average() ? average_->net() : net_; }
+  const Network& saved_net() const { return average_ ? average_->net() : net_; }
 
   /// The number of steps that this object has done.
   std::int64_t num_steps() const { return num_steps_; }

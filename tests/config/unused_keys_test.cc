@@ -27,10 +27,6 @@ TEST(UnusedKeys, AreNamedWithTheReason) {
           "`generate.search_weight: 2` has no effect: only `generate.search: astar` reads it",
           "`optimizer.final_learning_rate: 0.5` has no effect: only `optimizer.schedule: linear` "
           "or `cosine` reads it"));
-  EXPECT_THAT(
-      UnusedOf("train: {ema_use: target}\n"),
-      ElementsAre("`train.ema_use: target` has no effect: train.ema_decay is 0, so there is "
-                  "no moving average"));
 }
 
 TEST(UnusedKeys, AreNoneIfTheKeysAreUsedOrHaveTheirDefaults) {

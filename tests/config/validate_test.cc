@@ -60,14 +60,6 @@ TEST(Validate, ATargetWithoutTraitsIsRefusedWhereverItWouldBeIgnored) {
   EXPECT_EQ(refused([](Config& c) { c.pipeline.mode = Mode::kSyncMain; }), "pipeline.mode");
 }
 
-TEST(Validate, AnAverageLabelsOnlyWithATargetNetwork) {
-  EXPECT_EQ(ErrorOf({"train.ema_decay=0.99"}), "");
-  EXPECT_EQ(ErrorOf({"train.ema_use=both"}), "");
-  EXPECT_EQ(ErrorOf(With(kTarget, {"train.ema_decay=0.99", "train.ema_use=both"})), "");
-  ExpectContradiction({"train.ema_decay=0.99", "train.ema_use=target"}, "train.ema_use",
-                      "generate.target", "no target network");
-}
-
 TEST(Validate, LinearInputLayerRejectsAStem) {
   EXPECT_EQ(ErrorOf({"network.input_layer=linear"}), "");
   EXPECT_EQ(ErrorOf({"network.stem_width=8"}), "");
