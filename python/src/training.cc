@@ -61,7 +61,7 @@ class PythonTraining {
     });
   }
 
-  ~PythonTraining() { Close(); }
+  ~PythonTraining() { EndThreads(/*claimed=*/true); }
 
   // Does the next update. Returns nothing if the run has ended.
   std::optional<TrainingProgress> RunUpdate() {
@@ -84,25 +84,15 @@ class PythonTraining {
   void RequestStop() { stop_.Request(); }
 
   // Ends the threads. The folder keeps the last checkpoint. If another thread does an update, waits
-  // until it has stopped. Python may collect garbage in any thread, even in one of the run, which
-  // cannot wait for itself; another thread waits then.
+  // until it has stopped, unless that update may wait for the caller.
   void Close() {
-    const bool called_by_work = IsInPuzzleMethod() || IsInModule();
-    bool claimed = Claim();
-    if (!claimed && called_by_work) {
+    const bool claimed = Claim();
+    if (!claimed && IsCalledByWork()) {
       throw Error(
           "the run is at work, and a method of a puzzle or a network cannot wait for it. Call "
           "stop() to end it.");
     }
-    closed_ = true;
-    stop_.Request();
-    const nb::gil_scoped_release release;
-    for (; !claimed; claimed = Claim()) working_.wait(true);
-    const Idle idle(working_);
-    if (called_by_work) {
-      std::thread([work = std::move(training_)]() mutable { work.reset(); }).detach();
-    }
-    training_.reset();
+    EndThreads(claimed);
   }
 
   bool closed() const { return closed_; }
@@ -138,6 +128,22 @@ class PythonTraining {
 
   // Returns whether this thread may use `training_` from now on.
   bool Claim() { return !working_.exchange(true); }
+
+  static bool IsCalledByWork() { return IsInPuzzleMethod() || IsInModule(); }
+
+  // Python may collect garbage in any thread, even in one of the run, which cannot wait for itself;
+  // another thread waits then.
+  void EndThreads(bool claimed) {
+    closed_ = true;
+    stop_.Request();
+    const nb::gil_scoped_release release;
+    for (; !claimed; claimed = Claim()) working_.wait(true);
+    const Idle idle(working_);
+    if (IsCalledByWork()) {
+      std::thread([work = std::move(training_)]() mutable { work.reset(); }).detach();
+    }
+    training_.reset();
+  }
 
   void FinishNow() {
     const TrainingResult result = training_->Finish();
