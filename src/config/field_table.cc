@@ -163,6 +163,10 @@ constexpr std::string_view kOnlyShards = "only `data.source: shards` reads it";
 constexpr std::string_view kOnlyStream = "only `data.source: stream` reads it";
 constexpr std::string_view kOnlyRetrograde = "only `generate.target: retrograde` reads it";
 constexpr std::string_view kOnlySelfPlay = "only `generate.target: self_play` reads it";
+// The reason for keys that say how rows are made, and that other such keys depend on. The key
+// max_scramble is used even then, by validation.
+constexpr std::string_view kAllFromShards =
+    "all rows come from shards, which `tandem generate` has written";
 constexpr std::string_view kNoTargetNetwork = "this run has no target network";
 
 }  // namespace
@@ -191,10 +195,12 @@ std::vector<Field> FieldsOf(Config& c) {
       Choose("generate.target", c.generate.target, kTargets, "How examples are labelled.",
              {.try_first = true,
               .needs = {{"network.head", HasHeadOfTarget,
-                         "the rows of games teach a value and a policy. Set network.head to vp"},
+                         "the rows of games teach a value and a policy.", "Set network.head to vp"},
                         {"validation.every_updates", HasValidationOfTarget,
-                         "validation solves puzzles, and a game has an opponent. Set "
-                         "validation.every_updates to 0"}}}),
+                         "validation solves puzzles, and a game has an opponent.",
+                         "Set validation.every_updates to 0"}},
+              .is_used = MakesRows,
+              .why_unused = kAllFromShards}),
       Choose("generate.game_search", c.generate.game_search, kGameSearches,
              "The search that plays games and improves the policy (target self_play).",
              {.is_used = IsSelfPlay, .why_unused = kOnlySelfPlay, .is_in_sets = IsSelfPlay}),
@@ -204,7 +210,10 @@ std::vector<Field> FieldsOf(Config& c) {
       Choose("generate.search", c.generate.search, kGenerateSearches,
              "Which states become examples. With the target own_solutions, the search that looks "
              "for solutions: greedy or beam.",
-             {.is_in_sets = IsLabelled, .is_in_streams = true}),
+             {.is_used = MakesRows,
+              .why_unused = kAllFromShards,
+              .is_in_sets = IsLabelled,
+              .is_in_streams = true}),
       Number("generate.search_iterations", c.generate.search_iterations, 1, 1'000'000,
              "Number of consecutive steps that one search contributes, each with one state or, in "
              "a beam search, with search_beam_width states. If a search reaches a goal earlier, it "
@@ -233,10 +242,12 @@ std::vector<Field> FieldsOf(Config& c) {
              "path cost plus estimate is c is chosen with probability proportional to exp(-c / "
              "temperature). 0: the best children.",
              {.needs = {{"generate.search", SearchesGreedilyOrByBeam,
-                         "only greedy and beam searches choose among children at random. Set "
-                         "generate.search to greedy or beam"},
+                         "only greedy and beam searches choose among children at random.",
+                         "Set generate.search to greedy or beam"},
                         {"generate.target", IsNotOwnSolutions,
                          "searches for solutions do not choose at random."}},
+              .is_used = MakesRows,
+              .why_unused = kAllFromShards,
               .is_in_sets = IsLabelledByTemperature,
               .is_in_streams = true}),
       Number("generate.search_beam_width", c.generate.search_beam_width, 1, 1 << 20,
@@ -254,20 +265,27 @@ std::vector<Field> FieldsOf(Config& c) {
              "lengths. false: all lengths up to max_scramble from the start.",
              {.needs = {{"generate.search", Searches,
                          "scrambles become longer when searches solve half of them, and without a "
-                         "search nothing is solved. Set generate.search to greedy, beam or astar"},
+                         "search nothing is solved.",
+                         "Set generate.search to greedy, beam or astar"},
                         {"data.source", HasNoStream,
                          "the run's own fills decide how long scrambles may be, and generators in "
-                         "other processes do not see them. Set data.source to live"}}}),
+                         "other processes do not see them.",
+                         "Set data.source to live"}},
+              .is_used = MakesRows,
+              .why_unused = kAllFromShards}),
       Choose("generate.backup", c.generate.backup, kBackups,
              "How the estimates of a search label its states.",
              {.needs = {{"generate.search", Searches,
-                         "this backup works on the states that a search expanded. Set "
-                         "generate.search to greedy, beam or astar"},
+                         "this backup works on the states that a search expanded.",
+                         "Set generate.search to greedy, beam or astar"},
                         {"pipeline.mode", IsNotSyncMain,
                          "sync_main labels rows one by one just before it trains on them, when the "
-                         "search that they come from is gone. Set pipeline.mode to async"},
+                         "search that they come from is gone.",
+                         "Set pipeline.mode to async"},
                         {"generate.target", IsNotOwnSolutions,
                          "solutions label their states, and no estimates are backed up."}},
+              .is_used = MakesRows,
+              .why_unused = kAllFromShards,
               .is_in_sets = IsLabelledByBackup,
               .is_in_streams = true}),
       Switch(
@@ -275,10 +293,12 @@ std::vector<Field> FieldsOf(Config& c) {
           "true: a search that reached no goal is labelled as if its last state had been the goal. "
           "Only for puzzles that can move their goals, such as sokoban and grid.",
           {.needs = {{"generate.search", Searches,
-                      "hindsight gives the states of a search the goal that the search did reach. "
+                      "hindsight gives the states of a search the goal that the search did reach.",
                       "Set generate.search to greedy, beam or astar"},
                      {"generate.target", IsNotOwnSolutions,
                       "random walks label the states whose searches reach no goal."}},
+           .is_used = MakesRows,
+           .why_unused = kAllFromShards,
            .is_in_sets = IsLabelledInHindsight,
            .is_in_streams = true}),
       Number(
@@ -286,6 +306,8 @@ std::vector<Field> FieldsOf(Config& c) {
           "States whose cost-to-go is at most this (in moves, if every move costs 1) get exact "
           "labels. They are kept in a ball around the goal. 0: no ball.",
           {.needs = {{"generate.target", TakesBall, "this target takes no labels from the ball."}},
+           .is_used = MakesRows,
+           .why_unused = kAllFromShards,
            .is_in_sets = HasExactLabels,
            .is_in_streams = true}),
       Number("generate.anchor_share", c.generate.anchor_share, 0, 1,
@@ -293,8 +315,10 @@ std::vector<Field> FieldsOf(Config& c) {
              "labels. They keep estimates near the goal correct. 1: all rows, for a ball that "
              "holds all states.",
              {.needs = {{"generate.ball_radius", HasExactLabels,
-                         "anchors are drawn from the ball around the goal. Set "
-                         "generate.ball_radius above 0"}},
+                         "anchors are drawn from the ball around the goal.",
+                         "Set generate.ball_radius above 0"}},
+              .is_used = MakesRows,
+              .why_unused = kAllFromShards,
               .is_in_sets = HasExactLabels,
               .is_in_streams = true}),
       Number("generate.problem_rows", c.generate.problem_rows, 1, 1 << 24,
@@ -343,9 +367,8 @@ std::vector<Field> FieldsOf(Config& c) {
        "Folder that contains the shards. null with stream: `stream` in the run's folder.",
        PathField{&c.data.path, "folder", NeedsShards},
        {.may_change = true,
-        .needs = {{"data.source", ReadsData,
-                   "only shards and streams are read from a folder. Set data.source to shards or "
-                   "stream"}}}},
+        .needs = {{"data.source", ReadsData, "only shards and streams are read from a folder.",
+                   "Set data.source to shards or stream"}}}},
       Number("data.live_share", c.data.live_share, 0, 1,
              "Share of each batch that is generated during the run; the rest comes from shards. "
              "Used only with data.source: shards and stream.",
@@ -368,9 +391,9 @@ std::vector<Field> FieldsOf(Config& c) {
           "Number of earlier updates whose rows are kept. Each update trains on as many rows as a "
           "buffer holds, drawn from its own rows and the kept ones. 0: train only on the update's "
           "own rows.",
-          {.needs =
-               {{"data.live_share", HasLiveRows,
-                 "replay keeps rows that are generated during the run. Raise data.live_share"}}}),
+          {.needs = {{"data.live_share", HasLiveRows,
+                      "replay keeps rows that are generated during the run.",
+                      "Raise data.live_share"}}}),
 
       {"network.kind", ExplainChoices("", kNetworkKinds),
        TextField{
@@ -401,10 +424,10 @@ std::vector<Field> FieldsOf(Config& c) {
              "The layer that reads the input of the network.",
              {.needs = {{"network.kind", IsResNetFc, "only resnet_fc has such a layer."},
                         {"network.stem_width", HasNoStem,
-                         "two linear layers with no activation between them are one. Set "
-                         "network.stem_width to 0"},
-                        {"network.blocks", HasBlocks,
-                         "the whole network would be linear. Set network.blocks to at least 1"}}}),
+                         "two linear layers with no activation between them are one.",
+                         "Set network.stem_width to 0"},
+                        {"network.blocks", HasBlocks, "the whole network would be linear.",
+                         "Set network.blocks to at least 1"}}}),
       {"network.init_from",
        "Run folder or checkpoint whose weights initialise the network. null: random initial "
        "weights.",
@@ -453,11 +476,12 @@ std::vector<Field> FieldsOf(Config& c) {
               .may_change = true,
               .is_used = HasNoPlan,
               .why_unused = "train.plan says which updates the run does"}),
-      Number("train.policy_weight", c.train.policy_weight, 0, 1e6,
-             "For head vp, weight of the policy's cross-entropy in the loss, relative to the loss "
-             "of the estimated cost.",
-             {.needs = {{"network.head", HasCostsAndPolicy,
-                         "only head vp learns a policy beside the cost. Set network.head to vp"}}}),
+      Number(
+          "train.policy_weight", c.train.policy_weight, 0, 1e6,
+          "For head vp, weight of the policy's cross-entropy in the loss, relative to the loss "
+          "of the estimated cost.",
+          {.needs = {{"network.head", HasCostsAndPolicy,
+                      "only head vp learns a policy beside the cost.", "Set network.head to vp"}}}),
       Number("train.accumulation_steps", c.train.accumulation_steps, 1, 1 << 20,
              "Number of equal parts into which a batch is split to save memory. The gradients of "
              "the parts are added up."),
@@ -479,14 +503,18 @@ std::vector<Field> FieldsOf(Config& c) {
 
       Switch("prefetch.enabled", c.prefetch.enabled,
              "true: another thread gathers and copies batches ahead of training and of validation. "
-             "false: the main thread does it between training steps."),
-      Number("prefetch.depth", c.prefetch.depth, 1, 64, "Number of batches prepared ahead."),
+             "false: the main thread does it between training steps.",
+             {.may_change = true}),
+      Number("prefetch.depth", c.prefetch.depth, 1, 64, "Number of batches prepared ahead.",
+             {.may_change = true}),
       Switch("prefetch.pin_memory", c.prefetch.pin_memory,
              "true: copy batches to the GPU from pinned memory. false: copy them from pageable "
-             "memory."),
+             "memory.",
+             {.may_change = true}),
       Switch("prefetch.copy_stream", c.prefetch.copy_stream,
              "true: copy batches to the GPU on a stream of their own. false: copies wait for "
-             "earlier work on the training stream."),
+             "earlier work on the training stream.",
+             {.may_change = true}),
 
       Number("inference.batch_size", c.inference.batch_size, 1, 1 << 24,
              "Number of states that the network evaluates at once. auto: 4096 on a CPU, 32768 on a "
@@ -499,87 +527,107 @@ std::vector<Field> FieldsOf(Config& c) {
              "Precision of the network's inference copy.",
              {.is_of_machine = true, .is_in_sets = IsLabelled}),
 
-      Choose("search.method", c.search.method, kSearchMethods, "How states are solved."),
+      Choose("search.method", c.search.method, kSearchMethods, "How states are solved.",
+             {.may_change = true}),
       Choose(
           "search.program", c.search.program, kPrograms,
           "What runs beam search. Both choices keep the same states if the estimates are the same.",
-          {.needs =
-               {{"search.method", SearchesByOneBeam,
-                 "only beam search has a tensor program. Set search.method to beam"},
-                {"network.head", HasValues, "the tensor program ranks states by their estimates."},
-                {"search.policy_weight", IgnoresPolicyWeight,
-                 "the tensor program does not evaluate the policy. Set search.policy_weight to 0"},
-                {"search.policy_actions", ExpandsAllActions,
-                 "the tensor program does not evaluate the policy. Set search.policy_actions to "
-                 "0"}}}),
+          {.may_change = true,
+           .needs = {{"search.method", SearchesByOneBeam, "only beam search has a tensor program.",
+                      "Set search.method to beam"},
+                     {"network.head", HasValues,
+                      "the tensor program ranks states by their estimates."},
+                     {"search.policy_weight", IgnoresPolicyWeight,
+                      "the tensor program does not evaluate the policy.",
+                      "Set search.policy_weight to 0"},
+                     {"search.policy_actions", ExpandsAllActions,
+                      "the tensor program does not evaluate the policy.",
+                      "Set search.policy_actions to 0"}}}),
       Number("search.beam_width", c.search.beam_width, 1, 1 << 28,
              "Number of states that beam search keeps at each depth. anytime_beam begins with few "
              "and keeps at most this many.",
-             {.is_used = SearchesByBeam, .why_unused = "only beam searches have a width"}),
+             {.may_change = true,
+              .is_used = SearchesByBeam,
+              .why_unused = "only beam searches have a width"}),
       Number(
           "search.max_length", c.search.max_length, 1, 100'000,
           "Length of the longest solution that searches other than A* and Q* look for, in actions. "
           "A game is played for at most as many moves.",
-          {.is_used = LimitsLength, .why_unused = "A* and Q* find solutions of any length"}),
+          {.may_change = true,
+           .is_used = LimitsLength,
+           .why_unused = "A* and Q* find solutions of any length"}),
       Number("search.weight", c.search.weight, 0, 1000,
              "Weight of the path's cost relative to the estimate of the remaining cost in A* and "
              "its variants. 1: shortest solutions if estimates are never too high. Less: fewer "
              "nodes, longer solutions. 0: the estimate alone decides.",
-             {.is_used = WeighsCosts,
+             {.may_change = true,
+              .is_used = WeighsCosts,
               .why_unused = "only `search.method: astar`, `q_star` or `ida_star` reads it"}),
       Number("search.policy_weight", c.search.policy_weight, 0, 1000,
              "For head vp, what beam search adds to the rank of a state: this times minus the "
              "logarithm of the probability of the path that leads to it. 0: rank by cost and "
              "estimate alone, without evaluating the policy.",
-             {.needs = {{"network.head", HasCostsAndPolicy,
-                         "only head vp has a policy beside the cost. Set network.head to vp"},
+             {.may_change = true,
+              .needs = {{"network.head", HasCostsAndPolicy,
+                         "only head vp has a policy beside the cost.", "Set network.head to vp"},
                         {"search.method", SearchesByBeam,
-                         "this search ranks states by cost and estimate alone. Set search.method "
-                         "to beam"}}}),
+                         "this search ranks states by cost and estimate alone.",
+                         "Set search.method to beam"}}}),
       Number("search.policy_actions", c.search.policy_actions, 0, 1 << 16,
              "For heads policy and vp, number of actions of a state that beam search expands, and "
              "with vp also A*: the most probable ones, for which the policy is evaluated once per "
              "state. Actions that end in the goal or in the ball are expanded in any case. 0: all "
              "actions.",
-             {.needs = {{"network.head", HasPolicyHead,
-                         "this network does not say how probable actions are. Set network.head to "
-                         "policy or vp"},
-                        {"search.method", ExpandsStates,
-                         "this search expands all actions. Set search.method to beam or astar"}}}),
+             {.may_change = true,
+              .needs = {{"network.head", HasPolicyHead,
+                         "this network does not say how probable actions are.",
+                         "Set network.head to policy or vp"},
+                        {"search.method", ExpandsStates, "this search expands all actions.",
+                         "Set search.method to beam or astar"}}}),
       Number("search.simulations", c.search.simulations, 2, 10'000'000,
              "Number of simulations before each move of a game.",
-             {.is_used = SearchesGames,
+             {.may_change = true,
+              .is_used = SearchesGames,
               .why_unused = "only `search.method: gumbel` or `puct` reads it"}),
       Number("search.batch", c.search.batch, 1, 1 << 24,
              "Number of states of one puzzle that A* expands at a time, and of actions that Q* "
              "takes at a time; all open ones if there are fewer.",
-             {.is_used = SearchesBestFirst,
+             {.may_change = true,
+              .is_used = SearchesBestFirst,
               .why_unused = "only `search.method: astar` or `q_star` reads it"}),
       Number("search.instances", c.search.instances, 1, 1 << 20,
              "Number of puzzles that A* and Q* solve at the same time.",
-             {.is_used = SearchesBestFirst, .why_unused = "only A* and Q* follow it"}),
+             {.may_change = true,
+              .is_used = SearchesBestFirst,
+              .why_unused = "only A* and Q* follow it"}),
       Number("search.max_nodes", c.search.max_nodes, 0, std::int64_t{1} << 31,
              "Largest number of states for one puzzle. A* and Q* count the distinct states that "
              "they store. The other searches count all states that they generate, with "
              "repetitions, as `nodes` of the results does; anytime_beam adds up all its beams. 0: "
-             "no limit. auto: 10,000,000 for A* and Q*, no limit for the others."),
+             "no limit. auto: 10,000,000 for A* and Q*, no limit for the others.",
+             {.may_change = true}),
       Number("search.max_gib", c.search.max_gib, 0, 1e6,
              "End the search for one puzzle before it would take more than this much memory, in "
              "GiB. It counts the states that the search stores, their paths, and the children of "
-             "the states that it expands next, but neither the network nor the ball. 0: no limit."),
+             "the states that it expands next, but neither the network nor the ball. 0: no limit.",
+             {.may_change = true}),
       Number("search.max_seconds", c.search.max_seconds, 0, 1e9,
-             "End the search for one puzzle after this many seconds. 0: no limit."),
+             "End the search for one puzzle after this many seconds. 0: no limit.",
+             {.may_change = true}),
       Number("search.ball_radius", c.search.ball_radius, 0, 1e6,
              "Treat every state whose cost-to-go is at most this (in moves, if every move costs 1) "
              "as a goal with a known rest of the solution. These states are kept in a ball around "
-             "the goal. 0: no ball."),
+             "the goal. 0: no ball.",
+             {.may_change = true}),
       Number("search.at_most", c.search.at_most, 0, 1e9,
              "Largest cost of a solution that searches look for. They drop states from which any "
-             "solution would cost more. 0: no limit."),
+             "solution would cost more. 0: no limit.",
+             {.may_change = true}),
       Choose("search.inverse", c.search.inverse, kUseInverse,
              "Whether beam search also starts from the inverse position. Both share the beam, and "
              "the first solution counts, since a solution of one gives a solution of the other. "
-             "Only puzzles whose actions are permutations have inverse positions."),
+             "Only puzzles whose actions are permutations have inverse positions.",
+             {.may_change = true}),
 
       Number("validation.every_updates", c.validation.every_updates, 0, kMany,
              "Number of updates between validations. The last update is always validated too. 0: "
@@ -599,41 +647,50 @@ std::vector<Field> FieldsOf(Config& c) {
 
       Number("checkpoint.every_updates", c.checkpoint.every_updates, 1, kMany,
              "Number of updates between checkpoints. A run also writes one at its start and at its "
-             "end. A checkpoint that is due while another one is being written follows after it."),
+             "end. A checkpoint that is due while another one is being written follows after it.",
+             {.may_change = true}),
       Number("checkpoint.every_seconds", c.checkpoint.every_seconds, 0, 1e9,
              "Largest number of seconds of work that a killed run may lose, apart from the time to "
              "write a checkpoint. If the next update might exceed it, the run starts a checkpoint "
-             "first. 0: no limit."),
+             "first. 0: no limit.",
+             {.may_change = true}),
       Number("checkpoint.keep", c.checkpoint.keep, 1, 1000,
              "Number of checkpoints from which the run can be resumed. Besides "
              "checkpoint.safetensors, the run keeps the ones before it as previous-N.safetensors, "
              "after N updates. If checkpoint.safetensors is damaged, --resume uses the newest one "
-             "that is not. With replay, each takes a replay file too."),
+             "that is not. With replay, each takes a replay file too.",
+             {.may_change = true}),
       Number("checkpoint.keep_every", c.checkpoint.keep_every, 0, kMany,
              "Number of updates between networks that are kept for good, as "
              "checkpoint-N.safetensors after N updates, for `tandem evaluate --checkpoints all`. "
-             "Each file has the network only: 4 bytes per parameter. 0: keep none."),
+             "Each file has the network only: 4 bytes per parameter. 0: keep none.",
+             {.may_change = true}),
 
       Number("memory.ball_limit_gib", c.memory.ball_limit_gib, 0.001, 1e6,
              "Largest memory of a ball around the goal. A larger ball ends at a smaller radius in "
-             "solving, and is refused in training."),
+             "solving, and is refused in training.",
+             {.may_change = true}),
 
-      Switch(
-          "profile.timing_breakdown", c.profile.timing_breakdown,
-          "true: time each activity of an iteration alone by waiting for the device after it. "
-          "Nothing overlaps, so the run is slower; the weights stay the same.",
-          {.needs = {{"pipeline.mode", IsNotSyncMain,
-                      "each activity is timed alone, but sync_main evaluates states for searches "
-                      "between them. Set pipeline.mode to async, or use profile.trace_updates"},
-                     {"data.source", IsLive,
-                      "each activity is timed alone, but other threads read shards at the same "
-                      "time. Use profile.trace_updates"}}}),
+      Switch("profile.timing_breakdown", c.profile.timing_breakdown,
+             "true: time each activity of an iteration alone by waiting for the device after it. "
+             "Nothing overlaps, so the run is slower; the weights stay the same.",
+             {.may_change = true,
+              .needs =
+                  {{"pipeline.mode", IsNotSyncMain,
+                    "each activity is timed alone, but sync_main evaluates states for searches "
+                    "between them.",
+                    "Set pipeline.mode to async, or use profile.trace_updates"},
+                   {"data.source", IsLive,
+                    "each activity is timed alone, but other threads read shards at the same time.",
+                    "Use profile.trace_updates"}}}),
       Number("profile.trace_updates", c.profile.trace_updates, 0, kMany,
              "Number of updates of which trace.json, for ui.perfetto.dev or chrome://tracing, "
-             "records a timeline of every thread and CUDA stream. 0: no trace."),
-      Number(
-          "profile.trace_from", c.profile.trace_from, 0, kMany, "First update to trace.",
-          {.is_used = Traces, .why_unused = "profile.trace_updates is 0, so no update is traced"}),
+             "records a timeline of every thread and CUDA stream. 0: no trace.",
+             {.may_change = true}),
+      Number("profile.trace_from", c.profile.trace_from, 0, kMany, "First update to trace.",
+             {.may_change = true,
+              .is_used = Traces,
+              .why_unused = "profile.trace_updates is 0, so no update is traced"}),
 
       {"device",
        "Device that trains and evaluates the network. auto: the first GPU, or the CPU if there is "
@@ -661,22 +718,6 @@ std::vector<Field> FieldsOf(Config& c) {
                     Choose("domain.input", c.domain.pieces, kInputs,
                            "the network's input: the label at each position, or the piece in each "
                            "place of several positions that always move together"));
-    }
-  }
-  for (Field& field : fields) {
-    // The keys of these sections do not change what a run learns.
-    for (const std::string_view section :
-         {"prefetch", "search", "checkpoint", "memory", "profile"}) {
-      field.traits.may_change |= field.section() == section;
-    }
-    // The other keys follow from these, and validation needs max_scramble.
-    for (const std::string_view key :
-         {"generate.target", "generate.search", "generate.temperature", "generate.curriculum",
-          "generate.backup", "generate.hindsight", "generate.ball_radius",
-          "generate.anchor_share"}) {
-      if (field.key != key) continue;
-      field.traits.is_used = MakesRows;
-      field.traits.why_unused = "all rows come from shards, which `tandem generate` has written";
     }
   }
   return fields;

@@ -75,8 +75,8 @@ struct ChoiceField {
 struct Need {
   std::string_view other;  ///< the key on which the condition depends
   bool (*is_met)(const Config&);
-  /// What the key needs, and what to set, without a full stop: "... Set generate.search to beam".
-  std::string_view why;
+  std::string_view why;          ///< why the key needs it: a sentence
+  std::string_view advice = {};  ///< "Set generate.search to beam"; empty: only to remove the key
 };
 
 /// KeyTraits says what depends on a key, and on what the key depends.

@@ -51,10 +51,10 @@ void CheckNeeds(const Config& config, const Contradiction& contradiction) {
     for (const Need& need : field.traits.needs) {
       if (need.is_met(config)) continue;
       if (FieldText(field) == ValueText(defaults, field.key)) continue;
-      const bool advises = !need.why.ends_with('.');
-      contradiction(
-          field.key, std::string(need.other),
-          fmt::format("{}{} {}.", need.why, advises ? ", or remove" : " Remove", field.key));
+      const std::string advice =
+          need.advice.empty() ? "Remove" : fmt::format("{}, or remove", need.advice);
+      contradiction(field.key, std::string(need.other),
+                    fmt::format("{} {} {}.", need.why, advice, field.key));
     }
   }
 }
