@@ -242,7 +242,7 @@ class ExampleSource {
     });
     const nb::gil_scoped_release release;
     filling_ = std::make_unique<Filling>(Resolved(config, processes), owned, rank, longest_scramble,
-                                         stop_);
+                                         *stop_);
   }
   ~ExampleSource() { Close(); }
   ExampleSource(const ExampleSource&) = delete;
@@ -300,16 +300,16 @@ class ExampleSource {
   // Ends the threads. Python may collect garbage in any thread, even in one that fills a buffer and
   // cannot wait for itself; another thread waits then.
   void Close() {
-    stop_.Request();
+    stop_->Request();
     const nb::gil_scoped_release release;
     const std::lock_guard lock(use_);
     if (filling || IsInPuzzleMethod()) {
-      std::thread([work = std::move(filling_)]() mutable { work.reset(); }).detach();
+      std::thread([stop = stop_, work = std::move(filling_)]() mutable { work.reset(); }).detach();
     }
     filling_.reset();
   }
 
-  bool closed() const { return stop_.requested(); }
+  bool closed() const { return stop_->requested(); }
 
  private:
   // Calls `use` without the GIL, while no other thread uses the object.
@@ -317,7 +317,7 @@ class ExampleSource {
   std::invoke_result_t<const Function&, Filling&> Use(const Function& use) {
     const nb::gil_scoped_release release;
     const std::lock_guard lock(use_);
-    if (filling_ == nullptr || stop_.requested()) ThrowClosed();
+    if (filling_ == nullptr || stop_->requested()) ThrowClosed();
     return use(*filling_);
   }
 
@@ -329,14 +329,14 @@ class ExampleSource {
     } catch (const Stopped&) {  // by Close
       ThrowClosed();
     } catch (...) {
-      stop_.Request();
+      stop_->Request();
       filling_.reset();
       throw;
     }
   }
 
   const std::size_t batch_size_;
-  StopSignal stop_;
+  const std::shared_ptr<StopSignal> stop_ = std::make_shared<StopSignal>();  // outlives filling_
   std::mutex use_;
   std::unique_ptr<Filling> filling_;  // guarded by use_; null once closed
 };

@@ -47,16 +47,16 @@ class Idle {
 class PythonTraining {
  public:
   PythonTraining(const Config& config, const std::filesystem::path& folder) : folder_(folder) {
-    RunInterruptibly(stop_, [&] {
-      training_ = std::make_unique<Training>(config, folder, &stop_);
+    RunInterruptibly(*stop_, [&] {
+      training_ = std::make_unique<Training>(config, folder, stop_.get());
       progress_ = training_->progress();
     });
   }
 
   // Resumes a run.
   PythonTraining(const std::filesystem::path& folder, const Settings& settings) : folder_(folder) {
-    RunInterruptibly(stop_, [&] {
-      training_ = Training::Resume(folder, ToOverrides(settings), &stop_);
+    RunInterruptibly(*stop_, [&] {
+      training_ = Training::Resume(folder, ToOverrides(settings), stop_.get());
       progress_ = training_->progress();
     });
   }
@@ -73,7 +73,7 @@ class PythonTraining {
 
   // Ends the run before its last update, and writes its checkpoint and its summary.
   std::optional<TrainingResult> Finish() {
-    stop_.Request();
+    stop_->Request();
     Work([](Training& training) {
       training.RunUpdate();  // notices the stop
       return false;
@@ -81,7 +81,7 @@ class PythonTraining {
     return result_;
   }
 
-  void RequestStop() { stop_.Request(); }
+  void RequestStop() { stop_->Request(); }
 
   // Ends the threads. The folder keeps the last checkpoint. If another thread does an update, waits
   // until it has stopped, unless that update may wait for the caller.
@@ -111,7 +111,7 @@ class PythonTraining {
     if (!Claim()) throw Error("the run is at work in another thread. Call stop() to end it.");
     std::optional<Idle> idle(working_);
     if (training_ == nullptr) return;
-    RunInterruptibly(stop_, [&] {
+    RunInterruptibly(*stop_, [&] {
       try {
         if (work(*training_)) {
           Keep(training_->progress());
@@ -135,12 +135,12 @@ class PythonTraining {
   // another thread waits then.
   void EndThreads(bool claimed) {
     closed_ = true;
-    stop_.Request();
+    stop_->Request();
     const nb::gil_scoped_release release;
     for (; !claimed; claimed = Claim()) working_.wait(true);
     const Idle idle(working_);
     if (IsCalledByWork()) {
-      std::thread([work = std::move(training_)]() mutable { work.reset(); }).detach();
+      std::thread([stop = stop_, work = std::move(training_)]() mutable { work.reset(); }).detach();
     }
     training_.reset();
   }
@@ -161,7 +161,7 @@ class PythonTraining {
   }
 
   std::filesystem::path folder_;
-  StopSignal stop_;
+  const std::shared_ptr<StopSignal> stop_ = std::make_shared<StopSignal>();  // outlives training_
   std::atomic<bool> working_{false};    // a thread uses `training_`; only that thread may
   std::unique_ptr<Training> training_;  // null once the run has ended
 

@@ -434,7 +434,6 @@ class Training(FolderTest):
         self.addCleanup(faulthandler.cancel_dump_traceback_later)
         run = tandem.Training({**SMALL, "domain": {"name": puzzle.name}}, self.folder / "run",
                               {"generate.target": "value_iteration", "validation.every_updates": 0})
-        puzzle.rows = 0
         run.run_update()
         run.itself = run
         weakref.finalize(run, lambda: collected_in.append(threading.get_ident()))
