@@ -87,13 +87,12 @@ def threads():
     return names
 
 
-def loop_threads(collects=True):
+def loop_threads():
     """The threads of loops that do not end within a minute. A loop that is collected in its own thread ends a
     little later, and the system may list a thread a little longer."""
     deadline = time.monotonic() + 60
     while True:
-        if collects:
-            gc.collect()
+        gc.collect()
         left = [name for name in threads() if name in ("generator", "prefetch")]
         if not left or time.monotonic() > deadline:
             return left
