@@ -1,10 +1,11 @@
+#include "train/timing_breakdown.h"
+
 #include <fmt/format.h>
 
 #include <array>
 
 #include "base/log.h"
 #include "nn/device.h"
-#include "train/report_sections.h"
 
 namespace tandem {
 namespace {

@@ -1,3 +1,5 @@
+#include "train/trace.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include "base/text.h"
 #include "nn/device.h"
 #include "nn/torch_message.h"
-#include "train/report_sections.h"
 
 namespace tandem {
 namespace {

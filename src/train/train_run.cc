@@ -23,6 +23,8 @@
 #include "train/components.h"
 #include "train/report_sections.h"
 #include "train/resolve.h"
+#include "train/timing_breakdown.h"
+#include "train/trace.h"
 
 namespace tandem {
 
