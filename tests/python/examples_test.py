@@ -51,6 +51,14 @@ class Examples(FolderTest):
         out = self.run_example("own_puzzle.py", self.folder / "run")
         self.assertEqual(len(re.findall(r"^\[[\d ]+\] (?:turn\d ?)+$", out, re.M)), 5, out)
 
+    def test_mirrored_tiles_solves_and_compares_with_the_best_known(self):
+        tandem.train(SMALL | {"domain": {"name": "npuzzle", "size": 3}}, self.folder / "run")
+        (self.folder / "states.jsonl").write_text(
+            '{"state": "1 2 3 4 5 6 7 0 8", "optimal": 1}\n{"state": "1 2 3 4 5 6 0 7 8", "best_known": 2}\n')
+        out = self.run_example("mirrored_tiles.py", self.folder / "run", self.folder / "states.jsonl",
+                               "beam_width=100")
+        self.assertRegex(out, r"^solved 2 of 2, .*\nmean length 1\.50, 1\.000 times the best known")
+
     def test_a_competition_goes_from_its_files_to_a_submission(self):
         moves = {"f": [1, 2, 3, 0, 4, 5], "g": [0, 1, 3, 4, 5, 2]}
         inverses = {"-f": [3, 0, 1, 2, 4, 5], "-g": [0, 1, 5, 2, 3, 4]}
