@@ -224,8 +224,9 @@ std::string Goal(BoardShape shape, bool blank_first) {
   return blank_first ? numbers : numbers + " 0";
 }
 
+constexpr std::string_view kArrow = "->";  // between a state and its goal
+
 bool NPuzzle::Read(std::string_view text, std::span<std::uint8_t> state) const {
-  constexpr std::string_view kArrow = "->";
   const std::size_t arrow = std::min(text.find(kArrow), text.size());
   bool turned = false;
   if (arrow < text.size()) {
@@ -271,7 +272,7 @@ std::string NPuzzle::Reading(std::string_view text) const {
            "; the board is turned by 180 degrees for the search, but moves are named as it was "
            "written";
   }
-  if (HasOneGoal(shape_)) return "";
+  if (HasOneGoal(shape_) || text.find(kArrow) != text.npos) return "";
   return "the goal is " + Goal(shape_, false) + "; if it is " + Goal(shape_, true) +
          ", write each state as STATE -> " + Goal(shape_, true);
 }

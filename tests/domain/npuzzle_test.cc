@@ -141,6 +141,7 @@ TEST(NPuzzle, AStateMaySayItsGoal) {
   EXPECT_EQ(domain->Reading(state),
             "the goal is 1 2 3 4 5 6 7 8 0; if it is 0 1 2 3 4 5 6 7 8, write each state as STATE "
             "-> 0 1 2 3 4 5 6 7 8");
+  EXPECT_EQ(domain->Reading(state + usual), "");
   EXPECT_TRUE(domain->Reading(state + other).starts_with("the goal is 0 1 2 3 4 5 6 7 8; "));
   EXPECT_EQ(ErrorFor("npuzzle:3", state + " -> 1 2 3 8 0 4 7 6 5"),
             "the goal after '->' is 1 2 3 8 0 4 7 6 5, expected 1 2 3 4 5 6 7 8 0 or 0 1 2 3 4 5 6 "
