@@ -18,9 +18,9 @@
 #include "support/wait.h"
 #include "tandem/error.h"
 #include "train/report.h"
+#include "train/run_profile.h"
 #include "train/timing_breakdown.h"
 #include "train/trace.h"
-#include "train/run_profile.h"
 #include "train/train_run.h"
 
 namespace tandem {
