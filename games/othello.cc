@@ -42,17 +42,19 @@ struct Othello {
       int row = cell / kSize + down;
       int column = cell % kSize + right;
       const auto holds = [&](int stone) {
+        const int at = row * kSize + column;
         return row >= 0 && row < kSize && column >= 0 && column < kSize &&
-               state[static_cast<std::size_t>(row * kSize + column)] == stone;
+               state[static_cast<std::size_t>(at)] == stone;
       };
       int others = 0;
-      while (holds(3 - own)) {
-        ++others;
+      for (; holds(3 - own); ++others) {
         row += down;
         column += right;
       }
       if (!holds(own)) continue;
-      for (int i = 1; i <= others; ++i) turn(static_cast<std::size_t>(cell + i * step));
+      for (int at = cell + step; others > 0; --others, at += step) {
+        turn(static_cast<std::size_t>(at));
+      }
     }
   }
 

@@ -272,7 +272,7 @@ std::string NPuzzle::Reading(std::string_view text) const {
            "; the board is turned by 180 degrees for the search, but moves are named as it was "
            "written";
   }
-  if (HasOneGoal(shape_) || text.find(kArrow) != text.npos) return "";
+  if (HasOneGoal(shape_) || text.find(kArrow) != std::string_view::npos) return "";
   return "the goal is " + Goal(shape_, false) + "; if it is " + Goal(shape_, true) +
          ", write each state as STATE -> " + Goal(shape_, true);
 }
