@@ -29,6 +29,18 @@ class Interrupted : public Error {
   using Error::Error;
 };
 
+/// Counts a call of Python code in `running`, the number of such calls that the thread is in.
+class CallScope {
+ public:
+  explicit CallScope(int& running) : running_(running) { ++running_; }
+  ~CallScope() { --running_; }
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+
+ private:
+  int& running_;
+};
+
 /// Whether the calling thread runs a method of a puzzle in Python.
 bool IsInPuzzleMethod();
 

@@ -23,16 +23,8 @@ namespace {
 
 namespace nb = nanobind;
 
-// The calls of modules that this thread is in, one inside the other.
+// The modules that this thread runs.
 thread_local int modules_running = 0;
-
-class ModuleScope {
- public:
-  ModuleScope() { ++modules_running; }
-  ~ModuleScope() { --modules_running; }
-  ModuleScope(const ModuleScope&) = delete;
-  ModuleScope& operator=(const ModuleScope&) = delete;
-};
 
 // Calls work(module tandem._own_network) with the GIL and returns its result. What Python raises
 // becomes Error with its traceback, because it may have to pass through threads without Python.
@@ -40,7 +32,7 @@ class ModuleScope {
 template <class Work>
 auto CallPython(const std::string& name, const Work& work) {
   const nb::gil_scoped_acquire gil;
-  const ModuleScope scope;
+  const CallScope scope(modules_running);
   const nb::module_ python = nb::module_::import_("tandem._own_network");
   try {
     return work(python);

@@ -191,16 +191,8 @@ Array<T> Copy(std::span<const T> numbers) {
   return array;
 }
 
-// The methods of puzzles that this thread runs, one inside the other.
+// The methods of puzzles that this thread runs.
 thread_local int methods_running = 0;
-
-class MethodScope {
- public:
-  MethodScope() { ++methods_running; }
-  ~MethodScope() { --methods_running; }
-  MethodScope(const MethodScope&) = delete;
-  MethodScope& operator=(const MethodScope&) = delete;
-};
 
 class PythonDomain;
 
@@ -364,7 +356,7 @@ class PythonDomain final : public Domain {
   template <class Work>
   void Call(const char* method, const Work& work) const {
     const nb::gil_scoped_acquire gil;
-    const MethodScope running;
+    const CallScope running(methods_running);
     if (!puzzle_) throw Error(fmt::format("puzzle '{}': Python is ending", spec().name));
     try {
       work(puzzle_.attr(method));
