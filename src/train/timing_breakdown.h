@@ -23,9 +23,9 @@ std::unique_ptr<RunSection> MakeTimingBreakdown(Track& main, Device& device, con
 /// nothing overlaps with training; the policy lag and the weights stay the same.
 Config WithoutOverlapIfTimed(Config config);
 
-/// "forward 2 x 1.503, backward 2 x 3.120, optimizer 0.402, sum 9.648, of which 0.210
-/// synchronising": the mean milliseconds of an iteration. `times` covers `iterations` iterations of
-/// `micro_steps` micro-steps each.
+/// Returns the mean milliseconds of the activities of an iteration: "forward 2 x 1.503, backward
+/// 2 x 3.120, optimizer 0.402, sum 9.648, of which 0.210 synchronising". `times` covers
+/// `iterations` iterations of `micro_steps` micro-steps each.
 std::string DescribeIteration(const ActivityTimes& times, std::int64_t iterations,
                               std::int64_t micro_steps);
 
