@@ -46,18 +46,18 @@ std::string Sentence(std::string text) {
   return text + ".";
 }
 
-// RunFiles holds what the files of a run's folder say.
-struct RunFiles {
+// FolderFiles holds what the files of a run's folder say.
+struct FolderFiles {
   fs::path folder;
   Config config;
   RunRecord updates;
   nlohmann::json summary;  // null if the run has not finished
 };
 
-RunFiles ReadFiles(const std::string& run) {
+FolderFiles ReadFiles(const std::string& run) {
   const fs::path folder = run;
   CheckHasFilesOfRun(folder, {kConfigFile, kMetricsFile});
-  RunFiles files{.folder = folder,
+  FolderFiles files{.folder = folder,
                  .config = LoadConfig(folder / kConfigFile),
                  .updates = ReadUpdates(folder / kMetricsFile),
                  .summary = nullptr};
@@ -67,13 +67,13 @@ RunFiles ReadFiles(const std::string& run) {
 }
 
 // Returns the sentence under `key` of the summary; "" if it has none.
-std::string SentenceOf(const RunFiles& files, const char* key) {
+std::string SentenceOf(const FolderFiles& files, const char* key) {
   const auto found = files.summary.find(key);
   const bool is_text = found != files.summary.end() && found->is_string();
   return is_text ? Sentence(found->get<std::string>()) : "";
 }
 
-std::vector<std::pair<std::string, std::string>> FactsOf(const RunFiles& files) {
+std::vector<std::pair<std::string, std::string>> FactsOf(const FolderFiles& files) {
   const std::vector<UpdatePoint>& curve = files.updates.curve;
   const UpdatePoint& last = curve.back();
   std::vector<std::pair<std::string, std::string>> facts = {
@@ -99,7 +99,7 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const RunFiles& files) 
 
 // Fills in what the evaluation in the run's folder, if there is one, says. Returns its networks
 // that have a place in the run's training.
-std::vector<EvaluatedNetwork> AddEvaluation(const RunFiles& files, ReportPage& page) {
+std::vector<EvaluatedNetwork> AddEvaluation(const FolderFiles& files, ReportPage& page) {
   const fs::path file = files.folder / "evaluation.json";
   if (!fs::exists(file)) {
     page.values = {ErrorChart(files.updates)};
@@ -128,7 +128,7 @@ std::vector<EvaluatedNetwork> AddEvaluation(const RunFiles& files, ReportPage& p
   return std::move(evaluation.networks);
 }
 
-void AddOverlap(const RunFiles& files, ReportPage& page) {
+void AddOverlap(const FolderFiles& files, ReportPage& page) {
   constexpr std::size_t kUpdatesShown = 12;
   page.busy = BusyChart(files.updates);
   page.overlap = OverlapElement(files.updates, kUpdatesShown);
@@ -188,7 +188,7 @@ void AddPuzzle(const PuzzleModel& model, std::int64_t steps, std::uint64_t seed,
   }
 }
 
-ReportPage PageOf(const RunFiles& files) {
+ReportPage PageOf(const FolderFiles& files) {
   ReportPage page;
   page.title =
       fmt::format("{}: {}", fs::absolute(files.folder / ".").parent_path().filename().string(),
@@ -209,7 +209,7 @@ void CheckOverrides(const fs::path& config, const std::vector<Override>& overrid
 }
 
 int RunReport(const ReportArgs& args) {
-  RunFiles files = ReadFiles(args.evaluate.run);
+  FolderFiles files = ReadFiles(args.evaluate.run);
   CheckOverrides(files.folder / kConfigFile, args.evaluate.overrides);
   const fs::path out = args.out.empty() ? files.folder / "report.html" : fs::path(args.out);
   const fs::path evaluation = files.folder / "evaluation.json";

@@ -336,19 +336,16 @@ inline constexpr auto kInputLayers = std::to_array<Choice<InputLayer>>({
 });
 
 /// optimizer.schedule
-enum class Schedule { kConstant, kLinear, kCosine, kExponential };
+enum class Schedule { kConstant, kLinear, kExponential };
 inline constexpr auto kSchedules = std::to_array<Choice<Schedule>>({
     {Schedule::kConstant, "constant", "no change"},
     {Schedule::kLinear, "linear", "decrease to final_learning_rate at the last iteration"},
-    {Schedule::kCosine, "cosine", "decrease to final_learning_rate at the last iteration"},
     {Schedule::kExponential, "exponential", "multiply by decay after every iteration"},
 });
 
 /// Returns whether the learning rate ends at optimizer.final_learning_rate, so that it depends on
 /// the number of updates.
-constexpr bool DependsOnLength(Schedule schedule) {
-  return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
-}
+constexpr bool DependsOnLength(Schedule schedule) { return schedule == Schedule::kLinear; }
 
 /// train.precision, inference.precision
 enum class Precision { kAuto, kFp32, kBf16, kInt8, kFp8 };

@@ -17,18 +17,13 @@
 namespace tandem {
 namespace {
 
-// Explains each choice in a list after `question`. Neighbours with the same meaning share an item.
+// Explains each choice in a list after `question`.
 template <class Table>
 std::string ExplainChoices(std::string_view question, const Table& choices) {
   std::string text(question);
-  std::string names;
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", choices[i].name);
-    if (i + 1 < choices.size() && choices[i + 1].meaning == choices[i].meaning) continue;
-    if (!choices[i].meaning.empty()) {
-      text += fmt::format("{}- {}: {}.", text.empty() ? "" : "\n", names, choices[i].meaning);
-    }
-    names.clear();
+  for (const auto& choice : choices) {
+    if (choice.meaning.empty()) continue;
+    text += fmt::format("{}- {}: {}.", text.empty() ? "" : "\n", choice.name, choice.meaning);
   }
   return text;
 }
@@ -437,9 +432,9 @@ std::vector<Field> FieldsOf(Config& c) {
              "Learning rate at the first iteration, apart from warm-up.", {.try_first = true}),
       Choose("optimizer.schedule", c.optimizer.schedule, kSchedules, "Learning-rate schedule."),
       Number("optimizer.final_learning_rate", c.optimizer.final_learning_rate, 0, 10,
-             "Learning rate at which the linear and cosine schedules end.",
+             "Learning rate at which the linear schedule ends.",
              {.is_used = EndsAtFinalRate,
-              .why_unused = "only `optimizer.schedule: linear` or `cosine` reads it"}),
+              .why_unused = "only `optimizer.schedule: linear` reads it"}),
       Number("optimizer.decay", c.optimizer.decay, 0, 1,
              "Factor by which the exponential schedule multiplies the learning rate after every "
              "iteration.",

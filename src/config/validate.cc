@@ -231,7 +231,7 @@ void CheckTraining(const Config& c, const Reject& reject) {
       DependsOnLength(c.optimizer.schedule) &&
           c.optimizer.final_learning_rate > c.optimizer.learning_rate,
       "optimizer.final_learning_rate", "optimizer.learning_rate",
-      "the linear and cosine schedules decrease, so they must end at or below their start. Lower "
+      "the linear schedule decreases, so it must end at or below its start. Lower "
       "optimizer.final_learning_rate.");
   reject(c.network.norm == Norm::kBatch && c.train.batch_size == c.train.accumulation_steps,
          "network.norm", "train.batch_size",

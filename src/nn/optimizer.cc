@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <utility>
 
 #include "base/timeline.h"
@@ -43,15 +42,12 @@ at::Tensor BlockOf(const std::vector<at::Tensor>& views, std::int64_t numbers) {
 }
 
 double Scheduled(const OptimizerConfig& config, const SchedulePoint& point) {
-  const double fall = config.learning_rate - config.final_learning_rate;
   switch (config.schedule) {
     case Schedule::kConstant:
       return config.learning_rate;
     case Schedule::kLinear:
-      return config.learning_rate - point.done * fall;
-    case Schedule::kCosine:
-      return config.final_learning_rate +
-             0.5 * (1 + std::cos(std::numbers::pi * point.done)) * fall;
+      return config.learning_rate -
+             point.done * (config.learning_rate - config.final_learning_rate);
     case Schedule::kExponential:
       return config.learning_rate * std::pow(config.decay, static_cast<double>(point.iteration));
   }

@@ -54,7 +54,7 @@ class Compare(CliTest):
 
     def test_a_schedule_favours_a_run_only_over_another_one(self):
         warning = "favour the run that ends first"
-        decreasing = ("--set", "optimizer.schedule=cosine", "--seeds", "1")
+        decreasing = ("--set", "optimizer.schedule=linear", "--seeds", "1")
         self.assertIn(warning, self.compare("--out", "two", *decreasing)[0])
         self.assertNotIn(warning, self.compare("--out", "one", "--modes", "async", *decreasing)[0])
 

@@ -25,7 +25,7 @@ TEST(Fields, SettingAChoiceByNameSelectsThatChoice) {
   EXPECT_TRUE(config.profile.timing_breakdown);
 }
 
-TEST(Fields, ChoicesWithTheSameMeaningShareAListItem) {
+TEST(Fields, ListTheirChoicesWithTheMeanings) {
   Config config;
   const auto fields = FieldsOf(config);
   const auto meaning = [&](const char* key) {
@@ -34,7 +34,7 @@ TEST(Fields, ChoicesWithTheSameMeaningShareAListItem) {
   EXPECT_EQ(meaning("optimizer.schedule"),
             "Learning-rate schedule.\n"
             "- constant: no change.\n"
-            "- linear, cosine: decrease to final_learning_rate at the last iteration.\n"
+            "- linear: decrease to final_learning_rate at the last iteration.\n"
             "- exponential: multiply by decay after every iteration.");
 }
 

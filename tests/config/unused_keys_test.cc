@@ -26,7 +26,7 @@ TEST(UnusedKeys, AreNamedWithTheReason) {
       ElementsAre(
           "`generate.search_weight: 2` has no effect: only `generate.search: astar` reads it",
           "`optimizer.final_learning_rate: 0.5` has no effect: only `optimizer.schedule: linear` "
-          "or `cosine` reads it"));
+          "reads it"));
 }
 
 TEST(UnusedKeys, AreNoneIfTheKeysAreUsedOrHaveTheirDefaults) {

@@ -62,7 +62,7 @@ using testing::ThrowsMessage;
 constexpr const char* kInterrupted =
     "network: {width: 32, blocks: 1, norm: batch}\n"
     "generate: {max_scramble: 8, chunk_rows: 150}\n"
-    "optimizer: {schedule: cosine, warmup_iterations: 4}\n"
+    "optimizer: {schedule: linear, warmup_iterations: 4}\n"
     "train: {batch_size: 60, iterations_per_update: 5, max_updates: 7, threads: 1}\n"
     "inference: {threads: 1}\n"
     "validation: {every_updates: 2, states: 16}\n"
@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  "generate.search_iterations=20", "replay.updates=2"},
         std::vector<std::string>{"generate.target=value_iteration", "generate.search=greedy",
                                  "generate.search_iterations=10", "generate.curriculum=true"},
-        std::vector<std::string>{"optimizer.schedule=cosine", "train.ema_decay=0.9"},
+        std::vector<std::string>{"optimizer.schedule=linear", "train.ema_decay=0.9"},
         std::vector<std::string>{"network.norm=rms", "network.activation=leaky_relu",
                                  "optimizer.schedule=exponential"},
         std::vector<std::string>{"generate.target=value_iteration", "train.ema_decay=0.9"},
