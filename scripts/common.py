@@ -4,11 +4,14 @@ bench/common.py is a link to this file. scripts/bundle copies it for bench/besid
 bench/beside_deepxube, so this file imports nothing else of the repository.
 """
 
+import argparse
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
 import random
+import re
 import shlex
 import signal
 import socket
@@ -33,8 +36,13 @@ def add_tandem_option(parser):
                              "repository)")
 
 
+def add_json_option(parser):
+    parser.add_argument("--json", type=pathlib.Path, help="file to write (default: build/NAME.json)",
+                        default=(ROOT / "build" / pathlib.Path(sys.argv[0]).name).with_suffix(".json"))
+
+
 def add_benchmark_options(parser):
-    parser.add_argument("--json", type=pathlib.Path, required=True, help="file to write")
+    add_json_option(parser)
     add_tandem_option(parser)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                         help="key of Tandem's config; may be repeated")
@@ -125,6 +133,28 @@ def deepxube_folder():
     return ROOT / output.strip() / "bin"
 
 
+# --- Networks ----------------------------------------------------------------------------------------
+
+@dataclasses.dataclass
+class Net:
+    name: str
+    width: int
+    blocks: int
+    norm: str
+
+
+def parse_net(name):
+    """The network that a name such as 256H_2B_layer, or DeepXube's 200H_2B_bn, stands for."""
+    match = re.fullmatch(r"(\d+)H_(\d+)B_(layer|batch|none|bn)", name)
+    if not match:
+        raise argparse.ArgumentTypeError(f"'{name}': expected a name such as 256H_2B_layer or 200H_2B_bn")
+    return Net(name, int(match[1]), int(match[2]), "batch" if match[3] == "bn" else match[3])
+
+
+def parse_nets(names):
+    return [parse_net(name) for name in names.split(",")]
+
+
 # --- Runs of Tandem ----------------------------------------------------------------------------------
 
 def settings_file(run):
@@ -178,6 +208,7 @@ def examples_per_second(run):
 # --- Results of benchmarks ---------------------------------------------------------------------------
 
 def write_json(path, results, settings):
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"results": results, "settings": settings}, indent=2) + "\n")
     print(path.read_text(), end="")
 

@@ -17,7 +17,7 @@ from harness import SOURCE, TANDEM, CliTest, load_script
 import common  # harness adds scripts/ to the path
 
 NEED_PACKAGE = {"bench/loop", "bench/own_network", "bench/rotations", "scripts/game_strength"}  # `import tandem`
-NEED_TORCH = {"bench/all_reduce", "bench/pytorch_walks.py"} | NEED_PACKAGE
+NEED_TORCH = {"bench/pytorch_walks.py"} | NEED_PACKAGE
 PACKAGE = TANDEM.parent / "python"
 NOT_STARTED = {"scripts/common.py", "bench/common.py", "bench/numpy_puzzles.py", "bench/rank_runs.py",  # modules
                "scripts/deepxube_numbers.py"}  # needs DeepXube
