@@ -44,20 +44,10 @@ class Perceptron final : public tandem::Network {
   Layer hidden_, output_;
 };
 
-// What the network takes.
-tandem::NetworkCost CostOfPerceptron(const tandem::NetworkSpec& spec) {
-  const std::int64_t width = spec.layers.width;
-  const std::int64_t weights = width * (spec.features() + spec.outputs);
-  return {.parameters = weights + width + spec.outputs,
-          .evaluation_flop = 2.0 * static_cast<double>(weights),
-          .training_flop = 6.0 * static_cast<double>(weights)};
-}
-
-TANDEM_REGISTER_NETWORK(perceptron, {.make =
-                                         [](const tandem::NetworkSpec& spec, std::uint64_t seed) {
-                                           return std::make_unique<Perceptron>(spec, seed);
-                                         },
-                                     .cost = CostOfPerceptron});
+TANDEM_REGISTER_NETWORK(perceptron,
+                        {.make = [](const tandem::NetworkSpec& spec, std::uint64_t seed) {
+                          return std::make_unique<Perceptron>(spec, seed);
+                        }});
 
 }  // namespace
 

@@ -104,18 +104,6 @@ std::unique_ptr<Network> Make(const NetworkSpec& spec, std::uint64_t seed) {
   });
 }
 
-// Autograd computes two products for each one of the forward pass. The number of uses of a weight
-// is not known; it is one in a linear layer.
-NetworkCost Cost(const NetworkSpec& spec) {
-  const std::string& name = spec.layers.kind;
-  const auto parameters = CallPython(name, [&](const nb::module_& python) {
-    return nb::cast<std::int64_t>(
-        python.attr("num_parameters")(name, spec.input.positions, spec.input.depth, spec.outputs));
-  });
-  const auto flop = 2.0 * static_cast<double>(parameters);
-  return {.parameters = parameters, .evaluation_flop = flop, .training_flop = 3 * flop};
-}
-
 // Adds a name to those of networks. The factory is found by its name, because an object of Python
 // must not outlive the interpreter.
 void AddKind(const std::string& name) {
@@ -123,7 +111,7 @@ void AddKind(const std::string& name) {
     throw InputError(
         fmt::format("network '{}': Tandem has a network of this name; choose another", name));
   }
-  RegisterNetwork(name, {.make = &Make, .cost = &Cost, .may_use_bf16 = false});
+  RegisterNetwork(name, {.make = &Make, .may_use_bf16 = false});
 }
 
 }  // namespace

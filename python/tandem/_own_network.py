@@ -122,12 +122,6 @@ def make(name: str, positions: int, depth: int, outputs: int, seed: int) -> OwnN
     return net
 
 
-def num_parameters(name: str, positions: int, depth: int, outputs: int) -> int:
-    """Returns the number of trained parameters."""
-    tensors = _tried(name, _factories[name], positions, depth, outputs)
-    return sum(shape.numel() for _, shape, is_trained in tensors if is_trained)
-
-
 def _made(name, factory, positions, depth, outputs, seed):
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         torch.default_generator.manual_seed(seed)

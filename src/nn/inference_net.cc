@@ -90,14 +90,14 @@ at::Tensor InferenceNet::PairWithActions(const at::Tensor& bytes) const {
 }
 
 at::Tensor InferenceNet::ToEstimates(const at::Tensor& outputs) const {
-  const std::int64_t costs = NumCosts(head_, outputs.size(1));
+  const std::int64_t costs = TraitsOf(head_).num_costs(outputs.size(1));
   if (costs == 0) throw Error("a policy estimates no cost-to-go; this is a bug in Tandem");
   return outputs.narrow(1, 0, costs).amin(1);
 }
 
 at::Tensor InferenceNet::ToActionValues(const at::Tensor& outputs) const {
   if (IsQ(head_)) return outputs;
-  const std::int64_t costs = NumCosts(head_, outputs.size(1));
+  const std::int64_t costs = TraitsOf(head_).num_costs(outputs.size(1));
   const std::int64_t logits = outputs.size(1) - costs;
   if (logits == 0) throw Error("a V net gives no values of actions; this is a bug in Tandem");
   return -at::log_softmax(outputs.narrow(1, costs, logits), 1);

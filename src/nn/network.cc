@@ -200,9 +200,8 @@ at::Tensor ForwardChecked(Network& net, const OneHot& one_hot, const at::Tensor&
 }
 
 void RegisterNetwork(std::string name, NetworkKind kind) {
-  if (kind.make == nullptr || kind.cost == nullptr) {
-    throw Error(
-        fmt::format("network '{}' is registered without `make` or `cost`, expected both", name));
+  if (kind.make == nullptr) {
+    throw Error(fmt::format("network '{}' is registered without `make`", name));
   }
   AddNetworkKindName(name);
   const auto [at, is_new] = KindRegistry().emplace(std::move(name), std::move(kind));
@@ -228,15 +227,8 @@ std::unique_ptr<Network> MakeNetwork(const NetworkSpec& spec, std::uint64_t seed
     throw Error(
         fmt::format("network {}: `make` returned null, expected a network", spec.layers.kind));
   }
-  const std::int64_t planned = CostOf(spec).parameters;
-  if (planned == net->NumParameters()) return net;
-  throw Error(fmt::format(
-      "network {}: `cost` returned {} parameters, and the network has {}; expected equal numbers, "
-      "because runs plan their memory with `cost`",
-      spec.layers.kind, planned, net->NumParameters()));
+  return net;
 }
-
-NetworkCost CostOf(const NetworkSpec& spec) { return Find(spec.layers.kind).cost(spec); }
 
 bool MayUseBf16(const NetworkConfig& config) { return Find(config.kind).may_use_bf16; }
 

@@ -2,7 +2,7 @@
 // one line at namespace scope; a program that embeds Tandem can do the same before it reads a
 // config:
 //
-//     TANDEM_REGISTER_NETWORK(resnet_2d, {.make = ..., .cost = ..., .refusal = ...});
+//     TANDEM_REGISTER_NETWORK(resnet_2d, {.make = ..., .refusal = ...});
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -125,19 +125,6 @@ struct NetworkSpec {
   std::int64_t features() const { return std::int64_t{input.positions} * input.depth; }
 };
 
-/// NetworkCost is what a network takes.
-struct NetworkCost {
-  /// The number of trainable parameters.
-  std::int64_t parameters = 0;
-
-  /// The floating-point operations of the matrix products and convolutions that evaluate one row: a
-  /// multiplication and an addition for each use of a weight.
-  double evaluation_flop = 0;
-
-  /// The floating-point operations of the matrix products and convolutions that train on one row.
-  double training_flop = 0;
-};
-
 /// Network is a network in training: a module that maps encoded states to one number per output.
 /// Its parameters must be registered in the order in which a forward pass uses them, and the
 /// outputs must depend on all of them.
@@ -194,8 +181,6 @@ struct NetworkKind {
   /// Makes a network on the CPU. Its initial weights depend on the spec and the seed only.
   std::function<std::unique_ptr<Network>(const NetworkSpec& spec, std::uint64_t seed)> make;
 
-  std::function<NetworkCost(const NetworkSpec& spec)> cost;
-
   /// Returns why this kind cannot be used for `spec` and what to do, or "". Null: it always can.
   std::function<std::string(const NetworkSpec& spec)> refusal = nullptr;
 
@@ -213,7 +198,7 @@ struct NetworkKind {
 
 /// Registers a kind of network under `name`, which `network.kind` then accepts. Call it from one
 /// thread, either before main or before a config is read. Throws Error if the name is taken, or if
-/// `make` or `cost` is null.
+/// `make` is null.
 void RegisterNetwork(std::string name, NetworkKind kind);
 
 /// The shape of the network that `config` describes, for puzzle `domain`. Throws InputError if
@@ -222,10 +207,8 @@ void RegisterNetwork(std::string name, NetworkKind kind);
 NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain);
 
 /// These call the functions of the kind that `spec` names. They throw InputError if there is none,
-/// and MakeNetwork throws Error if `make` returns null or a network with another number of
-/// parameters than CostOf says.
+/// and MakeNetwork throws Error if `make` returns null.
 std::unique_ptr<Network> MakeNetwork(const NetworkSpec& spec, std::uint64_t seed);
-NetworkCost CostOf(const NetworkSpec& spec);
 bool MayUseBf16(const NetworkConfig& config);
 std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const InferenceConfig& config,
                                              const Device& device);

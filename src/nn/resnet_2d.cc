@@ -74,12 +74,11 @@ std::string Refusal(const NetworkSpec& spec) {
   return "";
 }
 
-TANDEM_REGISTER_NETWORK(
-    resnet_2d,
-    {.make = [](const NetworkSpec& spec,
-                std::uint64_t seed) { return std::make_unique<ResNet2D>(spec, seed); },
-     .cost = [](const NetworkSpec& spec) { return LayeredNetwork::CostOf(Shapes(spec)); },
-     .refusal = &Refusal});
+TANDEM_REGISTER_NETWORK(resnet_2d, {.make =
+                                        [](const NetworkSpec& spec, std::uint64_t seed) {
+                                          return std::make_unique<ResNet2D>(spec, seed);
+                                        },
+                                    .refusal = &Refusal});
 
 }  // namespace
 }  // namespace tandem

@@ -160,23 +160,6 @@ LayeredNetwork::LayeredNetwork(const NetworkSpec& spec, std::vector<LayerShape> 
   }
 }
 
-NetworkCost LayeredNetwork::CostOf(const std::vector<LayerShape>& shapes) {
-  NetworkCost cost;
-  double products = 0;  // multiplications of weights
-  double first_products = 0;
-  for (const LayerShape& shape : shapes) {
-    const NormParts parts = PartsOf(shape.norm);
-    const std::int64_t of_norm = (parts.scale ? 1 : 0) + (parts.shift ? 1 : 0);
-    cost.parameters += shape.out * (shape.inputs() + 1 + of_norm);
-    products +=
-        static_cast<double>(shape.inputs() * shape.out * std::max<std::int64_t>(1, shape.cells));
-    if (first_products == 0) first_products = products;
-  }
-  cost.evaluation_flop = 2 * products;
-  cost.training_flop = 3 * cost.evaluation_flop - 2 * first_products;
-  return cost;
-}
-
 at::Tensor ResNetFC::Forward(const at::Tensor& features) {
   return Run(features, [this](std::size_t i, const at::Tensor& x) { return (*layers()[i])(x); });
 }
@@ -200,7 +183,6 @@ namespace {
 NetworkKind FullyConnected() {
   return {.make = [](const NetworkSpec& spec,
                      std::uint64_t seed) { return std::make_unique<ResNetFC>(spec, seed); },
-          .cost = [](const NetworkSpec& spec) { return ResNetFC::CostOf(LayerShapes(spec)); },
           .refusal = nullptr,
           .make_copy =
               [](const NetworkSpec& spec, const InferenceConfig& config, const Device& device) {

@@ -118,10 +118,6 @@ class LayeredNetwork : public Network {
   const std::vector<std::shared_ptr<Dense>>& layers() const { return layers_; }
   const std::vector<LayerShape>& shapes() const { return shapes_; }
 
-  /// Training computes the products of the forward pass, the gradients of the weights, and the
-  /// gradients of each layer's inputs except the first layer's.
-  static NetworkCost CostOf(const std::vector<LayerShape>& shapes);
-
  protected:
   /// Draws the initial weights as PyTorch does (DrawWeights), by `seed` alone on every device.
   LayeredNetwork(const NetworkSpec& spec, std::vector<LayerShape> shapes, std::uint64_t seed);

@@ -41,8 +41,6 @@ double PolicyLoss(const TrainingLoss::HostRows& rows, std::int64_t row, std::int
 
 }  // namespace
 
-std::int64_t NumCosts(Head head, std::int64_t outputs) { return TraitsOf(head).num_costs(outputs); }
-
 at::Tensor TrainingLoss::SumOf(const at::Tensor& weights) {
   return weights.sum().clamp_min(std::numeric_limits<float>::min());
 }
@@ -57,7 +55,7 @@ at::Tensor TrainingLoss::Differentiable(const at::Tensor& outputs, const at::Ten
 // Without a reduction, returns the loss of each output.
 at::Tensor TrainingLoss::OutputLoss(const at::Tensor& outputs, const at::Tensor& targets,
                                     at::Reduction::Reduction reduction) const {
-  const std::int64_t costs = NumCosts(head_, targets.size(1));
+  const std::int64_t costs = TraitsOf(head_).num_costs(targets.size(1));
   const std::int64_t logits = targets.size(1) - costs;
   if (logits == 0) return at::mse_loss(outputs, targets, reduction);
   if (costs == 0) return PolicyLoss(outputs, targets, reduction);
@@ -69,7 +67,7 @@ at::Tensor TrainingLoss::OutputLoss(const at::Tensor& outputs, const at::Tensor&
 void TrainingLoss::Add(const TensorRows& rows, const at::Tensor& loss,
                        const at::Tensor& gradient) const {
   const std::int64_t outputs = rows.outputs.size(1);
-  const std::int64_t costs = NumCosts(head_, outputs);
+  const std::int64_t costs = TraitsOf(head_).num_costs(outputs);
   if (costs > 0) {
     const auto part = [&](const at::Tensor& tensor) { return tensor.narrow(1, 0, costs); };
     const at::Tensor errors = part(rows.outputs) - part(rows.targets);
@@ -99,7 +97,7 @@ void TrainingLoss::Add(const TensorRows& rows, const at::Tensor& loss,
 }
 
 double TrainingLoss::RowLoss(const HostRows& rows) const {
-  const std::int64_t costs = NumCosts(head_, rows.outputs);
+  const std::int64_t costs = TraitsOf(head_).num_costs(rows.outputs);
   double sum = 0;
   for (std::int64_t r = 0; r < rows.rows; ++r) {
     for (std::int64_t i = r * rows.outputs; i < r * rows.outputs + costs; ++i) {
@@ -116,7 +114,8 @@ double TrainingLoss::RowLoss(const HostRows& rows) const {
 double TrainingLoss::CostScale(std::int64_t rows, std::int64_t outputs,
                                const at::Tensor& weights) const {
   if (!weights.defined()) {
-    return 1 / static_cast<double>(std::max<std::int64_t>(1, rows * NumCosts(head_, outputs)));
+    return 1 / static_cast<double>(
+                   std::max<std::int64_t>(1, rows * TraitsOf(head_).num_costs(outputs)));
   }
   const auto* values = weights.const_data_ptr<float>();
   const double sum = std::accumulate(values, values + weights.numel(), 0.0);

@@ -10,9 +10,6 @@
 
 namespace tandem {
 
-/// How many of the outputs of a network are costs: the first ones, before the logits of a policy.
-std::int64_t NumCosts(Head head, std::int64_t outputs);
-
 /// TrainingLoss fits a network's outputs to their targets: estimated costs by the squared error,
 /// and the actions of a policy by cross-entropy. For head vp, the loss is that of the estimated
 /// cost plus train.policy_weight times the cross-entropy, as in AlphaZero (Silver et al., 2018).

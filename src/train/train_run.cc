@@ -275,6 +275,8 @@ void TrainRun::OnIterationEnd(std::int64_t iterations) {
   observe_iteration_(now);
 }
 
+std::int64_t TrainRun::num_parameters() const { return components_->net->NumParameters(); }
+
 TrainingProgress TrainRun::progress() const {
   TrainingProgress progress{
       .updates = so_far_.updates,
@@ -415,7 +417,7 @@ RunSummary TrainRun::MakeSummary(std::string weights_sha256) {
   summary.end = end_;
   summary.since_update = first_update_;
   summary.last_fill = last_fill_;
-  summary.parameters = components_->net->NumParameters();
+  summary.parameters = num_parameters();
   summary.peak_rss_bytes = PeakRssBytes();
   summary.weights_sha256 = std::move(weights_sha256);
   summary.time = time_.Report();

@@ -102,6 +102,9 @@ class TrainRun final {
   /// now.
   const Config& config() const { return config_; }
 
+  const Device& device() const { return *device_; }
+  std::int64_t num_parameters() const;
+
  private:
   // Setting up.
   void ContinueFrom(const Checkpoint& checkpoint);

@@ -13,7 +13,6 @@
 
 #include "nn/tensor_file.h"
 #include "nn/threads.h"
-#include "support/recorded_ops.h"
 #include "support/small_spec.h"
 #include "tandem/error.h"
 
@@ -37,36 +36,6 @@ TEST(ResNetFC, HasTheShapeAndSizeOfDeepCubeA) {
       1);
   // 324*5000 + 5000*1000 + 8*1000*1000 + 1000 weights, their biases, and 2 for each normalised unit
   EXPECT_EQ(net.NumParameters(), 14'621'000 + 14'001 + 2 * 14'000);
-}
-
-// The floating-point operations of the matrix products of an operator, from its text.
-std::string FlopsOf(const at::RecordFunction& op) {
-  const std::string name = op.name();
-  if (name != "aten::mm" && name != "aten::addmm") return "";
-  const std::size_t first = name == "aten::mm" ? 0 : 1;
-  const at::Tensor& left = op.inputs()[first].toTensor();
-  const at::Tensor& right = op.inputs()[first + 1].toTensor();
-  return std::to_string(2 * left.size(0) * left.size(1) * right.size(1));
-}
-
-TEST(ResNetFC, FlopCountsMatchTheComputedProducts) {
-  constexpr std::int64_t kRows = 7;
-  const auto total = [](const RecordedOps& ops) {
-    double sum = 0;
-    for (const std::string& flops : ops.all()) sum += std::stod(flops);
-    return sum;
-  };
-  for (const std::int64_t stem : {0, 16}) {
-    NetworkSpec spec = SmallSpec(Norm::kBatch);
-    spec.layers.stem_width = stem;
-    ResNetFC net(spec, 1);
-    const at::Tensor features = OneHot({5, 3}, at::kFloat, c10::kCPU)(RandomRows(kRows));
-    const RecordedOps ops(&FlopsOf);
-    const at::Tensor loss = net.Forward(features).mean();
-    EXPECT_EQ(total(ops), kRows * CostOf(spec).evaluation_flop);
-    loss.backward();
-    EXPECT_EQ(total(ops), kRows * CostOf(spec).training_flop);
-  }
 }
 
 TEST(ResNetFC, InitialWeightsDependOnTheSeedOnly) {

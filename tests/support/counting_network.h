@@ -28,14 +28,8 @@ class CountingNetwork final : public Network {
   at::Tensor weight_, count_;
 };
 
-TANDEM_REGISTER_NETWORK(counting_of_test,
-                        {.make =
-                             [](const NetworkSpec& spec, std::uint64_t seed) {
-                               return std::make_unique<CountingNetwork>(spec, seed);
-                             },
-                         .cost =
-                             [](const NetworkSpec& spec) {
-                               return NetworkCost{.parameters = spec.outputs * spec.features()};
-                             }});
+TANDEM_REGISTER_NETWORK(counting_of_test, {.make = [](const NetworkSpec& spec, std::uint64_t seed) {
+                          return std::make_unique<CountingNetwork>(spec, seed);
+                        }});
 
 }  // namespace tandem
