@@ -40,7 +40,6 @@
 // Members may be static or const, because many threads call them at once.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>

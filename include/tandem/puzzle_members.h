@@ -3,7 +3,6 @@
 // the message says what was expected.
 #pragma once
 
-#include <array>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -17,24 +16,34 @@
 
 namespace tandem::puzzle_members {
 
-/// The names of the optional members, of methods of Domain that a struct must not have, and of
-/// common misspellings of the optional members.
+// Common misspellings of the optional members, and what was meant.
+// clang-format off
+#define TANDEM_PUZZLE_MISSPELLINGS(M)                                                       \
+  M(actionName, ActionName) M(action_name, ActionName) M(Actionname, ActionName)            \
+  M(ActionNames, ActionName) M(MoveName, ActionName)                                        \
+  M(cost, Cost) M(Costs, Cost) M(ActionCost, Cost) M(ActionCosts, Cost) M(kCost, Cost)      \
+  M(kCosts, Cost)                                                                           \
+  M(inverse, Inverse) M(Inverses, Inverse) M(InverseAction, Inverse) M(InverseOf, Inverse)  \
+  M(stepBack, StepBack) M(step_back, StepBack) M(Stepback, StepBack) M(StepsBack, StepBack) \
+  M(StepBackward, StepBack) M(StepBackwards, StepBack)                                      \
+  M(validate, Validate) M(Fault, Validate) M(IsValid, Validate)                             \
+  M(format, Format) M(FormatState, Format) M(ToString, Format)                              \
+  M(parse, Parse) M(ParseState, Parse) M(FromString, Parse)                                 \
+  M(draw, Draw) M(DrawState, Draw)                                                          \
+  M(Summary, kSummary) M(summary, kSummary) M(kSumary, kSummary) M(kSummery, kSummary)
+// clang-format on
+
+#define TANDEM_PUZZLE_NAME(misspelt, name) void misspelt();
+/// The names of the optional members, of their misspellings, and of methods of Domain that a struct
+/// must not have.
 struct Names {
   void ActionName(), Cost(), Inverse(), StepBack(), Validate(), Format(), Parse(), Draw();
   void kSummary(), kVersion(), kBoard();
   void Encode(), Expand(), Mask(), MoveGoals(), AllGoals(), Predecessors();
-  void actionName(), action_name(), Actionname(), ActionNames(), MoveName();
-  void cost(), Costs(), ActionCost(), ActionCosts(), kCost(), kCosts();
-  void inverse(), Inverses(), InverseAction(), InverseOf();
-  void stepBack(), step_back(), Stepback(), StepsBack(), StepBackward(), StepBackwards();
-  void validate(), Fault(), IsValid(), kRules();
-  void format(), FormatState(), ToString();
-  void parse(), ParseState(), FromString();
-  void draw(), DrawState();
-  void Summary(), summary(), kSumary(), kSummery();
-  void Rules(), rules(), kRule();
   void DrawGoal(), DrawGoals(), Goals();
+  TANDEM_PUZZLE_MISSPELLINGS(TANDEM_PUZZLE_NAME)
 };
+#undef TANDEM_PUZZLE_NAME
 
 /// Both<P>::name is ambiguous, and so does not compile, exactly if P has a member of that name: a
 /// function, overloaded or not, or anything else.
@@ -78,7 +87,7 @@ struct Both<P> : Names {
       requires { &Both<P>::misspelt; } || !requires { &Both<P>::name; },         \
       "the puzzle has " #misspelt ", which Tandem does not use: expected " #name \
       " (tandem/puzzle.h lists the members); if it is not a misspelling, give "  \
-      "it another name")
+      "it another name");
 
 /// Checked<P> compiles only if every member of P with one of these names has the right signature.
 template <class P>
@@ -144,46 +153,7 @@ struct Checked {
       "the puzzle's kBoard is not a shape: expected `static constexpr BoardShape kBoard`, such as "
       "{.rows = 4, .columns = 4}");
 
-  TANDEM_PUZZLE_MISSPELLING(actionName, ActionName);
-  TANDEM_PUZZLE_MISSPELLING(action_name, ActionName);
-  TANDEM_PUZZLE_MISSPELLING(Actionname, ActionName);
-  TANDEM_PUZZLE_MISSPELLING(ActionNames, ActionName);
-  TANDEM_PUZZLE_MISSPELLING(MoveName, ActionName);
-  TANDEM_PUZZLE_MISSPELLING(cost, Cost);
-  TANDEM_PUZZLE_MISSPELLING(Costs, Cost);
-  TANDEM_PUZZLE_MISSPELLING(ActionCost, Cost);
-  TANDEM_PUZZLE_MISSPELLING(ActionCosts, Cost);
-  TANDEM_PUZZLE_MISSPELLING(kCost, Cost);
-  TANDEM_PUZZLE_MISSPELLING(kCosts, Cost);
-  TANDEM_PUZZLE_MISSPELLING(inverse, Inverse);
-  TANDEM_PUZZLE_MISSPELLING(Inverses, Inverse);
-  TANDEM_PUZZLE_MISSPELLING(InverseAction, Inverse);
-  TANDEM_PUZZLE_MISSPELLING(InverseOf, Inverse);
-  TANDEM_PUZZLE_MISSPELLING(stepBack, StepBack);
-  TANDEM_PUZZLE_MISSPELLING(step_back, StepBack);
-  TANDEM_PUZZLE_MISSPELLING(Stepback, StepBack);
-  TANDEM_PUZZLE_MISSPELLING(StepsBack, StepBack);
-  TANDEM_PUZZLE_MISSPELLING(StepBackward, StepBack);
-  TANDEM_PUZZLE_MISSPELLING(StepBackwards, StepBack);
-  TANDEM_PUZZLE_MISSPELLING(validate, Validate);
-  TANDEM_PUZZLE_MISSPELLING(Fault, Validate);
-  TANDEM_PUZZLE_MISSPELLING(IsValid, Validate);
-  TANDEM_PUZZLE_MISSPELLING(format, Format);
-  TANDEM_PUZZLE_MISSPELLING(FormatState, Format);
-  TANDEM_PUZZLE_MISSPELLING(ToString, Format);
-  TANDEM_PUZZLE_MISSPELLING(parse, Parse);
-  TANDEM_PUZZLE_MISSPELLING(ParseState, Parse);
-  TANDEM_PUZZLE_MISSPELLING(FromString, Parse);
-  TANDEM_PUZZLE_MISSPELLING(draw, Draw);
-  TANDEM_PUZZLE_MISSPELLING(DrawState, Draw);
-  TANDEM_PUZZLE_MISSPELLING(Summary, kSummary);
-  TANDEM_PUZZLE_MISSPELLING(summary, kSummary);
-  TANDEM_PUZZLE_MISSPELLING(kSumary, kSummary);
-  TANDEM_PUZZLE_MISSPELLING(kSummery, kSummary);
-  TANDEM_PUZZLE_MISSPELLING(kRules, kVersion);
-  TANDEM_PUZZLE_MISSPELLING(Rules, kVersion);
-  TANDEM_PUZZLE_MISSPELLING(rules, kVersion);
-  TANDEM_PUZZLE_MISSPELLING(kRule, kVersion);
+  TANDEM_PUZZLE_MISSPELLINGS(TANDEM_PUZZLE_MISSPELLING)
   static_assert(
       requires {
         &Both<P>::DrawGoal;
@@ -198,6 +168,7 @@ struct Checked {
 
 #undef TANDEM_PUZZLE_MEMBER
 #undef TANDEM_PUZZLE_MISSPELLING
+#undef TANDEM_PUZZLE_MISSPELLINGS
 #undef TANDEM_NO_PUZZLE_MEMBER
 
 }  // namespace tandem::puzzle_members

@@ -146,7 +146,6 @@ TANDEM_REGISTER_PUZZLE(puzzle, Puzzle);""")
             "static std::string ToString(const State&) { return {}; }": "expected Format",
             "static State FromString(std::string_view) { return {}; }": "expected Parse",
             "static tandem::Picture draw(const State&) { return {}; }": "expected Draw",
-            "static constexpr const char* kRule = \"2\";": "expected kVersion",
             "static constexpr const char* kSummery = \"a puzzle\";": "expected kSummary",
             "static constexpr int kVersion = 2;": "kVersion is not a string",
             "static constexpr int kBoard = 2;": "kBoard is not a shape",
