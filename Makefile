@@ -66,7 +66,7 @@ docs: program  ## build the documentation site in build/docs; a broken link fail
 
 format:  ## format the sources with clang-format
 	@LINT=yes scripts/setup
-	@git ls-files --cached --others --exclude-standard '*.h' '*.cc' '*.cu' | xargs clang-format -i
+	@git ls-files --cached --others --exclude-standard '*.h' '*.cc' '*.cu' | xargs clang-format-14 -i
 
 clean:  ## remove build/, but keep .venv and runs/
 	@rm -rf build

@@ -2,14 +2,18 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/torch_library.h"
+#include "base/text.h"
 #include "config/load.h"
 #include "tandem/domain.h"
 
@@ -92,14 +96,11 @@ CLI::Validator ShippedFile(const std::string& folder, const std::string& ending)
 CLI::Option* AddConfigOption(CLI::App& command, std::string& config);
 
 /// Returns the names in a table of config/choices.h: "beam, anytime_beam or astar".
-template <class Choices>
-std::string NamesIn(const Choices& choices) {
-  std::string names;
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    if (i > 0) names += i + 1 < choices.size() ? ", " : " or ";
-    names += choices[i].name;
-  }
-  return names;
+template <class Value, std::size_t kNumber>
+std::string NamesIn(const std::array<Choice<Value>, kNumber>& choices) {
+  std::array<std::string_view, kNumber> names;
+  std::ranges::transform(choices, names.begin(), &Choice<Value>::name);
+  return OneOf(names);
 }
 
 void AddDomainOption(CLI::App& command, std::string& domain);

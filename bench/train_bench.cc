@@ -64,7 +64,7 @@ BENCHMARK(TrainingStep)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-// A lower bound of the time of a step: its 15 matrix products, with nothing between them.
+// A lower bound of the time of a step: its 14 matrix products, with nothing between them.
 void MatrixProductsOfAStep(benchmark::State& state) {
   const ScopedThreads threads(Cores());
   const at::ScalarType type = state.range(0) != 0 ? at::kBFloat16 : at::kFloat;
@@ -110,31 +110,6 @@ void OneHotByComparing(benchmark::State& state) {
 }
 BENCHMARK(OneHotByComparing)->UseRealTime();
 
-void Evaluation(benchmark::State& state) {
-  const auto device = OpenDevice("cpu");
-  const NetworkSpec spec = NetworkOfTwoBlocks(static_cast<Norm>(state.range(0)));
-  const ResNetFC net(spec, 1);
-  InferenceNet copy(spec,
-                    {.batch_size = 4096,
-                     .threads = Cores(),
-                     .precision = state.range(1) != 0 ? Precision::kBf16 : Precision::kFp32,
-                     .backend = BackendKind::kReference},
-                    *device);
-  copy.Load(net);
-  constexpr std::int64_t kRows = 40'960;
-  const at::Tensor rows = at::randint(0, 6, {kRows, 54}, at::kByte);
-  std::vector<float> values(kRows);
-  for (auto _ : state) {
-    copy.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
-  }
-  state.SetItemsProcessed(state.iterations() * kRows);
-}
-BENCHMARK(Evaluation)
-    ->ArgNames({"norm", "bf16"})
-    ->ArgsProduct({{0, 1, 2}, {0, 1}})
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-
 // The inputs of puzzles of the given sizes: a cube's stickers and its pieces, and the 15-puzzle.
 constexpr InputLayout kInputs[] = {
     {.positions = 54, .depth = 6}, {.positions = 20, .depth = 24}, {.positions = 16, .depth = 16}};
@@ -148,11 +123,12 @@ at::Tensor RandomRows(InputLayout input, std::int64_t rows) {
 class Evaluated {
  public:
   Evaluated(const NetworkSpec& spec, bool bf16, Device& device)
+      : Evaluated(spec, bf16 ? Precision::kBf16 : Precision::kFp32, BackendKind::kReference,
+                  device) {}
+
+  Evaluated(const NetworkSpec& spec, Precision precision, BackendKind backend, Device& device)
       : copy_(spec,
-              {.batch_size = 4096,
-               .threads = Cores(),
-               .precision = bf16 ? Precision::kBf16 : Precision::kFp32,
-               .backend = BackendKind::kReference},
+              {.batch_size = 4096, .threads = Cores(), .precision = precision, .backend = backend},
               device) {
     copy_.Load(*MakeNetwork(spec, 1));
   }
@@ -241,8 +217,28 @@ BENCHMARK(FusedTrainingStep)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-// First: the quickstart's network on the 15-puzzle. Second: resnet_2d with the given channels.
-// `flop_ratio` is the floating-point operations of the first over those of the second.
+// Evaluates cubes by stickers. First: LibTorch's operators in bf16. Second: the fused passes.
+void FusedEvaluation(benchmark::State& state) {
+  static constexpr Precision kPrecisions[] = {Precision::kFp32, Precision::kBf16, Precision::kInt8};
+  const NetworkSpec spec{.input = kInputs[0],
+                         .layers = {.width = state.range(0),
+                                    .blocks = state.range(1),
+                                    .norm = static_cast<Norm>(state.range(2))}};
+  const auto device = OpenDevice("cpu");
+  Evaluated operators(spec, Precision::kBf16, BackendKind::kReference, *device);
+  Evaluated fused(spec, kPrecisions[state.range(3)], BackendKind::kCpu, *device);
+  Compare(state, operators, fused, RandomRows(spec.input, 40'960));
+}
+BENCHMARK(FusedEvaluation)
+    ->ArgNames({"width", "blocks", "norm", "precision"})
+    ->ArgsProduct({{200}, {2}, {static_cast<std::int64_t>(Norm::kBatch)}, {0, 1, 2}})
+    ->ArgsProduct({{1000}, {4}, {static_cast<std::int64_t>(Norm::kBatch)}, {0, 1, 2}})
+    ->ArgsProduct(
+        {{1024}, {0}, {static_cast<std::int64_t>(Norm::kLayer)}, {0, 1}})  // the quickstart's
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+// First: a fully connected network on the 15-puzzle. Second: resnet_2d with the given channels.
 template <class Measured>
 void Convolutions(benchmark::State& state) {
   const NetworkSpec linear{.input = kTiles,
@@ -256,7 +252,6 @@ void Convolutions(benchmark::State& state) {
   Measured first(linear, bf16, *device);
   Measured second(board, bf16, *device);
   Compare(state, first, second, RandomRows(kTiles, kBatch));
-  state.counters["flop_ratio"] = CostOf(linear).evaluation_flop / CostOf(board).evaluation_flop;
 }
 BENCHMARK(Convolutions<Evaluated>)
     ->ArgNames({"channels", "bf16"})

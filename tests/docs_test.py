@@ -30,10 +30,8 @@ PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").rglob("*.md")),
          *(SOURCE / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md"))]
 SHORT = {"README.md", "files.md", "puzzles.md", "python.md", "reliability.md", "scale-out.md", "tutorial.md"}
 
-# The width comes last: it is left out for a config that names its network, such as 200H_2B_bn.
 TRAIN_IN_SMALL = ["--set", "train.max_updates=2", "--set", "train.iterations_per_update=3",
                   "--set", "train.batch_size=50", "--set", "network.width=32"]
-NETWORK_NAME = re.compile(r"\b\d+H_\d+B")
 SOLVE_IN_SMALL = ["--set", "search.beam_width=16", "--set", "search.max_length=3",
                   "--set", "search.max_nodes=1000"]
 SMALL = {"train": TRAIN_IN_SMALL, "compare": ["--set", "validation.states=20", *TRAIN_IN_SMALL],
@@ -81,8 +79,6 @@ def run_small(args):
     small = list(SMALL.get(args[0], [])) if args else []
     if "--resume" in args or "--help" in args:
         small = []
-    elif "network.width=32" in small and NETWORK_NAME.search(pathlib.Path(args[1]).read_text()):
-        del small[-2:]
     if args and args[0] in ("solve", "evaluate", "report") and "--states" in args and "--limit" not in args:
         small += ["--limit", "2"]
     code = subprocess.run([TANDEM, *args, *small], stdin=subprocess.DEVNULL).returncode
@@ -226,11 +222,12 @@ class Docs(CliTest):
     # Checks of blocks that are not run.
 
     def check_script(self, path, words):
-        """The script exists, and its text has every option that the command gives it."""
+        """The script exists, and its text or that of what scripts share has every option of the command."""
         script = SOURCE / path
         self.assertTrue(os.access(script, os.X_OK), script)
+        text = "".join(each.read_text() for each in (script, SOURCE / "scripts/common.py", *script.parent.glob("*.py")))
         for option in [word.partition("=")[0] for word in words if word.startswith("--")]:
-            self.assertIn(option, script.read_text())
+            self.assertIn(option, text)
 
     def check_preset(self, words):
         listing = ["cmake", "--list-presets=all"]
@@ -378,6 +375,25 @@ class Docs(CliTest):
             with self.subTest(page.name):
                 self.assertTrue(results.TABLE.search(page.read_text()))
                 self.assertEqual(page.read_text(), results.written(page), "run scripts/results")
+
+    def test_commands_of_measurements_exist(self):
+        """A file with `commit` names the one whose program its commands are for. Descriptions are no commands."""
+        keys = {key["key"] for key in json.loads(self.run_tandem("config", "--reference", "--json")[0])}
+        checked = 0
+        for path in (SOURCE / "results").rglob("*.json"):
+            content = json.loads(path.read_text())
+            if "commit" in content:
+                continue
+            listed = content["command"] if isinstance(content["command"], list) else [content["command"]]
+            for words in commands("\n".join(listed).replace(" && ", "\n").replace("; ", "\n")):
+                if not (words[0] == "tandem" or words[0].startswith(("bench/", "scripts/", "build/release/"))):
+                    continue
+                checked += 1
+                with self.subTest(f"{path.name}: {' '.join(words)}"):
+                    self.check_command(words)
+                    for word in [value for option, value in zip(words, words[1:]) if option in ("--set", "--set-search")]:
+                        self.assertIn(word.partition("=")[0], keys | {"domain.input", "domain.file"})
+        self.assertGreater(checked, 50)
 
     def test_a_measurement_without_a_field_is_named(self):
         results = load_script("results")

@@ -355,7 +355,7 @@ bool Overlap(const std::pair<float, float>& a, const std::pair<float, float>& b)
 
 void ReadLayout(const YamlReader& yaml, const YAML::Node& node, PuzzleFile& puzzle) {
   const std::vector<YAML::Node> cells = yaml.List(node, "layout");
-  if (cells.size() > kMaxPositions) {
+  if (cells.size() != puzzle.goal.size()) {
     yaml.Fail(node, "layout: " + std::to_string(cells.size()) + " positions, expected " +
                         std::to_string(puzzle.goal.size()) + ", as in the goal");
   }
@@ -374,9 +374,6 @@ void ReadLayout(const YamlReader& yaml, const YAML::Node& node, PuzzleFile& puzz
     }
     puzzle.layout.push_back(at);
   }
-  if (puzzle.layout.size() == puzzle.goal.size()) return;
-  yaml.Fail(node, "layout: " + std::to_string(puzzle.layout.size()) + " positions, expected " +
-                      std::to_string(puzzle.goal.size()) + ", as in the goal");
 }
 
 void ReadColours(const YamlReader& yaml, const YAML::Node& node, PuzzleFile& puzzle) {

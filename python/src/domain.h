@@ -3,9 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "arrays.h"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "arrays.h"
+#include "base/file.h"
 #include "bindings.h"
 #include "data/data_buffer.h"
 #include "data/examples.h"
@@ -77,11 +78,7 @@ class NewSet {
 
   // Throws InputError if the folder is in use. Leaves nothing behind if writing fails.
   void Write(const fs::path& folder) const {
-    const bool created = fs::create_directories(folder);
-    if (!created && !fs::is_empty(folder)) {
-      throw InputError(
-          fmt::format("{} is not empty; expected a new or empty folder", folder.string()));
-    }
+    const bool created = MakeEmptyFolder(folder);
     std::int64_t shard = 0;
     try {
       for (; shard < spec_.num_shards(); ++shard) {

@@ -1,7 +1,6 @@
 // Searches as Python sees them.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>

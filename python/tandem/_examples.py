@@ -9,12 +9,11 @@ import time
 import weakref
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
 from tandem import _tandem
 from tandem._config import Settings, load_config
-from tandem._solve import _device_of, _surprisals, _values
+from tandem._solve import _device_of, _values
 from tandem._training import ConfigLike
 
 _open: "weakref.WeakSet[Examples]" = weakref.WeakSet()
@@ -222,8 +221,7 @@ class _FrozenCopy:
     def __init__(self, network, head, num_actions):
         self._module = copy.deepcopy(_plain(network)).eval().requires_grad_(False)
         self._call = torch.compile(self._module) if hasattr(network, "_orig_mod") else self._module
-        self._head = head
-        self._width = {"v": 1, "vp": 1 + num_actions}.get(head, num_actions)
+        self._head, self._num_actions = head, num_actions
         self._device = _device_of(network)
         # A GPU evaluates on a stream of its own, after the copy of the weights.
         self._stream = torch.cuda.Stream(self._device) if self._device.type == "cuda" else None
@@ -244,12 +242,7 @@ class _FrozenCopy:
             self._stream.wait_stream(torch.cuda.current_stream(self._device))
 
     def __call__(self, inputs):
-        values = _values(self._outputs, inputs, self._width, "the network")
-        if self._head == "policy":
-            return _surprisals(values)
-        if self._head == "vp":
-            return np.hstack([values[:, :1], _surprisals(values[:, 1:])])
-        return values
+        return _values(self._outputs, inputs, self._head, self._num_actions, "the network")
 
     def _outputs(self, inputs):
         on_stream = contextlib.nullcontext() if self._stream is None else torch.cuda.stream(self._stream)

@@ -45,16 +45,8 @@ def solve(domain: _tandem.Domain | str, states: numpy.typing.ArrayLike, evaluate
         settings["inference.batch_size"] = batch_size
     target = {"generate": {"target": "policy"}} if head == "policy" else {}
     config = load_config({"network": {"head": head}, **target}, settings)
-    width = {"v": 1, "vp": 1 + domain.num_actions}.get(head, domain.num_actions)
-
     with _function(evaluate) as function:
-        def checked(inputs):
-            values = _values(function, inputs, width)
-            if head == "vp":
-                return np.hstack([values[:, :1], _surprisals(values[:, 1:])])
-            return _surprisals(values) if head == "policy" else values
-
-        return _tandem.solve(domain, states, checked, config)
+        return _tandem.solve(domain, states, lambda inputs: _values(function, inputs, head, domain.num_actions), config)
 
 
 @contextlib.contextmanager
@@ -83,16 +75,20 @@ def _device_of(module):
     return torch.device("cpu") if parameter is None else parameter.device
 
 
-def _values(call, inputs, width, name="`evaluate`"):
+def _values(call, inputs, head, num_actions, name="`evaluate`"):
+    """Returns what a search takes: costs, and minus the logarithm of the probability of each action."""
+    width = {"v": 1, "vp": 1 + num_actions}.get(head, num_actions)
     values = np.asarray(call(inputs), dtype=np.float32)
     shapes = [(len(inputs), width)] + ([(len(inputs),)] if width == 1 else [])
     if values.shape not in shapes:
         raise ValueError(f"{name} returned an array of shape {values.shape}, expected "
                          f"{' or '.join(map(str, reversed(shapes)))}")
-    return np.ascontiguousarray(values.reshape(shapes[0]))
+    values = np.ascontiguousarray(values.reshape(shapes[0]))
+    if head == "vp":
+        return np.hstack([values[:, :1], _surprisals(values[:, 1:])])
+    return _surprisals(values) if head == "policy" else values
 
 
 def _surprisals(logits):
-    """Returns minus the logarithm of the probability of each action."""
     shifted = logits - logits.max(axis=1, keepdims=True)
     return np.log(np.exp(shifted).sum(axis=1, keepdims=True)) - shifted

@@ -203,7 +203,7 @@ def main() -> None:
         else:
             lines = [json.loads(line) for line in args.file.read_text().splitlines()]
             args.out.write_bytes(pickled(puzzle, lines))
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, KeyError, TypeError, ValueError) as error:
         parser.error(str(error))
     print(f"{args.out}: {len(lines)} states of {args.domain}")
 

@@ -28,7 +28,6 @@ import functools
 import json
 import os
 import pathlib
-import sys
 from collections.abc import Iterator
 
 import safetensors
@@ -84,6 +83,8 @@ def add(record: str | os.PathLike, results: str | os.PathLike, model: str | os.P
     puzzle = tandem.Domain(config.domain.removesuffix(":pieces").removesuffix(":pairs")).identity
     lines = []
     for line in read(results, puzzle=puzzle):
+        if missing := {"nodes", "seconds"} - line.keys():
+            raise ValueError(f"{results}: expected the key {sorted(missing)[0]} in each line, as `tandem solve` writes it")
         kept = {key: line[key] for key in ("puzzle", "state", "moves", "cost")}
         lines.append(kept | {"source": source | {key: line[key] for key in ("nodes", "seconds")}})
     with open(record, "a") as file:
@@ -164,6 +165,8 @@ def main() -> None:
     args = parser.parse_args()
     try:
         if args.command == "add":
+            if wrong := [text for text in args.set if "=" not in text]:
+                raise ValueError(f"--set {wrong[0]}: expected KEY=VALUE")
             settings = dict(text.split("=", 1) for text in args.set)
             print(f"{args.record}: added {add(args.record, args.results, args.model, settings)} solutions")
             return
@@ -184,4 +187,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -13,7 +13,6 @@ import argparse
 import json
 import pathlib
 import re
-import sys
 from xml.etree import ElementTree
 
 CELLS = r"[\d# @$.+*_|-]*"
@@ -43,6 +42,8 @@ def convert(text: str, runs: bool = False) -> str:
     lines = []
     for line in map(str.rstrip, text.splitlines()):
         if ROW.fullmatch(line):
+            if long := re.search(r"\d{7,}", line):
+                raise ValueError(f"a run of {long[0]} cells, expected at most 999999")
             line = re.sub(r"(\d+)(\D)", lambda run: int(run[1]) * run[2], line)
             line = line.replace("_", " ").replace("-", " ").replace("|", "\n")
         if runs and ROW.fullmatch(line.replace("\n", "|")):
@@ -65,7 +66,7 @@ def main() -> None:
     if args.out:
         args.out.write_text(text)
     else:
-        sys.stdout.write(text)
+        print(text, end="")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import itertools
 import json
 import pathlib
 import re
-import sys
 import time
 from collections.abc import Iterator
 
@@ -114,4 +113,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

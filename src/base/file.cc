@@ -321,8 +321,8 @@ bool MakeEmptyFolder(const fs::path& folder) {
 }
 
 void FailForTakenFolder(const fs::path& folder) {
-  throw InputError(fmt::format(
-      "{} exists and is not an empty folder; choose another folder with --out", folder.string()));
+  throw InputError(
+      fmt::format("{} exists and is not an empty folder; choose another folder", folder.string()));
 }
 
 OpenFile::OpenFile(const std::filesystem::path& path) : descriptor_(OpenToRead(path)) {}

@@ -119,7 +119,7 @@ std::string WithoutByteOrderMark(std::string text);
 void RequireNoPipe(const std::filesystem::path& path);
 
 /// Creates the folder, or accepts one that exists and is empty. Returns whether it was created.
-/// Throws InputError that asks for another `--out` if `folder` is a file or a folder that is not
+/// Throws InputError that asks for another folder if `folder` is a file or a folder that is not
 /// empty. Throws InputError with the system's reason if it cannot be created.
 bool MakeEmptyFolder(const std::filesystem::path& folder);
 

@@ -116,6 +116,11 @@ std::string Counted(long long count, std::string_view noun) {
   return fmt::format("{} {}{}", WithThousands(count), noun, count == 1 ? "" : "s");
 }
 
+std::string OneOf(std::span<const std::string_view> names) {
+  if (names.size() < 2) return std::string(names.empty() ? "" : names.front());
+  return fmt::format("{} or {}", fmt::join(names.first(names.size() - 1), ", "), names.back());
+}
+
 std::string HumanSeconds(double seconds) {
   if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1e3);
   if (seconds < 60) return fmt::format("{:.1f} s", seconds);

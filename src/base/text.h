@@ -51,6 +51,9 @@ std::string ShellWord(std::string_view path);
 /// "1 shard", "2,000 shards".
 std::string Counted(long long count, std::string_view noun);
 
+/// "beam", "beam or astar", "beam, anytime_beam or astar".
+std::string OneOf(std::span<const std::string_view> names);
+
 /// Round to six significant digits, and to microseconds, because JSON writes all digits.
 double RoundedReal(double value);
 double RoundedSeconds(double seconds);

@@ -154,7 +154,6 @@ bool NeedsWeights(const Config& /*config*/, PathsOf work) {
 bool NeedsStates(const Config& c, PathsOf work) { return Validates(c) && work != PathsOf::kShards; }
 
 constexpr std::string_view kOnlyData = "only `data.source: shards` or `stream` reads it";
-constexpr std::string_view kOnlyShards = "only `data.source: shards` reads it";
 constexpr std::string_view kOnlyStream = "only `data.source: stream` reads it";
 constexpr std::string_view kOnlyRetrograde = "only `generate.target: retrograde` reads it";
 constexpr std::string_view kOnlySelfPlay = "only `generate.target: self_play` reads it";
@@ -431,10 +430,10 @@ std::vector<Field> FieldsOf(Config& c) {
       Number("optimizer.learning_rate", c.optimizer.learning_rate, 0, 10,
              "Learning rate at the first iteration, apart from warm-up.", {.try_first = true}),
       Choose("optimizer.schedule", c.optimizer.schedule, kSchedules, "Learning-rate schedule."),
-      Number("optimizer.final_learning_rate", c.optimizer.final_learning_rate, 0, 10,
-             "Learning rate at which the linear schedule ends.",
-             {.is_used = EndsAtFinalRate,
-              .why_unused = "only `optimizer.schedule: linear` reads it"}),
+      Number(
+          "optimizer.final_learning_rate", c.optimizer.final_learning_rate, 0, 10,
+          "Learning rate at which the linear schedule ends.",
+          {.is_used = EndsAtFinalRate, .why_unused = "only `optimizer.schedule: linear` reads it"}),
       Number("optimizer.decay", c.optimizer.decay, 0, 1,
              "Factor by which the exponential schedule multiplies the learning rate after every "
              "iteration.",

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/text.h"
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/update_plan.h"
@@ -33,14 +35,11 @@ class Reject {
 // Names the targets that have a trait, for advice: "value_iteration, policy or own_solutions".
 template <class Trait>
 std::string TargetsWith(const Trait& trait) {
-  std::string text;
-  std::string_view last;
+  std::vector<std::string_view> names;
   for (const Choice<Target>& row : kTargets) {
-    if (!std::invoke(trait, TraitsOf(row.value))) continue;
-    if (!last.empty()) text += fmt::format("{}{}", text.empty() ? "" : ", ", last);
-    last = row.name;
+    if (std::invoke(trait, TraitsOf(row.value))) names.push_back(row.name);
   }
-  return text.empty() ? std::string(last) : fmt::format("{} or {}", text, last);
+  return OneOf(names);
 }
 
 // Checks the keys that differ from their defaults, and so need something of another key.
@@ -227,12 +226,11 @@ void CheckTraining(const Config& c, const Reject& reject) {
          "auto derives the number of updates from a time limit, so the limit must be more "
          "than 0 seconds. Set train.max_seconds, or give train.max_updates a number.");
   CheckPlan(c, reject);
-  reject(
-      DependsOnLength(c.optimizer.schedule) &&
-          c.optimizer.final_learning_rate > c.optimizer.learning_rate,
-      "optimizer.final_learning_rate", "optimizer.learning_rate",
-      "the linear schedule decreases, so it must end at or below its start. Lower "
-      "optimizer.final_learning_rate.");
+  reject(DependsOnLength(c.optimizer.schedule) &&
+             c.optimizer.final_learning_rate > c.optimizer.learning_rate,
+         "optimizer.final_learning_rate", "optimizer.learning_rate",
+         "the linear schedule decreases, so it must end at or below its start. Lower "
+         "optimizer.final_learning_rate.");
   reject(c.network.norm == Norm::kBatch && c.train.batch_size == c.train.accumulation_steps,
          "network.norm", "train.batch_size",
          "batch normalisation needs at least 2 examples in each part of a batch. Raise "

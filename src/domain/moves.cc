@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/random.h"
 #include "domain/random_walks.h"
 #include "tandem/error.h"

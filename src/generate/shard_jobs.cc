@@ -105,8 +105,9 @@ void CheckRoom(const fs::path& folder, const ShardSetSpec& set,
   if (set.compression != Compression::kNone) return;
   std::int64_t needed = 0;
   for (const std::int64_t shard : shards) {
-    needed += (set.EndChunk(shard) - set.FirstChunk(shard)) *
-              static_cast<std::int64_t>(set.BytesOfChunk(set.FirstChunk(shard)));
+    for (auto chunk = set.FirstChunk(shard); chunk < set.EndChunk(shard); ++chunk) {
+      needed += static_cast<std::int64_t>(set.BytesOfChunk(chunk));
+    }
   }
   RequireSpace(folder, needed);
 }

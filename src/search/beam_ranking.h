@@ -1,7 +1,6 @@
 // The states that a beam search keeps at a depth, and the rank of their children.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
@@ -112,9 +111,8 @@ class BestFirstSearch final : public Search {
                               config_.instances > 1 ? ", for each" : "");
   }
 
-  // Throws Error if the network gives no values for the entries, if search.weight is negative,
-  // infinite or NaN, or if search.batch or search.instances is below 1, and InputError if a step
-  // makes more children than 32 bits can number.
+  // Throws Error if the network gives no values for the entries, and InputError if a step makes
+  // more children than 32 bits can number.
   BestFirstSearch(OpenEntry entry, const Domain& domain, Evaluator& network, const Config& config,
                   std::shared_ptr<const GoalBall> ball)
       : entry_(entry),
@@ -127,14 +125,6 @@ class BestFirstSearch final : public Search {
                         config.search.policy_actions > 0),
         expander_(domain, ball_),
         evaluator_(domain, network, RowsPerCall(config)) {
-    if (!(config_.weight >= 0) || std::isinf(static_cast<float>(config_.weight))) {
-      throw Error(fmt::format("{}: weight is {}; expected a finite number of at least 0", name(),
-                              config_.weight));
-    }
-    if (config_.batch < 1 || config_.instances < 1) {
-      throw Error(fmt::format("{}: batch is {} and instances is {}; expected both to be at least 1",
-                              name(), config_.batch, config_.instances));
-    }
     const double children = static_cast<double>(config_.instances) *
                             static_cast<double>(config_.batch) *
                             static_cast<double>(children_of_entry_);

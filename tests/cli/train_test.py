@@ -321,14 +321,17 @@ class OpenMp(CliTest):
         """).strip()
         expected, log = self.train_with("plain")
         self.assertIsNotNone(expected, log)
+        refused = set()
         for setting in self.SETTINGS:
             name, value = setting.split("=")
             # OpenMP reads its settings before the program can remove them.
             weights, log = self.train_with(setting, LD_PRELOAD=library, **{name: value})
             if weights is None:
                 self.assertIn("OpenMP starts 1 of 2 threads", log)
+                refused.add(setting)
             else:
                 self.assertEqual(weights, expected, log)
+        self.assertIn("OMP_THREAD_LIMIT=1", refused)
 
 
 class Resume(CliTest):
@@ -377,7 +380,7 @@ class Resume(CliTest):
         self.assertIn("--set train.max_update=9: unknown key `train.max_update`; did you mean "
                       "`train.max_updates`?", error)
 
-    def test_resume_without_checkpoint_pt_continues_from_the_one_before(self):
+    def test_resume_without_a_checkpoint_continues_from_the_one_before(self):
         run = self.train_small("--set", "checkpoint.keep=2", "--set", "checkpoint.every_updates=1")
         whole = json.loads((run / "summary.json").read_text())["weights_sha256"]
         (run / "checkpoint.safetensors").unlink()

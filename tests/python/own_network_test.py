@@ -102,6 +102,7 @@ class Training(FolderTest):
 
     def test_every_target_trains(self):
         searches = {"generate.search": "astar", "generate.search_iterations": 10}
+        found = set()
         for number, settings in enumerate((
                 {"generate.target": "capped_value_iteration"},
                 {"generate.target": "q_learning", "network.head": "q"},
@@ -110,11 +111,13 @@ class Training(FolderTest):
                 {"generate.target": "value_iteration", **searches, "generate.backup": "lhbl"},
                 {"generate.target": "value_iteration", "generate.program": "tensor"})):
             with self.subTest(settings=settings):
-                self.train(str(number), settings)
+                found.add(self.train(str(number), settings))
+        self.assertEqual(len(found), 6)
 
     def test_average_parts_of_batches_and_bf16_train(self):
-        self.train("average", {"train.ema_decay": 0.9, "train.accumulation_steps": 2})
-        self.train("bf16", {"train.precision": "bf16", "inference.precision": "bf16"})
+        found = {self.train("plain"), self.train("average", {"train.ema_decay": 0.9, "train.accumulation_steps": 2}),
+                 self.train("bf16", {"train.precision": "bf16", "inference.precision": "bf16"})}
+        self.assertEqual(len(found), 3)
 
     def test_precision_is_fp32_unless_it_is_set(self):
         self.train("auto", {"train.precision": "auto", "inference.precision": "auto"})
@@ -225,12 +228,13 @@ class Use(FolderTest):
             expected = net.eval()(torch.from_numpy(self.network.domain.encode(states)))[:, 0]
         np.testing.assert_allclose(self.network.evaluate(states), expected, rtol=1e-5, atol=1e-5)
 
-    def test_every_search_uses_it(self):
+    def test_searches_use_it(self):
         states = self.network.domain.scramble(3, 4)
         for method in ("beam", "astar", "greedy", "bidirectional_beam", "ida_star"):
             with self.subTest(method):
                 network = tandem.Network(self.folder / "run", settings={"search.method": method})
                 for solution in network.solve(states):
+                    self.assertGreater(solution.nodes, 0)
                     if method != "greedy":
                         self.assertTrue(solution.solved, solution.failure)
 

@@ -39,6 +39,8 @@ class Records(FolderTest):
         self.assertEqual(best["moves"], solution.moves)
         self.assertEqual(best["source"]["beam_width"], "77")
         self.assertEqual(len(best["source"]["weights"]), 64)
+        with self.assertRaisesRegex(ValueError, "record.jsonl: expected the key nodes"):
+            records.add(record, record, self.model)
 
     def test_the_input_of_the_network_makes_no_other_puzzle(self):
         results = self.write("results.jsonl", self.line(self.domain.goals()[0], "R R'", nodes=5, seconds=0.1))

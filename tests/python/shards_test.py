@@ -72,7 +72,7 @@ class Shards(FolderTest):
 
     def test_a_folder_that_is_in_use_is_refused(self):
         self.write("set", *examples(10))
-        with self.assertRaisesRegex(ValueError, "is not empty"):
+        with self.assertRaisesRegex(ValueError, "is not an empty folder"):
             self.write("set", *examples(10))
 
     def test_a_damaged_chunk_is_named(self):

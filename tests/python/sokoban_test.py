@@ -45,7 +45,7 @@ class Sokoban(FolderTest):
                          f"{LEVEL}\nTitle: 1\nSolution: RR\n\n{LEVEL}\nTitle: 2\n")
 
     def test_names_a_file_that_is_not_what_it_seems(self):
-        for text in ("<Level>", '{"state": '):
+        for text in ("<Level>", '{"state": ', "99999999999999999999#"):
             printed = io.StringIO()
             with contextlib.redirect_stderr(printed), self.assertRaises(SystemExit) as ended:
                 self.converted("levels.xsb", text)

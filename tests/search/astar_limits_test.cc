@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cmath>
-#include <limits>
 
 #include "support/goal_ball.h"
 #include "support/ring_domain.h"
@@ -159,18 +157,6 @@ TEST(AStarLimits, CanBeReusedAfterAStop) {
   stop.Request();
   EXPECT_THROW(search.Solve(ring.At(3), stop), Stopped);
   EXPECT_EQ(search.Solve(ring.At(3), StopSignal()).actions.size(), 3U);
-}
-
-TEST(AStarLimits, InvalidOptionsThrow) {
-  const RingDomain ring(10);
-  StandInEvaluator truth(&RingDomain::Estimate);
-  EXPECT_THROW(AStar(ring, truth, {.search = {.weight = -1, .batch = 1}}), Error);
-  EXPECT_THROW(AStar(ring, truth, {.search = {.weight = std::nanf(""), .batch = 1}}), Error);
-  EXPECT_THROW(AStar(ring, truth,
-                     {.search = {.weight = std::numeric_limits<float>::infinity(), .batch = 1}}),
-               Error);
-  EXPECT_THROW(AStar(ring, truth, {.search = {.weight = 1, .batch = 0}}), Error);
-  EXPECT_THROW(AStar(ring, truth, {.search = {.weight = 1, .batch = 1, .instances = 0}}), Error);
 }
 
 }  // namespace

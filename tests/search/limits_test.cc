@@ -131,7 +131,7 @@ TEST(NodeLimit, GreedySearchReportsTheBestStateOnItsPath) {
             "no solution found with 30 nodes (search.max_nodes); raise search.max_nodes");
 }
 
-TEST(NodeLimit, AutoLimitsOnlyAStar) {
+TEST(NodeLimit, AutoLimitsAStar) {
   EXPECT_EQ(SearchConfig().max_nodes, std::nullopt);
   const RingDomain ring(20);
   StandInEvaluator anything(NumberOf);
