@@ -101,24 +101,31 @@ std::vector<SearchTree::Step> SearchTree::PathToLast() {
   return path;
 }
 
-// Finds the nodes of all children. An action that does not apply leads from a node to itself.
+// Finds the nodes of all children. An action that does not apply leads from a node to itself. Where
+// a child has the hash of a node, it is made, by one call for all of them, and compared.
 void SearchTree::Link() {
   if (!child_nodes_.empty()) return;
   child_nodes_.assign(hashes_.size(), kNotExpanded);
-  for (std::size_t i = 0; i < hashes_.size(); ++i) {
-    const auto found = by_hash_.find(hashes_[i]);
-    if (found == by_hash_.end()) continue;
-    const auto from = static_cast<std::uint32_t>(i / num_actions());
-    if (LeadsTo(from, static_cast<Action>(i % num_actions()), found->second)) {
-      child_nodes_[i] = found->second;
-    }
+  struct Found {
+    std::size_t child;
+    std::uint32_t node;
+  };
+  std::vector<Found> all;
+  std::vector<Action> actions;
+  std::vector<std::uint8_t> children;
+  for (std::size_t child = 0; child < hashes_.size(); ++child) {
+    const auto at = by_hash_.find(hashes_[child]);
+    if (at == by_hash_.end()) continue;
+    const auto parent = static_cast<std::uint32_t>(child / num_actions());
+    all.push_back({.child = child, .node = at->second});
+    actions.push_back(static_cast<Action>(child % num_actions()));
+    children.insert(children.end(), state(parent).begin(), state(parent).end());
   }
-}
-
-bool SearchTree::LeadsTo(std::uint32_t from, Action action, std::uint32_t to) {
-  child_.assign(state(from).begin(), state(from).end());
-  domain_.Apply(Rows(std::span(child_)), {&action, 1});
-  return std::ranges::equal(child_, state(to));
+  const Rows made(children.data(), all.size(), state_size());
+  domain_.Apply(made, actions);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (std::ranges::equal(made[i], state(all[i].node))) child_nodes_[all[i].child] = all[i].node;
+  }
 }
 
 // The cost of an action plus that of what follows: the value of the child's node or, if the child

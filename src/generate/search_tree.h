@@ -93,7 +93,6 @@ class SearchTree {
   std::size_t state_size() const { return static_cast<std::size_t>(domain_.spec().state_size); }
 
   void Link();
-  bool LeadsTo(std::uint32_t from, Action action, std::uint32_t to);
   float CostBy(std::span<const float> values, std::span<const float> leaves, std::uint32_t node,
                std::size_t action) const;
   void LowerValues(std::span<float> values, std::span<const float> leaves,
@@ -110,7 +109,6 @@ class SearchTree {
   std::vector<std::uint8_t> states_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_hash_;
   std::vector<Row> rows_;
-  std::vector<std::uint8_t> child_;  // of LeadsTo
 
   // One element per node and action.
   std::vector<float> exits_;           // action's cost plus the child's known cost, or infinity
