@@ -296,6 +296,13 @@ class Blocks(FolderTest):
         self.expect_large(sizes, "expand", "is_goal")
         self.assertGreater(sum(sizes["apply"]) / len(sizes["apply"]), 1000)
 
+    def test_a_search_links_its_tree_by_one_call(self):
+        searches = {"search": "astar", "search_iterations": 10, "backup": "lhbl"}
+        sizes = self.sizes_of_run(Lights, target="value_iteration", **searches)
+        trees = 2 * 40_000 // 10
+        self.assertLess(len(sizes["apply"]), 1.2 * trees)
+        self.assertGreater(sum(sizes["apply"]), 10 * trees)
+
     def test_a_puzzle_without_expand_makes_children_in_blocks(self):
         class Plain(Lights):
             name = "python_plain_blocks"
