@@ -58,9 +58,9 @@ FolderFiles ReadFiles(const std::string& run) {
   const fs::path folder = run;
   CheckHasFilesOfRun(folder, {kConfigFile, kMetricsFile});
   FolderFiles files{.folder = folder,
-                 .config = LoadConfig(folder / kConfigFile),
-                 .updates = ReadUpdates(folder / kMetricsFile),
-                 .summary = nullptr};
+                    .config = LoadConfig(folder / kConfigFile),
+                    .updates = ReadUpdates(folder / kMetricsFile),
+                    .summary = nullptr};
   const fs::path summary = folder / kSummaryFile;
   if (fs::exists(summary)) files.summary = ReadSummary(summary);
   return files;
