@@ -377,7 +377,7 @@ class Docs(CliTest):
                 self.assertEqual(page.read_text(), results.written(page), "run scripts/results")
 
     def test_commands_of_measurements_exist(self):
-        """A file with `commit` names the one whose program its commands are for. Descriptions are no commands."""
+        """Commands of files with `commit` are for the program of that commit, so they are not checked."""
         keys = {key["key"] for key in json.loads(self.run_tandem("config", "--reference", "--json")[0])}
         checked = 0
         for path in (SOURCE / "results").rglob("*.json"):

@@ -101,8 +101,8 @@ std::vector<SearchTree::Step> SearchTree::PathToLast() {
   return path;
 }
 
-// Finds the nodes of all children. An action that does not apply leads from a node to itself. Where
-// a child has the hash of a node, it is made, by one call for all of them, and compared.
+// Finds the nodes of all children. An action that does not apply leads from a node to itself. A
+// child whose hash is that of a node is made and compared with it; one call makes all of them.
 void SearchTree::Link() {
   if (!child_nodes_.empty()) return;
   child_nodes_.assign(hashes_.size(), kNotExpanded);
@@ -121,6 +121,7 @@ void SearchTree::Link() {
     actions.push_back(static_cast<Action>(child % num_actions()));
     children.insert(children.end(), state(parent).begin(), state(parent).end());
   }
+  if (all.empty()) return;
   const Rows made(children.data(), all.size(), state_size());
   domain_.Apply(made, actions);
   for (std::size_t i = 0; i < all.size(); ++i) {

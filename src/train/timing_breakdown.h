@@ -23,7 +23,7 @@ std::unique_ptr<RunSection> MakeTimingBreakdown(Track& main, Device& device, con
 /// nothing overlaps with training; the policy lag and the weights stay the same.
 Config WithoutOverlapIfTimed(Config config);
 
-/// Returns the mean milliseconds of the activities of an iteration: "forward 2 x 1.503, backward
+/// Returns how many milliseconds each activity takes in an iteration: "forward 2 x 1.503, backward
 /// 2 x 3.120, optimizer 0.402, sum 9.648, of which 0.210 synchronising". `times` covers
 /// `iterations` iterations of `micro_steps` micro-steps each.
 std::string DescribeIteration(const ActivityTimes& times, std::int64_t iterations,
