@@ -28,7 +28,7 @@
 //     static constexpr BoardShape kBoard              if the network's input is a board
 //     static constexpr int kInputs                    positions of the network's input, and
 //     void Encode(const State&, std::uint8_t* input)  writes them; default: the bytes of the state
-//     static constexpr int kSymmetries                number of symmetries, with the identity, and
+//     static constexpr int kSymmetries                number of symmetries, identity included, and
 //     int Image(int symmetry, int position), int ImageOfAction(int symmetry, int action)
 //                                                     where each leads; symmetry 0 is the identity
 //     std::string ActionName(int action)              one word; default: the action's number

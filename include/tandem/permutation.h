@@ -19,9 +19,9 @@ Permutation Compose(const Permutation& first, const Permutation& second);
 /// The permutation that undoes `permutation`.
 Permutation Inverse(const Permutation& permutation);
 
-/// The positions of a piece, or more: a position, and others whose contents always move together
-/// with its contents. When moves bring the contents of one place to another place, the first
-/// position's go to the first position, the second's to the second, and so on.
+/// Positions whose contents always move together, such as the stickers of one or more pieces. When
+/// moves bring the contents of one place to another place, the first position's go to the first
+/// position, the second's to the second, and so on.
 using Place = std::vector<std::uint16_t>;
 
 /// Returns the orbits. An orbit is a set of positions whose contents moves can exchange, and has a

@@ -1,4 +1,4 @@
-// What the domains of a puzzle struct (puzzle.h) and of a game struct (game.h) have in common.
+// The code that the domains of puzzle structs (puzzle.h) and of game structs (game.h) share.
 #pragma once
 
 #include <algorithm>
