@@ -127,6 +127,10 @@ class OwnSolutionsGenerator final : public Generator {
         const std::span<const std::uint8_t> state = walks.state(i);
         if (std::ranges::equal(state, State(instance, instance.way_back.size()))) continue;
         instance.states.insert(instance.states.end(), state.begin(), state.end());
+        if (!walks.back(i)) {
+          throw Error(fmt::format("domain '{}': a step changed a state, but no action applied",
+                                  domain_.spec().name));
+        }
         instance.way_back.push_back(*walks.back(i));
       }
     }

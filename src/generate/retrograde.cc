@@ -27,6 +27,13 @@ constexpr int kDeadEndTries = 8;  // states that are drawn until one has a child
 constexpr std::uint64_t kFurtherInFour = 1;  // of four dead ends, how many go on
 constexpr std::uint64_t kMostFurther = 7;    // random actions
 
+[[noreturn]] void ThrowLacksGoal(const Domain& domain, std::span<const std::uint8_t> goal) {
+  throw Error(fmt::format(
+      "domain '{}': AllGoals lacks the goal {}, expected every goal of a problem. Correct the "
+      "puzzle; `tandem check-domain` checks it.",
+      domain.spec().name, domain.FormatState(goal)));
+}
+
 }  // namespace
 
 RetrogradeTable::RetrogradeTable(const Domain& domain)
@@ -55,6 +62,7 @@ bool RetrogradeTable::Build(std::span<const std::uint8_t> goal, std::size_t most
   predecessors_.clear();
   domain_.AllGoals(goal, predecessors_);
   AddNewOfPredecessors();
+  if (!Contains(goal)) ThrowLacksGoal(domain_, goal);
   for (std::size_t next = 0; next < nodes_.size(); ends_.push_back(next)) {
     const std::size_t end = nodes_.size();  // of the level that begins with `next`
     while (next < end) {
@@ -104,12 +112,8 @@ void RetrogradeTable::RejectGoals(std::size_t first) {
   domain_.IsGoal(ConstRows(added_.data(), is_goal_.size(), state_size), is_goal_);
   const auto goal = std::ranges::find_if(is_goal_, [](std::uint8_t is) { return is != 0; });
   if (goal == is_goal_.end()) return;
-  const auto number =
-      static_cast<std::uint32_t>(first + static_cast<std::size_t>(goal - is_goal_.begin()));
-  throw Error(fmt::format(
-      "domain '{}': AllGoals lacks the goal {}, expected every goal of a problem. Correct the "
-      "puzzle; `tandem check-domain` checks it.",
-      domain_.spec().name, domain_.FormatState(state(number))));
+  const std::size_t number = first + static_cast<std::size_t>(goal - is_goal_.begin());
+  ThrowLacksGoal(domain_, state(static_cast<std::uint32_t>(number)));
 }
 
 bool RetrogradeTable::Contains(std::span<const std::uint8_t> state) const {

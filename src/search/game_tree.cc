@@ -436,6 +436,10 @@ void GameTrees::Evaluate() {
   std::vector<std::size_t> trees;
   for (std::size_t i = 0; i < size(); ++i) {
     if (steps_[i] == GameTree::Step::kNothing || outcomes_[i] != Outcome::kOpen) continue;
+    if (std::ranges::count(Legal(i), 1) == 0) {
+      throw Error(fmt::format("domain '{}': the game goes on in state {}, yet no action applies",
+                              game_.spec().name, game_.FormatState(State(i))));
+    }
     row_of_[i] = trees.size();
     trees.push_back(i);
     const auto input = std::span(inputs_).subspan(i * num_inputs(), num_inputs());
@@ -450,7 +454,7 @@ void GameTrees::Evaluate() {
   if (wrong == values_.end()) return;
   const std::size_t tree =
       trees[static_cast<std::size_t>(wrong - values_.begin()) / (1 + num_actions())];
-  throw NanEstimate(game_, std::span(states_).subspan(tree * state_size(), state_size()));
+  throw NanEstimate(game_, State(tree));
 }
 
 void GameTrees::BackUp(std::size_t first, std::size_t count) {
@@ -458,8 +462,7 @@ void GameTrees::BackUp(std::size_t first, std::size_t count) {
     if (steps_[i] == GameTree::Step::kNothing) continue;
     const std::size_t width = 1 + num_actions();
     const bool is_open = outcomes_[i] == Outcome::kOpen;
-    trees_[i].Receive(std::span(states_).subspan(i * state_size(), state_size()), outcomes_[i],
-                      std::span(legal_).subspan(i * num_actions(), num_actions()),
+    trees_[i].Receive(State(i), outcomes_[i], Legal(i),
                       is_open ? std::span<const float>(values_).subspan(row_of_[i] * width, width)
                               : std::span<const float>());
   }

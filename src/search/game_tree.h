@@ -183,7 +183,8 @@ class GameTrees {
   void Descend(std::size_t first, std::size_t count);
 
   /// The network may block, so do not call this inside a TBB task. Throws Error that names the
-  /// state if a value is NaN, and whatever the network throws.
+  /// state if a value is NaN or if an open game has no legal action, and whatever the network
+  /// throws.
   void Evaluate();
 
   void BackUp(std::size_t first, std::size_t count);
@@ -192,6 +193,14 @@ class GameTrees {
   std::size_t state_size() const { return static_cast<std::size_t>(game_.spec().state_size); }
   std::size_t num_inputs() const { return static_cast<std::size_t>(game_.spec().input.positions); }
   std::size_t num_actions() const { return static_cast<std::size_t>(game_.spec().num_actions()); }
+
+  // What the simulation of tree i waits for.
+  std::span<const std::uint8_t> State(std::size_t i) const {
+    return std::span(states_).subspan(i * state_size(), state_size());
+  }
+  std::span<const std::uint8_t> Legal(std::size_t i) const {
+    return std::span(legal_).subspan(i * num_actions(), num_actions());
+  }
 
   const GameDomain& game_;
   Evaluator& network_;

@@ -221,5 +221,19 @@ TEST(RetrogradeTable, RefusesAProblemWithAGoalThatAllGoalsLacks) {
               ThrowsMessage<Error>(HasSubstr("AllGoals lacks the goal 9")));
 }
 
+class NoGoals final : public PathDomain {
+ public:
+  NoGoals() : PathDomain(10, "no_goals", /*per_problem_goals=*/true) {}
+  void AllGoals(std::span<const std::uint8_t> /*goal*/,
+                std::vector<std::uint8_t>& /*goals*/) const override {}
+};
+
+TEST(RetrogradeTable, RefusesAProblemWithoutGoals) {
+  const NoGoals path;
+  RetrogradeTable table(path);
+  EXPECT_THAT([&] { table.Build(State{0}, 1000); },
+              ThrowsMessage<Error>(HasSubstr("AllGoals lacks the goal 0")));
+}
+
 }  // namespace
 }  // namespace tandem

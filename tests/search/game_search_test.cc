@@ -7,6 +7,7 @@
 
 #include <array>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "support/connect_four_solver.h"
 #include "support/game_evaluators.h"
 #include "tandem/error.h"
+#include "tandem/game.h"
 
 namespace tandem {
 namespace {
@@ -51,6 +53,27 @@ class GameSearches : public testing::TestWithParam<SearchMethod> {
   FlatEvaluator flat_;
   const StopSignal never_;
 };
+
+// Its author forgot that the game ends when nothing is left to take.
+struct NoEnd {
+  static constexpr int kActions = 1;
+  static constexpr int kDepth = 4;
+  using State = std::array<std::uint8_t, 2>;
+  static State Start() { return {3, 0}; }
+  static int Player(const State& state) { return state[1]; }
+  static std::optional<int> Result(const State& /*state*/) { return std::nullopt; }
+  static bool Apply(State& state, int /*action*/) {
+    if (state[0] == 0) return false;
+    state = {static_cast<std::uint8_t>(state[0] - 1), static_cast<std::uint8_t>(1 - state[1])};
+    return true;
+  }
+};
+
+TEST_P(GameSearches, RefuseAnOpenPositionWithoutActions) {
+  const GameOf<NoEnd> game("no_end");
+  EXPECT_THAT([&] { Solve(game, "2 0", 20); },
+              ThrowsMessage<Error>(HasSubstr("the game goes on in state 0 0, yet no action")));
+}
 
 TEST_P(GameSearches, TakeAWinAndPreventALoss) {
   const auto game = MakeGame("tic_tac_toe");
