@@ -86,6 +86,8 @@ struct DomainSpec {
 /// cost. Callers can therefore ignore masks: a solution with such an action is valid, only longer
 /// than necessary.
 ///
+/// A batch may have no rows.
+///
 /// Any method may throw, also in several threads at once, but should do so only if it cannot go on;
 /// an action that does not apply is not an error. An exception ends the work that called the
 /// method, and its message is reported: `tandem train` saves the state before the current update

@@ -130,7 +130,8 @@ DomainSpec SpecOf(nb::handle puzzle) {
 const Names kMethods = {"goal",      "apply",      "is_goal",   "expand", "encode", "applicable",
                         "step_back", "draw_goals", "all_goals", "parse",  "format"};
 const Names kAttributes = {"name",         "state_size", "depth", "action_names", "inverse_actions",
-                           "action_costs", "positions",  "board", "summary",      "version"};
+                           "action_costs", "positions",  "board", "summary",      "version",
+                           "symmetries"};
 
 bool Contains(const Names& names, const std::string& name) {
   return std::ranges::count(names, name) > 0;
@@ -235,6 +236,7 @@ class PythonDomain final : public Domain {
   bool TakeInterrupt() const { return interrupted_.exchange(false); }
 
   void WriteGoals(Rows states) const override {
+    if (states.size() == 0) return;
     std::vector<std::uint8_t> goal(states.row_size());
     Call(is_game_ ? "start" : "goal",
          [&](nb::handle method) { CopyBytes(method(), {goal.size()}, goal); });

@@ -200,8 +200,8 @@ std::string CheckDeterminism(const SampledStates& samples) {
 }
 
 std::string CheckBatches(const SampledStates& samples) {
-  std::vector<Result> single = RunAll(samples, 0, 1);
-  for (std::size_t i = 1; i < samples.size(); ++i) {
+  std::vector<Result> single = RunAll(samples, 0, 0);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
     const std::vector<Result> next = RunAll(samples, i, 1);
     for (std::size_t m = 0; m < next.size(); ++m) {
       single[m].bytes.insert(single[m].bytes.end(), next[m].bytes.begin(), next[m].bytes.end());

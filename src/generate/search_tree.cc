@@ -121,7 +121,6 @@ void SearchTree::Link() {
     actions.push_back(static_cast<Action>(child % num_actions()));
     children.insert(children.end(), state(parent).begin(), state(parent).end());
   }
-  if (all.empty()) return;
   const Rows made(children.data(), all.size(), state_size());
   domain_.Apply(made, actions);
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -174,7 +174,7 @@ struct Nondeterministic final : Walker {
 
 struct BatchWithoutLastRow final : Walker {
   void Apply(Rows states, std::span<const Action> actions) const override {
-    const std::size_t done = states.size() == 1 ? 1 : states.size() - 1;
+    const std::size_t done = states.size() <= 1 ? states.size() : states.size() - 1;
     Walker::Apply(states.Slice(0, done), actions);
   }
   void Expand(ConstRows states, Rows children) const override {

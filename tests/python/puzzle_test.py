@@ -535,7 +535,7 @@ class Registering(unittest.TestCase):
 
         for wrong, meant, value in [("encod", "encode", method), ("aplicable", "applicable", method),
                                     ("action_cost", "action_costs", [1.0] * 9),
-                                    ("versoin", "version", "2")]:
+                                    ("versoin", "version", "2"), ("symmetrys", "symmetries", [])]:
             with self.assertWarnsRegex(UserWarning, f"member `{wrong}`; did you mean `{meant}`") as caught:
                 tandem.register_domain(with_(Lights, **{wrong: value}), check=False)
             self.assertEqual(caught.filename, __file__)
