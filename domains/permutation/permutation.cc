@@ -40,6 +40,15 @@ using Labels = std::span<const std::uint16_t>;
 // The labels at the positions of a piece.
 using Piece = std::vector<std::uint16_t>;
 
+template <class Key>
+using Counts = std::map<Key, int>;
+
+template <class Key>
+int CountOf(const Counts<Key>& counts, const Key& key) {
+  const auto at = counts.find(key);
+  return at == counts.end() ? 0 : at->second;
+}
+
 /// Orbits knows which positions the moves of a puzzle bring to which others, and which of them
 /// always move together, as the stickers of a piece do. Immutable.
 class Orbits {
@@ -62,11 +71,11 @@ class Orbits {
   // The places that the contents of one position reach, each with the positions of one piece.
   struct Orbit {
     std::vector<Place> places;
-    std::map<Piece, int> pieces;  // how often each occurs in the goal
+    Counts<std::uint16_t> labels;  // how often each occurs in the goal
+    Counts<Piece> pieces;          // how often each occurs in the goal
   };
 
-  // The number of labels of each kind in `state`, by orbit.
-  std::vector<std::vector<int>> LabelsOf(Labels state) const;
+  static Counts<std::uint16_t> LabelsOf(const Orbit& orbit, Labels state);
 
   std::string Fault(Labels state, const std::vector<std::string>& labels) const;
 
@@ -107,34 +116,32 @@ Orbits::Orbits(std::vector<std::uint16_t> goal, const std::vector<Permutation>& 
     Orbit& orbit = orbits_.emplace_back();
     for (const Place& place : places) ++orbit.pieces[At(goal_, place)];
     orbit.places = std::move(places);
+    orbit.labels = LabelsOf(orbit, goal_);
   }
 }
 
-std::vector<std::vector<int>> Orbits::LabelsOf(Labels state) const {
-  std::vector<std::vector<int>> all;
-  for (const Orbit& orbit : orbits_) {
-    std::vector<int>& counts = all.emplace_back(num_labels_, 0);
-    for (const Place& place : orbit.places) ++counts[state[place.front()]];
-  }
-  return all;
+Counts<std::uint16_t> Orbits::LabelsOf(const Orbit& orbit, Labels state) {
+  Counts<std::uint16_t> counts;
+  for (const Place& place : orbit.places) ++counts[state[place.front()]];
+  return counts;
 }
 
 std::string Orbits::Fault(Labels state, const std::vector<std::string>& labels) const {
-  const std::vector<std::vector<int>> found = LabelsOf(state);
-  const std::vector<std::vector<int>> expected = LabelsOf(goal_);
-  for (std::size_t i = 0; i < orbits_.size(); ++i) {
-    for (const Place& place : orbits_[i].places) {
+  for (const Orbit& orbit : orbits_) {
+    const Counts<std::uint16_t> counts = LabelsOf(orbit, state);
+    for (const Place& place : orbit.places) {
       const std::size_t at = place.front();
-      const std::size_t label = state[at];
-      if (found[i][label] <= expected[i][label] || label == goal_[at]) continue;
+      const std::uint16_t label = state[at];
+      const int found = CountOf(counts, label);
+      const int expected = CountOf(orbit.labels, label);
+      if (found <= expected || label == goal_[at]) continue;
       const std::string is = "position " + std::to_string(at) + " is " + labels[label];
-      if (orbits_[i].places.size() == 1) {
+      if (orbit.places.size() == 1) {
         return is + ", expected " + labels[goal_[at]] + ", because no move changes this position";
       }
-      return is + ", and the " + std::to_string(orbits_[i].places.size()) +
+      return is + ", and the " + std::to_string(orbit.places.size()) +
              " positions that moves bring to it have " + labels[label] + " " +
-             std::to_string(found[i][label]) + " times, expected " +
-             std::to_string(expected[i][label]);
+             std::to_string(found) + " times, expected " + std::to_string(expected);
     }
   }
   for (const Orbit& orbit : orbits_) {
@@ -146,11 +153,10 @@ std::string Orbits::Fault(Labels state, const std::vector<std::string>& labels) 
 
 std::string Orbits::FaultOfPieces(const Orbit& orbit, Labels state,
                                   const std::vector<std::string>& labels) {
-  std::map<Piece, int> pieces;
+  Counts<Piece> pieces;
   for (const Place& place : orbit.places) {
     const Piece piece = At(state, place);
-    const auto in_goal = orbit.pieces.find(piece);
-    const int most = in_goal == orbit.pieces.end() ? 0 : in_goal->second;
+    const int most = CountOf(orbit.pieces, piece);
     if (++pieces[piece] <= most) continue;
     std::string positions;
     std::string names;
@@ -171,25 +177,29 @@ std::string Orbits::FaultOfPieces(const Orbit& orbit, Labels state,
 // have decides among the remaining choices.
 std::vector<std::uint16_t> Orbits::OtherNames(Labels state,
                                               const std::vector<std::string>& labels) const {
-  const std::vector<std::vector<int>> found = LabelsOf(state);
-  const std::vector<std::vector<int>> expected = LabelsOf(goal_);
+  // By label, how often it occurs in each orbit.
+  std::vector<Counts<std::size_t>> found(num_labels_);
+  std::vector<Counts<std::size_t>> expected(num_labels_);
+  for (std::size_t i = 0; i < orbits_.size(); ++i) {
+    for (const auto& [label, count] : LabelsOf(orbits_[i], state)) found[label][i] = count;
+    for (const auto& [label, count] : orbits_[i].labels) expected[label][i] = count;
+  }
   std::vector<std::uint16_t> names;
-  int tries = 1000;
+  std::vector<bool> taken(num_labels_);
+  int tries = 5'000;  // of the first names, too, because there may be factorially many
   const std::function<bool()> complete = [&] {
+    --tries;
     if (names.size() == num_labels_) {
       std::vector<std::uint16_t> renamed;
       for (const std::uint16_t label : state) renamed.push_back(names[label]);
-      --tries;
       return Fault(renamed, labels).empty();
     }
     for (std::size_t name = 0; name < num_labels_ && tries > 0; ++name) {
-      bool fits = std::ranges::find(names, name) == names.end();
-      for (std::size_t i = 0; fits && i < orbits_.size(); ++i) {
-        fits = found[i][names.size()] == expected[i][name];
-      }
-      if (!fits) continue;
+      if (taken[name] || found[names.size()] != expected[name]) continue;
       names.push_back(static_cast<std::uint16_t>(name));
+      taken[name] = true;
       if (complete()) return true;
+      taken[name] = false;
       names.pop_back();
     }
     return false;

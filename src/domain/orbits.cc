@@ -61,6 +61,7 @@ std::vector<std::vector<Place>> FindOrbits(const std::vector<Permutation>& permu
       places.push_back({position});
       seen[position] = true;
     }
+    if (reached.size() == 1) continue;  // no move changes it, and it leads none
     for (std::size_t q = 0; q < size; ++q) {
       if (q == i || !MayFollow(q, i, targets)) continue;
       const Place followers = Follow(start, static_cast<std::uint16_t>(q), targets);

@@ -348,6 +348,30 @@ TEST(PuzzleFile, RejectsAStateWithLabelsWhereNoMovesBringThem) {
             "0: no moves lead from this state to the goal");
 }
 
+// Each of twenty labels occurs once at each sticker of the pieces, so each could stand for each
+// other one, except in this state.
+TEST(PuzzleFile, RejectsAStateWithManyInterchangeableLabels) {
+  std::string labels;
+  std::string cycles[2];  // the first stickers of the pieces, and the second ones
+  for (int i = 0; i < 40; ++i) {
+    labels += (i == 0 ? "l" : ", l") + std::to_string(i % 20);
+    cycles[i / 20] += std::to_string(i) + " ";
+  }
+  const auto puzzle =
+      Make("goal: [" + labels + "]\ngenerators: {X: \"(" + cycles[0] + ")(" + cycles[1] + ")\"}\n");
+  EXPECT_THAT(ErrorForState(*puzzle, Exchanged(*puzzle, 8, 29)),
+              testing::HasSubstr("have l9 2 times, expected 1"));
+}
+
+TEST(PuzzleFile, ReadsAStateWithThousandsOfFixedPositions) {
+  std::string rest;
+  for (int i = 3; i < 30'000; ++i) rest += ", " + std::to_string(i);
+  const auto puzzle = Make("goal: [0, 1, 2" + rest + "]\ngenerators: {X: \"(0 1)\"}\n");
+  EXPECT_EQ(ErrorForState(*puzzle, "1, 0, 2" + rest), "");
+  EXPECT_THAT(ErrorForState(*puzzle, "0, 2, 1" + rest),
+              testing::HasSubstr("position 1 is 2, and the 2 positions"));
+}
+
 // Two stickers of the same corner are exchanged, so its positions have the right labels.
 TEST(PuzzleFile, RejectsAStateWithAPieceThatDoesNotExist) {
   const auto cube = MakeDomain("permutation:cube4");
