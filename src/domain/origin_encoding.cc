@@ -236,7 +236,23 @@ std::optional<std::vector<std::uint8_t>> OriginEncoding::OriginsOf(
     if (origin == state.size()) return std::nullopt;
     origins.push_back(static_cast<std::uint8_t>(origin));
   }
+  CheckGivesInput(origins, encoded);
   return origins;
+}
+
+// Pieces that look alike may still differ in an input that only two of them decide together.
+void OriginEncoding::CheckGivesInput(std::span<const std::uint8_t> origins,
+                                     std::span<const std::uint8_t> encoded) const {
+  for (std::size_t input = 0; input < encoded.size(); ++input) {
+    const InputTable& table = tables_[input].front();
+    const std::size_t first = origins[table.position];
+    const std::size_t at = table.second ? first * origins.size() + origins[*table.second] : first;
+    if (table.values[at] == encoded[input]) continue;
+    throw InputError(fmt::format(
+        "{}: position {} of the network's input tells pieces apart that look alike, which tensor "
+        "programs cannot. Set generate.program and search.program to domain.",
+        domain_.spec().name, input));
+  }
 }
 
 }  // namespace tandem

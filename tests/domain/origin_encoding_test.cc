@@ -100,6 +100,34 @@ TEST(OriginEncoding, RefusesAStateThatBytesCannotNumber) {
                   "long_row: a state has 257 bytes, and tensor programs take at most 256. Set")));
 }
 
+// Three pieces of two positions each. Their first positions look alike, and the input depends on
+// two pieces together.
+class LookAlikes final : public PermutationDomain {
+ public:
+  LookAlikes()
+      : PermutationDomain(
+            {.name = "alike", .summary = "for tests", .action_names = {"left", "right"}},
+            State{0, 1, 0, 2, 0, 3}, {{2, 3, 0, 1, 4, 5}, {0, 1, 4, 5, 2, 3}}) {}
+
+  void Encode(ConstRows states, Rows inputs) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      std::ranges::fill(inputs[i], (states[i][1] + 2 * states[i][3]) % 3);
+    }
+  }
+  void ParseState(std::string_view /*text*/, std::span<std::uint8_t> /*state*/) const override {}
+  std::string FormatState(std::span<const std::uint8_t> /*state*/) const override { return ""; }
+};
+
+TEST(OriginEncoding, RefusesAnInputThatTellsLookAlikesApart) {
+  const LookAlikes puzzle;
+  const OriginEncoding encoding(puzzle);
+  EXPECT_THAT(
+      [&] {
+        (void)encoding.OriginsOf(State{0, 1, 0, 2, 0, 3});
+      },
+      testing::ThrowsMessage<InputError>(testing::HasSubstr("pieces apart that look alike")));
+}
+
 TEST(OriginEncoding, RefusesAnInputThatDependsOnThreePositions) {
   const MixedInput puzzle;
   try {
