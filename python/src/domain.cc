@@ -292,7 +292,10 @@ Array<std::uint8_t> RenderStates(const Puzzle& puzzle, nb::handle states, int sc
   if (scale < 1 || scale > 256) {
     throw InputError(fmt::format("scale: found {}, expected 1 to 256", scale));
   }
-  CheckAll(puzzle, states);
+  {
+    const nb::gil_scoped_release release;
+    CheckStates(*puzzle.domain, batch.rows());
+  }
   std::vector<Picture> pictures(batch.size());
   WithoutGil(puzzle, batch.size(), [&](std::size_t first, std::size_t size) {
     for (std::size_t i = first; i < first + size; ++i) {

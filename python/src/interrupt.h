@@ -5,7 +5,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <memory>
+#include <functional>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -13,23 +13,6 @@
 #include "base/stop_signal.h"
 
 namespace tandem::python {
-
-/// InterruptibleWork releases the GIL while it lives. Python handles a signal only between two
-/// steps of the interpreter, so in the main thread Ctrl-C requests `stop` meanwhile. In other
-/// threads it does nothing, as in Python.
-class InterruptibleWork {
- public:
-  explicit InterruptibleWork(StopSignal& stop);
-  ~InterruptibleWork();
-  InterruptibleWork(const InterruptibleWork&) = delete;
-  InterruptibleWork& operator=(const InterruptibleWork&) = delete;
-
-  bool caught() const { return interrupt_ && interrupt_->caught() != 0; }
-
- private:
-  std::optional<StopOnSignals> interrupt_;
-  std::unique_ptr<nanobind::gil_scoped_release> released_;
-};
 
 /// SignalCheck lets Ctrl-C end work that a thread of Python shares with worker threads. Python
 /// handles signals only while its main thread runs Python code, so that thread must ask now and
@@ -70,16 +53,9 @@ class SignalCheck {
 /// action.
 void RaiseInterrupt();
 
-/// Runs `work`, and then raises what Ctrl-C raises if it stopped the work.
-template <class Work>
-void RunInterruptibly(StopSignal& stop, const Work& work) {
-  bool caught = false;
-  {
-    const InterruptibleWork interruptible(stop);
-    work();
-    caught = interruptible.caught();
-  }
-  if (caught) RaiseInterrupt();
-}
+/// Runs `work` without the GIL. Python handles a signal only between two steps of the interpreter,
+/// so in the main thread Ctrl-C requests `stop` meanwhile, and RaiseInterrupt follows once the work
+/// has returned or thrown Stopped. In other threads it does nothing, as in Python.
+void RunInterruptibly(StopSignal& stop, const std::function<void()>& work);
 
 }  // namespace tandem::python
