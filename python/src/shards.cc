@@ -62,6 +62,9 @@ class NewSet {
   NewSet(const DomainSpec& domain, std::vector<Array2> columns, Head head, ShardSetSpec sizes)
       : columns_(std::move(columns)), spec_(std::move(sizes)) {
     const bool weighted = columns_.size() > kWeightColumn;
+    if (weighted && HasPolicy(head)) {
+      throw InputError(fmt::format("weights: the loss of head {} has none", NameOf(kHeads, head)));
+    }
     spec_.domain = domain.identity();
     spec_.target = "given";
     spec_.schema = ExampleSchema(domain, head, weighted);

@@ -43,7 +43,8 @@ def write_shards(folder: str | os.PathLike, domain: _tandem.Domain | str, inputs
     targets: labels, of shape (n, outputs), or (n,) for one output. They depend on `head`: "v" has the
         cost-to-go; "q" for each action its cost plus the cost-to-go of its child; "policy" the probability
         of each action; "vp" both, the cost-to-go first.
-    weights: the weight of each output in the loss, of the shape of `targets`; 0 leaves an output out.
+    weights: the weight of each output in the loss, of the shape of `targets`; 0 leaves an output out. Only for
+        the heads v and q.
     chunk_rows, chunks_per_shard: the rows of a chunk, which is read at once, and the chunks of a file.
     compress: whether to compress chunks.
 

@@ -137,7 +137,8 @@ ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
 }
 
 void ShardSet::CheckFits(const DomainSpec& domain, Head head) const {
-  const Schema schema = ExampleSchema(domain, head, HasWeights(spec_.schema));
+  const bool weighted = HasWeights(spec_.schema);
+  const Schema schema = ExampleSchema(domain, head, weighted);
   if (spec_.schema != schema) {
     throw InputError(fmt::format(
         "{} holds examples of {} with columns {}, expected {} with columns {}", folder_.string(),
@@ -158,6 +159,11 @@ void ShardSet::CheckFits(const DomainSpec& domain, Head head) const {
                     folder_.string(), NameOf(kHeads, head), spec_.target,
                     of_policy ? "set network.head to policy"
                               : "generate them again with generate.target policy"));
+  }
+  if (weighted && HasPolicy(head)) {
+    throw InputError(
+        fmt::format("{}: its labels have weights, and the loss of `network.head: {}` has none",
+                    folder_.string(), NameOf(kHeads, head)));
   }
 }
 

@@ -65,6 +65,9 @@ class Shards(FolderTest):
             self.assertFalse((self.folder / "wrong").exists())
         with self.assertRaisesRegex(ValueError, "head: expected v, q, q_in, policy or vp, found heart"):
             self.write("wrong", inputs, targets, head="heart")
+        for head, outputs in ("policy", CUBE.num_actions), ("vp", CUBE.num_actions + 1):
+            with self.assertRaisesRegex(ValueError, f"weights: the loss of head {head} has none"):
+                self.write("wrong", inputs, np.ones((30, outputs)), np.ones((30, outputs)), head=head)
         with self.assertRaisesRegex(ValueError, "chunk_rows: expected 1 to 2147483647, found 0"):
             self.write("wrong", inputs, targets, chunk_rows=0)
         with self.assertRaisesRegex(ValueError, "chunks_per_shard: expected 1 to 1048576, found -1"):
