@@ -83,8 +83,6 @@ def load_config(config: "str | os.PathLike | Mapping | _tandem.Config",
 def _config_file(name: str) -> str:
     """Returns `name`, or the path of the config of that name that comes with Tandem if no file has it."""
     package = pathlib.Path(__file__).resolve().parent
-    for folder in (package / "share" / "tandem", package.parents[1]):  # a wheel's, a source tree's
-        file = folder / "configs" / f"{name}.yaml"
-        if not os.path.exists(name) and file.exists():
-            return str(file)
-    return name
+    folders = (package / "share" / "tandem", package.parents[1])  # a wheel's, a source tree's
+    files = [name, *(str(folder / "configs" / f"{name}.yaml") for folder in folders)]
+    return next(filter(os.path.exists, files), name)

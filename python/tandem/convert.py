@@ -12,18 +12,20 @@ numbers for cube3, npuzzle and lights_out. import reads all three, and makes a f
 
 import argparse
 import dataclasses
+import io
 import pathlib
 import shlex
 import sys
 import tempfile
 from collections.abc import Collection
 
-import safetensors
+import safetensors.torch
 import torch
 from safetensors.torch import load_file, save_file
 
 import tandem
 from tandem import _tandem
+from tandem._files import write_file
 
 State = dict[str, torch.Tensor]
 EPSILON = 1e-5  # of batch normalisation
@@ -282,6 +284,13 @@ def read_weights(file: pathlib.Path) -> dict:
     raise ValueError(f"{file}: not a file of weights; expected one that torch.save wrote, or safetensors")
 
 
+def pickled(state: dict) -> bytes:
+    """Returns what torch.save writes."""
+    file = io.BytesIO()
+    torch.save(state, file)
+    return file.getvalue()
+
+
 def export_network(run: pathlib.Path, form: str, out: pathlib.Path, checkpoint: str) -> None:
     network = tandem.Network(run, checkpoint, settings={"device": "cpu"})  # checks the file
     names = {"last": "checkpoint.safetensors", "best": "best.safetensors"}
@@ -298,7 +307,7 @@ def export_network(run: pathlib.Path, form: str, out: pathlib.Path, checkpoint: 
     if form == "deepxube":
         puzzle = deepxube_puzzle(domain)
         heur, theirs = to_deepxube(state, keys, puzzle)
-        torch.save(theirs, out)
+        write_file(out, pickled(theirs))
         is_q = keys["head"] == "q"
         print(f"for DeepXube: --domain {puzzle.domain} --heur {heur} --heur_type {'QFix' if is_q else 'V'} "
               f"--heur_file {shlex.quote(str(out))}", file=sys.stderr)
@@ -309,9 +318,10 @@ def export_network(run: pathlib.Path, form: str, out: pathlib.Path, checkpoint: 
         positions, depth = domain.input_shape
         about = {"domain": domain.identity, "input_positions": positions, "input_depth": depth,
                  "iterations": network.iterations, **keys}
-        save_file(state, out, {"format": "pt", **{f"tandem.{key}": str(value) for key, value in about.items()}})
+        metadata = {"format": "pt", **{f"tandem.{key}": str(value) for key, value in about.items()}}
+        write_file(out, safetensors.torch.save(state, metadata))
     else:
-        torch.save(state, out)
+        write_file(out, pickled(state))
     print(f"{out}: {describe(domain, keys)}", file=sys.stderr)
 
 
@@ -375,7 +385,9 @@ def main(arguments: list[str] | None = None) -> None:
         if args.verb == "export":
             export_network(args.run, args.format, args.out, args.checkpoint)
         else:
-            settings = dict(setting.partition("=")[::2] for setting in args.set)
+            if wrong := [text for text in args.set if "=" not in text]:
+                raise ValueError(f"--set {wrong[0]}: expected KEY=VALUE")
+            settings = dict(text.split("=", 1) for text in args.set)
             import_network(args.file, args.out, args.config, settings)
     except (OSError, RuntimeError, ValueError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")

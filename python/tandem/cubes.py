@@ -17,6 +17,7 @@ import numpy as np
 
 import tandem
 from tandem import convert
+from tandem._files import write_file
 
 FORMATS = ("facelets", "deepcubea", "deepxube")
 
@@ -116,7 +117,7 @@ def main() -> None:
         text = (convert_file(args.states, args.source, args.target) if args.states else
                 Converter().convert(args.state, args.source, args.target) + "\n")
         if args.out:
-            args.out.write_text(text)
+            write_file(args.out, text)
         else:
             print(text, end="")
     except (OSError, ValueError) as error:

@@ -21,11 +21,13 @@ import numpy as np
 
 import tandem
 from tandem import convert
+from tandem._files import write_file
 
 ARRAYS = {"_reconstruct", "_frombuffer", "ndarray", "dtype", "scalar"}
 # By the kind of a puzzle: DeepXube's module, and what its names of classes begin with.
 CLASSES = {"cube3": ("cube3", "Cube3"), "npuzzle": ("npuzzle", "NP"), "lights_out": ("lightsout", "LO"),
            "sokoban": ("sokoban", "Sk")}
+RESULT_KEYS = {"state", "solved", "moves", "cost", "expanded", "seconds", "nodes"}  # of `tandem solve --out`
 
 
 class Record:
@@ -105,7 +107,7 @@ def read(path: pathlib.Path, puzzle: Puzzle) -> list[dict]:
     with open(path, "rb") as file:
         try:
             data = Reader(file).load()
-        except (pickle.UnpicklingError, EOFError, AttributeError, ValueError) as error:
+        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, ValueError) as error:
             raise ValueError(f"{path}: not a file of DeepXube's problems: {error}") from None
     if not isinstance(data, dict) or not {"states", "goals"} <= data.keys():
         raise ValueError(f"{path}: expected the keys states and goals, as DeepXube writes them")
@@ -187,6 +189,20 @@ def pickled(puzzle: Puzzle, lines: list[dict]) -> bytes:
     return maker.dumps(data)
 
 
+def results_in(path: pathlib.Path) -> list[dict]:
+    """Returns the lines that `tandem solve --out` wrote. Raises ValueError, which names the line."""
+    lines = []
+    for number, text in enumerate(path.read_text().splitlines(), 1):
+        try:
+            lines.append(json.loads(text))
+            needed = {"state"} if "solved" not in lines[-1] else RESULT_KEYS
+            if missing := needed - lines[-1].keys():
+                raise ValueError(f"expected the key {sorted(missing)[0]}")
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}:{number}: {error}") from None
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tandem.deepxube", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -199,10 +215,10 @@ def main() -> None:
         puzzle = Puzzle(args.domain)
         if args.command == "read":
             lines = read(args.file, puzzle)
-            args.out.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            write_file(args.out, "".join(json.dumps(line) + "\n" for line in lines))
         else:
-            lines = [json.loads(line) for line in args.file.read_text().splitlines()]
-            args.out.write_bytes(pickled(puzzle, lines))
+            lines = results_in(args.file)
+            write_file(args.out, pickled(puzzle, lines))
     except (OSError, KeyError, TypeError, ValueError) as error:
         parser.error(str(error))
     print(f"{args.out}: {len(lines)} states of {args.domain}")

@@ -33,6 +33,7 @@ from collections.abc import Iterator
 import safetensors
 
 import tandem
+from tandem._files import write_file
 
 SEARCH_KEYS = ("method", "beam_width", "weight", "ball_radius", "inverse")
 SOURCE_KEYS = ("author_name", "submitted_at", "model_sha256")  # of a public table
@@ -175,6 +176,8 @@ def main() -> None:
             print(f"{args.record}: added {count} solutions")
             return
         lines = merge(args.records)
+        if args.out:
+            write_file(args.out, text_of(lines))
     except (OSError, ValueError) as error:
         parser.error(str(error))
     costs = collections.defaultdict(list)
@@ -182,8 +185,6 @@ def main() -> None:
         costs[line["puzzle"]].append(line["cost"])
     for puzzle, each in costs.items():
         print(f"{puzzle}: {len(each)} states, mean cost {sum(each) / len(each):.2f}")
-    if args.out:
-        pathlib.Path(args.out).write_text(text_of(lines))
 
 
 if __name__ == "__main__":

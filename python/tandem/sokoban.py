@@ -63,10 +63,13 @@ def main() -> None:
         text = convert(text_of(args.file), args.runs)
     except (OSError, KeyError, TypeError, ValueError, ElementTree.ParseError) as error:
         parser.error(f"{args.file}: {error}")
-    if args.out:
-        args.out.write_text(text)
-    else:
+    if not args.out:
         print(text, end="")
+        return
+    try:
+        args.out.write_text(text)
+    except OSError as error:
+        parser.error(f"--out {args.out}: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -339,6 +339,7 @@ class Files(FolderTest):
         self.assertRegex(error, r"`search.method: q_star` \(\S*wrong.yaml:\d+\)")
         self.assertIn("`network.head: v`", error)
         self.assertIn(f"{weights} describes the keys under `network`, so only other keys can be changed", error)
+        self.assertIn("--set seed: expected KEY=VALUE", self.convert(*words, "--set", "seed", code=2))
         self.convert(*words, "--set", "search.method=beam")
 
     def test_errors_name_the_file_and_what_to_do(self):

@@ -74,6 +74,13 @@ class Files(FolderTest):
         code, printed = self.run_command("read", path, "--domain", "npuzzle:3", "--out", self.folder / "out")
         self.assertEqual(code, 2)
         self.assertIn("problem 0 is not one of npuzzle:3", printed)
+        for text, message in [('{"state": "1 2"}\n{', "lines.jsonl:2: "), ('{"id": 1}', "1: expected the key state"),
+                              ('{"state": "1 2", "solved": false}', "1: expected the key cost")]:
+            (self.folder / "lines.jsonl").write_text(text)
+            code, printed = self.run_command("write", self.folder / "lines.jsonl", "--domain", "npuzzle:3", "--out",
+                                             self.folder / "out")
+            self.assertEqual(code, 2)
+            self.assertIn(message, printed)
         for name in ["hanoi", "npuzzle:3x5", "sokoban:9"]:
             self.assertEqual(self.run_command("read", path, "--domain", name, "--out", self.folder / "out")[0], 2)
 

@@ -97,6 +97,11 @@ class Records(FolderTest):
             records.main()
         self.assertEqual(printed.getvalue(), "cube2: 1 states, mean cost 0.00\n")
         self.assertEqual(json.loads(out.read_text())["moves"], "")
+        self.assertEqual(sorted(self.folder.glob("*.jsonl*")), [a, b, out])
+        with mock.patch.object(sys, "argv", ["records", "merge", str(a), "--out", str(self.folder / "none" / "x")]), \
+                contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit) as ended:
+            records.main()
+        self.assertEqual(ended.exception.code, 2)
         wrong = self.write("wrong.jsonl", self.line(goal, "R"))
         with mock.patch.object(sys, "argv", ["records", "merge", str(wrong), "--out", str(out)]), \
                 contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit) as ended:
