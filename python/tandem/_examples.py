@@ -106,7 +106,7 @@ class Examples:
 
     def __next__(self) -> Batch:
         update, number = divmod(self._step, self._batches)
-        if update == self.updates:
+        if self.updates is not None and update >= self.updates:
             raise StopIteration
         with self._times:
             if self._ready != update:

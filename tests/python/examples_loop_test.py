@@ -262,6 +262,14 @@ class State(FolderTest):
         batches.load_state_dict(torch.load(self.folder / "state.pt", weights_only=True))
         self.assertEqual(batches.update, 1)
 
+    def test_a_state_past_the_last_update_has_no_batches(self):
+        batches = examples(config("walk_length"), updates=3)
+        for _ in range(2 * BATCHES + 1):
+            next(batches)
+        shorter = examples(config("walk_length"), updates=1)
+        shorter.load_state_dict(batches.state_dict())
+        self.assertEqual(list(shorter), [])
+
     def test_wrong_states_are_named(self):
         batches = examples(None, Net())
         next(batches)
