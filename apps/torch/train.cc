@@ -247,7 +247,7 @@ void ReportEnd(const RunSummary& summary, const Config& config) {
 // Says where the time went and what would make the run faster.
 void ReportTimes(const RunSummary& summary) {
   std::vector<std::string> lines = DescribeTimes(summary.time.threads);
-  lines.push_back(DescribeCores(summary.time, NumCores()));
+  lines.push_back(DescribeCores(summary.time, summary.cores));
   lines.insert(lines.end(), summary.lines.begin(), summary.lines.end());
   if (summary.since_update > 0) {
     LogInfo(fmt::format("  since --resume, after update {}:", summary.since_update));
@@ -404,8 +404,9 @@ int Lead(const TrainArgs& args, const Config& asked, const RunOptions& options) 
     if (args.resume.empty()) {
       continued.overrides.clear();  // they are in the config of the run
       const Config began = checkpoint->ReadConfig();
-      CheckConfigStays(
-          began, WithAbsolutePaths(ResolveAutos(asked, *options.device, options.cores)), folder);
+      CheckConfigStays(began,
+                       WithAbsolutePaths(ResolveAutos(asked, *options.device, options.cores)),
+                       "the config of the command line");
     }
     const Config rest = ConfigToResume(directory, *checkpoint, continued.overrides);
     if (IsComplete(rest, checkpoint->Counters(), folder)) {
@@ -444,10 +445,12 @@ Config ReadConfig(const TrainArgs& args) {
     RequireNoPipe(args.config);  // each rank reads it, and rank 0 twice
     return LoadConfig(args.config, args.overrides);
   }
+  CheckMayChange(args.overrides);
   const RunDirectory directory = RunDirectory::Open(args.resume);
   directory.RequireCheckpoint();
-  return OpenNewest(
-      directory, [&](const fs::path& file) { return Checkpoint(file).ReadConfig(args.overrides); });
+  return OpenNewest(directory, [&](const fs::path& file) {
+    return ConfigToResume(directory, Checkpoint(file), args.overrides);
+  });
 }
 
 int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {

@@ -201,8 +201,7 @@ std::unique_ptr<TrainRun> Make(const Config& config, const RunOptions& options,
 
 }  // namespace
 
-void CheckConfigStays(const Config& began, const Config& requested,
-                      const std::filesystem::path& folder) {
+void CheckConfigStays(const Config& began, const Config& requested, const std::string& what) {
   Config before = began;
   // A new train.max_updates comes with a new plan, so the plans may differ.
   if (requested.train.max_updates != began.train.max_updates) {
@@ -217,10 +216,9 @@ void CheckConfigStays(const Config& began, const Config& requested,
   }
   if (differences.empty()) return;
   throw InputError(
-      fmt::format("{}: differs from the config in checkpoint.safetensors, with which the run "
-                  "began: {}. Restore the old "
-                  "values, or train a new run from the changed config.",
-                  (folder / kConfigFile).string(), fmt::join(differences, "; ")));
+      fmt::format("{}: differs from the config in the checkpoint, with which the run began: {}. "
+                  "Restore the old values, or train a new run from the changed config.",
+                  what, fmt::join(differences, "; ")));
 }
 
 void WarnOfDamage(const DamagedFile& error, const std::filesystem::path& next) {
@@ -273,7 +271,7 @@ Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoin
     requested.train.plan = began.train.plan;
   }
   CheckCoversDone(requested, checkpoint.Counters().updates, directory.path());
-  CheckConfigStays(began, requested, directory.path());
+  CheckConfigStays(began, requested, directory.config().string());
   return requested;
 }
 

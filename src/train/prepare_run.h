@@ -24,9 +24,8 @@ namespace tandem {
 void WarnOfDamage(const DamagedFile& error, const std::filesystem::path& next);
 
 /// Throws InputError if `requested` differs, in a key that must not change, from `began`, the
-/// config with which the run in `folder` began.
-void CheckConfigStays(const Config& began, const Config& requested,
-                      const std::filesystem::path& folder);
+/// config with which the run began. `what` names the source of `requested`.
+void CheckConfigStays(const Config& began, const Config& requested, const std::string& what);
 
 /// Returns whether the run has done all updates, or used all the time, of `config`, and has written
 /// its summary.json.
@@ -83,7 +82,7 @@ Config PrepareNew(const Config& asked, RunOptions& options);
 /// Prepares to resume the run in `options.directory` from the checkpoint `from`, and returns its
 /// config. A backend that the run chose on another machine and that this device does not have is
 /// chosen again, unless `overrides` name it. Throws InputError if the run is complete, the errors
-/// of ConfigToResume, and those of PrepareNew.
+/// of ConfigToResume, and those of PrepareNew except Stopped.
 Config PrepareResume(const Checkpoint& from, const std::vector<Override>& overrides,
                      RunOptions& options);
 

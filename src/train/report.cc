@@ -47,7 +47,7 @@ Json AfterColdStart(const RunSummary& summary, const Config& config) {
                {"generate_critical_s", RoundedSeconds(time.generate_critical_s)},
                {"train_critical_s", RoundedSeconds(time.train_critical_s)},
                {"core_s", RoundedSeconds(time.core_s)},
-               {"cores", NumCores()},
+               {"cores", summary.cores},
                {"idle_workers", idle(time.generating_thread_s, generating)},
                {"idle_main", idle(time.wall_s - time.waits_s(), time.wall_s)}};
   if (time.gpu) json["gpu_s"] = RoundedSeconds(time.gpu->busy_s / time.gpu->traced_s * time.wall_s);

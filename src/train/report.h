@@ -24,6 +24,7 @@ struct RunSummary : RunCounters {
   std::int64_t since_update = 0;
   std::int64_t parameters = 0;
   std::int64_t peak_rss_bytes = 0;
+  int cores = 0;  ///< that the run could use
   std::string weights_sha256;
   TimeReport time;
   std::string bottleneck;  ///< a sentence (DescribeBottleneck)
@@ -64,8 +65,8 @@ nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Conf
 
 /// Returns a flat object for an update. `counters` are those after the update. `validation` is the
 /// validation since the previous line, if there was one. `times` are those since the previous line;
-/// their entries are named "main_forward_s" and so on, and entries below a millisecond are left
-/// out. Numbers are rounded.
+/// their entries are named "main_forward_s" and so on, and entries below a millisecond or 1 %
+/// of the thread's time are left out. Numbers are rounded.
 nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& config,
                                    const RunCounters& counters,
                                    const std::optional<ValidationReport>& validation,

@@ -89,6 +89,7 @@ std::string_view StageOf(Activity activity) {
 
 TrainRun::TrainRun(Config config, RunOptions options)
     : config_(WithBackends(WithAbsolutePaths(std::move(config)), *options.device)),
+      cores_(options.cores),
       directory_(std::move(options.directory)),
       began_(options.began),
       device_(std::move(options.device)),
@@ -419,10 +420,11 @@ RunSummary TrainRun::MakeSummary(std::string weights_sha256) {
   summary.last_fill = last_fill_;
   summary.parameters = num_parameters();
   summary.peak_rss_bytes = PeakRssBytes();
+  summary.cores = cores_;
   summary.weights_sha256 = std::move(weights_sha256);
   summary.time = time_.Report();
   for (const auto& section : sections_) section->Report(summary);
-  summary.bottleneck = DescribeBottleneck(summary.time, config_, NumCores());
+  summary.bottleneck = DescribeBottleneck(summary.time, config_, summary.cores);
   summary.learning = DescribeLearning(summary, config_, longest_label_);
   return summary;
 }

@@ -131,6 +131,7 @@ class TrainRun final {
   RunSummary MakeSummary(std::string weights_sha256);
 
   Config config_;  // only its plan changes
+  const int cores_;
   UpdatePacer pacer_;
   const std::optional<RunDirectory> directory_;
   const Stopwatch began_;

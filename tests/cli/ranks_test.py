@@ -202,6 +202,17 @@ class Refusals(RanksTest):
                 self.assertIn(option.split("=")[0], errors)
                 self.assertIn("not supported with several ranks", errors)
 
+    def test_a_run_that_follows_the_clock_is_not_resumed_with_several_ranks(self):
+        # One process stops it after an update, before its plan ends.
+        run = subprocess.Popen([TANDEM, "train", self.config, "--out", "run", "--set", "train.max_updates=auto",
+                                "--set", "train.max_seconds=60", "--set", "optimizer.schedule=linear"],
+                               cwd=self.folder, stderr=subprocess.DEVNULL)
+        self.wait_until(lambda: self.has_metrics("run"), run)
+        run.send_signal(signal.SIGTERM)
+        self.assertEqual(run.wait(), 143)
+        for errors in self.errors_of(self.start(2, "--resume", "run"), 2, 2):
+            self.assertIn("`train.max_updates: auto` is not supported with several ranks", errors)
+
     def test_a_folder_that_the_first_start_refused_is_refused_again(self):
         self.run_tandem("train", self.config, "--out", "run")
         restarted = {"TORCHELASTIC_RESTART_COUNT": "1"}
