@@ -74,12 +74,12 @@ LoadedModel::LoadedModel(const ModelArgs& args) {
   device_ = OpenDevice(asked.device);
   config_ = ResolveAutos(asked, *device_);
   domain_ = MakeDomain(config_.domain.full_name());
-  AddNetworksOf(first, config_.network, args);
+  AddNetworksOf(first, config_, args);
   for (const std::string& run : std::span(args.runs).subspan(1)) {
     const RunDirectory other = RunDirectory::Open(run);
     const Config config = ConfigForSolving(other, args);
     CheckMatches(run, config, args.runs.front());
-    AddNetworksOf(other, config.network, args);
+    AddNetworksOf(other, ResolveAutos(config, *device_), args);
   }
   if (nets_.size() == 1) return;
   std::vector<Evaluator*> networks;
@@ -100,7 +100,7 @@ void LoadedModel::CheckMatches(const std::string& run, const Config& config,
       run, describe(config), describe(config_), first));
 }
 
-void LoadedModel::AddNetworksOf(const RunDirectory& run, const NetworkConfig& network,
+void LoadedModel::AddNetworksOf(const RunDirectory& run, const Config& config,
                                 const ModelArgs& args) {
   for (const std::string& which : args.checkpoints) {
     if (args.runs.size() > 1 && which != "last" && which != "best") {
@@ -110,14 +110,13 @@ void LoadedModel::AddNetworksOf(const RunDirectory& run, const NetworkConfig& ne
           which));
     }
     UseCheckpoint(run, which, "--checkpoint",
-                  [&](const std::filesystem::path& file) { AddNetwork(file, network); });
+                  [&](const std::filesystem::path& file) { AddNetwork(file, config); });
   }
 }
 
-void LoadedModel::AddNetwork(const std::filesystem::path& checkpoint,
-                             const NetworkConfig& network) {
-  const NetworkSpec spec = NetworkFor(network, domain_->spec());
-  nets_.push_back(std::make_unique<InferenceNet>(spec, config_.inference, *device_));
+void LoadedModel::AddNetwork(const std::filesystem::path& checkpoint, const Config& config) {
+  const NetworkSpec spec = NetworkFor(config.network, domain_->spec());
+  nets_.push_back(std::make_unique<InferenceNet>(spec, config.inference, *device_));
   const std::int64_t iterations = LoadInto(*nets_.back(), checkpoint, spec);
   if (nets_.size() == 1) iterations_ = iterations;
   if (iterations == 0 && !IsImported(checkpoint)) {

@@ -52,8 +52,8 @@ class LoadedModel {
   std::unique_ptr<Search> MakeMoveSearch();
 
  private:
-  void AddNetworksOf(const RunDirectory& run, const NetworkConfig& network, const ModelArgs& args);
-  void AddNetwork(const std::filesystem::path& checkpoint, const NetworkConfig& network);
+  void AddNetworksOf(const RunDirectory& run, const Config& config, const ModelArgs& args);
+  void AddNetwork(const std::filesystem::path& checkpoint, const Config& config);
   // Loads a checkpoint into `net`, which has this spec. Returns the iterations it was trained for.
   std::int64_t LoadInto(InferenceNet& net, const std::filesystem::path& checkpoint,
                         const NetworkSpec& spec) const;

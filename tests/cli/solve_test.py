@@ -326,6 +326,14 @@ class Solve(CliTest):
         mixed, _ = self.estimate_of_a_state("--model", first, "--checkpoint", f"last,{kept}")
         self.assertAlmostEqual(mixed, (one + early) / 2, places=4)
 
+        # Each network has the arithmetic that suits it.
+        board = self.folder / "board"
+        for folder, kind in (board / "fc", "resnet_fc"), (board / "conv", "resnet_2d"):
+            self.run_tandem("train", config, "--out", folder, "--set", "domain.name=npuzzle", "--set",
+                            "domain.size=3", "--set", f"network.kind={kind}", "--set", "network.norm=batch")
+        _, log = self.run_tandem("solve", "--model", board / "fc", "--model", board / "conv", "--scramble", "D R")
+        self.assertIn("using the mean of 2 networks", log)
+
         self.run_tandem("train", config, "--out", q_run, "--set", "network.head=q")
         states = self.write("states.txt", AFTER_R + "\n")
         solve = ["solve", "--states", states, "--model", first, "--model"]
