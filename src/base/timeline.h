@@ -68,7 +68,7 @@ enum class Activity : std::uint8_t {
   kKeepState,  ///< copying the state that is saved if the next update fails
   kValidation,
   kCheckpoint,
-  kWaitForDisk,  ///< waiting until a checkpoint has been written
+  kWaitForDisk,  ///< waiting until files have been written
   kReport,       ///< writing metrics and calling observers of the run
 
   kCount

@@ -26,7 +26,7 @@ constexpr auto kWaits = std::to_array<std::pair<Activity, std::string_view>>({
     {Activity::kWaitForBatch, "the prefetch thread to make a batch"},
     {Activity::kWaitForDevice, "the device"},
     {Activity::kWaitForRanks, "the other ranks"},
-    {Activity::kWaitForDisk, "a checkpoint to be written"},
+    {Activity::kWaitForDisk, "files to be written"},
 });
 
 std::string Describe(const ThreadState& thread) {

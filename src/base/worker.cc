@@ -39,7 +39,10 @@ void Worker::Run() {
 }
 
 void BackgroundTasks::Post(std::function<void()> task) {
-  if (before_last_.valid()) before_last_.wait();
+  if (before_last_.valid()) {
+    const Span span(Activity::kWaitForDisk);
+    before_last_.wait();
+  }
   before_last_ = std::exchange(last_, worker_.Post([this, task = std::move(task)] { Run(task); }));
 }
 

@@ -124,8 +124,8 @@ class Worker {
   std::thread thread_;  // last, because it uses everything above
 };
 
-/// BackgroundTasks runs tasks in order on a thread of its own, and hands their failure back to
-/// the thread that posts them. Use it from one thread.
+/// BackgroundTasks runs tasks that write files, in order, on a thread of its own, and hands their
+/// failure back to the thread that posts them. Use it from one thread.
 ///
 /// Example, a file that is written while the program works on:
 ///

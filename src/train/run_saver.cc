@@ -74,10 +74,11 @@ std::string RunSaver::WhyBestIsUnusable(const RunCounters& so_far) const {
 }
 
 // Replay needs one buffer more than a checkpoint, so the update with which a checkpoint continues
-// replaces no row that the writing thread reads, but the update after it does. If a checkpoint was
-// just started, its copy of the tensors is that of the next update too.
+// replaces no row that the writing thread reads, but the update after it does, and waits. If a
+// checkpoint was just started, its copy of the tensors is that of the next update too.
 void RunSaver::BeginUpdate(const RunState& state) {
-  if (sources_.replay != nullptr && state.counters.updates > started_next_) Wait();
+  const bool writes_replay = sources_.replay != nullptr && writes_checkpoint_;
+  if (writes_replay && state.counters.updates > started_next_) Wait();
   const Span span(Activity::kKeepState);
   const std::shared_ptr<const RunState> copied = std::exchange(copied_, nullptr);
   if (copied != nullptr && copied->counters.iterations == state.counters.iterations) {
