@@ -157,31 +157,34 @@ class Tracer final : public RunSection {
   }
 
   void WriteTrace() {
+    // First, because the GPU gets no work while this thread writes.
+    const nlohmann::json kernels = kernels_ ? StopRecordingKernels() : nlohmann::json();
     Json trace = ChromeTrace(timeline_);
-    if (kernels_) AddKernelsTo(trace);
+    if (!kernels.is_null()) AddKernels(kernels, OnSystemClock(timeline_.start()), trace);
     const std::string text = DumpJson(trace) + "\n";
     WriteFileAtomically(path_, text);
     LogInfo(fmt::format("{}: {} of trace; open it in ui.perfetto.dev or chrome://tracing",
                         path_.string(), HumanBytes(static_cast<double>(text.size()))));
   }
 
-  void AddKernelsTo(Json& trace) {
+  // Returns what the profiler recorded, or null if that cannot be read.
+  nlohmann::json StopRecordingKernels() {
     const std::filesystem::path aside = path_.string() + ".kernels";
     device_.Synchronize();
     const double recorded_s =
         std::chrono::duration<double>(Clock::now() - recording_since_).count();
     kernels_->Save(aside);
     kernels_.reset();
-    const nlohmann::json kineto =
+    nlohmann::json kineto =
         nlohmann::json::parse(ReadFile(aside), nullptr, /*allow_exceptions=*/false);
     RemoveFile(aside);
     if (kineto.is_discarded()) {
       LogWarning(fmt::format("{}: the profiler did not write JSON; the trace has no CUDA streams",
                              path_.string()));
-      return;
+      return nullptr;
     }
-    AddKernels(kineto, OnSystemClock(timeline_.start()), trace);
     gpu_ = TimesOfGpu(kineto, recorded_s);
+    return kineto;
   }
 
   enum class State : std::uint8_t { kWaiting, kRecording, kWritten };
