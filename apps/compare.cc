@@ -162,6 +162,7 @@ pid_t Spawn(std::vector<std::string> arguments, const fs::path& log) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   const pid_t parent = ::getpid();
+  (void)std::signal(SIGCHLD, SIG_DFL);  // if inherited as ignored, exit codes would be lost
   // Until the child has become the program, it uses this memory and this process waits, so that
   // `error` says whether it did.
   volatile int error = 0;
@@ -184,13 +185,15 @@ pid_t Spawn(std::vector<std::string> arguments, const fs::path& log) {
 int AwaitEnd(pid_t pid, const StopSignal& stop) {
   bool asked_to_end = false;
   int status = 0;
-  while (::waitpid(pid, &status, WNOHANG) != pid) {
+  pid_t ended = 0;
+  while ((ended = ::waitpid(pid, &status, WNOHANG)) == 0) {
     if (!asked_to_end && stop.Reached()) {
       ::kill(pid, SIGTERM);
       asked_to_end = true;
     }
     std::this_thread::sleep_for(kPollInterval);
   }
+  if (ended != pid) throw Error(fmt::format("cannot await a run: {}", std::strerror(errno)));
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -47,7 +47,8 @@ Json TypedValue(const Field& field) {
   }
   if (const auto* const f = std::get_if<ArgumentField>(&field.value)) {
     const bool is_size = ParseNumber<std::int64_t>(f->parameter.default_value).has_value();
-    return is_size ? Number(text) : Json(text);
+    const auto side = ParseNumber<std::int64_t>(text);  // unless the size is two sides, as in 3x5
+    return is_size && side ? Json(*side) : Json(text);
   }
   if (text == "null") return nullptr;
   return text == "auto" ? Json(text) : Number(text);

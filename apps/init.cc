@@ -100,7 +100,7 @@ std::string StarterFor(const std::string& full_name) {
 int RunInit(const InitArgs& args) {
   const std::string yaml = StarterFor(args.domain);
   std::error_code ignored;
-  if (fs::exists(args.out, ignored)) {
+  if (fs::exists(args.out, ignored) && !IsDeviceOrPipe(args.out)) {
     throw InputError(
         fmt::format("--out {}: the file exists and may have your changes; choose another name, or "
                     "remove it",

@@ -41,12 +41,6 @@ bool AreSame(const fs::path& a, const fs::path& b) {
   return !canonical.empty() && canonical == CanonicalPath(b);
 }
 
-bool IsDeviceOrPipe(const fs::path& path) {
-  std::error_code ignored;
-  const fs::file_status status = fs::status(path, ignored);
-  return fs::exists(status) && fs::is_other(status);
-}
-
 void CheckReplacesNoInput(const NamedFile& output, const std::vector<NamedFile>& inputs) {
   for (const NamedFile& input : inputs) {
     if (input.path.empty() || !AreSame(output.path, input.path)) continue;
@@ -64,6 +58,12 @@ void CheckReplacesNoFileOfRun(const NamedFile& output) {
 }
 
 }  // namespace
+
+bool IsDeviceOrPipe(const fs::path& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return fs::exists(status) && fs::is_other(status);
+}
 
 fs::path NewRunFolder(const std::string& prefix, const fs::path& config) {
   const std::time_t now = std::time(nullptr);

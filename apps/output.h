@@ -40,6 +40,9 @@ struct NamedFile {
 /// path is empty, or the name of a puzzle that is built in, if there is no such file.
 NamedFile PuzzleFile(const std::string& full_name);
 
+/// Whether `path` names something that writing does not replace.
+bool IsDeviceOrPipe(const std::filesystem::path& path);
+
 /// Returns the files that the keys of `config` name.
 std::vector<NamedFile> FilesOf(const Config& config);
 

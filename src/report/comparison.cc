@@ -219,8 +219,8 @@ class RowMaker {
     for (const RunRecord& run : variant_.runs) sides.push_back(IdealOf(run).side);
     Add("ideal speed-up", "ideal_speed_up", 1, 3, ideal_speed_up, only_async);
     row_.entries.push_back({"ideal bound by", "ideal_bound_by",
-                            bounds.empty() ? kMissing : Distinct(bounds), Distinct(bounds),
-                            only_async});
+                            bounds.empty() ? kMissing : Distinct(bounds),
+                            bounds.empty() ? Json() : Json(Distinct(bounds)), only_async});
     Add("% busiest side at work", "busy_share", 100, 1, Each([](const RunRecord& run) {
           return std::min(IdealOf(run).seconds / run.seconds, 1.0);
         }));

@@ -135,8 +135,10 @@ class Compare(CliTest):
 
     def test_ctrl_c_ends_it_and_keeps_the_runs(self):
         config = self.write("long.yaml", CONFIG.replace("max_updates: 4", "max_updates: 100000"))
+        # A supervisor may ignore the signal that says that a child has ended, and its children inherit that.
         program = subprocess.Popen([TANDEM, "compare", config, "--out", self.folder / "all"],
-                                   stderr=subprocess.PIPE, text=True)
+                                   stderr=subprocess.PIPE, text=True,
+                                   preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
         metrics = self.folder / "all/sequential-seed1/metrics.jsonl"
         self.wait_until(metrics.exists, program)
         program.send_signal(signal.SIGINT)

@@ -1,6 +1,8 @@
 """Tests `tandem init`: configs to start from."""
 
 import json
+import os
+import subprocess
 import sys
 import unittest
 
@@ -69,6 +71,12 @@ class Init(CliTest):
         self.assertIn("--out mine.yaml: the file exists and may have your changes; choose another "
                       "name, or remove it", error)
         self.assertEqual((self.folder / "mine.yaml").read_text(), "seed: 5\n")
+
+    def test_writes_into_a_pipe(self):
+        os.mkfifo(self.folder / "pipe")
+        reader = subprocess.Popen(["cat", self.folder / "pipe"], stdout=subprocess.PIPE, text=True)
+        self.run_tandem("init", "cube3", "--out", "pipe")
+        self.assertIn("name: cube3", reader.communicate()[0])
 
     def test_an_unknown_puzzle_is_bad_input(self):
         self.assertIn("did you mean 'cube3'?", self.run_tandem("init", "cub3", code=2)[1])

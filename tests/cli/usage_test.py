@@ -208,6 +208,9 @@ class Config(CliTest):
         self.assertIs(shown["data"]["path"], None)
         sized = json.loads(self.run_tandem("config", config, "--json", "--set", "domain.name=npuzzle")[0])
         self.assertEqual(sized["domain"]["size"], 4)
+        sides = json.loads(self.run_tandem("config", config, "--json", "--set", "domain.name=npuzzle",
+                                           "--set", "domain.size=3x5")[0])
+        self.assertEqual(sides["domain"]["size"], "3x5")
 
     def test_json_of_the_reference_describes_every_key(self):
         keys = json.loads(self.run_tandem("config", "--reference", "--json")[0])
