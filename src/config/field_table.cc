@@ -598,7 +598,8 @@ std::vector<Field> FieldsOf(Config& c) {
              "Largest number of states for one puzzle. A* and Q* count the distinct states that "
              "they store. The other searches count all states that they generate, with "
              "repetitions, as `nodes` of the results does; anytime_beam adds up all its beams. 0: "
-             "no limit. auto: 10,000,000 for A* and Q*, no limit for the others.",
+             "no limit, except that Q* stores at most 4,294,967,295 divided by the number of "
+             "actions. auto: 10,000,000 for A* and Q*, no limit for the others.",
              {.may_change = true}),
       Number("search.max_gib", c.search.max_gib, 0, 1e6,
              "End the search for one puzzle before it would take more than this much memory, in "

@@ -106,7 +106,7 @@ struct StreamUse {
   double lag_sum = 0;  ///< over the rows
   std::int64_t dropped_rows = 0;
   std::int64_t rejected_shards = 0;
-  std::int64_t waiting_shards = 0;  ///< in the folder at the end of the update
+  std::int64_t waiting_shards = 0;  ///< in the folder when it was last read
 };
 
 /// DoneShard is a shard that a run has used or dropped.

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/random.h"
+#include "domain/moves.h"
 
 namespace tandem {
 namespace {
@@ -47,12 +48,6 @@ Bytes InputOf(const GameDomain& game, std::span<const std::uint8_t> state) {
   Bytes input(static_cast<std::size_t>(game.spec().input.positions));
   game.Encode(ConstRows(state), Rows(std::span(input)));
   return input;
-}
-
-Bytes StartOf(const GameDomain& game) {
-  Bytes state(static_cast<std::size_t>(game.spec().state_size));
-  game.WriteGoals(Rows(std::span(state)));
-  return state;
 }
 
 // Makes a random move. Returns nothing if the game is over.
@@ -95,7 +90,7 @@ std::string CheckTurns(const GameDomain& game, ConstRows states) {
 std::string CheckEnds(const GameDomain& game, ConstRows /*states*/) {
   for (std::uint64_t i = 0; i < kGames; ++i) {
     Random random(6, Purpose::kScramble, 0, i);
-    Bytes state = StartOf(game);
+    Bytes state = GoalOf(game);
     int moves = 0;
     while (moves < kMostMoves && MoveAtRandom(game, random, state)) ++moves;
     if (moves == 0) return "the start has no move: " + NameOf(game, state);
@@ -114,14 +109,14 @@ Bytes ImageOf(const Symmetry& symmetry, const Bytes& input) {
 
 // Whether the start is its own image. If not, as in Othello, no game may reach other images.
 bool KeepsStart(const GameDomain& game, const Symmetry& symmetry) {
-  const Bytes input = InputOf(game, StartOf(game));
+  const Bytes input = InputOf(game, GoalOf(game));
   return ImageOf(symmetry, input) == input;
 }
 
 // Plays a random game, and beside it the game of the images of its moves.
 std::string CheckSymmetry(const GameDomain& game, const Symmetry& symmetry, std::uint64_t number) {
   Random random(8, Purpose::kScramble, 0, number);
-  Bytes state = StartOf(game);
+  Bytes state = GoalOf(game);
   Bytes image = state;
   for (int moves = 0; moves < kMostMoves; ++moves) {
     if (ImageOf(symmetry, InputOf(game, state)) != InputOf(game, image)) {

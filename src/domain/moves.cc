@@ -17,12 +17,13 @@ std::vector<Action> MakeMoves(const Domain& domain, std::string_view moves, std:
     const std::span action(&actions[i], 1);
     domain.Mask(ConstRows(std::span<const std::uint8_t>(state)), applies);
     if (applies[actions[i]] == 0) {
-      throw InputError(fmt::format(
-          "move {}, {}, does not apply{}", i + 1,
-          start.empty() ? FormatActions(domain.spec(), action) : domain.FormatMoves(action, start),
-          domain.spec().multiline_states
-              ? ""
-              : fmt::format(" in the state {}", domain.FormatState(state))));
+      const std::string here = domain.FormatState(state);
+      const bool multiline = domain.spec().multiline_states;  // a level of Sokoban
+      throw InputError(fmt::format("move {}, {}, does not apply{}", i + 1,
+                                   start.empty()
+                                       ? FormatActions(domain.spec(), action)
+                                       : domain.FormatMoves(action, multiline ? here : start),
+                                   multiline ? "" : fmt::format(" in the state {}", here)));
     }
     domain.Apply(Rows(state), action);
   }

@@ -245,7 +245,8 @@ void StoredStateLabeller::Expand(std::int64_t update, const DataBuffer& states, 
 void StoredStateLabeller::WriteTargets(const StateBatch& batch, RowRange range,
                                        DataBuffer& examples) const {
   const auto first_row = static_cast<std::size_t>(range.first);
-  ForRanges(batch.size(), kStatesPerTask, [&](std::size_t first, std::size_t count) {
+  const std::size_t task_rows = domain_.spec().TaskRows(kStatesPerTask);
+  ForRanges(batch.size(), task_rows, [&](std::size_t first, std::size_t count) {
     StateBackup backup;
     for (std::size_t i = first; i < first + count; ++i) {
       targets_.BackUp(batch, i, backup);

@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/timeline.h"
+#include "domain/moves.h"
 #include "domain/random_walks.h"
 #include "generate/generator.h"
 #include "generate/pipelined_loop.h"
@@ -153,8 +154,7 @@ class SelfPlayGenerator final : public Generator {
     walks.Begin(randoms, lengths);
     while (walks.Step()) {
     }
-    std::vector<std::uint8_t> start(static_cast<std::size_t>(game_.spec().state_size));
-    game_.WriteGoals(Rows(std::span(start)));
+    const std::vector<std::uint8_t> start = GoalOf(game_);
     for (std::size_t i = 0; i < series.size(); ++i) {
       const bool is_over = IsGoal(game_, walks.state(i));
       group.trees[series[i]].Reset(is_over ? start : walks.state(i));

@@ -109,7 +109,6 @@ ActionValues InferenceNet::action_values() const {
 }
 
 void InferenceNet::Evaluate(ConstRows inputs, std::span<float> values) {
-  FaultPoint(Fault::kEvaluator);
   EvaluateAll(inputs, values, &InferenceNet::ToEstimates);
 }
 
@@ -123,13 +122,7 @@ at::Tensor InferenceNet::ToBoth(const at::Tensor& outputs) const {
 
 void InferenceNet::EvaluateWithActions(ConstRows inputs, std::span<float> values) {
   if (head_ != Head::kVp) return Evaluator::EvaluateWithActions(inputs, values);
-  FaultPoint(Fault::kEvaluator);
   EvaluateAll(inputs, values, &InferenceNet::ToBoth);
-}
-
-at::Tensor InferenceNet::Estimates(const at::Tensor& bytes) {
-  const c10::InferenceMode inference;
-  return ToEstimates(Forward(bytes)).contiguous();
 }
 
 at::Tensor InferenceNet::EstimateBatches(const at::Tensor& bytes) {
@@ -142,12 +135,13 @@ at::Tensor InferenceNet::EstimateBatches(const at::Tensor& bytes) {
     at::Tensor batch = bytes.narrow(0, first, count);
     const std::int64_t padding = PaddedRows(static_cast<std::size_t>(count)) - count;
     if (padding > 0) batch = at::cat({batch, at::zeros({padding, bytes.size(1)}, bytes.options())});
-    estimates.push_back(Estimates(batch).narrow(0, 0, count));
+    estimates.push_back(ToEstimates(Forward(batch)).narrow(0, 0, count));
   }
   return at::cat(estimates);
 }
 
 void InferenceNet::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce) {
+  FaultPoint(Fault::kEvaluator);
   if (inputs.empty()) return;
   CheckSizes(inputs, values);
   const std::size_t width = values.size() / inputs.size();

@@ -52,10 +52,6 @@ class InferenceNet final : public Evaluator {
   /// With head vp, evaluates each state once.
   void EvaluateWithActions(ConstRows inputs, std::span<float> values) override;
 
-  /// Maps bytes (n, positions) on the device to the estimates (n) that Evaluate writes, on the
-  /// calling thread's current stream. Requires a head that estimates costs.
-  at::Tensor Estimates(const at::Tensor& bytes);
-
   /// Maps bytes (n, positions) on the device to the estimates (n) that Evaluate writes, in the same
   /// batches, on the calling thread's current stream. On a GPU, no thread waits. Requires a head
   /// that estimates costs.

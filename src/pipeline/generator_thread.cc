@@ -31,14 +31,15 @@ void InferenceQueue::Serve() {
 
 void InferenceQueue::ServeUntilFillEnds() {
   const Span span(Activity::kWaitForRows);
-  for (++fills_awaited_; fills_ended_ < fills_awaited_;) Handle(messages_.Pop());
+  while (!fill_ended_) Handle(messages_.Pop());
+  fill_ended_ = false;
 }
 
 void InferenceQueue::Handle(const Message& message) {
   if (const Request* request = std::get_if<Request>(&message)) {
     Serve(*request);
   } else {
-    ++fills_ended_;
+    fill_ended_ = true;
   }
 }
 

@@ -81,8 +81,7 @@ class InferenceQueue final : public Evaluator {
 
   // Used by the main thread only.
   double seconds_ = 0;
-  std::int64_t fills_awaited_ = 0;
-  std::int64_t fills_ended_ = 0;
+  bool fill_ended_ = false;
 };
 
 /// The name of the arrow in traces that leads from the fill of a buffer to the training on it.

@@ -46,9 +46,9 @@ std::optional<RankEnvironment> ReadRankEnvironment(const GetVariable& variable);
 /// Reads the environment of this process.
 std::optional<RankEnvironment> ReadRankEnvironment();
 
-/// Membership knows the ranks of a run. Its thread raises this rank's counter in the store every
-/// half second, and watches the counter of the next rank. A rank whose counter stands still, one
-/// that reports a failure, and a store that cannot be reached count as lost.
+/// Membership knows the ranks of a run. Its thread raises this rank's counter in the store more
+/// than once a second, and watches the counter of the next rank. A rank whose counter stands still,
+/// one that reports a failure, and a store that cannot be reached count as lost.
 class Membership {
  public:
   /// Joins the group and waits for all ranks. A rank whose counter stands still for `lost_after`

@@ -196,8 +196,8 @@ class BeamSearch final : public Search {
     return static_cast<std::int64_t>(bytes);
   }
 
-  // About the greatest memory while the children of the frontier are made and chosen from. All new
-  // children are copied to be evaluated if they are ranked by their states and were kept.
+  // About the greatest memory while the children of the frontier are made and chosen from. Their
+  // states are there once if they are kept, and once to be evaluated if they are ranked by them.
   std::int64_t BytesOfNextDepth() const {
     const DomainSpec& spec = domain_.spec();
     const auto parents = static_cast<std::int64_t>(frontier_.costs.size());
@@ -207,9 +207,11 @@ class BeamSearch final : public Search {
     // new ones, and its hash among those seen at this depth.
     constexpr std::int64_t kBytesPerChild = 2 * sizeof(float) + sizeof(BeamRanking::Ranked) +
                                             2 * sizeof(std::uint32_t) + kBytesPerEntry;
-    const bool copies = ranking_.ranks_states() && expander_.keeps_children();
+    // Expander::BytesFor counts the states of all children once.
+    const std::int64_t states =
+        (expander_.keeps_children() ? 1 : 0) + (ranking_.ranks_states() ? 1 : 0);
     return BytesStored(static_cast<std::size_t>(kept)) + Expander::BytesFor(spec, parents) +
-           children * (kBytesPerChild + (copies ? spec.state_size : 0)) + kept * spec.state_size;
+           children * (kBytesPerChild + (states - 1) * spec.state_size) + kept * spec.state_size;
   }
 
   // For each state of the frontier, the action that undoes the last one of its path. Empty if there

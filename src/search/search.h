@@ -103,7 +103,8 @@ class GoalBall;
 /// Search is the interface of the search algorithms. Not thread-safe. Memory is reused.
 ///
 /// A search follows config.search. `domain` and `network`, with which it is made, must outlive it.
-/// It passes at most RowsPerCall states per call to the network. The ball may be null.
+/// A search for puzzles passes at most RowsPerCall states per call to the network. The ball may be
+/// null.
 ///
 /// A search uses the TBB threads of the caller's arena. It calls the evaluator on the calling
 /// thread, never inside a TBB task.

@@ -30,9 +30,8 @@ std::unique_ptr<Generator> MakeTensorGenerator(const Domain& domain, const Confi
 
 /// Makes BeamSearch as a tensor program: states, hashes, estimates, ranks and the history stay on
 /// the device. Ties are decided in the same way, so with equal estimates it keeps the same states
-/// and finds the same solutions, in as many nodes. It ranks states by path cost and estimate. With
-/// search.inverse, the frontier begins with the position and its inverse, whose states share the
-/// width.
+/// and finds the same solutions. It ranks states by path cost and estimate. With search.inverse,
+/// the frontier begins with the position and its inverse, whose states share the width.
 ///
 /// All children are hashed without being made (StateHasher), and those that are new are made a
 /// batch of the network at a time. The hashes of kept states are a few sorted tensors, and those of

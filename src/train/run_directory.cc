@@ -328,7 +328,7 @@ std::vector<fs::path> RunDirectory::Checkpoints() const {
 }
 
 void RunDirectory::PreserveCheckpoint(std::int64_t next) const {
-  PreserveAs(checkpoint(), previous(next));
+  if (fs::exists(checkpoint())) PreserveAs(checkpoint(), previous(next));
 }
 
 fs::path RunDirectory::archived(std::int64_t updates) const {

@@ -38,10 +38,6 @@ const Domain& TrainedNetwork::domain() const { return loaded_->model.domain(); }
 
 std::int64_t TrainedNetwork::iterations() const { return loaded_->model.iterations(); }
 
-bool TrainedNetwork::has_action_values() const {
-  return loaded_->model.net().action_values() != ActionValues::kNone;
-}
-
 void TrainedNetwork::Evaluate(ConstRows inputs, std::span<float> values) {
   Evaluator& network = loaded_->model.net();
   if (!network.estimates_states()) {
@@ -52,12 +48,13 @@ void TrainedNetwork::Evaluate(ConstRows inputs, std::span<float> values) {
 }
 
 void TrainedNetwork::EvaluateActions(ConstRows inputs, std::span<float> values) {
-  if (!has_action_values()) {
+  Evaluator& network = loaded_->model.net();
+  if (network.action_values() == ActionValues::kNone) {
     throw InputError(
         "the network has head v, which estimates states and has no values of actions. Evaluate the "
         "children of a state instead, or train with network.head q, q_in, policy or vp.");
   }
-  CallFromProgram([&] { loaded_->model.net().EvaluateActions(inputs, values); });
+  CallFromProgram([&] { network.EvaluateActions(inputs, values); });
 }
 
 void TrainedNetwork::Solve(ConstRows states, const StopSignal& stop, const Search::Done& done) {

@@ -43,9 +43,6 @@ class TrainedNetwork {
   /// The iterations that the first network was trained for.
   std::int64_t iterations() const;
 
-  /// Whether EvaluateActions can be called: the network is a Q net or has a policy.
-  bool has_action_values() const;
-
   /// Sets values[i] to the estimated cost-to-go of row i of `inputs`, which Domain::Encode wrote.
   /// Throws InputError if the network is a policy, which estimates no costs.
   void Evaluate(ConstRows inputs, std::span<float> values);

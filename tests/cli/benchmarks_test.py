@@ -41,7 +41,7 @@ class Benchmarks(CliTest):
         self.assertIsNone(row["ratio"])
 
     def test_busy_neighbour_compares_a_run_with_itself_beside_another(self):
-        [row], _ = self.results_of("busy_neighbour", "--tandem", TANDEM, "--norms", "layer", "--seconds", "1.5",
+        [row], _ = self.results_of("busy_neighbour", "--tandem", TANDEM, "--norms", "layer", "--seconds", "6",
                                    "--rounds", "1", "--set", "network.width=16", "--set", "train.batch_size=50")
         self.assertAlmostEqual(row["ratio"], row["beside"] / row["alone"])
 

@@ -165,7 +165,7 @@ TEST(Inference, ValueAndPolicyGivesTheFirstOutputAndProbabilitiesOfTheOthers) {
   std::vector<float> values(4 * kRows), estimates(kRows);
   inference.Evaluate(inputs, estimates);
   inference.EvaluateActions(inputs, values);
-  const at::Tensor on_device = inference.Estimates(rows);
+  const at::Tensor on_device = inference.EstimateBatches(rows);
   ASSERT_TRUE(on_device.is_contiguous());
   EXPECT_TRUE(inference.estimates_states());
   EXPECT_EQ(inference.action_values(), ActionValues::kSurprisals);
@@ -221,7 +221,7 @@ TEST(Inference, ActionAsInputGivesTheValueOfEveryPairAsAQNet) {
     inference.Evaluate(inputs, estimates);
     EXPECT_TRUE(at::allclose(at::tensor(values).view({7, 4}), expected, 1e-4, 1e-5));
     EXPECT_TRUE(at::allclose(at::tensor(estimates), expected.amin(1), 1e-4, 1e-5));
-    EXPECT_TRUE(at::allclose(inference.Estimates(rows), expected.amin(1), 1e-4, 1e-5));
+    EXPECT_TRUE(at::allclose(inference.EstimateBatches(rows), expected.amin(1), 1e-4, 1e-5));
   }
 }
 
