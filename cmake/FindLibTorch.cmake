@@ -6,7 +6,7 @@
 #   LibTorch::cuda  also those for a GPU; only if LibTorch has CUDA and a toolkit of its version is found
 #
 # LibTorch's own TorchConfig.cmake is not used, because it needs a CUDA toolkit even for a CPU build.
-if(DEFINED ENV{LIBTORCH})
+if(NOT "$ENV{LIBTORCH}" STREQUAL "")
   set(LIBTORCH $ENV{LIBTORCH})
 elseif(SKBUILD)
   # pip has installed torch for the build.

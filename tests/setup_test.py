@@ -34,7 +34,10 @@ class CudaToolkit(unittest.TestCase):
             shutil.copy(SOURCE / file, self.root / file)
         self.packages = self.root / ".venv/lib/python3.11/site-packages"
         write(self.packages / "torch/version.py", "cuda: Optional[str] = '13.0'\n")
-        (self.packages / "torch-2.11.0.dist-info").mkdir()
+        for name in ("libtorch", "torch", "cmake", "cuda"):
+            write(self.root / "scripts/requirements" / f"{name}.txt", name)
+        write(self.root / ".venv/installed/torch", "2.11.0\n")
+        write(self.root / ".venv/installed/libtorch.txt", "libtorch")
         self.local = self.root / "local"
         self.programs = self.root / "programs"
         self.environment = {"PATH": f"{self.programs}:/usr/bin:/bin", "HOME": str(self.root)}
@@ -105,7 +108,7 @@ class CudaToolkit(unittest.TestCase):
         toolkit = self.packages / "nvidia/cu13"
         write(self.root / ".venv/bin/python", f"""#!/bin/sh
             case "$*" in
-              *show*) exit 1 ;;
+              *--version*) exit ;;
             esac
             echo "$@" >> {self.root}/installed
             mkdir -p {toolkit}/bin {toolkit}/include {toolkit}/lib
@@ -156,10 +159,19 @@ class CudaToolkit(unittest.TestCase):
     def test_a_version_of_libtorch_that_was_asked_for_is_kept(self):
         self.environment["TORCH"] = "2.15.0"
         self.assertIn("torch==2.15.0", self.set_up()[1])
-        (self.packages / "torch-2.11.0.dist-info").rename(self.packages / "torch-2.15.0.dist-info")
         (self.root / "installed").unlink()
         del self.environment["TORCH"]
         self.assertNotIn("torch", self.set_up()[1])
+
+    def test_a_changed_list_and_an_interrupted_installation_are_installed_again(self):
+        self.assertNotIn("libtorch", self.set_up()[1])
+        write(self.root / "scripts/requirements/libtorch.txt", "libtorch of tomorrow")
+        self.assertIn("libtorch.txt", self.set_up()[1])
+        (self.root / ".venv/installed/torch").unlink()
+        (self.root / "installed").unlink()
+        self.assertIn("libtorch.txt", self.set_up()[1])
+        (self.root / "installed").unlink()
+        self.assertEqual(self.set_up()[1], "")
 
     def test_a_version_of_libtorch_that_is_too_old_is_refused(self):
         self.environment["TORCH"] = "2.8.0"
