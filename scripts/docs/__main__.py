@@ -170,6 +170,7 @@ def main():
     tandem = args.tandem.resolve()
     source, xml = out.with_name(out.name + "_source"), out.with_name(out.name + "_xml")
 
+    shutil.rmtree(out, ignore_errors=True)  # pages that are no longer there
     site = Site(source)
     site.add_pages()
     site.add_sources()
