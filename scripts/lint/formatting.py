@@ -19,5 +19,10 @@ def check(_build):
     return True
 
 
+def fix():
+    clang_format = find_tool("clang-format")
+    return clang_format is not None and subprocess.run([clang_format, "-i", *sources()], cwd=SOURCE).returncode == 0
+
+
 if __name__ == "__main__":
-    sys.exit(0 if check(None) else 1)
+    sys.exit(0 if (fix() if "--fix" in sys.argv else check(None)) else 1)
