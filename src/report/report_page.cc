@@ -6,6 +6,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "report_page_files.h"
 
