@@ -193,7 +193,7 @@ int AwaitEnd(pid_t pid, const StopSignal& stop) {
     }
     std::this_thread::sleep_for(kPollInterval);
   }
-  if (ended != pid) throw Error(fmt::format("cannot await a run: {}", std::strerror(errno)));
+  if (ended != pid) throw Error(fmt::format("cannot wait for the run: {}", std::strerror(errno)));
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

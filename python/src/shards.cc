@@ -63,7 +63,8 @@ class NewSet {
       : columns_(std::move(columns)), spec_(std::move(sizes)) {
     const bool weighted = columns_.size() > kWeightColumn;
     if (weighted && HasPolicy(head)) {
-      throw InputError(fmt::format("weights: the loss of head {} has none", NameOf(kHeads, head)));
+      throw InputError(
+          fmt::format("weights: labels for head {} cannot have any", NameOf(kHeads, head)));
     }
     spec_.domain = domain.identity();
     spec_.target = "given";

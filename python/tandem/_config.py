@@ -60,6 +60,13 @@ def settings_as_text(settings: Settings | None) -> dict[str, str]:
     return {_checked(key, ""): _text(value, key) for key, value in (settings or {}).items()}
 
 
+def settings_of(arguments: list[str]) -> dict[str, str]:
+    """Returns the settings of a command line's `--set KEY=VALUE`. Raises ValueError that names a wrong one."""
+    if wrong := [text for text in arguments if "=" not in text]:
+        raise ValueError(f"--set {wrong[0]}: expected KEY=VALUE")
+    return dict(text.split("=", 1) for text in arguments)
+
+
 def load_config(config: "str | os.PathLike | Mapping | _tandem.Config",
                 settings: Settings | None = None) -> _tandem.Config:
     """Returns a checked tandem.Config.

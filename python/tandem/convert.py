@@ -25,6 +25,7 @@ from safetensors.torch import load_file, save_file
 
 import tandem
 from tandem import _tandem
+from tandem._config import settings_of
 from tandem._files import write_file
 
 State = dict[str, torch.Tensor]
@@ -385,9 +386,7 @@ def main(arguments: list[str] | None = None) -> None:
         if args.verb == "export":
             export_network(args.run, args.format, args.out, args.checkpoint)
         else:
-            if wrong := [text for text in args.set if "=" not in text]:
-                raise ValueError(f"--set {wrong[0]}: expected KEY=VALUE")
-            settings = dict(text.split("=", 1) for text in args.set)
+            settings = settings_of(args.set)
             import_network(args.file, args.out, args.config, settings)
     except (OSError, RuntimeError, ValueError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")

@@ -33,6 +33,7 @@ from collections.abc import Iterator
 import safetensors
 
 import tandem
+from tandem._config import settings_of
 from tandem._files import write_file
 
 SEARCH_KEYS = ("method", "beam_width", "weight", "ball_radius", "inverse")
@@ -166,9 +167,7 @@ def main() -> None:
     args = parser.parse_args()
     try:
         if args.command == "add":
-            if wrong := [text for text in args.set if "=" not in text]:
-                raise ValueError(f"--set {wrong[0]}: expected KEY=VALUE")
-            settings = dict(text.split("=", 1) for text in args.set)
+            settings = settings_of(args.set)
             print(f"{args.record}: added {add(args.record, args.results, args.model, settings)} solutions")
             return
         if args.command == "import":

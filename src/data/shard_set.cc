@@ -161,9 +161,8 @@ void ShardSet::CheckFits(const DomainSpec& domain, Head head) const {
                               : "generate them again with generate.target policy"));
   }
   if (weighted && HasPolicy(head)) {
-    throw InputError(
-        fmt::format("{}: its labels have weights, and the loss of `network.head: {}` has none",
-                    folder_.string(), NameOf(kHeads, head)));
+    throw InputError(fmt::format("{}: its labels have weights, which `network.head: {}` cannot use",
+                                 folder_.string(), NameOf(kHeads, head)));
   }
 }
 

@@ -66,7 +66,7 @@ class Shards(FolderTest):
         with self.assertRaisesRegex(ValueError, "head: expected v, q, q_in, policy or vp, found heart"):
             self.write("wrong", inputs, targets, head="heart")
         for head, outputs in ("policy", CUBE.num_actions), ("vp", CUBE.num_actions + 1):
-            with self.assertRaisesRegex(ValueError, f"weights: the loss of head {head} has none"):
+            with self.assertRaisesRegex(ValueError, f"weights: labels for head {head} cannot have any"):
                 self.write("wrong", inputs, np.ones((30, outputs)), np.ones((30, outputs)), head=head)
         with self.assertRaisesRegex(ValueError, "chunk_rows: expected 1 to 2147483647, found 0"):
             self.write("wrong", inputs, targets, chunk_rows=0)
