@@ -15,7 +15,7 @@ from tandem import _libraries  # noqa: F401  (loads LibTorch before the extensio
 from tandem._tandem import (Config, Domain, Progress, Solution, TrainingResult, config_reference,
                             domain_names, load_plugin)
 from tandem._config import load_config
-from tandem._own_network import register_network  # first, so that a program that ends closes runs before networks
+from tandem._own_network import register_network  # first, so that at exit runs end before their networks
 from tandem._examples import Batch, Examples
 from tandem._network import Network
 from tandem._puzzle import Game, Puzzle, register_domain
