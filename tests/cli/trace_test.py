@@ -92,12 +92,13 @@ class TraceTest(CliTest):
         (self.folder / "run").rename(self.folder / f"run-{len(list(self.folder.iterdir()))}")
 
     def test_async_fills_the_next_buffer_while_it_trains(self):
-        trace = self.trace("generate.target=value_iteration")
+        # The training is long, because the generator thread may get a core late on a busy machine.
+        trace = self.trace("generate.target=value_iteration", "network.width=512", "network.blocks=4",
+                           "train.batch_size=250", "train.iterations_per_update=15")
         fills = trace.numbered("generator", "fill")
         trainings = trace.numbered("main", "train")
         for k in range(3):
             self.assertLessEqual(trace.starts[k]["ts"], trainings[k]["ts"])
-        # On a busy machine, the generator thread may get a core late.
         self.assertTrue(any(fills[k + 1]["ts"] < end(trainings[k]) for k in range(3)))
 
     def test_sequential_does_not_overlap(self):
