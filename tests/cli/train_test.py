@@ -190,7 +190,7 @@ class Train(CliTest):
     def test_calibration_is_not_reported_as_the_run(self):
         config = self.write("small.yaml", SMALL)
         _, log = self.run_tandem("train", config, "--out", "run", "--set", "train.max_updates=auto",
-                                 "--set", "train.max_seconds=2", "--set",
+                                 "--set", "train.max_seconds=4", "--set",
                                  "profile.timing_breakdown=true")
         self.assertIn("measuring how many updates fit", log)
         self.assertEqual(log.count("timing: the run waits for the device"), 1)
@@ -234,7 +234,7 @@ class Auto(CliTest):
         config = self.write("small.yaml", SMALL)
         run = self.folder / "run"
         self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=auto", "--set",
-                        "train.max_seconds=2")
+                        "train.max_seconds=4")
         done = json.loads((run / "summary.json").read_text())["updates"]
         self.run_tandem("train", "--resume", run, "--set", f"train.max_updates={done + 3}", "--set",
                         "train.max_seconds=0")
@@ -444,7 +444,7 @@ class Signals(CliTest):
         run = self.folder / "run"
         _, log = self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=1", "--set",
                                  "train.batch_size=10", "--set", "train.iterations_per_update=50000",
-                                 "--set", "network.width=1000", "--set", "train.max_seconds=2",
+                                 "--set", "network.width=1000", "--set", "train.max_seconds=4",
                                  "--set", "validation.every_updates=1")
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual((summary["ended_by"], summary["updates"]), ("max_seconds", 0))
@@ -455,7 +455,7 @@ class Signals(CliTest):
         # Its time is used, although the checkpoint is the state before the update.
         _, error = self.run_tandem("train", "--resume", run, code=2)
         self.assertIn("the run has used its", error)
-        self.run_tandem("train", "--resume", run, "--set", "train.max_seconds=3")
+        self.run_tandem("train", "--resume", run, "--set", f"train.max_seconds={summary['wall_s'] + 1}")
 
     def test_a_closed_pipe_keeps_a_checkpoint(self):
         config = self.write("long.yaml", SMALL)

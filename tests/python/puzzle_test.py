@@ -224,17 +224,19 @@ class Batches(unittest.TestCase):
     def test_ctrl_c_ends_work_on_many_states(self):
         class Slow(Lights):
             name = "python_slow"
+            calls = 0
 
             def expand(self, states):
+                self.calls += 1
                 time.sleep(0.2)
                 return super().expand(states)
 
-        domain = tandem.register_domain(Slow(), check=False)
+        puzzle = Slow()
+        domain = tandem.register_domain(puzzle, check=False)
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        begin = time.monotonic()
         with self.assertRaises(KeyboardInterrupt):
-            domain.expand(np.zeros((100_000, 9), np.uint8))
-        self.assertLess(time.monotonic() - begin, 5)
+            domain.expand(np.zeros((1_000_000, 9), np.uint8))
+        self.assertLess(puzzle.calls, 100)  # of 256
 
     def test_an_array_that_a_method_keeps_stays_as_it_was(self):
         kept = []

@@ -62,8 +62,10 @@ class TensorBoard(FolderTest):
     def test_names_the_search_that_validates(self):
         beam = self.folder / "beam"
         tandem.train(tandem.load_config(self.config, {"validation.beam_width": 8}), beam)
-        self.assertEqual(tensorboard.Run(self.run).search, "greedy")
-        self.assertEqual(tensorboard.Run(beam).search, "beam")
+        for folder, search in ((self.run, "greedy"), (beam, "beam")):
+            run = tensorboard.Run(folder)
+            run.show()
+            self.assertEqual(run.search, search)
 
     def test_follows_a_run_and_one_that_goes_back(self):
         metrics = self.run / "metrics.jsonl"
