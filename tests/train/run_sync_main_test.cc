@@ -183,7 +183,7 @@ TEST_F(SyncMain, NonFiniteLossEndsTheRunWithItsOwnError) {
 }
 
 TEST_F(SyncMain, AutoMaxUpdatesWorksAsInOtherModes) {
-  Config config = MakeConfig({"train.max_updates=auto", "train.max_seconds=20"});
+  Config config = MakeConfig({"train.max_updates=auto", "train.max_seconds=200"});
   testing::internal::CaptureStderr();
   config = ResolveMaxUpdates(config, {.device = device_, .stop = never_});
   EXPECT_EQ(testing::internal::GetCapturedStderr().find("no iteration ended within"),
