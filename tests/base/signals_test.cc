@@ -11,6 +11,10 @@
 namespace tandem {
 namespace {
 
+// A shell starts a job in the background with SIGINT ignored, and other programs ignore SIGPIPE.
+const bool kSignalsHaveTheirDefaults =
+    std::signal(SIGINT, SIG_DFL) != SIG_ERR && std::signal(SIGPIPE, SIG_DFL) != SIG_ERR;
+
 // Waits longer than two copies of one request are apart.
 void WaitBetweenRequests() { TakeTime(std::chrono::milliseconds(300)); }
 

@@ -99,7 +99,7 @@ class Advice(CliTest):
         run = self.train(SMALL)
         program = subprocess.Popen(
             [TANDEM, "play", "cube3", "--model", run, "--random", "100", "--set",
-             "search.method=astar"],
+             "search.method=astar", "--set", "search.max_nodes=2000000000"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         program.stdin.write("solve\n")
         program.stdin.flush()

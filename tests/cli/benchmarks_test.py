@@ -49,14 +49,14 @@ class Benchmarks(CliTest):
         if common.cores() < 2:
             self.skipTest("needs two cores")
         [row], _ = self.results_of("ranks", "--tandem", TANDEM, "--width", "16", "--batch-size", "50", "--seconds",
-                                   "1.5", "--rounds", "1")
+                                   "60", "--rounds", "1", "--set", "train.max_updates=5")
         self.assertGreater(row["ratio"], 0)
 
     def test_scale_predicts_from_what_it_measured(self):
         if common.cores() < 2:
             self.skipTest("needs two cores")
         rows, output = self.results_of("scale", "--tandem", TANDEM, "--width", "16", "--batch-size", "50", "--seconds",
-                                       "1.5", "--rounds", "1")
+                                       "60", "--rounds", "1", "--set", "train.max_updates=5")
         self.assertEqual([row["ranks"] for row in rows], [1, 2, 4])
         self.assertTrue(all(row["measured"] > 0 and row["predicted"] > 0 for row in rows), output)
 
@@ -71,7 +71,7 @@ class Benchmarks(CliTest):
         self.assertEqual([row["net"] for row in rows], ["resident", "async"])
 
     def test_python_puzzles_compares_numpy_with_cpp(self):
-        rows, _ = self.results_with_package("python_puzzles", "--tandem", TANDEM, "--seconds", "2", "--rounds", "1")
+        rows, _ = self.results_with_package("python_puzzles", "--tandem", TANDEM, "--seconds", "5", "--rounds", "1")
         self.assertEqual([row["what"] for row in rows], ["walks of Lights Out", "training on pancakes"])
 
     def test_own_network_compares_a_module_with_the_built_in_network(self):

@@ -14,7 +14,7 @@ class BesidePyTorch(CliTest):
         file = self.folder / "results.json"
         result = subprocess.run(
             [sys.executable, SOURCE / "bench/beside_pytorch", "--json", file, "--tandem", TANDEM,
-             "--python", python, "--nets", "16H_1B_layer", "--batch", "100", "--seconds", "1",
+             "--python", python, "--nets", "16H_1B_layer", "--batch", "100", "--seconds", "3",
              "--beam", "64", "--depth", "3", "--puzzles", "1", "--rounds", "1", "--set",
              "train.threads=1"],
             capture_output=True, text=True, timeout=300)

@@ -65,7 +65,8 @@ class Compare(CliTest):
     def test_async_fills_while_it_trains(self):
         # Updates are long enough for the generator thread to start during training, even on a busy
         # machine.
-        self.compare("--out", "all", "--set", "train.iterations_per_update=40")
+        self.compare("--out", "all", "--set", "train.iterations_per_update=15", "--set",
+                     "train.batch_size=250", "--set", "network.width=512", "--set", "network.blocks=4")
 
         def stretches(mode):
             lines = (self.folder / f"all/{mode}-seed1/metrics.jsonl").read_text().splitlines()

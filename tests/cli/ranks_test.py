@@ -272,8 +272,8 @@ class Kills(RanksTest):
                     self.assertTrue(f"rank {killed} (process {ranks[killed].pid}" in errors, errors)
 
     def test_torchrun_starts_the_ranks_again_and_they_end_with_the_same_weights(self):
-        expected = self.train(2, "whole", "--set", "train.max_updates=40")
-        self.train_with_kill("killed", rank=1, updates=40)
+        expected = self.train(2, "whole", "--set", "train.max_updates=200")
+        self.train_with_kill("killed", rank=1, updates=200)
         self.assertEqual(self.summary("killed")["weights_sha256"], expected["weights_sha256"])
 
 

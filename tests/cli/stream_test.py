@@ -14,7 +14,7 @@ domain: {name: npuzzle, size: 3}
 network: {width: 32, blocks: 1}
 generate: {max_scramble: 20, target: value_iteration, workers: 1}
 data: {source: stream, stream_rows: 100, stream_shards: 6}
-train: {batch_size: 100, iterations_per_update: 5, max_updates: 24, threads: 1}
+train: {batch_size: 100, iterations_per_update: 5, max_updates: 48, threads: 1}
 inference: {threads: 1}
 checkpoint: {every_updates: 4}
 validation: {every_updates: 0}
@@ -101,6 +101,9 @@ class Streams(CliTest):
 class Following(Streams):
     def test_rows_are_used_once_whatever_is_killed(self):
         trainer = self.start_trainer()
+        checkpoint = self.run_folder / "checkpoint.safetensors"
+        self.wait_until(checkpoint.exists, trainer)
+        began = checkpoint.stat().st_mtime_ns
         first, second = self.start_generator("first"), self.start_generator("second")
         name, content = self.any_shard()
         torn = f"rows-{99 << 36:019}-100-v0-torn.tandem"
@@ -110,7 +113,7 @@ class Following(Streams):
         (self.stream / "shard-000000.tandem").write_text("not a shard")
         self.wait_until(lambda: len(self.written(second)) >= 3, second)
         second.kill()
-        self.wait_until(lambda: self.updates() >= 7, trainer)
+        self.wait_until(lambda: self.updates() >= 7 and checkpoint.stat().st_mtime_ns > began, trainer)
         trainer.kill()
         trainer.wait()
         again = self.start_generator("second")
@@ -120,7 +123,7 @@ class Following(Streams):
         for generator in (first, again):
             self.assertIn("the run has ended", self.finish(generator))
 
-        self.assertEqual(self.check_rows(), 24 * 500)
+        self.assertEqual(self.check_rows(), 48 * 500)
         rejected = {path.name for path in self.stream.glob("rejected/*")}
         self.assertEqual(rejected, {torn, copy, "shard-000000.tandem"})
         warnings = "".join(program.err.read_text() for program in self.logs)

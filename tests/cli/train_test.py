@@ -443,7 +443,7 @@ class Signals(CliTest):
         config = self.write("long.yaml", SMALL)
         run = self.folder / "run"
         _, log = self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=1", "--set",
-                                 "train.batch_size=10", "--set", "train.iterations_per_update=50000",
+                                 "train.batch_size=10", "--set", "train.iterations_per_update=20000",
                                  "--set", "network.width=1000", "--set", "train.max_seconds=4",
                                  "--set", "validation.every_updates=1")
         summary = json.loads((run / "summary.json").read_text())

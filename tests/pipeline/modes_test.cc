@@ -342,21 +342,23 @@ TEST(Modes, RecordsContainFillTimesAndWaits) {
   }
 }
 
-// Fills and updates sleep, so they overlap even on a single core. Of three runs in async, at least
-// one must hide at least half of the fills behind training: other programs may delay a run.
+// Fills and updates sleep, so they overlap even on a single core. In one of three tries, async
+// must hide at least half of the fills behind training: other programs may delay a run.
 TEST(Modes, AsyncTakesTheMaximumAndSequentialTheSumOfBothTimes) {
   constexpr int kUpdates = 10;
   const auto seconds = [](bool async) {
     StandIns shared{.fill_time = milliseconds(20), .train_time = milliseconds(40)};
     return RunAll(shared, async, 1, kUpdates).seconds;
   };
-  const double in_turn = seconds(/*async=*/false);
-  EXPECT_GE(in_turn, kUpdates * 0.060);
-  const double most = in_turn - 0.5 * (kUpdates - 1) * 0.020;
-  double overlapped = seconds(/*async=*/true);
-  for (int i = 1; i < 3 && overlapped >= most; ++i) overlapped = seconds(/*async=*/true);
-  EXPECT_GE(overlapped, 0.020 + kUpdates * 0.040);
-  EXPECT_LT(overlapped, most);
+  bool hides_half = false;
+  for (int i = 0; i < 3 && !hides_half; ++i) {
+    const double in_turn = seconds(/*async=*/false);
+    EXPECT_GE(in_turn, kUpdates * 0.060);
+    const double overlapped = seconds(/*async=*/true);
+    EXPECT_GE(overlapped, 0.020 + kUpdates * 0.040);
+    hides_half = overlapped < in_turn - 0.5 * (kUpdates - 1) * 0.020;
+  }
+  EXPECT_TRUE(hides_half);
 }
 
 void ExpectFailure(StandIns& shared, bool async, const std::string& message) {

@@ -426,7 +426,7 @@ class Ends(unittest.TestCase):
     def test_the_handler_of_a_signal_may_close_the_loop_that_waits(self):
         class Slow(Net):
             def forward(self, inputs):
-                time.sleep(0.1)
+                time.sleep(0.5)
                 return super().forward(inputs)
 
         batches = examples(None, Slow())

@@ -94,8 +94,9 @@ class Notebook(FolderTest):
         from nbclient import NotebookClient
         path = NOTEBOOKS / "cube2.ipynb"
         notebook = nbformat.read(path, as_version=4)
-        before = {name: os.environ.get(name) for name in ("TANDEM_SMALL", "TMPDIR")}
-        os.environ.update(TANDEM_SMALL="1", TMPDIR=str(self.folder))
+        before = {name: os.environ.get(name)
+                  for name in ("TANDEM_SMALL", "TMPDIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")}
+        os.environ.update(dict.fromkeys(before, str(self.folder)), TANDEM_SMALL="1")
         try:
             NotebookClient(notebook, timeout=300, kernel_name="python3",
                            resources={"metadata": {"path": str(path.parent)}}).execute()

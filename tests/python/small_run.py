@@ -2,6 +2,7 @@
 
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 import unittest
@@ -18,6 +19,9 @@ SMALL = {
     "validation": {"every_updates": 3, "states": 50},
     "device": "cpu",
 }
+
+# A shell starts a job in the background with SIGINT ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class FolderTest(unittest.TestCase):

@@ -165,12 +165,12 @@ TEST(Stall, EndsTheRunWithAnErrorAlsoIfTheThreadGoesOn) {
   const fs::path folder = temp.path() / "run";
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
-  const Config config = ConfigWith(kSmall, {"train.watchdog_seconds=3"}, *device);
+  const Config config = ConfigWith(kSmall, {"train.watchdog_seconds=8"}, *device);
   {
     TrainRun run(config,
                  {.device = device, .directory = RunDirectory::Create(folder), .stop = never});
     run.ObserveIterations(
-        [](const TrainingProgress&) { TakeTime(std::chrono::milliseconds(3500)); });
+        [](const TrainingProgress&) { TakeTime(std::chrono::milliseconds(8500)); });
     EXPECT_THAT(
         [&] { ToTheEnd(run); },
         ThrowsMessage<Error>(AllOf(StartsWith("update "), HasSubstr("the run made no progress"))));

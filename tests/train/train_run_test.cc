@@ -855,18 +855,18 @@ TEST_F(Calibrate, PlanWithoutAMeasurementIsLongEnoughToBeRevised) {
   EXPECT_TRUE(is_revised);
 }
 
-// A device with which setting up takes longer than measuring may take in a run of 8 s.
+// A device with which setting up takes longer than measuring may take in a run of 24 s.
 class SlowToSetUp final : public RecordingDevice {
  public:
   std::unique_ptr<Stream> MainStream() override {
-    TakeTime(std::chrono::milliseconds(1000));
+    TakeTime(std::chrono::milliseconds(3000));
     return RecordingDevice::MainStream();
   }
 };
 
 TEST(ResolveMaxUpdates, TimeOfSettingUpIsNotThatOfTheMeasurement) {
   const auto device = std::make_shared<SlowToSetUp>();
-  const Config config = MakeConfig({"train.max_updates=auto", "train.max_seconds=8"}, *device);
+  const Config config = MakeConfig({"train.max_updates=auto", "train.max_seconds=24"}, *device);
   const StopSignal never;
   testing::internal::CaptureStderr();
   const Config resolved = ResolveMaxUpdates(config, {.device = device, .stop = never});
@@ -891,12 +891,12 @@ TEST_F(Calibrate, TimeOfMeasuringIsLimitedWithASlowPuzzle) {
   const Stopwatch watch;
   testing::internal::CaptureStderr();
   const Config config =
-      Resolve({"domain.name=slow_path", "train.max_seconds=4", "train.batch_size=2000",
-               "generate.chunk_rows=4000", "generate.workers=1"},
+      Resolve({"domain.name=slow_path", "train.max_seconds=4", "train.batch_size=20000",
+               "generate.chunk_rows=40000", "generate.workers=1"},
               stop_);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("no iteration ended within"),
             std::string::npos);
-  EXPECT_LT(watch.Seconds(), 4);  // a chunk of 4,000 rows takes more than 4 s
+  EXPECT_LT(watch.Seconds(), 40);  // a chunk of 40,000 rows takes more than that
   EXPECT_TRUE(config.train.follows_clock);
 }
 
