@@ -40,9 +40,9 @@ test: configure  ## run the tests, except the long ones; builds what they need
 	@$(CMAKE) --build --preset $(PRESET)
 	@$(CTEST) --preset $(PRESET)
 
-lint: export LINT := yes
-lint: export PYTHON := yes
-lint: setup  ## check layers and formatting, and the code with clang-tidy, clangd and pyflakes
+# Set-up of each target is a step of its own, since make sets up only once for several targets.
+lint:  ## check layers and formatting, and the code with clang-tidy, clangd and pyflakes
+	@LINT=yes PYTHON=yes scripts/setup
 	@$(CMAKE) --preset lint >/dev/null
 	@python3 scripts/lint build/lint
 
@@ -52,8 +52,8 @@ compare: program  ## compare the modes on the same work (4 minutes), as a table 
 check-long: test  ## run the long checks too (8 hours; needs root); writes build/check_long/report.md
 	@PRESET=$(PRESET) scripts/check_long
 
-fuzz: export FUZZ := yes
-fuzz: setup  ## fuzz each parser for SECONDS (600) of CPU time; the first time, set-up installs clang
+fuzz:  ## fuzz each parser for SECONDS (600) of CPU time; the first time, set-up installs clang
+	@FUZZ=yes scripts/setup
 	@$(CMAKE) --preset fuzz $(if $(wildcard build/fuzz/CMakeCache.txt),>/dev/null,)
 	@$(CMAKE) --build --preset fuzz
 	@scripts/fuzz --seconds $(SECONDS)
@@ -61,12 +61,12 @@ fuzz: setup  ## fuzz each parser for SECONDS (600) of CPU time; the first time, 
 bench: build  ## run the benchmarks
 	@for bench in build/$(PRESET)/*_bench; do $$bench || exit 1; done
 
-docs: export DOCS := yes
 docs: program  ## build the documentation site in build/docs; a broken link fails
+	@DOCS=yes scripts/setup
 	@python3 scripts/docs $(TANDEM)
 
-format: export LINT := yes
-format: setup  ## format the sources with clang-format
+format:  ## format the sources with clang-format
+	@LINT=yes scripts/setup
 	@python3 scripts/lint/formatting.py --fix
 
 clean:  ## remove build/, but keep .venv and runs/

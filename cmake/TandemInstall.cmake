@@ -38,7 +38,7 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Tandem)
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/TandemConfig.cmake.in ${PROJECT_BINARY_DIR}/TandemConfig.cmake
   INSTALL_DESTINATION ${package_folder}
-  PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_BINDIR)
+  PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/TandemConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/TandemConfig.cmake

@@ -141,7 +141,7 @@ class Site:
 
     def add_headers(self, xml):
         headers = [path for path in sorted((ROOT / "include" / "tandem").glob("*.h"))
-                   if path.name != "puzzle_members.h"]  # checks of the members that puzzle.h lists
+                   if path.name != "struct_members.h"]  # checks of what puzzle.h and game.h list
         doxyfile = (HERE / "Doxyfile").read_text()
         inputs = " ".join(str(path) for path in headers)
         xml.mkdir(parents=True, exist_ok=True)
@@ -170,6 +170,8 @@ def main():
     tandem = args.tandem.resolve()
     source, xml = out.with_name(out.name + "_source"), out.with_name(out.name + "_xml")
 
+    if out.exists() and any(out.iterdir()) and not (out / "objects.inv").exists():
+        parser.error(f"--out {out}: expected no folder, an empty one, or an earlier site")
     shutil.rmtree(out, ignore_errors=True)  # pages that are no longer there
     site = Site(source)
     site.add_pages()

@@ -1,4 +1,4 @@
-"""Checks that every source is formatted as clang-format writes it (.clang-format)."""
+"""Checks that every source is formatted as clang-format writes it (.clang-format). With --fix, formats them."""
 
 import subprocess
 import sys

@@ -141,39 +141,6 @@ class BillOfMaterials(CliTest):
             self.assertEqual(parts["ninja-build"]["properties"][0]["value"], "set-up")
 
 
-class Pack(CliTest):
-    def make(self, name, files, mode):
-        for file in files:
-            path = self.folder / name / "tandem" / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"contents of {file}")
-            path.chmod(mode)
-        (self.folder / name / "tandem" / "bin").mkdir()
-        program = self.folder / name / "tandem" / "bin" / "program"
-        program.write_text("program")
-        program.chmod(mode | 0o111)
-        (self.folder / name / "tandem" / "link").symlink_to("bin/program")
-        os.utime(program, (1, len(name)))
-        archive = self.folder / f"{name}.tar.gz"
-        subprocess.run([SOURCE / "scripts/pack", self.folder / name / "tandem", archive], check=True,
-                       env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"})
-        return archive
-
-    def test_the_same_files_give_the_same_bytes(self):
-        first = self.make("one", ["b", "a/c", "d"], 0o644)
-        second = self.make("another", ["d", "a/c", "b"], 0o600)
-        self.assertEqual(hashlib.sha256(first.read_bytes()).hexdigest(),
-                         hashlib.sha256(second.read_bytes()).hexdigest())
-        subprocess.run(["tar", "-xzf", first, "-C", self.folder], check=True)
-        self.assertEqual((self.folder / "tandem/a/c").read_text(), "contents of a/c")
-        self.assertEqual((self.folder / "tandem/bin/program").stat().st_mode & 0o777, 0o755)
-        self.assertEqual(int((self.folder / "tandem/b").stat().st_mtime), 1700000000)
-
-    def test_other_contents_give_other_bytes(self):
-        self.assertNotEqual(self.make("one", ["a"], 0o644).read_bytes(),
-                            self.make("other", ["b"], 0o644).read_bytes())
-
-
 class ReleaseNotes(CliTest):
     def setUp(self):
         super().setUp()
