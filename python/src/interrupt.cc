@@ -67,7 +67,9 @@ void RunInterruptibly(StopSignal& stop, const std::function<void()>& work) {
     handler.reset();
     g_handles_interrupts = false;
   }
-  if (caught && (!error || IsStopped(error))) RaiseInterrupt();
+  const bool failed = error && !IsStopped(error);
+  if (caught && !failed) RaiseInterrupt();
+  if (caught && failed) (void)std::raise(SIGINT);  // Python handles it when the error has arrived
   if (error) std::rethrow_exception(error);
 }
 

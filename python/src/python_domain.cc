@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cctype>
 #include <map>
@@ -13,6 +14,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -470,7 +472,35 @@ std::shared_ptr<const Domain> MakeFrom(const nb::object& puzzle) {
   }
 }
 
+// `text`, which the check of a Domain wrote, with the names that members have in Python.
+std::string InNamesOfPython(std::string text) {
+  constexpr auto kNames = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{"WriteGoals", "goal"},
+       {"DrawGoals", "draw_goals"},
+       {"IsGoal", "is_goal"},
+       {"AllGoals", "all_goals"},
+       {"Apply", "apply"},
+       {"Expand", "expand"},
+       {"Mask", "applicable"},
+       {"Encode", "encode"},
+       {"StepBack", "step_back"},
+       {"input.depth", "depth"},
+       {"input.positions", "positions"}});
+  for (const auto& [name, in_python] : kNames) {
+    for (auto at = text.find(name); at != std::string::npos; at = text.find(name, at)) {
+      text.replace(at, name.size(), in_python);
+      at += in_python.size();
+    }
+  }
+  return text;
+}
+
 Puzzle Register(const nb::object& puzzle, bool check) {
+  if (PyType_Check(puzzle.ptr()) != 0) {
+    const auto name = nb::cast<std::string>(puzzle.attr("__name__"));
+    throw InputError(
+        fmt::format("puzzle: found the class {}, expected an object of it: {}()", name, name));
+  }
   WarnOfMisspelledMembers(puzzle);
   const auto domain = MakeFrom(puzzle);
   const std::string& name = domain->spec().name;
@@ -484,7 +514,8 @@ Puzzle Register(const nb::object& puzzle, bool check) {
     const std::vector<DomainCheck> broken = BrokenPromises(*domain, {.states = 60, .workers = 2});
     if (!broken.empty()) {
       throw Error(fmt::format("puzzle '{}' breaks a promise: {}: {}. Correct the puzzle.", name,
-                              broken.front().promise, broken.front().broken));
+                              InNamesOfPython(std::string(broken.front().promise)),
+                              InNamesOfPython(broken.front().broken)));
     }
   }
   Puzzles()[name] = puzzle;

@@ -16,6 +16,10 @@ from tandem._config import Settings, load_config
 from tandem._solve import _device_of, _values
 from tandem._training import ConfigLike
 
+# Keys that must be the same where a loop goes on.
+_KEYS_OF_ROWS = ("seed", "generate.target", "generate.max_scramble", "network.head", "train.batch_size",
+                 "train.iterations_per_update")
+
 _open: "weakref.WeakSet[Examples]" = weakref.WeakSet()
 
 
@@ -39,9 +43,9 @@ class Batch(NamedTuple):
 class Stats(NamedTuple):
     """How long both sides of tandem.Examples waited, from its first batch to its last whole update."""
 
-    seconds: float
-    loop_waited: float       # share of the time that the loop waited for batches
-    generator_waited: float  # share of the time that no buffer was being filled
+    seconds: float           # all of this time
+    loop_waited: float       # share of it, 0 to 1, that the loop waited for batches
+    generator_waited: float  # share of it, 0 to 1, that no buffer was being filled
 
 
 class Examples:
@@ -91,7 +95,7 @@ class Examples:
         if _tandem.needs_network(self.config) and network is not None:
             self._network = _plain(network)
             self._frozen = _FrozenCopy(network, self.config["network.head"], self.domain.num_actions)
-        self.device = torch.device(device or ("cpu" if network is None else _device_of(network)))
+        self.device = _device(device or ("cpu" if network is None else _device_of(network)))
         self._step = 0           # batches that the loop has got
         self._ready = -1         # the update whose buffer is there
         self._weights = None     # an update, the weights that label its rows, and those for the next one
@@ -169,14 +173,21 @@ class Examples:
             elif self._resumed is not None and self._resumed[0] == self.update:
                 after = self._resumed[1]
         return {"batches": self._step, "longest_scramble": self._scrambles[0 if begun else 1],
-                "labels": labels, "labels_after": after}
+                "labels": labels, "labels_after": after, "rows": self._rows()}
+
+    def _rows(self):
+        """What decides the rows, apart from the network."""
+        return {"domain": self.domain.identity, **{key: self.config[key] for key in _KEYS_OF_ROWS}}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on where another object of the same arguments was: the same rows follow, if the loop has loaded
         its network too. Rows that are there are made again."""
-        expected = {"batches", "longest_scramble", "labels", "labels_after"}
+        expected = {"batches", "longest_scramble", "labels", "labels_after", "rows"}
         if set(state) != expected:
             raise ValueError(f"state: found the keys {sorted(state)}, expected {sorted(expected)}")
+        for key, own in self._rows().items():
+            if state["rows"].get(key) != own:
+                raise ValueError(f"state: its {key} is {state['rows'].get(key)}, expected {own}")
         labels, after = state["labels"], state["labels_after"]
         if self._frozen is not None and labels is not None:
             self._frozen.check(labels)
@@ -193,7 +204,7 @@ class Examples:
         self._open_source()
 
     def stats(self) -> Stats:
-        """Returns how long the loop and the generator have waited."""
+        """Returns the shares of the time that the loop and the generator have waited."""
         return self._times.stats()
 
     def close(self) -> None:
@@ -330,6 +341,16 @@ class _Times:
             return Stats(0.0, 0.0, 0.0)
         seconds, waited, filled = (last - first for first, last in zip(*self._marks))
         return Stats(seconds, waited / seconds, max(0.0, 1 - filled / seconds))
+
+
+def _device(name):
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ValueError(f"device: found {name!r}, expected cpu, cuda or cuda:N") from None
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ValueError(f"device: found {name!r}, but PyTorch finds {torch.cuda.device_count()} GPUs")
+    return device
 
 
 def _rank(rank, world_size):

@@ -15,7 +15,8 @@ def write_file(path: str | os.PathLike, content: bytes | str) -> None:
     path = path.resolve()
     aside = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
-        with open(aside, "wb") as file:
+        # A link in place of this file, whose name can be guessed, is not followed.
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -15,6 +15,10 @@ class Puzzle(Protocol):
     (n, state_size). The arrays are copies, which a method may change and return. Results must be
     uint8 (or bool) of exactly the shape that is noted. A member that is None counts as missing.
 
+    name: letters, digits and _; configs name the puzzle by it. state_size: bytes of a state.
+    depth: every number that the network reads is below it, at most 256.
+    action_names: one word for each action.
+
     These attributes may be added:
 
     inverse_actions: for each action the index of the one that undoes it. Without it, the puzzle
@@ -24,7 +28,8 @@ class Puzzle(Protocol):
     action_costs: the cost of each action, 0.000001 to 1000000. Without it, each costs 1.
     positions: length of an encoded state, if it is not state_size; see `encode`.
     board: (rows, columns), if the encoded state is a board.
-    summary: one line of description. version: changes when the rules do.
+    summary: one line of description. version: a text to change when the moves, costs or goal change,
+        so that networks of the old puzzle are refused.
 
     These methods may be added:
 

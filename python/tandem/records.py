@@ -89,8 +89,7 @@ def add(record: str | os.PathLike, results: str | os.PathLike, model: str | os.P
             raise ValueError(f"{results}: expected the key {sorted(missing)[0]} in each line, as `tandem solve` writes it")
         kept = {key: line[key] for key in ("puzzle", "state", "moves", "cost")}
         lines.append(kept | {"source": source | {key: line[key] for key in ("nodes", "seconds")}})
-    with open(record, "a") as file:
-        file.write(text_of(lines))
+    append(record, lines)
     return len(lines)
 
 
@@ -124,8 +123,7 @@ def import_table(record: str | os.PathLike, table: str | os.PathLike, puzzle: st
             check(lines[-1])
         except ValueError as error:
             raise ValueError(f"{table}:{number}: {error}") from None
-    with open(record, "a") as file:
-        file.write(text_of(lines))
+    append(record, lines)
     return len(lines)
 
 
@@ -139,6 +137,13 @@ def merge(records: list[str | os.PathLike]) -> list[dict]:
             if key not in best or line["cost"] < best[key]["cost"]:
                 best[key] = line
     return list(best.values())
+
+
+def append(record: str | os.PathLike, lines: list[dict]) -> None:
+    """Adds lines to a record, all or none."""
+    record = pathlib.Path(record)
+    earlier = record.read_text() if record.is_file() else ""
+    write_file(record, earlier + text_of(lines))
 
 
 def text_of(lines: list[dict]) -> str:

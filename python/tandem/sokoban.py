@@ -66,8 +66,9 @@ def main() -> None:
     if not args.out:
         print(text, end="")
         return
+    from tandem._files import write_file  # the functions above work without the package's extension
     try:
-        args.out.write_text(text)
+        write_file(args.out, text)
     except OSError as error:
         parser.error(f"--out {args.out}: {error.strerror}")
 

@@ -275,6 +275,11 @@ class State(FolderTest):
         next(batches)
         with self.assertRaisesRegex(ValueError, "state: found the keys"):
             batches.load_state_dict({"batches": 1})
+        state = batches.state_dict()
+        with self.assertRaisesRegex(ValueError, "state: its seed is 77, expected "):
+            batches.load_state_dict({**state, "rows": {**state["rows"], "seed": "77"}})
+        with self.assertRaisesRegex(ValueError, "device: found 'gpu', expected cpu, cuda or cuda:N"):
+            examples(None, Net(), device="gpu")
         wrong = examples(None, torch.nn.Sequential(torch.nn.Flatten(), Net(2), torch.nn.Linear(2, 1)))
         with self.assertRaisesRegex(ValueError, "weights are those of another network"):
             wrong.load_state_dict(batches.state_dict())

@@ -187,7 +187,7 @@ class Batches(unittest.TestCase):
             def is_goal(self, states):
                 return (states[:, :1] == states[:, 1:]).any(axis=1)
 
-        with self.assertRaisesRegex(RuntimeError, "AllGoals"):
+        with self.assertRaisesRegex(RuntimeError, "all_goals lacks"):
             tandem.register_domain(Marker())
 
         class Complete(Marker):
@@ -220,6 +220,10 @@ class Batches(unittest.TestCase):
             with self.assertRaises(KeyboardInterrupt):
                 call()
         self.assertEqual(domain.check(), [])
+
+    def test_a_class_in_place_of_an_object_is_named(self):
+        with self.assertRaisesRegex(ValueError, r"puzzle: found the class Lights, expected an object of it: Lights\(\)"):
+            tandem.register_domain(Lights)
 
     def test_ctrl_c_ends_work_on_many_states(self):
         class Slow(Lights):
@@ -348,6 +352,31 @@ class Training(FolderTest):
         for state, solution in zip(states, network.solve(states)):
             self.assertTrue(solution.solved, solution.failure)
             self.assertFalse(network.domain.play(state, solution.moves).any())
+
+    def test_ctrl_c_reaches_python_if_the_puzzle_fails_after_it(self):
+        class Fails(Lights):
+            name = "python_fails"
+            fails = False
+
+            def expand(self, states):
+                if self.fails:
+                    os.kill(os.getpid(), signal.SIGINT)
+                    raise ValueError("broken")
+                return super().expand(states)
+
+        puzzle = Fails()
+        tandem.register_domain(puzzle)
+        tandem.train({**SMALL, "domain": {"name": puzzle.name}}, self.folder / "run")
+        network = tandem.Network(self.folder / "run")
+        states = network.domain.scramble(1, 3)
+        puzzle.fails = True
+        errors = []
+        with self.assertRaises(KeyboardInterrupt):
+            try:
+                network.solve(states)
+            except RuntimeError as error:
+                errors.append(error)
+            self.assertEqual(len(errors), 1)
 
     def test_a_puzzle_that_uses_the_network_that_is_searching_is_told_so(self):
         class Curious(Lights):
