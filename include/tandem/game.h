@@ -37,7 +37,8 @@
 //                                                     default: numbers separated by spaces
 //     Picture Draw(const State&)                      default: the text that Format writes
 //
-// Members may be static or const, because many threads call them at once.
+// Members may be static or const, because many threads call them at once. As in a puzzle struct, a
+// member that Tandem cannot call does not compile, nor do common misspellings.
 #pragma once
 
 #include <array>
@@ -54,6 +55,7 @@
 #include "tandem/domain.h"
 #include "tandem/registry.h"
 #include "tandem/struct_domain.h"
+#include "tandem/struct_members.h"
 
 namespace tandem {
 
@@ -205,9 +207,7 @@ class GameOf final : public StructDomain<G, GameDomain> {
   using Base::Write;
   static constexpr G kGame{};
   static constexpr bool kEncodes = requires { G::kInputs; };
-  static_assert(
-      !kEncodes || requires(State s, std::uint8_t* input) { kGame.Encode(s, input); },
-      "the game has kInputs: expected `void Encode(const State&, std::uint8_t* input)`");
+  static_assert(struct_members::CheckedGame<G>::kValid);
 
   // Returns whether the action is legal. If it is not, `state` is unspecified afterwards.
   static bool ApplyTo(State& state, int action) {
@@ -243,9 +243,54 @@ class GameOf final : public StructDomain<G, GameDomain> {
   }
 };
 
+/// Makes the domain of a game struct. If a required member is missing or cannot be called, does not
+/// compile, and the compiler's first error says what was expected.
+template <class G>
+std::unique_ptr<const Domain> MakeGame(const char* name) {
+  static_assert(
+      requires {
+        { G::kActions } -> std::convertible_to<int>;
+      },
+      "kActions is missing: expected `static constexpr int kActions`");
+  static_assert(
+      requires {
+        { G::kDepth } -> std::convertible_to<int>;
+      },
+      "kDepth is missing: expected `static constexpr int kDepth`");
+  static_assert(
+      requires { typename G::State; },
+      "State is missing: expected `using State = std::array<std::uint8_t, SIZE>`");
+  static_assert(
+      requires(const G game) {
+        { game.Start() } -> std::same_as<typename G::State>;
+      },
+      "Start is missing or cannot be called: expected `static State Start()`");
+  static_assert(
+      requires(const G game, const typename G::State state) {
+        { game.Player(state) } -> std::convertible_to<int>;
+      },
+      "Player is missing or cannot be called: expected `static int Player(const State& state)`");
+  static_assert(
+      requires(const G game, const typename G::State state) {
+        { game.Result(state) } -> std::same_as<std::optional<int>>;
+      },
+      "Result is missing or cannot be called: expected "
+      "`static std::optional<int> Result(const State& state)`");
+  static_assert(
+      requires(const G game, typename G::State state) {
+        { game.Apply(state, 0) } -> std::same_as<bool>;
+      },
+      "Apply is missing or cannot be called: expected "
+      "`static bool Apply(State& state, int action)`");
+  if constexpr (TwoPlayerGame<G>) {
+    return std::make_unique<const GameOf<G>>(name);
+  } else {
+    return nullptr;
+  }
+}
+
 }  // namespace tandem
 
 /// Registers a game struct under `name`, as TANDEM_REGISTER_DOMAIN registers a domain.
 #define TANDEM_REGISTER_GAME(name, ...) \
-  TANDEM_REGISTER_DOMAIN(name,          \
-                         [] { return std::make_unique<::tandem::GameOf<__VA_ARGS__>>(#name); })
+  TANDEM_REGISTER_DOMAIN(name, [] { return ::tandem::MakeGame<__VA_ARGS__>(#name); })

@@ -54,10 +54,10 @@
 
 #include "tandem/domain.h"
 #include "tandem/error.h"
-#include "tandem/puzzle_members.h"
 #include "tandem/registry.h"
 #include "tandem/state_text.h"
 #include "tandem/struct_domain.h"
+#include "tandem/struct_members.h"
 
 namespace tandem {
 
@@ -151,7 +151,7 @@ class PuzzleDomain final : public StructDomain<P, Domain> {
   using Base::Read;
   using Base::Write;
   static constexpr P kPuzzle{};
-  static_assert(puzzle_members::Checked<P>::kValid);
+  static_assert(struct_members::CheckedPuzzle<P>::kValid);
   static constexpr bool kMasks =
       std::same_as<decltype(std::declval<const P&>().Apply(std::declval<State&>(), 0)), bool>;
   static constexpr bool kPerProblemGoals = requires(const P p) {

@@ -13,6 +13,7 @@
 #include "tandem/domain.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
+#include "tandem/struct_members.h"
 
 namespace tandem {
 
@@ -50,6 +51,7 @@ class StructDomain : public Base {
  protected:
   static constexpr S kStruct{};
   static constexpr std::size_t kSize = sizeof(State);
+  static_assert(struct_members::Checked<S>::kValid);
   static_assert(std::same_as<State, std::array<std::uint8_t, kSize>>,
                 "State is not an array of bytes: expected `using State = std::array<std::uint8_t, "
                 "N>`");

@@ -138,7 +138,7 @@ TANDEM_REGISTER_PUZZLE(puzzle, Puzzle);""")
             "static int Apply(State&, int) { return 1; }": "Apply returns neither void nor bool",
             "static void Apply(State, int) {}": "Apply takes the state by value",
             "static float Costs(int) { return 2; }":
-                "has Costs, which Tandem does not use: expected Cost (tandem/puzzle.h",
+                "has Costs, which Tandem does not use: expected Cost (tandem/puzzle.h and game.h",
             "static std::string action_name(int) { return {}; }": "expected ActionName",
             "static int InverseAction(int) { return 0; }": "expected Inverse ",
             "static int Stepback(State&, std::uint64_t) { return 0; }": "expected StepBack",
@@ -157,6 +157,39 @@ TANDEM_REGISTER_PUZZLE(puzzle, Puzzle);""")
         self.assertEqual(len(failed), len(wrong), "\n".join(failed))
         for error, (members, message) in zip(failed, wrong.items()):
             self.assertIn(message, error, members)
+
+
+class WrongGame(CliTest):
+    MEMBERS = {
+        "kActions": "static constexpr int kActions = 1;",
+        "kDepth": "static constexpr int kDepth = 2;",
+        "State": "using State = std::array<std::uint8_t, 2>;",
+        "Start": "static std::array<std::uint8_t, 2> Start() { return {}; }",
+        "Player": "static int Player(const std::array<std::uint8_t, 2>&) { return 0; }",
+        "Result": "static std::optional<int> Result(const std::array<std::uint8_t, 2>&) { return 1; }",
+        "Apply": "static bool Apply(std::array<std::uint8_t, 2>&, int) { return true; }"}
+
+    def first_error(self, members):
+        file = self.write("game.cc", "#include <tandem/game.h>\nstruct Game {\n" + "\n".join(members) +
+                          "\n};\nTANDEM_REGISTER_GAME(game, Game);")
+        result = subprocess.run(["c++", "-std=c++20", "-fsyntax-only", "-I", SOURCE / "include", "-I",
+                                 TANDEM.parent / "include", file], text=True, capture_output=True)
+        return next((line for line in result.stderr.splitlines() if "error:" in line), "")
+
+    def test_a_required_member_that_is_missing_fails_with_what_was_expected(self):
+        self.assertEqual(self.first_error(self.MEMBERS.values()), "")
+        for name in self.MEMBERS:
+            self.assertIn(f"{name} is missing", self.first_error({**self.MEMBERS, name: ""}.values()))
+
+    def test_other_members_fail_with_what_was_expected(self):
+        for member, message in {
+                "static void Encode(const State&, std::uint8_t*) {}": "has Encode without",
+                "static constexpr int kInputs = 2;": "Encode cannot be called",
+                "static constexpr int kSymmetries = 2;": "has kSymmetries: expected `static int Image(",
+                "static constexpr int kInput = 2;": "expected kInputs",
+                "std::string Format(const State&) { return {}; }": "Format is neither static nor const",
+                "static std::string actionName(int) { return {}; }": "expected ActionName"}.items():
+            self.assertIn(message, self.first_error([*self.MEMBERS.values(), member]), member)
 
 
 class BuiltPlugin(CliTest):
