@@ -224,10 +224,12 @@ std::string CheckExpand(const SampledStates& samples) {
 }
 
 std::string CheckMargins(const SampledStates& samples) {
-  for (const Result& result : RunAll(samples)) {
-    if (!result.writes_outside) continue;
-    return fmt::format("{} writes before the first row or after the last row of a batch",
-                       result.method);
+  for (const std::size_t rows : {samples.size(), std::size_t{0}}) {
+    for (const Result& result : RunAll(samples, 0, rows)) {
+      if (!result.writes_outside) continue;
+      return fmt::format("{} writes before the first row or after the last row of a batch{}",
+                         result.method, rows == 0 ? " without rows" : "");
+    }
   }
   return "";
 }

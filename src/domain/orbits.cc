@@ -56,12 +56,14 @@ std::vector<std::vector<Place>> FindOrbits(const std::vector<Permutation>& permu
     if (seen[i]) continue;
     std::vector<Place>& places = orbits.emplace_back();
     const auto start = static_cast<std::uint16_t>(i);
-    const Place reached = Follow(start, start, targets);
-    for (const std::uint16_t position : reached) {
+    if (std::ranges::all_of(targets, [&](const auto& target) { return target[i] == start; })) {
+      places.push_back({start});  // no move changes it, and it leads none
+      continue;
+    }
+    for (const std::uint16_t position : Follow(start, start, targets)) {
       places.push_back({position});
       seen[position] = true;
     }
-    if (reached.size() == 1) continue;  // no move changes it, and it leads none
     for (std::size_t q = 0; q < size; ++q) {
       if (q == i || !MayFollow(q, i, targets)) continue;
       const Place followers = Follow(start, static_cast<std::uint16_t>(q), targets);

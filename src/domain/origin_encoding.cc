@@ -236,18 +236,25 @@ std::optional<std::vector<std::uint8_t>> OriginEncoding::OriginsOf(
     if (origin == state.size()) return std::nullopt;
     origins.push_back(static_cast<std::uint8_t>(origin));
   }
-  CheckGivesInput(origins, encoded);
+  CheckPairsAreDistinct(origins);
   return origins;
 }
 
-// Pieces that look alike may still differ in an input that only two of them decide together.
-void OriginEncoding::CheckGivesInput(std::span<const std::uint8_t> origins,
-                                     std::span<const std::uint8_t> encoded) const {
-  for (std::size_t input = 0; input < encoded.size(); ++input) {
+// Pieces that look alike have equal origins, and may still differ in an input that two positions
+// decide together, here or after some moves.
+void OriginEncoding::CheckPairsAreDistinct(std::span<const std::uint8_t> origins) const {
+  std::vector<bool> is_used(origins.size());
+  std::vector<bool> has_look_alikes(origins.size());  // by orbit
+  for (std::size_t at = 0; at < origins.size(); ++at) {
+    if (is_used[origins[at]]) has_look_alikes[orbits_[at]] = true;
+    is_used[origins[at]] = true;
+  }
+  for (std::size_t input = 0; input < tables_.size(); ++input) {
     const InputTable& table = tables_[input].front();
-    const std::size_t first = origins[table.position];
-    const std::size_t at = table.second ? first * origins.size() + origins[*table.second] : first;
-    if (table.values[at] == encoded[input]) continue;
+    if (!table.second) continue;
+    if (!has_look_alikes[orbits_[table.position]] && !has_look_alikes[orbits_[*table.second]]) {
+      continue;
+    }
     throw InputError(fmt::format(
         "{}: position {} of the network's input tells pieces apart that look alike, which tensor "
         "programs cannot. Set generate.program and search.program to domain.",

@@ -45,14 +45,13 @@ class OriginEncoding {
   std::vector<InputTable> inputs() const;
 
   /// Returns origins that give the bytes of `state` and its input. Nothing if there are none,
-  /// because no moves lead from the goal to `state`. Throws InputError if the input tells pieces
-  /// apart that look alike.
+  /// because no moves lead from the goal to `state`. Throws InputError if pieces look alike that an
+  /// input may tell apart by two positions.
   std::optional<std::vector<std::uint8_t>> OriginsOf(std::span<const std::uint8_t> state) const;
 
  private:
   void LearnTables();
-  void CheckGivesInput(std::span<const std::uint8_t> origins,
-                       std::span<const std::uint8_t> encoded) const;
+  void CheckPairsAreDistinct(std::span<const std::uint8_t> origins) const;
 
   const PermutationDomain& domain_;
   std::vector<std::uint8_t> bytes_;

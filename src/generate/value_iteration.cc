@@ -283,7 +283,6 @@ class ValueIterationGenerator final : public Generator {
                                            std::span<const std::size_t> chosen) const {
     std::vector<Random> randoms;
     std::vector<std::int64_t> lengths;
-    if (chosen.empty()) return lengths;
     for (const std::size_t i : chosen) {
       Random& random = randoms.emplace_back(seed_, Purpose::kScramble, fill.request.update,
                                             fill.GlobalRow(group, i));

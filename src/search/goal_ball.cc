@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/random.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "domain/moves.h"
+#include "domain/random_walks.h"
 #include "search/expander.h"
 #include "search/hash_set.h"
 #include "tandem/error.h"
@@ -43,6 +45,34 @@ std::vector<Action> CheapestInverses(const DomainSpec& spec) {
     inverse = static_cast<Action>(a);
   }
   return inverses;
+}
+
+// Throws InputError if random walks of up to twice the radius meet another goal. It may be nearer
+// than the centre to a state of the ball, although it is outside.
+void CheckWalksMeetNoSecondGoal(const Domain& domain, std::span<const std::uint8_t> center,
+                                float radius) {
+  constexpr std::size_t kWalks = 500;
+  constexpr float kMostSteps = 100;
+  const float steps = std::min(2 * radius / LeastCost(domain.spec()), kMostSteps);
+  const std::vector<std::int64_t> lengths(kWalks, static_cast<std::int64_t>(steps));
+  std::vector<Random> randoms;
+  randoms.reserve(kWalks);
+  for (std::size_t i = 0; i < kWalks; ++i) randoms.emplace_back(0, Purpose::kScramble, 0, i);
+  RandomWalks walks(domain);
+  walks.Begin(randoms, lengths);
+  std::vector<std::uint8_t> bytes(kWalks * center.size());
+  const Rows states(bytes.data(), kWalks, center.size());
+  std::vector<std::uint8_t> is_goal(kWalks);
+  while (walks.Step()) {
+    for (std::size_t i = 0; i < kWalks; ++i) {
+      std::ranges::copy(walks.state(i), states[i].begin());
+    }
+    domain.IsGoal(ConstRows(states), is_goal);
+    for (std::size_t i = 0; i < kWalks; ++i) {
+      if (is_goal[i] == 0 || std::ranges::equal(states[i], center)) continue;
+      RefuseSecondGoal(domain, states[i]);
+    }
+  }
 }
 
 }  // namespace
@@ -163,6 +193,7 @@ GoalBall::GoalBall(const Domain& domain, float radius, std::size_t most_bytes)
     Refuse(domain.spec(), "each problem has a goal of its own");
   }
   const std::vector<std::uint8_t> center = GoalOf(domain);
+  CheckWalksMeetNoSecondGoal(domain, center, radius);
   Builder builder(domain, *this, WithRounding(radius_), most_bytes);
   if (builder.Run(center)) return;
   nodes_ = NodeTable(center.size());

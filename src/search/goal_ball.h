@@ -29,8 +29,8 @@ class GoalBall {
   /// Builds the ball around the goal of `domain`. If the states would take more than `most_bytes`
   /// bytes, the ball ends at the largest smaller radius that fits. Throws InputError that gives the
   /// reason if the puzzle has no such ball: its goals differ by problem, some action has no
-  /// inverse, or another state within the radius is a goal. Code that meets a goal further away
-  /// must call RefuseSecondGoal.
+  /// inverse, or another state within the radius, or on some random walks of twice its length, is
+  /// a goal. Code that meets a goal elsewhere must call RefuseSecondGoal.
   GoalBall(const Domain& domain, float radius, std::size_t most_bytes);
 
   /// The ball has all states whose cost-to-go is at most this.

@@ -153,6 +153,9 @@ TEST(CheckDomain, DetectsBatchesThatDifferFromSingleStates) {
   EXPECT_EQ(FirstBroken(WritesBeyondTheRows()),
             "nothing is written outside the rows: Encode writes before the first row or after the "
             "last row of a batch");
+  EXPECT_EQ(FirstBroken(WritesWithoutRows()),
+            "nothing is written outside the rows: Encode writes before the first row or after the "
+            "last row of a batch without rows");
   const std::string twice = FirstBroken(Nondeterministic());
   EXPECT_TRUE(twice.starts_with("methods are deterministic: Encode of state ")) << twice;
 }

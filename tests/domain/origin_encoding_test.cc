@@ -111,7 +111,7 @@ class LookAlikes final : public PermutationDomain {
 
   void Encode(ConstRows states, Rows inputs) const override {
     for (std::size_t i = 0; i < states.size(); ++i) {
-      std::ranges::fill(inputs[i], (states[i][1] + 2 * states[i][3]) % 3);
+      std::ranges::fill(inputs[i], states[i][1] > states[i][3] ? 1 : 0);
     }
   }
   void ParseState(std::string_view /*text*/, std::span<std::uint8_t> /*state*/) const override {}

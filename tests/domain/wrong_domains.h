@@ -193,6 +193,13 @@ struct WritesBeyondTheRows final : Walker {
   }
 };
 
+struct WritesWithoutRows final : Walker {
+  void Encode(ConstRows states, Rows inputs) const override {
+    inputs.data()[0] = 0;
+    Domain::Encode(states, inputs);
+  }
+};
+
 /// Actions only move the marker left, by two cells or by one, so no action can be undone.
 class OneWay : public Walker {
  public:

@@ -155,8 +155,10 @@ struct OpenPath {
 
 TEST(GoalBall, RefusesASecondGoalInsideAndOutside) {
   const PuzzleDomain<OpenPath> path("path");
-  EXPECT_THAT([&] { GoalBall(path, 9, kNoLimit); },
-              ThrowsMessage<InputError>(HasSubstr("there is more than one goal, for example 9")));
+  for (const float radius : {9.0F, 5.0F}) {  // at 5, state 5 is nearer to the second goal
+    EXPECT_THAT([&] { GoalBall(path, radius, kNoLimit); },
+                ThrowsMessage<InputError>(HasSubstr("there is more than one goal, for example 9")));
+  }
   StandInEvaluator ignorant([](std::span<const std::uint8_t>) { return 0.0F; });
   const Config config{.search = {.beam_width = 10, .max_length = 20}};
   BeamSearch beam(path, ignorant, config, BallOf(path, 2));
