@@ -10,6 +10,7 @@
 #include "apps/command_line.h"
 #include "apps/output.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/load.h"
@@ -88,6 +89,7 @@ int RunConfig(const ConfigArgs& args) {
     return kDone;
   }
   const Config config = LoadConfig(args.file, args.overrides);
+  for (const std::string& sentence : DescribeUnusedKeys(config)) LogWarning(sentence);
   fmt::print("{}", args.json ? DumpJson(JsonOf(config), 2) + "\n" : ToYaml(config));
   return kDone;
 }

@@ -168,7 +168,7 @@ void PrintChecks(const std::string& name, const std::vector<DomainCheck>& checks
     if (!IsKept(check)) fmt::print("       {}\n", check.broken);
   }
   if (rates) {
-    fmt::print("{:.1f} million actions per second on one core, {:.1f} million children expanded\n",
+    fmt::print("{:.3g} million actions per second on one core, {:.3g} million children expanded\n",
                rates->applied / 1e6, rates->expanded / 1e6);
   }
   fmt::print("{}: {} of {} promises kept\n", name, std::ranges::count_if(checks, IsKept),

@@ -1,6 +1,7 @@
 // tandem init NAME
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include "config/load.h"
 #include "starting_configs.h"
 #include "tandem/error.h"
+#include "tandem/game.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -71,12 +73,20 @@ const StartingConfig* NearestTo(const DomainConfig& wanted) {
   return nearest;
 }
 
-// Returns the config that comes with the nearest puzzle. If no puzzle is near, returns the first
-// config without the ball around the goal, because not every puzzle can have it.
+// The config to start from if none is for the same puzzle: the first one, or that of a game.
+const StartingConfig& AnyConfigFor(const std::string& full_name) {
+  const bool is_game = AsGame(*MakeDomain(full_name)) != nullptr;
+  return *std::ranges::find_if(kStartingConfigs, [&](const StartingConfig& each) {
+    return !is_game || Parse(each).generate.target == Target::kSelfPlay;
+  });
+}
+
+// Returns the config that comes with the nearest puzzle. If no puzzle is near, returns another one
+// without the ball around the goal, because not every puzzle can have it.
 std::string StarterFor(const std::string& full_name) {
   const DomainConfig puzzle = DomainFor(full_name);
   const StartingConfig* const nearest = NearestTo(puzzle);
-  const StartingConfig& base = nearest != nullptr ? *nearest : kStartingConfigs.front();
+  const StartingConfig& base = nearest != nullptr ? *nearest : AnyConfigFor(full_name);
   Config config = Parse(base);
   if (nearest == nullptr) {
     const DomainParameter* const parameter = ParameterOf(puzzle.name);
@@ -100,14 +110,16 @@ std::string StarterFor(const std::string& full_name) {
 int RunInit(const InitArgs& args) {
   const std::string yaml = StarterFor(args.domain);
   std::error_code ignored;
-  if (fs::exists(args.out, ignored) && !IsDeviceOrPipe(args.out)) {
+  if (fs::exists(args.out, ignored) && !IsDeviceOrPipe(args.out) && !NamesOpenFile(args.out)) {
     throw InputError(
         fmt::format("--out {}: the file exists and may have your changes; choose another name, or "
                     "remove it",
                     args.out));
   }
   WriteOutput(args.out, yaml);
-  if (!args.out.empty()) LogNextCommand(fmt::format("train {}", ShellWord(args.out)));
+  if (fs::is_regular_file(args.out, ignored)) {
+    LogNextCommand(fmt::format("train {}", ShellWord(args.out)));
+  }
   return kDone;
 }
 
@@ -122,7 +134,7 @@ void AddInit(CommandLine& line) {
   init.footer(
       "The config has the keys to try first, and trains as it is. Its values are those of the\n"
       "config that comes with Tandem for this puzzle or for the nearest size of it. A puzzle\n"
-      "without one gets those of the quickstart.\n\n"
+      "without one gets those of the quickstart, and a game those of connect_four.\n\n"
       "  tandem init npuzzle:4 --out tiles.yaml\n"
       "  tandem train tiles.yaml");
 }

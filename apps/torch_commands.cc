@@ -53,7 +53,7 @@ void AddTrain(CommandLine& line) {
   AddKeyOption(train, args.overrides, "seed", "seed", "Seed of every random number");
   train.footer(
       "Workers generate examples into one buffer while the network trains on the other.\n"
-      "Ctrl-C ends the run after the current step and saves its state. --resume continues it;\n"
+      "Ctrl-C ends the run and saves the state of its last whole update. --resume continues it;\n"
       "on a CPU it ends with the same weights as a run that was never stopped.\n\n"
       "  tandem train configs/quickstart.yaml\n"
       "  tandem train configs/quickstart.yaml --set train.batch_size=1000 --seed 7\n"
@@ -84,7 +84,7 @@ void AddSolve(CommandLine& line) {
       "A greater weight takes longer and finds shorter solutions; from weight 1 on they are the\n"
       "shortest if the network's estimates are never too high. search.max_seconds,\n"
       "search.max_nodes and search.max_gib limit all searches. If no solution is found, the\n"
-      "result has the best state that the search reached.\n\n"
+      "result has the best state that the search evaluated.\n\n"
       "With --ball N, every state whose cost-to-go is at most N counts as a goal, so searches end\n"
       "earlier. --at-most N drops states that cannot lead to a solution of cost N or less.\n\n"
       "  tandem solve --model runs/my-run --states data/cube3_ten.jsonl\n"

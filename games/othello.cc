@@ -131,7 +131,7 @@ std::unique_ptr<const Domain> MakeOthello(const std::string& size) {
 
 TANDEM_REGISTER_DOMAIN(othello,
                        DomainParameter{.key = "size",
-                                       .meaning = "Cells along each side of the board.",
+                                       .meaning = "cells along each side of the board",
                                        .expected = "6 or 8",
                                        .default_value = "8"},
                        MakeOthello);

@@ -395,7 +395,10 @@ int Solve(const SolveArgs& args) {
   WarnOfBadLines(lines, args, domain);
   if (failure) std::rethrow_exception(failure);
   if (signals.caught() != 0) return kSignalBase + signals.caught();
-  SayIfNetworkWasNotNeeded(results.written(), domain);
+  // IDA* expands states again and again, so its count says nothing.
+  if (model.config().search.method != SearchMethod::kIdaStar) {
+    SayIfNetworkWasNotNeeded(results.written(), domain);
+  }
   return results.file_failed() ? kFailed : ExitCodeFor(results.written());
 }
 

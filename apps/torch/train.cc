@@ -299,8 +299,12 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
   if (summary.iterations == 0 && summary.end == RunEnd::kTimeLimit) {
     LogInfo(
         fmt::format("nothing was trained: the time limit came before the first iteration; raise "
-                    "train.max_seconds (now {})",
-                    config.train.max_seconds));
+                    "train.max_seconds (now {}){}",
+                    config.train.max_seconds,
+                    config.streams() && config.data.live_share == 0
+                        ? fmt::format(", and run generators: tandem generate --follow {}",
+                                      ShellWord(out.string()))
+                        : ""));
     return;
   }
   if (const std::string cut = DescribeSchedule(summary, config); !cut.empty()) LogWarning(cut);
@@ -308,6 +312,9 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
   ReportCurriculum(summary.last_fill, config);
   ReportValidation(summary, config);
   if (summary.end == RunEnd::kStopped) {
+    if (summary.iterations > summary.updates * config.train.iterations_per_update) {
+      LogInfo("the update that was stopped begins again when the run is resumed");
+    }
     AdviseToResume(out);
   } else {
     LogNextCommand(fmt::format("solve --model {} --states FILE", ShellWord(out.string())));

@@ -380,8 +380,9 @@ std::ifstream Open(const std::string& file, const std::string& expected) {
 std::string ReadPuzzle(const std::string& argument) {
   constexpr std::string_view kTable = ".csv";
   if (argument.ends_with(kTable)) {
-    throw InputError(argument + " has several puzzles, expected the type of one behind it: " +
-                     argument + "#cube_3/3/3");
+    throw InputError(
+        argument + " is a table of puzzles, expected the type of one of them behind it, such as " +
+        argument + "#cube_3/3/3");
   }
   if (const std::size_t at = argument.find(".csv#"); at != std::string::npos) {
     const std::filesystem::path table = argument.substr(0, at + kTable.size());

@@ -43,6 +43,11 @@ class YamlReader {
  public:
   explicit YamlReader(std::string file) : file_(std::move(file)) {}
 
+  bool is_gap() const { return file_.ends_with(".gap"); }
+
+  // The number of the first position in cycles.
+  std::size_t first_position() const { return is_gap() ? 1 : 0; }
+
   // Throws InputError that names the file, the line of the node and `what`.
   [[noreturn]] void Fail(const YAML::Mark& mark, const std::string& what) const {
     const std::string line = mark.is_null() ? "" : ":" + std::to_string(mark.line + 1);
@@ -108,16 +113,18 @@ class YamlReader {
   std::string file_;
 };
 
-std::uint16_t ParsePosition(std::string_view word, std::size_t positions,
-                            const std::string& where) {
-  std::size_t number = positions;
+// Positions are counted from `first`.
+std::uint16_t ParsePosition(std::string_view word, std::size_t positions, const std::string& where,
+                            std::size_t first = 0) {
+  std::size_t number = 0;
   const char* end = word.data() + word.size();
   const auto [stop, error] = std::from_chars(word.data(), end, number);
-  if (error != std::errc() || stop != end || number >= positions) {
-    throw std::invalid_argument(where + " is " + Quoted(word) + ", expected a position from 0 to " +
-                                std::to_string(positions - 1));
+  if (error != std::errc() || stop != end || number < first || number - first >= positions) {
+    throw std::invalid_argument(where + " is " + Quoted(word) + ", expected a position from " +
+                                std::to_string(first) + " to " +
+                                std::to_string(first + positions - 1));
   }
-  return static_cast<std::uint16_t>(number);
+  return static_cast<std::uint16_t>(number - first);
 }
 
 // Removes the next token, a parenthesis or a number, from `text` and returns it; nothing
@@ -134,8 +141,9 @@ std::optional<std::string_view> NextToken(std::string_view& text) {
 }
 
 // Reads cycles such as "(0 1 2)(5 6)": the contents of position 0 move to 1, those of 1 to 2, and
-// those of 2 to 0. Throws std::invalid_argument that names the wrong position.
-Permutation ParseCycles(std::string_view text, std::size_t positions) {
+// those of 2 to 0. Positions are counted from `first`. Throws std::invalid_argument that names the
+// wrong position.
+Permutation ParseCycles(std::string_view text, std::size_t positions, std::size_t first) {
   Permutation permutation(positions);
   std::iota(permutation.begin(), permutation.end(), std::uint16_t{0});
   std::vector<bool> seen(positions, false);
@@ -158,7 +166,7 @@ Permutation ParseCycles(std::string_view text, std::size_t positions) {
       }
     } else {
       const std::string where = "in " + this_cycle + ", number " + std::to_string(cycle.size() + 1);
-      cycle.push_back(ParsePosition(*token, positions, where));
+      cycle.push_back(ParsePosition(*token, positions, where, first));
       if (seen[cycle.back()]) {
         throw std::invalid_argument("position " + std::string(*token) +
                                     " occurs twice in its cycles: not a permutation");
@@ -214,7 +222,7 @@ void ReadGoal(const YamlReader& yaml, const YAML::Node& node, PuzzleFile& puzzle
 Permutation ReadPermutation(const YamlReader& yaml, const std::string& of, const YAML::Node& key,
                             const YAML::Node& node, std::size_t positions) {
   try {
-    if (node.IsScalar()) return ParseCycles(node.Scalar(), positions);
+    if (node.IsScalar()) return ParseCycles(node.Scalar(), positions, yaml.first_position());
     const auto is_scalar = [](const YAML::Node& each) { return each.IsScalar(); };
     if (!node.IsSequence() || !std::all_of(node.begin(), node.end(), is_scalar)) {
       throw std::invalid_argument("expected cycles, a text such as \"(0 1)\", or an array of " +
@@ -461,25 +469,17 @@ void CheckOneDocument(const YamlReader& yaml, const std::string& text) {
   }
 }
 
-// Appends cycles of GAP, which counts positions from 1, with positions from 0. Returns how many
-// positions there are at least.
-std::size_t AppendFromZero(std::string_view cycles, std::string& out) {
-  std::size_t positions = 0;
-  while (!cycles.empty()) {
+// The greatest number of a position in cycles of GAP, which counts positions from 1. A number above
+// kMaxPositions counts as kMaxPositions.
+std::size_t GreatestPosition(std::string_view cycles) {
+  std::size_t greatest = 0;
+  while (const std::optional<std::string_view> token = NextToken(cycles)) {
     std::size_t number = 0;
-    const char* const begin = cycles.data();
-    const char* const end = std::from_chars(begin, begin + cycles.size(), number).ptr;
-    if (end == begin) {
-      out += cycles[0];
-      cycles.remove_prefix(1);
-      continue;
-    }
-    number = std::min(number, kMaxPositions + 1);
-    out += std::to_string(static_cast<std::int64_t>(number) - 1);
-    positions = std::max(positions, number);
-    cycles.remove_prefix(static_cast<std::size_t>(end - begin));
+    const auto [end, error] = std::from_chars(token->begin(), token->end(), number);
+    if (error == std::errc::result_out_of_range) number = kMaxPositions;
+    greatest = std::max(greatest, std::min(number, kMaxPositions));
   }
-  return positions;
+  return greatest;
 }
 
 // Returns generators of GAP, such as `R:=(1,2,3)(4,5);`, as YAML with the same lines. Each position
@@ -501,9 +501,12 @@ std::string YamlOfGap(std::string_view file) {
     const std::size_t cycles = statement.find_first_not_of(" \t\r\n", sign + 2);
     if (sign != std::string_view::npos && cycles != std::string_view::npos &&
         statement[cycles] == '(') {
-      generators += std::string(statement.substr(0, sign)) + ": \"";
-      positions = std::max(positions, AppendFromZero(statement.substr(sign + 2), generators));
-      generators += "\", ";
+      const std::string_view permutation = statement.substr(sign + 2);
+      positions = std::max(positions, GreatestPosition(permutation));
+      generators.append(statement.substr(0, sign))
+          .append(": \"")
+          .append(permutation)
+          .append("\", ");
     } else {
       generators.append(static_cast<std::size_t>(std::ranges::count(statement, '\n')), '\n');
     }
@@ -523,7 +526,7 @@ PuzzleFile ParsePuzzle(const std::string& text, const std::string& file) {
   }
   CheckOneDocument(yaml, text);
   try {
-    return Read(yaml, YAML::Load(file.ends_with(".gap") ? YamlOfGap(text) : text));
+    return Read(yaml, YAML::Load(yaml.is_gap() ? YamlOfGap(text) : text));
   } catch (const YAML::Exception& error) {
     yaml.Fail(error.mark, "not valid YAML: " + error.msg);
   }

@@ -161,15 +161,21 @@ std::string SuggestKey(const std::string& key, const std::vector<Field>& fields,
   }
   std::vector<std::string> keys;
   std::vector<std::string> sections;
+  std::vector<std::string> of_section;  // the names of the keys in the section of `key`
   keys.reserve(fields.size());
   for (const Field& field : fields) {
     keys.push_back(field.key);
     const std::string section = field.section();
+    if (!section.empty() && key.starts_with(section + ".")) of_section.push_back(field.name());
     const bool is_new = sections.empty() || sections.back() != section;
     if (!section.empty() && is_new) sections.push_back(section);
   }
   if (const std::string_view meant = MostLike(key, keys); !meant.empty()) {
     return fmt::format("; did you mean `{}`?", meant);
+  }
+  if (!of_section.empty()) {
+    return fmt::format("; the keys of {} are {}", key.substr(0, key.find('.')),
+                       fmt::join(of_section, ", "));
   }
   return fmt::format("; the sections are {}", fmt::join(sections, ", "));
 }

@@ -150,8 +150,8 @@ class RetrogradeGenerator final : public Generator {
     if (!domain.spec().per_problem_goals) {
       throw InputError(fmt::format(
           "`generate.target: retrograde`: all problems of {} have the same goal, expected a puzzle "
-          "whose goals differ by problem, such as sokoban. Set generate.target to walk_length, "
-          "generate.ball_radius above 0 and generate.anchor_share to 1.",
+          "whose goals differ by problem, such as sokoban. Set generate.target to walk_length "
+          "or value_iteration.",
           domain.spec().name));
     }
     for (std::int64_t i = 0; i < *config.generate.workers; ++i) tables_.emplace_back(domain);

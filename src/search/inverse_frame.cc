@@ -23,7 +23,9 @@ InverseFrame::InverseFrame(const Domain& domain)
   const DomainSpec& spec = domain.spec();
   const auto* const permutations = dynamic_cast<const PermutationDomain*>(&domain);
   if (permutations == nullptr) {
-    Reject(spec, "a position has an inverse only if all actions are permutations of the state");
+    Reject(spec,
+           "only puzzles from a file of permutations and those of class PermutationDomain know "
+           "the inverse of a position");
   }
   for (std::size_t a = 0; a < inverse_actions_.size(); ++a) {
     if (spec.action_costs[a] == spec.action_costs[inverse_actions_[a]]) continue;

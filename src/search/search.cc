@@ -68,7 +68,7 @@ std::unique_ptr<Search> MakeSearch(const Domain& domain, Evaluator& network, con
                                    std::shared_ptr<const GoalBall> ball) {
   if (PlaysGames(config.search.method)) return MakeGameSearch(domain, network, config);
   CheckIsPuzzle(domain, "search.method", NameOf(kSearchMethods, config.search.method),
-                "search.method to gumbel or puct");
+                "search.method to gumbel or puct (--set search.method=gumbel)");
   if (ball == nullptr) ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
   switch (config.search.method) {
     case SearchMethod::kAStar:

@@ -37,9 +37,9 @@ std::string CompareThreads(const char* key, const AutoInt& now, const Config& c,
     numbers += fmt::format(",{}", threads);
   }
   return fmt::format(
-      "measure numbers of threads: tandem compare CONFIG --modes {} --vary {}={} "
-      "(now {})",
-      ValueText(c, "pipeline.mode"), key, numbers, *now);
+      "measure numbers of threads: tandem compare CONFIG --modes {} --vary {}={}{} (now {})",
+      ValueText(c, "pipeline.mode"), key, numbers,
+      c.train.follows_clock ? " --set train.max_updates=N" : "", *now);
 }
 
 // Returns advice if the main thread had work but often no core, because other programs or the run's

@@ -56,7 +56,7 @@ class Init(CliTest):
         self.assertEqual(self.shown(self.write("starter.yaml", starter))["search"]["ball_radius"], 0)
 
     def test_the_config_trains(self):
-        for number, puzzle in enumerate(("cube3", "npuzzle:4", "sokoban")):
+        for number, puzzle in enumerate(("cube3", "npuzzle:4", "sokoban", "tic_tac_toe")):
             _, log = self.run_tandem("init", puzzle, "--out", f"{number}.yaml")
             self.assertEqual(log, f"next: tandem train {number}.yaml\n")
             self.run_tandem("train", f"{number}.yaml", "--out", f"run{number}", *IN_SMALL)
@@ -75,8 +75,10 @@ class Init(CliTest):
     def test_writes_into_a_pipe(self):
         os.mkfifo(self.folder / "pipe")
         reader = subprocess.Popen(["cat", self.folder / "pipe"], stdout=subprocess.PIPE, text=True)
-        self.run_tandem("init", "cube3", "--out", "pipe")
+        self.addCleanup(reader.kill)
+        _, log = self.run_tandem("init", "cube3", "--out", "pipe")
         self.assertIn("name: cube3", reader.communicate()[0])
+        self.assertEqual(log, "")
 
     def test_an_unknown_puzzle_is_bad_input(self):
         self.assertIn("did you mean 'cube3'?", self.run_tandem("init", "cub3", code=2)[1])

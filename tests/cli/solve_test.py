@@ -292,8 +292,7 @@ class Solve(CliTest):
         _, error = self.run_tandem(*solve[:-1], "--search", "bidirectional_beam", code=2)
         self.assertIn("Set search.method to beam", error)
         _, error = self.run_tandem(*solve, "search.inverse=true", code=2)
-        self.assertIn("search.inverse: npuzzle:3: a position has an inverse only if all actions are "
-                      "permutations", error)
+        self.assertIn("search.inverse: npuzzle:3: only puzzles from a file of permutations", error)
         self.assertTrue(json.loads(self.run_tandem(*solve, "search.inverse=auto")[0])["solved"])
 
     def estimate_of_a_state(self, *models):

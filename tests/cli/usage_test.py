@@ -159,6 +159,10 @@ class Config(CliTest):
         self.assertIn("byte 1 is NUL", self.run_tandem("config", self.write("nul.yaml", "\0" * 9),
                                                        code=2)[1])
 
+    def test_config_names_keys_without_effect(self):
+        _, warning = self.run_tandem("config", self.write("empty.yaml", "{}"), "--set", "optimizer.decay=0.5")
+        self.assertIn("`optimizer.decay: 0.5` has no effect", warning)
+
     def test_the_reference_has_keys_of_puzzles_as_comments(self):
         reference, _ = self.run_tandem("config", "--reference")
         self.assertIn("  # size: 4 ", reference)

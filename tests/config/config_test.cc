@@ -151,6 +151,8 @@ TEST(Config, UnknownKeyErrorNamesLineAndNearestKey) {
   EXPECT_EQ(ErrorFor("", {"inferense.threads=3"}),
             "--set inferense.threads=3: unknown key `inferense.threads`; did you mean "
             "`inference.threads`?");
+  EXPECT_EQ(ErrorFor("", {"replay.quota=3"}),
+            "--set replay.quota=3: unknown key `replay.quota`; the keys of replay are updates");
 }
 
 TEST(Config, UnknownKeyErrorNamesTheKeyThatOtherProgramsCallSo) {

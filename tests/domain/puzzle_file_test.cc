@@ -68,9 +68,13 @@ TEST(PuzzleFile, ReadsDefinitionsOfCompetitionsAndOfGap) {
   EXPECT_EQ(gap->spec().action_names, (std::vector<std::string>{"A", "A'", "B"}));
   EXPECT_EQ(After(*gap, "A"), "3 0 1 2");
   EXPECT_EQ(ErrorFor("A:=(1,2);\n\nB:=(1,0);", "my.gap"),
-            "my.gap:3: generator B: in cycle 1, number 2 is '-1', expected a position from 0 to 1");
-  EXPECT_EQ(ErrorFor("A:=(1,99999999999999999999);", "my.gap"),
-            "my.gap:1: generator A: in cycle 1, number 2 is '-1', expected a position from 0 to 0");
+            "my.gap:3: generator B: in cycle 1, number 2 is '0', expected a position from 1 to 2");
+  EXPECT_EQ(
+      ErrorFor("A:=(1,99999999999999999999);", "my.gap"),
+      "my.gap:1: generator A: in cycle 1, number 2 is '99999999999999999999', expected a position "
+      "from 1 to 32768");
+  EXPECT_EQ(ErrorFor("A:=(1,2,2);", "my.gap"),
+            "my.gap:1: generator A: position 2 occurs twice in its cycles: not a permutation");
   EXPECT_THAT(ErrorFor("G:=[];", "my.gap"), testing::StartsWith("my.gap:1: goal: 0 positions"));
 }
 
@@ -98,7 +102,7 @@ TEST(PuzzleFile, ReadsAPuzzleOfTheTablesOfSanta2023) {
   EXPECT_EQ(error_for(table + "#ring"),
             "puzzle_info.csv and puzzles.csv have no puzzle of type or id 'ring'");
   EXPECT_THAT(error_for(table),
-              testing::HasSubstr("has several puzzles, expected the type of one"));
+              testing::HasSubstr("is a table of puzzles, expected the type of one"));
   std::ofstream(temp.path() / "puzzles.csv") << "id,\"a \"\"b\"\", c\"\n0,two\n";
   EXPECT_EQ(error_for(table + "#0"),
             "puzzles.csv: expected a column puzzle_type, found id, a \"b\", c");

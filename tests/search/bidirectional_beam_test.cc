@@ -97,9 +97,11 @@ TEST(BidirectionalBeam, RefusesPuzzlesWithoutInversePositions) {
     MakeSearch(path, network, Bidirectional(10));
     FAIL() << "expected InputError";
   } catch (const InputError& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "search.method: bidirectional_beam: path: a position has an inverse only if all "
-              "actions are permutations of the state. Set search.method to beam.");
+    EXPECT_EQ(
+        std::string(error.what()),
+        "search.method: bidirectional_beam: path: only puzzles from a file of "
+        "permutations and those of class PermutationDomain know the inverse of a position. Set "
+        "search.method to beam.");
   }
 }
 
