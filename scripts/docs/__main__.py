@@ -168,11 +168,11 @@ def main():
     args = parser.parse_args()
     out = args.out.resolve()
     tandem = args.tandem.resolve()
-    source, xml = out.with_name(out.name + "_source"), out.with_name(out.name + "_xml")
+    new, source, xml = (out.with_name(out.name + end) for end in ("_new", "_source", "_xml"))
 
     if out.exists() and any(out.iterdir()) and not (out / "objects.inv").exists():
         parser.error(f"--out {out}: expected no folder, an empty one, or an earlier site")
-    shutil.rmtree(out, ignore_errors=True)  # pages that are no longer there
+    shutil.rmtree(new, ignore_errors=True)  # of a build that failed
     site = Site(source)
     site.add_pages()
     site.add_sources()
@@ -181,9 +181,11 @@ def main():
     site.add_headers(xml)
     environment = {**os.environ, "TANDEM_DOXYGEN_XML": str(xml / "xml")}
     build = [args.python, "-m", "sphinx", "--builder", "html", "--conf-dir", HERE, "--fail-on-warning",
-             "--keep-going", "--quiet", "--doctree-dir", out.with_name(out.name + "_doctrees"), source, out]
+             "--keep-going", "--quiet", "--doctree-dir", out.with_name(out.name + "_doctrees"), source, new]
     if subprocess.run([str(word) for word in build], env=environment).returncode != 0:
         sys.exit("the site has the errors above")
+    shutil.rmtree(out, ignore_errors=True)
+    new.rename(out)
     print(f"built {out}/index.html")
 
 
