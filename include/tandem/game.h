@@ -247,19 +247,7 @@ class GameOf final : public StructDomain<G, GameDomain> {
 /// compile, and the compiler's first error says what was expected.
 template <class G>
 std::unique_ptr<const Domain> MakeGame(const char* name) {
-  static_assert(
-      requires {
-        { G::kActions } -> std::convertible_to<int>;
-      },
-      "kActions is missing: expected `static constexpr int kActions`");
-  static_assert(
-      requires {
-        { G::kDepth } -> std::convertible_to<int>;
-      },
-      "kDepth is missing: expected `static constexpr int kDepth`");
-  static_assert(
-      requires { typename G::State; },
-      "State is missing: expected `using State = std::array<std::uint8_t, SIZE>`");
+  static_assert(struct_members::CheckedSizes<G>::kValid);
   static_assert(
       requires(const G game) {
         { game.Start() } -> std::same_as<typename G::State>;

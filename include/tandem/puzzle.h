@@ -302,19 +302,7 @@ class PuzzleDomain final : public StructDomain<P, Domain> {
 /// not compile, and the compiler's first error says what was expected.
 template <class P>
 std::unique_ptr<const Domain> MakePuzzle(const char* name) {
-  static_assert(
-      requires {
-        { P::kActions } -> std::convertible_to<int>;
-      },
-      "kActions is missing: expected `static constexpr int kActions`");
-  static_assert(
-      requires {
-        { P::kDepth } -> std::convertible_to<int>;
-      },
-      "kDepth is missing: expected `static constexpr int kDepth`");
-  static_assert(
-      requires { typename P::State; },
-      "State is missing: expected `using State = std::array<std::uint8_t, SIZE>`");
+  static_assert(struct_members::CheckedSizes<P>::kValid);
   static_assert(
       requires(const P puzzle) {
         { puzzle.Goal() } -> std::same_as<typename P::State>;

@@ -98,6 +98,25 @@ struct Both<P> : Names {
       " (tandem/puzzle.h and game.h list the members); if it is not a misspelling, give " \
       "it another name");
 
+/// CheckedSizes<P> compiles only if P has the constants and the type that every struct needs.
+template <class P>
+struct CheckedSizes {
+  static_assert(
+      requires {
+        { P::kActions } -> std::convertible_to<int>;
+      },
+      "kActions is missing: expected `static constexpr int kActions`");
+  static_assert(
+      requires {
+        { P::kDepth } -> std::convertible_to<int>;
+      },
+      "kDepth is missing: expected `static constexpr int kDepth`");
+  static_assert(
+      requires { typename P::State; },
+      "State is missing: expected `using State = std::array<std::uint8_t, SIZE>`");
+  static constexpr bool kValid = true;
+};
+
 /// Checked<P> compiles only if the members that puzzle and game structs may both have are right in
 /// P.
 template <class P>

@@ -29,10 +29,6 @@ class DoubleBuffer {
   DoubleBuffer(DataBuffer first, DataBuffer second)
       : buffers_{std::move(first), std::move(second)}, ring_(buffers_.size(), /*stages=*/2) {}
 
-  /// Two buffers of `rows` rows on the heap.
-  DoubleBuffer(const Schema& schema, std::size_t rows)
-      : DoubleBuffer(DataBuffer(schema, rows), DataBuffer(schema, rows)) {}
-
   /// Waits until the next buffer is empty. Throws the reason if the DoubleBuffer is closed.
   WriteSlot AcquireWrite();
 

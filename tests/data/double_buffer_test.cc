@@ -35,13 +35,17 @@ void WriteBuffers(
   }
 }
 
+DoubleBuffer TwoBuffers(const Schema& schema, std::size_t rows) {
+  return {DataBuffer(schema, rows), DataBuffer(schema, rows)};
+}
+
 enum class Slower { kNone, kReader, kWriter };
 
 // Every row is read once, in order, and never half-written, whichever side is slower. A slow side
 // waits until the other side can do no more.
 void CountEveryRow(Slower slower) {
   constexpr int kBuffers = 40;
-  DoubleBuffer buffers(kNumbers, kRows);
+  DoubleBuffer buffers = TwoBuffers(kNumbers, kRows);
   std::atomic<int> writing{-1};  // the last buffer that the writer has begun
   std::atomic<int> read{0};
   std::thread writer([&] {
@@ -95,7 +99,7 @@ class RandomDelay {
 TEST(DoubleBuffer, TenThousandSwapsWithRandomDelaysKeepEveryRowWhole) {
   constexpr int kSwaps = 10'000;
   constexpr int kRowsPerSwap = 8;
-  DoubleBuffer buffers(kStamped, kRowsPerSwap);
+  DoubleBuffer buffers = TwoBuffers(kStamped, kRowsPerSwap);
   const auto write_all = [&] {
     RandomDelay delay(1);
     for (int k = 0; k < kSwaps; ++k) {
@@ -134,7 +138,7 @@ TEST(DoubleBuffer, TenThousandSwapsWithRandomDelaysKeepEveryRowWhole) {
 }
 
 TEST(DoubleBuffer, TheWriterWaitsForAnEmptySlot) {
-  DoubleBuffer buffers(kNumbers, kRows);
+  DoubleBuffer buffers = TwoBuffers(kNumbers, kRows);
   WriteBuffers(buffers, 2);
   std::latch started(1);
   std::atomic<bool> released{false};
@@ -152,7 +156,7 @@ TEST(DoubleBuffer, TheWriterWaitsForAnEmptySlot) {
 }
 
 TEST(DoubleBuffer, CloseWakesAWaitingReaderWithTheReason) {
-  DoubleBuffer buffers(kNumbers, kRows);
+  DoubleBuffer buffers = TwoBuffers(kNumbers, kRows);
   std::latch waiting(1);
   std::thread closer([&] {
     waiting.wait();
@@ -171,7 +175,7 @@ TEST(DoubleBuffer, CloseWakesAWaitingReaderWithTheReason) {
 }
 
 TEST(DoubleBuffer, CloseWakesAWaitingWriterWithTheReason) {
-  DoubleBuffer buffers(kNumbers, kRows);
+  DoubleBuffer buffers = TwoBuffers(kNumbers, kRows);
   WriteBuffers(buffers, 2);
   std::latch waiting(1);
   std::thread closer([&] {
@@ -189,13 +193,13 @@ TEST(DoubleBuffer, CloseWakesAWaitingWriterWithTheReason) {
 }
 
 TEST(DoubleBuffer, AForgottenHandOverIsAnErrorOnTheOtherSide) {
-  DoubleBuffer buffers(kNumbers, kRows);
+  DoubleBuffer buffers = TwoBuffers(kNumbers, kRows);
   { const DoubleBuffer::WriteSlot forgotten = buffers.AcquireWrite(); }
   EXPECT_THROW(buffers.AcquireRead(), Error);
 }
 
 TEST(DoubleBuffer, AMovedWriteSlotIsNotDroppedTwice) {
-  DoubleBuffer buffers(kNumbers, kRows);
+  DoubleBuffer buffers = TwoBuffers(kNumbers, kRows);
   {
     DoubleBuffer::WriteSlot first = buffers.AcquireWrite();
     DoubleBuffer::WriteSlot moved = std::move(first);
@@ -205,7 +209,7 @@ TEST(DoubleBuffer, AMovedWriteSlotIsNotDroppedTwice) {
 }
 
 TEST(DoubleBuffer, AMovedReadSlotIsNotReleasedTwice) {
-  DoubleBuffer buffers(kNumbers, kRows);
+  DoubleBuffer buffers = TwoBuffers(kNumbers, kRows);
   WriteBuffers(buffers, 2);
   std::optional<DoubleBuffer::ReadSlot> first(buffers.AcquireRead());
   { const DoubleBuffer::ReadSlot moved = std::move(*first); }
@@ -216,7 +220,7 @@ TEST(DoubleBuffer, AMovedReadSlotIsNotReleasedTwice) {
 }
 
 TEST(DoubleBuffer, NoBufferIsReadTwiceAtATime) {
-  DoubleBuffer buffers(kNumbers, kRows);
+  DoubleBuffer buffers = TwoBuffers(kNumbers, kRows);
   WriteBuffers(buffers, 2);
   const DoubleBuffer::ReadSlot first = buffers.AcquireRead();
   const DoubleBuffer::ReadSlot second = buffers.AcquireRead();
