@@ -118,7 +118,7 @@ void AddEvaluate(CommandLine& line) {
       "states; if equal, with the shortest solutions; if equal, with the fewest nodes. The loss\n"
       "does not identify it. Choose with at least 100 states.\n\n"
       "A run keeps networks for --checkpoints all if checkpoint.keep_every is above 0.\n\n"
-      "  tandem evaluate runs/my-run --states data/cube3_ten.jsonl --untrained\n"
+      "  tandem evaluate runs/my-run --states data/cube3_ten.jsonl --limit 2 --untrained\n"
       "  tandem evaluate runs/my-run --states my.jsonl --checkpoints all --beam-width 512\n\n"
       "Exit codes: 0 evaluated, whether or not all states were solved; 1 failed; 2 wrong usage or\n"
       "input; 130, 143 or 129 stopped by a signal; 141 stopped because the reader of its output\n"
