@@ -254,7 +254,7 @@ class Training(Shards):
         self.generate()
         run, messages = self.train("run")
         # The run is so short that it may not show what limits it.
-        self.assertRegex(messages, "for chunks|no bottleneck is known")
+        self.assertRegex(messages, "for chunks of shards|handing over chunks is the bottleneck|no bottleneck is known")
         self.assertIn("2,000 examples, target walk_length; an update takes 0.25 epochs of them", messages)
         self.assertIn("disk reads", messages)
         self.assertEqual(json.loads((run / "summary.json").read_text())["data"]["epochs"], 5)

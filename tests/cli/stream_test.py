@@ -156,6 +156,8 @@ class Following(Streams):
             trainer)
         trainer.send_signal(signal.SIGINT)
         self.finish(trainer, code=130)
+        for line in self.lines_of("metrics.jsonl")[:-1]:  # the last update may have been stopped
+            self.assertEqual(line["examples"], 250 + line.get("stream_rows", 0))
         generator.send_signal(signal.SIGTERM)
         self.assertIn("the run goes on without this generator", self.finish(generator, code=143))
         self.assertEqual(list(self.stream.glob("*.partial")), [])

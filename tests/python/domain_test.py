@@ -149,6 +149,7 @@ class Interrupts(unittest.TestCase):
         self.interrupt_soon()
         while not calls:
             states = self.cube.scramble(400_000, 1000)
+        self.assertEqual(calls, ["mine"])
         np.testing.assert_array_equal(states[-3:], self.cube.scramble(400_000, 1000)[-3:])
 
 
