@@ -256,10 +256,13 @@ Array<std::uint8_t> ParseText(const Puzzle& puzzle, const std::string& text) {
   return state;
 }
 
-void CheckAll(const Puzzle& puzzle, nb::handle states) {
-  const StateBatch batch(states, StateSize(puzzle));
+void CheckBatch(const Puzzle& puzzle, const StateBatch& batch) {
   const nb::gil_scoped_release release;
   CheckStates(*puzzle.domain, batch.rows());
+}
+
+void CheckAll(const Puzzle& puzzle, nb::handle states) {
+  CheckBatch(puzzle, StateBatch(states, StateSize(puzzle)));
 }
 
 // Returns what write(state) makes of one state. Throws InputError if the bytes are not a state.
@@ -292,10 +295,7 @@ Array<std::uint8_t> RenderStates(const Puzzle& puzzle, nb::handle states, int sc
   if (scale < 1 || scale > 256) {
     throw InputError(fmt::format("scale: found {}, expected 1 to 256", scale));
   }
-  {
-    const nb::gil_scoped_release release;
-    CheckStates(*puzzle.domain, batch.rows());
-  }
+  CheckBatch(puzzle, batch);
   std::vector<Picture> pictures(batch.size());
   WithoutGil(puzzle, batch.size(), [&](std::size_t first, std::size_t size) {
     for (std::size_t i = first; i < first + size; ++i) {

@@ -69,7 +69,7 @@ void RunInterruptibly(StopSignal& stop, const std::function<void()>& work) {
   }
   const bool failed = error && !IsStopped(error);
   if (caught && !failed) RaiseInterrupt();
-  if (caught && failed) (void)std::raise(SIGINT);  // Python handles it when the error has arrived
+  if (caught && failed) (void)std::raise(SIGINT);
   if (error) std::rethrow_exception(error);
 }
 

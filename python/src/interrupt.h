@@ -55,7 +55,8 @@ void RaiseInterrupt();
 
 /// Runs `work` without the GIL. Python handles a signal only between two steps of the interpreter,
 /// so in the main thread Ctrl-C requests `stop` meanwhile, and RaiseInterrupt follows once the work
-/// has returned or thrown Stopped. In other threads it does nothing, as in Python.
+/// has returned or thrown Stopped. If the work has failed, its error arrives first, and Python
+/// handles the signal at its next step. In other threads Ctrl-C does nothing, as in Python.
 void RunInterruptibly(StopSignal& stop, const std::function<void()>& work);
 
 }  // namespace tandem::python

@@ -95,7 +95,7 @@ class Examples:
         if _tandem.needs_network(self.config) and network is not None:
             self._network = _plain(network)
             self._frozen = _FrozenCopy(network, self.config["network.head"], self.domain.num_actions)
-        self.device = _device(device or ("cpu" if network is None else _device_of(network)))
+        self.device = _checked_device(device or ("cpu" if network is None else _device_of(network)))
         self._step = 0           # batches that the loop has got
         self._ready = -1         # the update whose buffer is there
         self._weights = None     # an update, the weights that label its rows, and those for the next one
@@ -343,7 +343,7 @@ class _Times:
         return Stats(seconds, waited / seconds, max(0.0, 1 - filled / seconds))
 
 
-def _device(name):
+def _checked_device(name):
     try:
         device = torch.device(name)
     except RuntimeError:
